@@ -1,0 +1,86 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Warnings are errors where FANMILL_STRICT is set, as CI does; a newcomer's newer compiler may warn and still build.
+let strict = Context.environment["FANMILL_STRICT"] != nil
+
+let settings: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + (strict ? [.treatAllWarnings(as: .error)] : [])
+
+/// A module of the project: listed with what it may import, so that an arrow points only down.
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+
+let package = Package(
+  name: "fanmill",
+  products: [
+    .executable(name: "fanmill", targets: ["fanmill"]),
+    .executable(name: "fanmill-api", targets: ["fanmill-api"]),
+    .executable(name: "fanmill-worker", targets: ["fanmill-worker"]),
+    .library(name: "Jobs", targets: ["Jobs", "JobsRedis", "JobsPostgres"]),
+    .library(name: "DataClients", targets: ["EventLoop", "Redis", "Postgres"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.0.2", traits: ["JSON"]),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+  ],
+  targets: [
+    .systemLibrary(name: "CLinux"),
+    // hiredis ships a pkg-config file with a flag that SwiftPM refuses, so its module map names the library itself.
+    .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+    .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
+    module("Locking", []),
+    module("EventLoop", ["CLinux", "Locking", heap, collections]),
+    module("Redis", ["CHiredis", "EventLoop", "Locking", collections, logging]),
+    module("Postgres", ["CLibPQ", "EventLoop", "Locking", collections, logging]),
+
+    module("Jobs", ["Locking", collections, lifecycle, logging, metrics]),
+    module("JobsRedis", ["Jobs", "Redis", "EventLoop", logging]),
+    module("JobsPostgres", ["Jobs", "Postgres", logging]),
+
+    module("Social", ["Jobs", "JobsPostgres", "Postgres", crypto, cryptoExtras, logging]),
+    module("SocialAPI", ["Social", "Jobs", "JobsPostgres", "Postgres", "Redis", hummingbird, logging, metrics]),
+    module("Operations", ["Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", logging]),
+    module(
+      "Bootstrap",
+      [
+        "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", "EventLoop", "Locking",
+        argumentParser, configuration, hummingbird, lifecycle, logging, metrics,
+      ]),
+
+    program("fanmill-api", ["Bootstrap", "SocialAPI", argumentParser]),
+    program("fanmill-worker", ["Bootstrap", "Social", argumentParser]),
+    program("fanmill", ["Bootstrap", "Operations", "Social", argumentParser]),
+  ],
+  swiftLanguageModes: [.v6]
+)

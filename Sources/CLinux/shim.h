@@ -1,0 +1,12 @@
+// The parts of Linux that the Glibc module leaves out.
+#ifndef FANMILL_CLINUX_SHIM_H
+#define FANMILL_CLINUX_SHIM_H
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+// prctl is variadic, which Swift cannot call. The kernel keeps 15 bytes of the name.
+static inline int fanmill_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name); }
+
+#endif

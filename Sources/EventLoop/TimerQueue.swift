@@ -1,0 +1,54 @@
+import HeapModule
+
+/// Names a timer of one loop, for `EventLoop.cancel(_:)`.
+public struct TimerID: Hashable, Sendable {
+  let number: UInt64
+}
+
+/// Timers by deadline. Removal is lazy: a removed timer's heap entry is dropped when it comes up.
+struct TimerQueue {
+  private struct Entry: Comparable {
+    let deadline: ContinuousClock.Instant
+    let number: UInt64
+    static func < (one: Entry, other: Entry) -> Bool {
+      (one.deadline, one.number) < (other.deadline, other.number)
+    }
+  }
+
+  private var heap = Heap<Entry>()
+  private var bodies: [UInt64: () -> Void] = [:]
+  private var next: UInt64 = 0
+
+  mutating func add(at deadline: ContinuousClock.Instant, _ body: @escaping () -> Void) -> TimerID {
+    next += 1
+    heap.insert(Entry(deadline: deadline, number: next))
+    bodies[next] = body
+    return TimerID(number: next)
+  }
+
+  mutating func remove(_ timer: TimerID) {
+    bodies[timer.number] = nil
+    // A client that arms and disarms a time-out a command would fill the heap with entries that mean nothing.
+    if heap.count > 64, heap.count > 4 * bodies.count {
+      heap = Heap(heap.unordered.filter { bodies[$0.number] != nil })
+    }
+  }
+
+  mutating func popDue(at now: ContinuousClock.Instant) -> [() -> Void] {
+    var due: [() -> Void] = []
+    while let entry = heap.min, entry.deadline <= now || bodies[entry.number] == nil {
+      heap.removeMin()
+      if let body = bodies.removeValue(forKey: entry.number) { due.append(body) }
+    }
+    return due
+  }
+
+  /// How long `epoll_wait` may sleep: -1 for ever, 0 not at all; rounded up, so that a timer is due when it wakes.
+  func millisecondsToNext(from now: ContinuousClock.Instant) -> Int32 {
+    guard let entry = heap.min else { return -1 }
+    let (seconds, attoseconds) = (entry.deadline - now).components
+    if seconds < 0 || attoseconds < 0 { return 0 }
+    let milliseconds = seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    return Int32(clamping: milliseconds)
+  }
+}
