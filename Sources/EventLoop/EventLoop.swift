@@ -59,7 +59,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     self.name = name
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     wake = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
-    precondition(epoll >= 0 && wake >= 0, "the event loop gets no descriptor: errno \(errno); raise the limit of open files")
+    precondition(epoll >= 0 && wake >= 0, "no descriptor for the event loop: errno \(errno); raise the open-file limit")
     var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.tag(wake, 0)))
     epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event)
     var id = pthread_t()
