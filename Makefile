@@ -1,0 +1,42 @@
+# What a developer calls. Each target does the set-up that it needs.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-thread up bench lint format
+SHELL := /bin/bash
+
+swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
+hadolint := .build-tools/bin/hadolint
+
+help: ## print this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: ## install what the machine lacks: C libraries, Redis, Postgres, linters
+	@scripts/install-packages dev
+
+build: setup ## build the three executables, optimised, into .build/release
+	swift build -c release
+
+demo: build ## run the main job from nothing, on private servers and real data, and audit it
+	.build/release/fanmill demo
+
+test: setup ## build and run all tests; they start private servers of their own
+	swift build --build-tests --explicit-target-dependency-import-check error
+	swift test --skip-build
+
+test-thread: setup ## the same under the thread sanitizer, in a build folder of its own
+	TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions report_thread_leaks=0" \
+	  swift test --sanitize=thread --scratch-path .build-thread
+
+up: build ## start private servers, the API and a worker, and leave them running
+	.build/release/fanmill up
+
+bench: build ## print the benchmark table: Fanmill, the raw limits, Sidekiq
+	cd Benchmarks && swift run -c release bench
+
+lint: setup ## check format, Dockerfile, compose file and scripts; changes nothing
+	swift format lint --strict --parallel --recursive $(swift_folders)
+	$(hadolint) Dockerfile
+	docker-compose --env-file .env.example config --quiet
+	bash -n scripts/install-packages deploy/healthcheck .ci/run
+
+format: ## rewrite the Swift files in the project's format
+	swift format --in-place --parallel --recursive $(swift_folders)
