@@ -1,0 +1,156 @@
+/// Decides who runs what next, fast. It may be lost at any moment: what it owes is in the `Ledger`.
+///
+/// Every implementation passes the conformance suite in `Tests/Conformance`.
+public protocol Broker: Sendable {
+  associatedtype Consumer: BrokerConsumer
+
+  /// Makes jobs available. Pushing a durable job that the broker knows changes nothing.
+  ///
+  /// - Throws: `BrokerError`; with `.full` or `.unavailable` nothing is lost of durable jobs, since the relay pushes again.
+  func push(_ jobs: [JobRecord]) async throws
+
+  /// Joins a queue as one of its consumers.
+  ///
+  /// - Parameters:
+  ///   - worker: unique among all that ever join.
+  ///   - lease: how long the consumer's claims are its own after its last `beat`.
+  func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> Consumer
+
+  /// Those of `ids` that the broker does not know in `queue`: neither waiting nor delayed nor claimed.
+  func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID]
+
+  func statistics(of queue: QueueName) async throws -> QueueStatistics
+
+  /// Where the loops that do nothing but talk to the broker run best; nil for no preference.
+  var executor: (any TaskExecutor)? { get }
+}
+
+extension Broker {
+  public var executor: (any TaskExecutor)? { nil }
+}
+
+/// One worker's part in one queue.
+public protocol BrokerConsumer: Sendable {
+  /// Tells one life of the broker's queue from the next: it changes when the broker forgot everything.
+  var epoch: String { get async }
+
+  /// Takes up to `count` jobs, those of higher priority first, and counts an attempt of each. Waits up to `wait` for the
+  /// first. `interruptClaim` ends the wait.
+  ///
+  /// Up to `count` jobs of each priority may come where several have some.
+  func claim(_ count: Int, wait: Duration) async throws -> [Claim]
+
+  /// Ends the claim that waits, if one does, and makes every later one return at once with nothing.
+  func interruptClaim() async
+
+  /// Forgets jobs that are done, dead or parked. Harmless for claims of others.
+  func acknowledge(_ claims: [Claim]) async throws
+
+  /// Makes each claim's job wait for its delay and then be ready, with the record given. A claim that is no longer this
+  /// consumer's is left alone.
+  func retry(_ retries: [ClaimRetry]) async throws
+
+  /// Hands claims back at once, their attempt not counted.
+  func release(_ claims: [Claim]) async throws
+
+  /// Renews the lease, moves due delayed jobs to the ready ones, hands on what dead consumers held.
+  func beat() async throws -> Beat
+
+  /// Hands back all that the consumer still holds, attempts not counted, and ends its part.
+  func leave() async throws
+}
+
+/// What a heartbeat found.
+public struct Beat: Sendable, Equatable {
+  /// False when the consumer had been declared dead or forgotten, and has joined anew: its earlier claims are others'.
+  public var keptLease: Bool
+  /// How long until a delayed job is due, if one is before the next usual beat.
+  public var nextDue: Duration?
+  /// Jobs of dead consumers that were handed on.
+  public var reaped: Int
+
+  public init(keptLease: Bool, nextDue: Duration? = nil, reaped: Int = 0) {
+    self.keptLease = keptLease
+    self.nextDue = nextDue
+    self.reaped = reaped
+  }
+}
+
+/// A job in the hands of one consumer.
+public struct Claim: Sendable {
+  public var record: JobRecord
+  /// Which attempt this is, 1 for the first.
+  public var attempt: Int
+  /// The broker's own name for this delivery.
+  public var receipt: String
+  /// Which life of the consumer claimed it: claims of an earlier life are not its own any more.
+  public var incarnation: Int
+
+  public init(record: JobRecord, attempt: Int, receipt: String, incarnation: Int) {
+    self.record = record
+    self.attempt = attempt
+    self.receipt = receipt
+    self.incarnation = incarnation
+  }
+}
+
+/// A claim to be tried again after a pause.
+public struct ClaimRetry: Sendable {
+  public var claim: Claim
+  public var delay: Duration
+  /// The record to keep, with its attempts as counted so far.
+  public var record: JobRecord
+
+  public init(claim: Claim, delay: Duration, record: JobRecord) {
+    self.claim = claim
+    self.delay = delay
+    self.record = record
+  }
+}
+
+/// A queue's numbers, as the broker sees them.
+public struct QueueStatistics: Sendable, Equatable, Codable {
+  /// Waiting to be claimed.
+  public var ready: Int
+  /// In the hands of workers.
+  public var claimed: Int
+  /// Waiting for their time.
+  public var delayed: Int
+  /// Consumers that are alive.
+  public var workers: Int
+
+  public init(ready: Int, claimed: Int, delayed: Int, workers: Int) {
+    self.ready = ready
+    self.claimed = claimed
+    self.delayed = delayed
+    self.workers = workers
+  }
+}
+
+/// Why the broker did not do what was asked.
+public struct BrokerError: Error, CustomStringConvertible {
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+    public init(_ description: String) { self.description = description }
+    /// It cannot be reached. Nothing is known about what was under way.
+    public static let unavailable = Code("unavailable")
+    /// It sheds load: memory is short. Durable jobs wait in the ledger.
+    public static let full = Code("full")
+    /// It is set up so that it could drop jobs.
+    public static let unsafeConfiguration = Code("unsafe_configuration")
+    /// It answered what it should not have.
+    public static let unexpectedReply = Code("unexpected_reply")
+  }
+
+  public var code: Code
+  public var message: String
+  public var underlying: (any Error)?
+
+  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+
+  public var description: String { message }
+}

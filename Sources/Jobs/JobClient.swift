@@ -1,0 +1,72 @@
+import Logging
+
+/// Asks for jobs.
+///
+/// `enqueue` is for durable jobs, which exist from the commit of the transaction that asked for them; `push` is for jobs
+/// that need no record and live and die with the broker.
+public struct JobClient<B: Broker, L: Ledger>: Sendable {
+  public let broker: B
+  public let ledger: L
+  private let logger: Logger
+
+  public init(broker: B, ledger: L, logger: Logger) {
+    self.broker = broker
+    self.ledger = ledger
+    self.logger = logger
+  }
+
+  /// Changes the app's rows and asks for jobs in one transaction, then pushes the jobs in one go.
+  public func transaction<Result: Sendable>(
+    _ body: @Sendable (JobTransaction<L>) async throws -> Result
+  ) async throws -> Result {
+    let outbox = Outbox()
+    let result = try await ledger.withTransaction { [ledger] sql in
+      _ = outbox.take()  // a transaction that the ledger runs again starts with nothing asked for
+      return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
+    }
+    await pushOwed(outbox.take())
+    return result
+  }
+
+  /// Owes a job, in a transaction of its own.
+  ///
+  /// - Returns: its id, or nil if its unique key is owed already.
+  @discardableResult
+  public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
+    try await transaction { try await $0.enqueue(job, options: options) }
+  }
+
+  /// Owes many jobs: one statement, one pipelined push.
+  @discardableResult
+  public func enqueue<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
+    try await transaction { try await $0.enqueue(jobs, options: options) }
+  }
+
+  /// Hands a job to the broker alone: fast, and gone if the broker is.
+  @discardableResult
+  public func push<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
+    let record = try JobRecord(job, options: options, isDurable: false)
+    try await broker.push([record])
+    return record.id
+  }
+
+  /// Hands many jobs to the broker alone, in one pipeline.
+  @discardableResult
+  public func push<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
+    let records = try jobs.map { try JobRecord($0, options: options, isDurable: false) }
+    try await broker.push(records)
+    return records.map(\.id)
+  }
+
+  /// Pushes what the ledger already owes. A failure costs time, not jobs: the relay pushes again.
+  func pushOwed(_ records: [JobRecord]) async {
+    if records.isEmpty { return }
+    do {
+      try await broker.push(records)
+    } catch {
+      logger.warning(
+        "jobs are owed but not pushed; the relay will push them",
+        metadata: [LogKeys.count: "\(records.count)", LogKeys.error: "\(error)"])
+    }
+  }
+}

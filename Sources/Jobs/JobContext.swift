@@ -1,0 +1,59 @@
+import Locking
+import Logging
+
+/// What a handler knows of the job it runs, and its way to finish it together with what it writes.
+public struct JobContext<L: Ledger>: Sendable {
+  /// The idempotency key for whatever the handler calls outside.
+  public let id: JobID
+  public let kind: JobKind
+  public let queue: QueueName
+  /// 1 for the first attempt.
+  public let attempt: Int
+  /// Milliseconds since 1970 at which the job was asked for.
+  public let createdAt: Int64
+  let base: Logger
+  let isDurable: Bool
+  let ledger: L
+  let outbox: Outbox
+  let isCompleted = Locked(false)
+
+  /// Carries the job's id, kind and attempt. Made when it is asked for: most jobs log nothing.
+  public var logger: Logger {
+    var logger = base
+    logger[metadataKey: LogKeys.job] = "\(id)"
+    logger[metadataKey: LogKeys.kind] = "\(kind)"
+    logger[metadataKey: LogKeys.attempt] = "\(attempt)"
+    return logger
+  }
+
+  /// Runs `body` in the transaction that ends the job: what it writes takes effect exactly once, because the job's row in
+  /// the ledger is deleted first, in the same transaction, and only one delivery can delete it.
+  ///
+  /// A handler calls it once, as its last step. One that never calls it has its row deleted after it returns.
+  ///
+  /// - Throws: what `body` throws; `JobAlreadyDone` where another delivery was first, which the worker takes as done.
+  public func transaction<Result: Sendable>(
+    _ body: @Sendable (JobTransaction<L>) async throws -> Result
+  ) async throws -> Result {
+    let result = try await ledger.withTransaction { [self] sql in
+      _ = outbox.take()
+      if isDurable, try await ledger.complete([id], queue: queue, in: sql).isEmpty { throw JobAlreadyDone() }
+      return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
+    }
+    isCompleted.withLock { $0 = true }
+    return result
+  }
+}
+
+/// Another delivery of the job has committed. The transaction that meets this changes nothing.
+public struct JobAlreadyDone: Error, CustomStringConvertible {
+  public init() {}
+  public var description: String { "another delivery of this job was first" }
+}
+
+/// One job of a batch.
+public struct BatchedJob<J: Job>: Sendable {
+  public let id: JobID
+  public let job: J
+  public let attempt: Int
+}

@@ -1,0 +1,113 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Locking
+
+/// Names one job, for ever: a UUID of version 7 (RFC 9562), so that ids sort by the time they were made.
+///
+/// It is also the idempotency key to hand to whatever a handler calls outside.
+public struct JobID: Hashable, Sendable, Comparable {
+  /// The upper half: 48 bits of Unix milliseconds, the version, 12 bits that count within the millisecond.
+  public let high: UInt64
+  /// The lower half: the variant and 62 random bits.
+  public let low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// A new id, greater than every id this process made before.
+  public static func next() -> JobID { generator.withLock { $0.next(now: unixMilliseconds()) } }
+
+  /// The least id that could have been made at `milliseconds` after 1970: a bound for "made before".
+  public static func least(at milliseconds: Int64) -> JobID {
+    JobID(high: UInt64(clamping: milliseconds) << 16, low: 0)
+  }
+
+  /// When the id was made, in milliseconds after 1970.
+  public var milliseconds: Int64 { Int64(high >> 16) }
+
+  public static func < (one: JobID, other: JobID) -> Bool { (one.high, one.low) < (other.high, other.low) }
+
+  private static let generator = Locked(Generator())
+
+  private struct Generator {
+    private var random = SystemRandomNumberGenerator()
+    private var last: UInt64 = 0
+
+    mutating func next(now: Int64) -> JobID {
+      // Milliseconds and counter are one number of 60 bits that only grows, also when the clock is set back
+      // (RFC 9562, section 6.2, method 1).
+      last = max(last + 1, UInt64(clamping: now) << 12)
+      let high = (last >> 12) << 16 | 0x7000 | (last & 0xFFF)
+      return JobID(high: high, low: 0x8000_0000_0000_0000 | random.next() >> 2)
+    }
+  }
+}
+
+/// Milliseconds since 1970 by the system's clock.
+func unixMilliseconds() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+extension JobID: CustomStringConvertible, LosslessStringConvertible, Codable {
+  /// The usual form: 8-4-4-4-12 hexadecimal digits.
+  public var description: String {
+    var text: [UInt8] = []
+    text.reserveCapacity(36)
+    for (position, byte) in bytes.enumerated() {
+      if position == 4 || position == 6 || position == 8 || position == 10 { text.append(UInt8(ascii: "-")) }
+      text.append(hexadecimal[Int(byte >> 4)])
+      text.append(hexadecimal[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  public init?(_ text: String) {
+    let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
+    guard digits.count == 32, text.utf8.count == 32 || text.utf8.count == 36 else { return nil }
+    let string = String(decoding: digits, as: UTF8.self)
+    guard let high = UInt64(string.prefix(16), radix: 16), let low = UInt64(string.suffix(16), radix: 16) else {
+      return nil
+    }
+    self.init(high: high, low: low)
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let id = JobID(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a job id")
+    }
+    self = id
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+
+  /// The 16 bytes, most significant first.
+  public var bytes: [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+      for index in 0..<8 {
+        buffer[index] = UInt8(truncatingIfNeeded: high >> (56 - 8 * UInt64(index)))
+        buffer[index + 8] = UInt8(truncatingIfNeeded: low >> (56 - 8 * UInt64(index)))
+      }
+      count = 16
+    }
+  }
+
+  /// - Parameter bytes: 16 bytes, most significant first; nil for another count.
+  public init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == 16 else { return nil }
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    for (index, byte) in bytes.enumerated() {
+      if index < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+    }
+    self.init(high: high, low: low)
+  }
+}
+
+private let hexadecimal = Array("0123456789abcdef".utf8)

@@ -1,0 +1,90 @@
+/// A job as it is kept and sent: what ledger and broker know of it. The payload is opaque to both.
+public struct JobRecord: Sendable, Hashable {
+  public var id: JobID
+  public var kind: JobKind
+  public var queue: QueueName
+  public var priority: JobPriority
+  /// The version of the payload's form (`Job.payloadVersion`).
+  public var version: Int
+  /// UTF-8 text.
+  public var payload: [UInt8]
+  /// Whether the ledger holds it. A job that it does not hold lives and dies with the broker.
+  public var isDurable: Bool
+  /// Attempts that were counted before this delivery.
+  public var attempts: Int
+  /// Milliseconds since 1970; nil for "at once".
+  public var runAt: Int64?
+  /// At most one owed job of a queue has a given key.
+  public var uniqueKey: String?
+  /// What went wrong so far, oldest first. The ledger keeps this for durable jobs; only broker-only ones carry it along.
+  public var failures: [JobFailure]
+
+  public init(
+    id: JobID = .next(), kind: JobKind, queue: QueueName, priority: JobPriority = .normal, version: Int = 1,
+    payload: [UInt8], isDurable: Bool, attempts: Int = 0, runAt: Int64? = nil, uniqueKey: String? = nil,
+    failures: [JobFailure] = []
+  ) {
+    self.id = id
+    self.kind = kind
+    self.queue = queue
+    self.priority = priority
+    self.version = version
+    self.payload = payload
+    self.isDurable = isDurable
+    self.attempts = attempts
+    self.runAt = runAt
+    self.uniqueKey = uniqueKey
+    self.failures = failures
+  }
+
+  /// Milliseconds since 1970 at which the job was made.
+  public var createdAt: Int64 { id.milliseconds }
+}
+
+/// One failed attempt.
+public struct JobFailure: Sendable, Hashable, Codable {
+  public var attempt: Int
+  /// Milliseconds since 1970.
+  public var at: Int64
+  /// At most 2,000 bytes of what was thrown.
+  public var error: String
+  public var worker: String
+
+  public init(attempt: Int, at: Int64, error: String, worker: String) {
+    self.attempt = attempt
+    self.at = at
+    self.error = String(decoding: error.utf8.prefix(2000), as: UTF8.self)
+    self.worker = worker
+  }
+}
+
+/// What an enqueuer may say about one job beyond its payload.
+public struct JobOptions: Sendable {
+  /// Another queue than the kind's own.
+  public var queue: QueueName?
+  public var priority: JobPriority
+  /// Milliseconds since 1970 before which the job does not start; nil for at once.
+  public var runAt: Int64?
+  /// While a durable job with this key is owed in the queue, another is not added.
+  public var uniqueKey: String?
+
+  public init(
+    queue: QueueName? = nil, priority: JobPriority = .normal, runAt: Int64? = nil, uniqueKey: String? = nil
+  ) {
+    self.queue = queue
+    self.priority = priority
+    self.runAt = runAt
+    self.uniqueKey = uniqueKey
+  }
+}
+
+extension JobRecord {
+  /// A job ready to be kept or sent.
+  ///
+  /// - Throws: what the kind's encoder throws.
+  public init<J: Job>(_ job: J, options: JobOptions = JobOptions(), isDurable: Bool) throws {
+    self.init(
+      kind: J.kind, queue: options.queue ?? J.queue, priority: options.priority, version: J.payloadVersion,
+      payload: try job.encodedPayload(), isDurable: isDurable, runAt: options.runAt, uniqueKey: options.uniqueKey)
+  }
+}

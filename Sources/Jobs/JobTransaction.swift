@@ -1,0 +1,60 @@
+import Locking
+
+/// One transaction in which the app's rows change and jobs are asked for: both happen or neither does.
+///
+/// The jobs reach the broker after the commit. Where that push fails, the ledger still owes them and the relay pushes again.
+public struct JobTransaction<L: Ledger>: Sendable {
+  /// What the ledger and the app share: statements of the app's own go here.
+  public let sql: L.Transaction
+  let ledger: L
+  let outbox: Outbox
+
+  init(sql: L.Transaction, ledger: L, outbox: Outbox) {
+    self.sql = sql
+    self.ledger = ledger
+    self.outbox = outbox
+  }
+
+  /// Owes a job from this transaction's commit on.
+  ///
+  /// - Returns: its id, or nil if its unique key is owed already.
+  @discardableResult
+  public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
+    try await add([JobRecord(job, options: options, isDurable: true)]).first
+  }
+
+  /// Owes many jobs with one statement.
+  @discardableResult
+  public func enqueue<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
+    try await add(jobs.map { try JobRecord($0, options: options, isDurable: true) })
+  }
+
+  /// Owes jobs that are records already, such as those that an operator asks for.
+  @discardableResult
+  public func add(_ records: [JobRecord]) async throws -> [JobID] {
+    if records.isEmpty { return [] }
+    let added = try await ledger.add(records, in: sql)
+    if added.count == records.count {
+      outbox.add(records)
+    } else {
+      let ids = Set(added)
+      outbox.add(records.filter { ids.contains($0.id) })
+    }
+    return added
+  }
+}
+
+/// The jobs of one transaction, to be pushed once it has committed.
+final class Outbox: Sendable {
+  private let records = Locked<[JobRecord]>([])
+
+  func add(_ added: [JobRecord]) { records.withLock { $0 += added } }
+
+  func take() -> [JobRecord] {
+    records.withLock { records in
+      let taken = records
+      records = []
+      return taken
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/// The record of every durable job that is owed: from the transaction that asked for it until the transaction that did it.
+///
+/// Every implementation passes the conformance suite in `Tests/Conformance`.
+public protocol Ledger: Sendable {
+  /// What the ledger's own writes and the app's writes share, so that both commit or neither.
+  associatedtype Transaction: Sendable
+
+  /// Commits what `body` wrote when it returns; undoes it when it throws.
+  func withTransaction<Result: Sendable>(
+    _ body: @Sendable (Transaction) async throws -> Result
+  ) async throws -> Result
+
+  /// Owes jobs. Those whose unique key is owed already are left out.
+  ///
+  /// - Returns: the ids of the jobs that were added.
+  @discardableResult
+  func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID]
+
+  /// Ends jobs in a transaction: the first one to do so does them, everybody else gets nothing back.
+  ///
+  /// - Returns: the ids that were owed until now.
+  func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID]
+
+  /// Ends jobs whose handlers wrote nothing through the ledger's transaction.
+  func complete(_ ids: [JobID], queue: QueueName) async throws
+
+  /// Notes failed attempts of durable jobs and when each is due again.
+  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws
+
+  /// Makes jobs dead letters, with all their errors. Broker-only jobs too; of durable ones those that are still owed.
+  func bury(_ dead: [DeadJob]) async throws
+
+  /// Keeps jobs that this worker cannot run until one that can unparks them.
+  func park(_ jobs: [JobRecord]) async throws
+
+  /// Owes again what is parked and what `kinds` (with the newest payload version of each) can run.
+  ///
+  /// - Returns: how many.
+  @discardableResult
+  func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int
+
+  /// Those of `ids` that are owed.
+  func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID]
+
+  /// A page of owed jobs in the order of their ids, for the relay: parked ones are not among them.
+  ///
+  /// - Parameters:
+  ///   - after: only ids greater than this.
+  ///   - before: only ids less than this.
+  func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID]
+
+  /// The records of those of `ids` that are owed and not parked.
+  func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord]
+
+  /// Runs `body` while this process, alone among all on this ledger, leads in `role`; waits until it does. `body` is cancelled when leadership is
+  /// lost, and the wait begins again.
+  func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws
+}
+
+/// A failed attempt to be noted.
+public struct FailedJob: Sendable {
+  public var id: JobID
+  public var failure: JobFailure
+  /// Milliseconds since 1970 at which it is due again.
+  public var runAt: Int64
+
+  public init(id: JobID, failure: JobFailure, runAt: Int64) {
+    self.id = id
+    self.failure = failure
+    self.runAt = runAt
+  }
+}
+
+/// A job that is not tried any more.
+public struct DeadJob: Sendable {
+  public var record: JobRecord
+  /// The attempts that were counted, this one included.
+  public var attempts: Int
+  /// The last failure; the ledger has the earlier ones of a durable job, `record` those of another.
+  public var failure: JobFailure
+
+  public init(record: JobRecord, attempts: Int, failure: JobFailure) {
+    self.record = record
+    self.attempts = attempts
+    self.failure = failure
+  }
+}

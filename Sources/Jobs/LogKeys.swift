@@ -1,0 +1,11 @@
+/// The metadata keys under which everything about jobs is logged.
+public enum LogKeys {
+  public static let job = "job_id"
+  public static let kind = "kind"
+  public static let queue = "queue"
+  public static let attempt = "attempt"
+  public static let worker = "worker"
+  public static let count = "count"
+  public static let error = "error"
+  public static let delay = "retry_in_ms"
+}

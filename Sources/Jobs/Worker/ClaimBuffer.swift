@@ -1,0 +1,192 @@
+import DequeModule
+import Locking
+
+/// What a slot runs next.
+enum WorkItem: Sendable {
+  case single(Claim)
+  /// Jobs of one kind that run in one transaction.
+  case batch([Claim])
+
+  var claims: [Claim] {
+    switch self {
+    case .single(let claim): [claim]
+    case .batch(let claims): claims
+    }
+  }
+
+  var count: Int {
+    switch self {
+    case .single: 1
+    case .batch(let claims): claims.count
+    }
+  }
+}
+
+/// The claims of one queue between the loop that claims and the slots that run them.
+///
+/// It decides how far to claim ahead: as much as the slots start within `lookahead` at the pace of late, and nothing
+/// beyond the slots where jobs are slow, so that a job never waits behind a busy worker while another is idle.
+final class ClaimBuffer: Sendable {
+  private struct State {
+    var order: Deque<Entry> = []
+    var batches: [JobKind: Deque<Claim>] = [:]
+    var buffered = 0
+    var running = 0
+    var idleSlots: Deque<CheckedContinuation<WorkItem?, Never>> = []
+    var claimer: CheckedContinuation<Int, Never>?
+    var isClosed = false
+    /// Seconds a job takes, as a moving average; nil before the first.
+    var secondsPerJob: Double?
+  }
+
+  private enum Entry {
+    case single(Claim)
+    case batch(JobKind)
+  }
+
+  private let state = Locked(State())
+  private let slots: Int
+  private let batchLimits: [JobKind: Int]
+  private let base: Int
+  private let lookahead = 0.010
+  private let mostAhead = 1000
+
+  /// - Parameter batchLimits: the size of a batch, for the kinds that run in batches.
+  init(slots: Int, batchLimits: [JobKind: Int]) {
+    self.slots = slots
+    self.batchLimits = batchLimits
+    base = max(slots, 2 * (batchLimits.values.max() ?? 0))
+  }
+
+  /// Adds claims in the order in which they should start.
+  func add(_ claims: [Claim]) {
+    let wakes = state.withLock { state -> [(CheckedContinuation<WorkItem?, Never>, WorkItem)] in
+      for claim in claims {
+        state.buffered += 1
+        if batchLimits[claim.record.kind] != nil {
+          if state.batches[claim.record.kind, default: []].isEmpty { state.order.append(.batch(claim.record.kind)) }
+          state.batches[claim.record.kind, default: []].append(claim)
+        } else {
+          state.order.append(.single(claim))
+        }
+      }
+      var wakes: [(CheckedContinuation<WorkItem?, Never>, WorkItem)] = []
+      while !state.idleSlots.isEmpty, let item = pop(&state) {
+        wakes.append((state.idleSlots.removeFirst(), item))
+      }
+      return wakes
+    }
+    for (slot, item) in wakes { slot.resume(returning: item) }
+  }
+
+  /// The next thing to run; waits for it. Nil once the buffer is closed.
+  func next() async -> WorkItem? {
+    // The usual case under load takes no suspension.
+    if let item = state.withLock({ pop(&$0) }) { return item }
+    return await withCheckedContinuation { slot in
+      let (isDecided, item) = state.withLock { state -> (Bool, WorkItem?) in
+        if let item = pop(&state) { return (true, item) }
+        if state.isClosed { return (true, nil) }
+        state.idleSlots.append(slot)
+        return (false, nil)
+      }
+      if isDecided { slot.resume(returning: item) }
+    }
+  }
+
+  /// Notes that an item has been run, in `seconds`.
+  func finished(_ count: Int, seconds: Double) {
+    let wake = state.withLock { state -> (CheckedContinuation<Int, Never>, Int)? in
+      state.running -= count
+      let each = seconds / Double(max(count, 1))
+      // A slow job counts at once, so that the next claim does not pile jobs up behind it; fast ones must prove themselves.
+      let old = state.secondsPerJob ?? each
+      state.secondsPerJob = each > old ? old + (each - old) * 0.25 : old + (each - old) * 0.05
+      return claimerToWake(&state)
+    }
+    if let (claimer, room) = wake { claimer.resume(returning: room) }
+  }
+
+  /// How many jobs to claim next; waits until there is room. 0 once the buffer is closed.
+  func room() async -> Int {
+    await withCheckedContinuation { claimer in
+      let room = state.withLock { state -> Int? in
+        if state.isClosed { return 0 }
+        if let room = roomNow(state) { return room }
+        state.claimer = claimer
+        return nil
+      }
+      if let room { claimer.resume(returning: room) }
+    }
+  }
+
+  /// Takes out all that has not begun, because it is another consumer's now.
+  func drop() -> [Claim] {
+    let (dropped, wake) = state.withLock { state in
+      let dropped = drain(&state)
+      return (dropped, claimerToWake(&state))
+    }
+    if let (claimer, room) = wake { claimer.resume(returning: room) }
+    return dropped
+  }
+
+  /// Ends everybody's wait and takes out all that has not begun.
+  func close() -> [Claim] {
+    let (dropped, slots, claimer) = state.withLock { state in
+      state.isClosed = true
+      let idle = state.idleSlots
+      state.idleSlots = []
+      let claimer = state.claimer
+      state.claimer = nil
+      return (drain(&state), idle, claimer)
+    }
+    for slot in slots { slot.resume(returning: nil) }
+    claimer?.resume(returning: 0)
+    return dropped
+  }
+
+  // MARK: Under the lock
+
+  private func pop(_ state: inout State) -> WorkItem? {
+    guard let entry = state.order.popFirst() else { return nil }
+    switch entry {
+    case .single(let claim):
+      state.buffered -= 1
+      state.running += 1
+      return .single(claim)
+    case .batch(let kind):
+      let limit = batchLimits[kind] ?? 1
+      let count = min(limit, state.batches[kind]?.count ?? 0)
+      var waiting = state.batches.removeValue(forKey: kind) ?? []
+      let claims = Array(waiting.prefix(count))
+      waiting.removeFirst(count)
+      state.batches[kind] = waiting
+      if state.batches[kind]?.isEmpty == false { state.order.append(.batch(kind)) }
+      state.buffered -= count
+      state.running += count
+      return .batch(claims)
+    }
+  }
+
+  private func drain(_ state: inout State) -> [Claim] {
+    var claims: [Claim] = []
+    while let item = pop(&state) {
+      claims += item.claims
+      state.running -= item.count
+    }
+    return claims
+  }
+
+  private func roomNow(_ state: State) -> Int? {
+    let pace = state.secondsPerJob.map { Double(slots) * lookahead / max($0, 1e-7) } ?? Double(slots)
+    let ahead = Int(min(pace, Double(mostAhead)))
+    let room = base + ahead - state.buffered - state.running
+    return room >= max(1, ahead / 2) ? room : nil
+  }
+
+  private func claimerToWake(_ state: inout State) -> (CheckedContinuation<Int, Never>, Int)? {
+    guard let claimer = state.claimer, let room = roomNow(state) else { return nil }
+    state.claimer = nil
+    return (claimer, room)
+  }
+}

@@ -1,0 +1,232 @@
+import Logging
+
+/// One worker's work on one queue: a loop that claims, slots that run, a loop that settles, a heartbeat apart from all of
+/// them, and the relay where this worker leads it.
+final class QueueRunner<B: Broker, L: Ledger>: Sendable {
+  private let queue: QueueName
+  private let broker: B
+  private let ledger: L
+  private let registry: JobRegistry<L>
+  private let configuration: WorkerConfiguration
+  private let logger: Logger
+  private let buffer: ClaimBuffer
+  private let settlements = Settlements()
+  private let slots: Slots
+  private let executor: JobExecutor<B, L>
+
+  init(
+    queue: QueueName, slots: Int, broker: B, ledger: L, registry: JobRegistry<L>,
+    configuration: WorkerConfiguration, logger: Logger
+  ) {
+    self.queue = queue
+    self.broker = broker
+    self.ledger = ledger
+    self.registry = registry
+    self.configuration = configuration
+    var logger = logger
+    logger[metadataKey: LogKeys.queue] = "\(queue)"
+    self.logger = logger
+    let limits = registry.entries.compactMapValues { entry -> Int? in
+      if case .batch(let limit, _) = entry.handler { limit } else { nil }
+    }
+    buffer = ClaimBuffer(slots: slots, batchLimits: limits)
+    self.slots = Slots(count: slots)
+    executor = JobExecutor(
+      queue: queue, worker: configuration.name, registry: registry,
+      client: JobClient(broker: broker, ledger: ledger, logger: logger), settlements: settlements, logger: logger)
+  }
+
+  func run(until stop: StopSignal) async {
+    guard let consumer = await join(until: stop) else { return }
+    let preferred = broker.executor
+    await withTaskGroup(of: Void.self) { background in
+      background.addTask(executorPreference: preferred) { await self.beat(consumer) }
+      background.addTask { await self.relay(consumer) }
+      background.addTask {
+        await stop.wait()
+        guard !Task.isCancelled else { return }
+        await self.handBack(consumer)
+      }
+      await withTaskGroup(of: Void.self) { settling in
+        settling.addTask(executorPreference: preferred) { await self.settle(consumer, stop) }
+        await work(consumer, stop)
+        settlements.close()
+      }
+      background.cancelAll()
+    }
+    do {
+      try await consumer.leave()
+    } catch {
+      logger.warning(
+        "the queue could not be left; what was held is handed on when the lease ends",
+        metadata: [LogKeys.error: "\(error)"])
+    }
+  }
+
+  /// Joins the queue, however long the broker is away.
+  private func join(until stop: StopSignal) async -> B.Consumer? {
+    var backoff = Backoff()
+    while !stop.isStopping {
+      do {
+        return try await broker.join(queue, worker: configuration.name, lease: configuration.lease)
+      } catch {
+        logger.error("the queue cannot be joined", metadata: [LogKeys.error: "\(error)"])
+        await backoff.pause(until: stop)
+      }
+    }
+    return nil
+  }
+
+  // MARK: Claim and run
+
+  /// Claims and runs until the stop; past the shutdown limit cancels what still runs.
+  private func work(_ consumer: B.Consumer, _ stop: StopSignal) async {
+    await withTaskGroup(of: Bool.self) { group in
+      group.addTask(executorPreference: broker.executor) {
+        await self.claim(consumer, stop)
+        return false
+      }
+      for index in 0..<slots.count {
+        group.addTask {
+          await self.slots.run(index) { await self.runItems(slot: index) }
+          return false
+        }
+      }
+      group.addTask { [shutdownLimit = configuration.shutdownLimit] in
+        await stop.wait()
+        do { try await Task.sleep(for: shutdownLimit) } catch { return false }
+        return true
+      }
+      // The limit is the one child that may outlive the work: as soon as the others are through, nobody waits for it.
+      var left = slots.count + 1
+      for await isPastLimit in group {
+        if isPastLimit {
+          logger.warning("jobs still run past the shutdown limit; they are cancelled and handed back")
+          group.cancelAll()
+        } else {
+          left -= 1
+        }
+        if left == 0 { group.cancelAll() }
+      }
+    }
+  }
+
+  private func claim(_ consumer: B.Consumer, _ stop: StopSignal) async {
+    var backoff = Backoff()
+    while !stop.isStopping {
+      let room = await buffer.room()
+      if room == 0 { return }
+      do {
+        let claims = try await consumer.claim(room, wait: .seconds(5))
+        backoff.reset()
+        if claims.isEmpty { continue }
+        let owed = await dropSettled(claims)
+        buffer.add(owed)
+        if stop.isStopping { await handBack(consumer) }
+      } catch {
+        if stop.isStopping { return }
+        logger.error("jobs cannot be claimed", metadata: [LogKeys.error: "\(error)"])
+        await backoff.pause(until: stop)
+      }
+    }
+  }
+
+  /// Leaves out redelivered jobs that were done meanwhile, so that what their handlers do outside is not done twice.
+  private func dropSettled(_ claims: [Claim]) async -> [Claim] {
+    let doubtful = claims.filter { $0.record.isDurable && $0.attempt > 1 }.map(\.record.id)
+    if doubtful.isEmpty { return claims }
+    do {
+      let settled = Set(doubtful).subtracting(try await ledger.owed(doubtful, queue: queue))
+      if settled.isEmpty { return claims }
+      return claims.filter { claim in
+        guard claim.record.isDurable, settled.contains(claim.record.id) else { return true }
+        settlements.add(.acknowledge(claim))
+        return false
+      }
+    } catch {
+      // The transaction that ends a job finds out by itself; only work is wasted.
+      logger.warning("the ledger cannot say what is owed", metadata: [LogKeys.error: "\(error)"])
+      return claims
+    }
+  }
+
+  /// Gives back at once what has been claimed and not begun.
+  private func handBack(_ consumer: B.Consumer) async {
+    await consumer.interruptClaim()
+    let unbegun = buffer.close()
+    if unbegun.isEmpty { return }
+    do {
+      try await consumer.release(unbegun)
+    } catch {
+      logger.warning("claims are handed back when the queue is left", metadata: [LogKeys.error: "\(error)"])
+    }
+  }
+
+  /// - Returns: false when the slot needs another task, because this one was cancelled for a handler's time limit.
+  private func runItems(slot: Int) async -> Bool {
+    let clock = ContinuousClock()
+    while let item = await buffer.next() {
+      let start = clock.now
+      slots.began(slot, limit: executor.limit(of: item))
+      let report = await executor.run(item)
+      let isTimedOut = slots.ended(slot)
+      executor.settle(report, isTimedOut: isTimedOut)
+      buffer.finished(item.count, seconds: start.duration(to: clock.now) / .seconds(1))
+      if isTimedOut { return false }
+    }
+    return true
+  }
+
+  // MARK: Settle
+
+  private func settle(_ consumer: B.Consumer, _ stop: StopSignal) async {
+    let settler = Settler(queue: queue, ledger: ledger, consumer: consumer, logger: logger)
+    while let batch = await settlements.next() {
+      await settler.settle(batch, until: stop)
+    }
+  }
+
+  // MARK: Heartbeat and relay
+
+  private func beat(_ consumer: B.Consumer) async {
+    var isFailing = false
+    while !Task.isCancelled {
+      var pause = configuration.heartbeat
+      do {
+        let beat = try await consumer.beat()
+        if !beat.keptLease {
+          let lost = buffer.drop().count
+          logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost)"])
+        }
+        if beat.reaped > 0 {
+          logger.info("jobs of a dead worker are handed on", metadata: [LogKeys.count: "\(beat.reaped)"])
+        }
+        if let due = beat.nextDue { pause = min(pause, max(due, .milliseconds(2))) }
+        if isFailing { logger.info("the heartbeat is back") }
+        isFailing = false
+      } catch {
+        if Task.isCancelled { return }
+        if !isFailing { logger.error("the heartbeat fails", metadata: [LogKeys.error: "\(error)"]) }
+        isFailing = true
+      }
+      slots.cancelOverdue(now: .now)
+      do { try await Task.sleep(for: pause) } catch { return }
+    }
+  }
+
+  private func relay(_ consumer: B.Consumer) async {
+    let relay = Relay(
+      queue: queue, broker: broker, ledger: ledger, kinds: registry.versions, configuration: configuration,
+      logger: logger)
+    var backoff = Backoff()
+    while !Task.isCancelled {
+      do {
+        try await ledger.lead("relay:\(queue)") { try await relay.run { await consumer.epoch } }
+      } catch {
+        if Task.isCancelled { return }
+        logger.warning("the relay is interrupted", metadata: [LogKeys.error: "\(error)"])
+      }
+      await backoff.pause(until: nil)
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/// How a worker works. The defaults suit a service with millisecond jobs on a few cores.
+public struct WorkerConfiguration: Sendable {
+  /// The queues to serve, each with how many of its jobs run at once. Queues do not share: a full one holds up no other.
+  public var queues: [QueueName: Int]
+  /// How long a claim outlives its worker's last heartbeat.
+  public var lease: Duration = .seconds(3)
+  /// Between two heartbeats. Three missed ones lose the lease.
+  public var heartbeat: Duration = .seconds(1)
+  /// How long running jobs get to finish after a stop was asked for; the rest is handed back.
+  public var shutdownLimit: Duration = .seconds(25)
+  /// Between two sweeps for jobs that the ledger owes and the broker does not know.
+  public var relayInterval: Duration = .seconds(5)
+  /// How old an owed job is before the relay asks the broker about it: time for its push to arrive.
+  public var relayAge: Duration = .seconds(5)
+  /// Names the worker in leases, logs and errors. Unique: a restart is another worker.
+  public var name: String
+
+  public init(queues: [QueueName: Int], name: String = "worker-\(JobID.next())") {
+    self.queues = queues
+    self.name = name
+  }
+}
