@@ -64,6 +64,9 @@ let package = Package(
     module("Redis", ["CHiredis", "EventLoop", "Locking", collections, logging]),
     module("Postgres", ["CLibPQ", "EventLoop", "Locking", collections, logging]),
 
+    // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
+    module("PrivateServers", ["CLinux", "Locking"]),
+
     module("Jobs", ["Locking", collections, lifecycle, logging, metrics]),
     module("JobsRedis", ["Jobs", "Redis", "EventLoop", logging]),
     module("JobsPostgres", ["Jobs", "Postgres", logging]),
@@ -81,6 +84,9 @@ let package = Package(
     program("fanmill-api", ["Bootstrap", "SocialAPI", argumentParser]),
     program("fanmill-worker", ["Bootstrap", "Social", argumentParser]),
     program("fanmill", ["Bootstrap", "Operations", "Social", argumentParser]),
+
+    tests("PrivateServersTests", ["PrivateServers"]),
+    tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,183 @@
+import Foundation
+import Glibc
+
+/// A Postgres server with a cluster of its own in a folder, on a unix socket and, if asked, on a port of 127.0.0.1.
+///
+/// Run as root, it changes to the user `postgres`, since Postgres refuses root. It ends when it is stopped, when this
+/// program exits, and when this program is killed. Everybody on this machine who reaches the socket is trusted.
+public actor PrivatePostgres {
+  public struct Options: Sendable {
+    /// Also listen on 127.0.0.1 at this port; 0 takes a free one.
+    public var port: Int?
+    /// The server's settings, by name.
+    public var settings: [String: String]
+
+    public init(settings: [String: String], port: Int? = nil) {
+      self.settings = settings
+      self.port = port
+    }
+
+    /// Commits survive a power cut; sized for a machine that also runs the workers.
+    public static let durable = Options(settings: [
+      "fsync": "on", "synchronous_commit": "on", "wal_compression": "lz4", "shared_buffers": "512MB",
+      "max_wal_size": "4GB",
+      "min_wal_size": "1GB", "checkpoint_timeout": "15min", "track_io_timing": "off", "max_connections": "200",
+    ])
+
+    /// For tests: no waiting for the disk. A `kill -9` loses nothing, a power cut everything.
+    public static let tests = Options(settings: [
+      "fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "max_connections": "300",
+      "autovacuum_naptime": "5s",
+    ])
+  }
+
+  /// The folder of the unix socket, as libpq's `host` takes it.
+  public nonisolated let socketFolder: String
+  public nonisolated let port: Int?
+  public nonisolated var log: String { base.path + "/postgres.log" }
+  /// The name of the superuser that everybody connects as.
+  public nonisolated let user = "postgres"
+
+  private let base: ServerFolder
+  private let data: String
+  private let options: Options
+  private let account: ServerAccount
+  private var process: ServerProcess?
+  private var tools: PostgresTools { PostgresTools(folder: base.path, socketFolder: socketFolder, port: port ?? 5432) }
+
+  /// The address of `database` on the unix socket.
+  public nonisolated func url(database: String = "postgres") -> String {
+    let host = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
+    return "postgresql://\(user)@/\(database)?host=\(host)" + (port.map { "&port=\($0)" } ?? "")
+  }
+
+  /// The address of the database `postgres` on the unix socket.
+  public nonisolated var url: String { url(database: "postgres") }
+
+  /// The address on 127.0.0.1, if it listens there.
+  public nonisolated func tcpURL(database: String = "postgres") -> String? {
+    port.map { "postgresql://\(user)@127.0.0.1:\($0)/\(database)" }
+  }
+
+  /// Starts a server and waits until it accepts connections. A folder that has no cluster yet gets one.
+  ///
+  /// - Parameter path: where its data live; nil is a fresh temporary folder that goes with this value.
+  public static func start(in path: String? = nil, options: Options) async throws(PrivateServerError) -> PrivatePostgres
+  {
+    let account = ServerAccount.current
+    var folder = try ServerFolder(path)
+    if !account.canEnter(folder.path) {
+      // Such as a clone under /root: the data live where the user postgres can reach them, always in the same place.
+      folder = try ServerFolder(SocketFolder.short(for: folder.path, under: "/var/tmp"))
+    }
+    let server = try PrivatePostgres(folder, account, options)
+    try await server.start()
+    return server
+  }
+
+  private init(_ base: ServerFolder, _ account: ServerAccount, _ options: Options) throws(PrivateServerError) {
+    self.base = base
+    self.account = account
+    self.options = options
+    data = base.path + "/data"
+    socketFolder = try SocketFolder.path(
+      for: base.path + "/run", usable: base.path.utf8.count + 4 <= SocketFolder.longest)
+    port = if let port = options.port { port == 0 ? try FreePort.find() : port } else { nil }
+    try account.makeOwnFolder(socketFolder, mode: 0o755)
+  }
+
+  deinit {
+    process?.send(SIGKILL)
+    if let process { Leftovers.forget(process) }
+  }
+
+  /// Starts the server again, on the same folder and addresses. Nothing happens if it runs.
+  public func start() async throws(PrivateServerError) {
+    if let process, !process.hasEnded { return }
+    try await makeClusterIfMissing()
+    let deadline = ContinuousClock.now + .seconds(60)
+    while !(try await startOnce(deadline)) {
+      // After a kill -9 the children of the last server need a moment to notice; until then the new one refuses.
+      guard .now < deadline, ServerFolder.tail(of: log).contains("pre-existing shared memory") else {
+        throw PrivateServerError(.failed, "postgres ended at once:\n\(ServerFolder.tail(of: log))")
+      }
+      await pause()
+    }
+  }
+
+  /// Ends the server in order (`-m fast`): open transactions are rolled back, a checkpoint is written.
+  public func stop() async { await end(SIGINT) }
+
+  /// Ends the server without a checkpoint (`-m immediate`): the next start recovers from the log.
+  public func stopImmediate() async { await end(SIGQUIT) }
+
+  /// Ends the postmaster as the kernel would when memory is short; its children follow by themselves.
+  public func kill9() async { await end(SIGKILL) }
+
+  public func restart() async throws(PrivateServerError) {
+    await stop()
+    try await start()
+  }
+
+  /// Runs `sql` in `database` through psql; for set-up, where no client is at hand yet.
+  ///
+  /// - Returns: the rows, unaligned, a line each.
+  @discardableResult
+  public nonisolated func run(_ sql: String, database: String = "postgres") async throws(PrivateServerError) -> String {
+    try await PostgresTools(folder: base.path, socketFolder: socketFolder, port: port ?? 5432).psql(sql, database)
+  }
+
+  private func end(_ signal: Int32) async {
+    guard let process else { return }
+    process.send(signal)
+    await process.end()
+    Leftovers.forget(process)
+    if self.process === process { self.process = nil }
+  }
+
+  private func makeClusterIfMissing() async throws(PrivateServerError) {
+    if FileManager.default.fileExists(atPath: data + "/PG_VERSION") { return }
+    try account.makeOwnFolder(data, mode: 0o700)
+    let plan = ServerProcess.Plan(
+      program: try ServerPrograms.find("initdb"),
+      // Bytes decide the order of texts, as indexes like it; Unicode decides what a letter is.
+      arguments: [
+        "-D", data, "-U", user, "-A", "trust", "-E", "UTF8", "--lc-collate=C", "--lc-ctype=C.UTF-8", "--no-sync",
+        "--no-instructions",
+      ],
+      log: base.path + "/initdb.log", folder: base.path, user: account.name)
+    guard try await ServerProcess.run(plan) == 0 else {
+      throw PrivateServerError(.failed, "initdb failed in \(data):\n\(ServerFolder.tail(of: plan.log))")
+    }
+  }
+
+  /// Starts the server and waits until it is ready; false if it ended before.
+  private func startOnce(_ deadline: ContinuousClock.Instant) async throws(PrivateServerError) -> Bool {
+    var arguments = ["-D", data, "-k", socketFolder, "-p", String(port ?? 5432)]
+    arguments += ["-c", "listen_addresses=\(port == nil ? "" : "127.0.0.1")"]
+    for (name, value) in options.settings.sorted(by: { $0.key < $1.key }) { arguments += ["-c", "\(name)=\(value)"] }
+    let process = try await ServerProcess.start(
+      ServerProcess.Plan(
+        program: ServerPrograms.find("postgres"), arguments: arguments, log: log, folder: base.path, user: account.name,
+        deathSignal: "INT"))
+    self.process = process
+    Leftovers.add(process, signal: SIGQUIT, removing: base.isTemporary ? base.path : nil)
+    while !isReady(process.pid) {
+      if process.hasEnded {
+        Leftovers.forget(process)
+        self.process = nil
+        return false
+      }
+      if .now > deadline { throw PrivateServerError(.notReady, "postgres is not ready after 60 seconds: see \(log)") }
+      await pause()
+    }
+    return true
+  }
+
+  /// Whether the server of `pid` has written that it is ready: its pid and its state stand in `postmaster.pid`.
+  private func isReady(_ pid: pid_t) -> Bool {
+    guard let bytes = FileManager.default.contents(atPath: data + "/postmaster.pid") else { return false }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.count >= 8 && lines[0] == String(pid) && lines[7].hasPrefix("ready")
+  }
+}

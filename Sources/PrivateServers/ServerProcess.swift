@@ -1,0 +1,144 @@
+import CLinux
+import Foundation
+import Glibc
+import Locking
+
+/// A child process with a thread of its own that starts it, waits for its end and reaps it.
+///
+/// The thread matters: the kernel sends a child its parent-death signal when the *thread* that started it ends, so a
+/// child started from a pool's thread could be killed while the program goes on.
+final class ServerProcess: Sendable {
+  struct Plan: Sendable {
+    var program: String
+    var arguments: [String]
+    /// Where its output is appended.
+    var log: String
+    var folder: String
+    /// The user to run as; nil is the current one.
+    var user: String?
+    /// What it gets when this program dies without having ended it.
+    var deathSignal = "KILL"
+  }
+
+  private struct State {
+    var pid: pid_t = 0
+    var status: Int32?
+    var waiters: [CheckedContinuation<Int32, Never>] = []
+  }
+
+  private let state = Locked(State())
+
+  /// Starts `plan`'s program.
+  ///
+  /// - Throws: `.failed` if the program cannot be executed, `.missingProgram` without `setpriv`.
+  static func start(_ plan: Plan) async throws(PrivateServerError) -> ServerProcess {
+    // setpriv changes the user and sets the parent-death signal, in this order, and then becomes the program: its pid
+    // is the program's. (runuser would stay between the two.)
+    var words = [try ServerPrograms.find("setpriv"), "--pdeathsig", plan.deathSignal]
+    if let user = plan.user { words += ["--reuid", user, "--regid", user, "--init-groups"] }
+    words += ["--", plan.program] + plan.arguments
+    let command = words
+    let process = ServerProcess()
+    let failure: Int32 = await withCheckedContinuation { continuation in
+      let thread = Thread {
+        let (status, pid) = spawn(command, log: plan.log, folder: plan.folder)
+        process.state.withLock { $0.pid = pid }
+        continuation.resume(returning: status)
+        if status == 0 { process.waitForEnd(pid) }
+      }
+      thread.name = "server-process"
+      thread.start()
+    }
+    if failure != 0 {
+      throw PrivateServerError(.failed, "\(plan.program) cannot be started: \(String(cString: strerror(failure)))")
+    }
+    return process
+  }
+
+  /// Runs `plan` to its end and returns its exit status (128 + the signal, if a signal ended it).
+  static func run(_ plan: Plan) async throws(PrivateServerError) -> Int32 {
+    await (try start(plan)).end()
+  }
+
+  /// Sends `signal`, unless the process has ended.
+  func send(_ signal: Int32) {
+    // Under the lock: the thread that reaps takes it too, so the pid cannot be somebody else's yet.
+    state.withLock { state in
+      if state.status == nil, state.pid > 0 { _ = kill(state.pid, signal) }
+    }
+  }
+
+  var pid: pid_t { state.withLock { $0.pid } }
+  var hasEnded: Bool { state.withLock { $0.status != nil } }
+
+  /// Waits for the end; returns the exit status, or 128 + the signal.
+  @discardableResult
+  func end() async -> Int32 {
+    await withCheckedContinuation { continuation in
+      let status: Int32? = state.withLock { state in
+        if state.status == nil { state.waiters.append(continuation) }
+        return state.status
+      }
+      if let status { continuation.resume(returning: status) }
+    }
+  }
+
+  private func waitForEnd(_ pid: pid_t) {
+    var info = siginfo_t()
+    while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    let (status, waiters) = state.withLock { state in
+      var raw: Int32 = 0
+      waitpid(pid, &raw, 0)
+      let status = raw & 0x7f == 0 ? (raw >> 8) & 0xff : 128 + (raw & 0x7f)
+      state.status = status
+      let waiters = state.waiters
+      state.waiters = []
+      return (status, waiters)
+    }
+    for waiter in waiters { waiter.resume(returning: status) }
+  }
+
+  private static func spawn(_ words: [String], log: String, folder: String) -> (status: Int32, pid: pid_t) {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+    posix_spawn_file_actions_addchdir_np(&actions, folder)
+
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // A group of its own: Ctrl-C in a terminal reaches this program only, which then ends its servers in order.
+    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+    posix_spawnattr_setflags(&attributes, Int16(flags))
+    posix_spawnattr_setpgroup(&attributes, 0)
+    var none = sigset_t()
+    var all = sigset_t()
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+
+    let environment = [
+      "PATH=\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")", "LC_ALL=C.UTF-8", "TZ=UTC",
+    ]
+    var pid: pid_t = 0
+    let status = withCStrings(words) { arguments in
+      withCStrings(environment) { environment in
+        posix_spawn(&pid, words[0], &actions, &attributes, arguments, environment)
+      }
+    }
+    return (status, pid)
+  }
+
+  private static func withCStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+  ) -> Result {
+    let pointers = strings.map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    return body(pointers)
+  }
+}

@@ -1,0 +1,70 @@
+import Glibc
+import Locking
+
+/// The servers that all tests of one process share, started by the first that asks and gone with the process.
+///
+/// A cluster takes a second to make and a database 30 milliseconds: so there is one cluster, and each test has a
+/// database of its own in it. A test that stops or freezes its server starts one for itself instead.
+public enum SharedServers {
+  private static let servers = Servers()
+
+  /// The shared Postgres cluster.
+  public static func postgres() async throws -> PrivatePostgres { try await servers.postgres() }
+
+  /// The shared Redis; whoever uses it takes keys of its own.
+  public static func redis() async throws -> PrivateRedis { try await servers.redis() }
+
+  /// The URL of a fresh database of the shared cluster, a copy of `template`.
+  public static func freshDatabase(template: String = "template1") async throws -> String {
+    try await servers.freshDatabase(template: template)
+  }
+
+  /// The name of a template database that `fill` made, once in this process for each `name`: given the new database's
+  /// URL, it creates there what tests of one kind all need. It must close its connections before it returns.
+  public static func template(_ name: String, fill: @escaping @Sendable (String) async throws -> Void) async throws
+    -> String
+  {
+    try await servers.template(name, fill)
+  }
+
+  private actor Servers {
+    private var postgresStart: Task<PrivatePostgres, any Error>?
+    private var redisStart: Task<PrivateRedis, any Error>?
+    private var templates: [String: Task<Void, any Error>] = [:]
+    private var next = 0
+
+    func postgres() async throws -> PrivatePostgres {
+      // A task, not an await: the second caller waits for the first one's server instead of starting another.
+      let start = postgresStart ?? Task { try await PrivatePostgres.start(options: .tests) }
+      postgresStart = start
+      return try await start.value
+    }
+
+    func redis() async throws -> PrivateRedis {
+      let start = redisStart ?? Task { try await PrivateRedis.start() }
+      redisStart = start
+      return try await start.value
+    }
+
+    func freshDatabase(template: String) async throws -> String {
+      let server = try await postgres()
+      next += 1
+      let name = "test_\(next)"
+      try await server.run("CREATE DATABASE \(name) TEMPLATE \(template)")
+      return server.url(database: name)
+    }
+
+    func template(_ name: String, _ fill: @escaping @Sendable (String) async throws -> Void) async throws -> String {
+      let made =
+        templates[name]
+        ?? Task {
+          let server = try await self.postgres()
+          try await server.run("CREATE DATABASE \(name)")
+          try await fill(server.url(database: name))
+        }
+      templates[name] = made
+      try await made.value
+      return name
+    }
+  }
+}
