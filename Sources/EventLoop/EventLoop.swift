@@ -171,6 +171,11 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   fileprivate func run() {
     pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
     name.withCString { _ = fanmill_set_thread_name($0) }
+    // hiredis writes with plain write(2): to a server that has gone, that must be an error and not the process's end.
+    var pipe = sigset_t()
+    sigemptyset(&pipe)
+    sigaddset(&pipe, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &pipe, nil)
     var events = [epoll_event](repeating: epoll_event(), count: 256)
     while true {
       let stopping = takeInbox()
