@@ -1,0 +1,21 @@
+/// How long to wait before the next attempt: doubling from `base` to `limit`, with full jitter.
+///
+/// Full jitter (any time from zero to the bound) keeps many clients of one server from coming back in step after it fell.
+struct Backoff {
+  let base: Duration
+  let limit: Duration
+  private var failures = 0
+
+  init(base: Duration = .milliseconds(50), limit: Duration = .seconds(2)) {
+    self.base = base
+    self.limit = limit
+  }
+
+  mutating func reset() { failures = 0 }
+
+  mutating func next() -> Duration {
+    let bound = min(limit, base * (1 << min(failures, 20)))
+    failures += 1
+    return bound * Double.random(in: 0...1)
+  }
+}

@@ -1,0 +1,105 @@
+/// A command under construction, in the wire format: `*N`, then N times `$length` and that many bytes, each line ended by
+/// CR LF (the Redis serialization protocol, RESP2).
+///
+/// The number of parts stands in front and is known last. So room for it is kept in front of the first part, and it is
+/// written right-aligned into that room: the finished command is contiguous without being moved.
+public struct RedisBuffer: Sendable {
+  /// `*`, ten digits, CR LF, and then some.
+  static let headroom = 16
+
+  private(set) var bytes: [UInt8]
+  private(set) var start: Int
+  private(set) var parts = 0
+
+  init(capacity: Int) {
+    bytes = []
+    bytes.reserveCapacity(Self.headroom + capacity)
+    for _ in 0..<Self.headroom { bytes.append(0) }
+    start = Self.headroom
+  }
+
+  mutating func reserve(_ more: Int) {
+    bytes.reserveCapacity(bytes.count + more)
+  }
+
+  /// Appends one bulk string.
+  public mutating func appendBulk(_ value: UnsafeRawBufferPointer) {
+    appendLength(value.count)
+    bytes.append(contentsOf: value)
+    appendLineEnd()
+    parts += 1
+  }
+
+  /// Appends one bulk string that is a decimal number.
+  public mutating func appendBulk(_ value: Int64) {
+    if 0 <= value, value < 10 {
+      let digit = UInt64(48 + value)
+      appendPacked(0x0A0D_000A_0D31_24 | digit << 32, count: 7)
+    } else {
+      withUnsafeTemporaryAllocation(byteCount: 24, alignment: 1) { room in
+        var first = room.count
+        var rest = value.magnitude
+        repeat {
+          first -= 1
+          room[first] = UInt8(48 + rest % 10)
+          rest /= 10
+        } while rest > 0
+        if value < 0 {
+          first -= 1
+          room[first] = UInt8(ascii: "-")
+        }
+        let digits = UnsafeRawBufferPointer(rebasing: room[first...])
+        appendLength(digits.count)
+        bytes.append(contentsOf: digits)
+        appendLineEnd()
+      }
+    }
+    parts += 1
+  }
+
+  /// Writes the number of parts in front of them. Called when the command is complete, and again after more was appended.
+  mutating func writeHeader() {
+    var position = Self.headroom
+    position -= 1
+    bytes[position] = 10
+    position -= 1
+    bytes[position] = 13
+    var rest = parts
+    repeat {
+      position -= 1
+      bytes[position] = UInt8(48 + rest % 10)
+      rest /= 10
+    } while rest > 0
+    position -= 1
+    bytes[position] = UInt8(ascii: "*")
+    start = position
+  }
+
+  /// `$length` and a line end. Lengths below 100,000 are put together in a register and appended at once.
+  private mutating func appendLength(_ length: Int) {
+    guard length < 100_000 else {
+      bytes.append(UInt8(ascii: "$"))
+      bytes.append(contentsOf: String(length).utf8)
+      appendLineEnd()
+      return
+    }
+    var packed: UInt64 = 0x0A0D
+    var count = 2
+    var rest = length
+    repeat {
+      packed = packed << 8 | UInt64(48 + rest % 10)
+      rest /= 10
+      count += 1
+    } while rest > 0
+    appendPacked(packed << 8 | 0x24, count: count + 1)
+  }
+
+  private mutating func appendLineEnd() {
+    appendPacked(0x0A0D, count: 2)
+  }
+
+  /// Appends the low `count` bytes of `packed`, the lowest first.
+  private mutating func appendPacked(_ packed: UInt64, count: Int) {
+    withUnsafeBytes(of: packed.littleEndian) { bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+  }
+}

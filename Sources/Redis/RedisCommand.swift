@@ -1,0 +1,50 @@
+/// One command, encoded when it is made. Sending it again costs no encoding.
+///
+///     RedisCommand("SET", key, value, "PX", 30_000)
+public struct RedisCommand: Sendable {
+  private var buffer: RedisBuffer
+
+  /// A command of a name and arguments of any kinds.
+  public init<each Argument: RedisArgument>(_ name: String, _ arguments: repeat each Argument) {
+    buffer = RedisBuffer(capacity: 112)
+    name.append(to: &buffer)
+    repeat (each arguments).append(to: &buffer)
+    buffer.writeHeader()
+  }
+
+  /// A command of parts, the name first. At least the name must be there.
+  public init(_ parts: [any RedisArgument]) {
+    precondition(!parts.isEmpty, "a Redis command needs a name")
+    buffer = RedisBuffer(capacity: 24 * parts.count)
+    for part in parts { part.append(to: &buffer) }
+    buffer.writeHeader()
+  }
+
+  /// Makes room for `count` more bytes, before many appends.
+  public mutating func reserve(_ count: Int) {
+    buffer.reserve(count)
+  }
+
+  public mutating func append(_ argument: some RedisArgument) {
+    argument.append(to: &buffer)
+    buffer.writeHeader()
+  }
+
+  public mutating func append(contentsOf arguments: some Sequence<some RedisArgument>) {
+    for argument in arguments { argument.append(to: &buffer) }
+    buffer.writeHeader()
+  }
+
+  public mutating func append(contentsOf arguments: [any RedisArgument]) {
+    for argument in arguments { argument.append(to: &buffer) }
+    buffer.writeHeader()
+  }
+
+  /// How many parts it has, the name among them.
+  public var count: Int { buffer.parts }
+
+  /// The command as it goes over the wire.
+  func withWireBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    buffer.bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[buffer.start...])) }
+  }
+}

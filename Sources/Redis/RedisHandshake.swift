@@ -1,0 +1,47 @@
+/// What is said on a new connection before anything else, and what the answers mean.
+struct RedisHandshake {
+  private enum Step { case authenticate, select, name, ping }
+  private let steps: [(step: Step, command: RedisCommand)]
+  private let configuration: RedisConfiguration
+
+  init(_ configuration: RedisConfiguration) {
+    self.configuration = configuration
+    var steps: [(Step, RedisCommand)] = []
+    if let password = configuration.password {
+      if let user = configuration.user {
+        steps.append((.authenticate, RedisCommand("AUTH", user, password)))
+      } else {
+        steps.append((.authenticate, RedisCommand("AUTH", password)))
+      }
+    }
+    if configuration.database != 0 { steps.append((.select, RedisCommand("SELECT", configuration.database))) }
+    steps.append((.name, RedisCommand("CLIENT", "SETNAME", configuration.clientName)))
+    // PING is refused while the server still loads its data: such a connection is not ready yet.
+    steps.append((.ping, RedisCommand("PING")))
+    self.steps = steps
+  }
+
+  var commands: [RedisCommand] { steps.map(\.command) }
+
+  func check(_ results: [Result<RedisValue, RedisError>]) throws(RedisError) {
+    for ((step, _), result) in zip(steps, results) {
+      guard case .failure(let error) = result else { continue }
+      let place = configuration.displayName
+      switch (step, error.serverPrefix) {
+      case (_, "NOAUTH"):
+        throw RedisError(.configuration, "\(place) asks for a password; write redis://:password@host", serverPrefix: "NOAUTH")
+      case (.authenticate, let prefix):
+        let advice = "check user and password in the URL"
+        throw RedisError(.configuration, "\(place) refuses the login (\(error.message)); \(advice)", serverPrefix: prefix)
+      case (.select, let prefix):
+        throw RedisError(
+          .configuration, "\(place) has no database \(configuration.database) (\(error.message))", serverPrefix: prefix)
+      case (.ping, "LOADING"), (.ping, "MASTERDOWN"):
+        throw RedisError(.connection, error.message, serverPrefix: error.serverPrefix)
+      default:
+        // A server that knows no names, or a user who may not set one, is still good for commands.
+        continue
+      }
+    }
+  }
+}
