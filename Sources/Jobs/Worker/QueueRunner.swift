@@ -44,7 +44,6 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       background.addTask { await self.relay(consumer) }
       background.addTask {
         await stop.wait()
-        guard !Task.isCancelled else { return }
         await self.handBack(consumer)
       }
       await withTaskGroup(of: Void.self) { settling in

@@ -1,0 +1,220 @@
+import DequeModule
+
+/// A broker within the process: for tests of handlers and for trying things out. It keeps every promise of `Broker` but
+/// those that need another process.
+public actor InMemoryBroker: Broker {
+  struct Queue {
+    var ready: [JobPriority: Deque<JobRecord>] = [:]
+    var claimed: [String: Claimed] = [:]
+    var delayed: [(due: ContinuousClock.Instant, record: JobRecord)] = []
+    var known: Set<JobID> = []
+    var leases: [String: ContinuousClock.Instant] = [:]
+    var epoch = "\(JobID.next())"
+    var waiters: Deque<Waiter> = []
+
+    var readyCount: Int { ready.values.reduce(0) { $0 + $1.count } }
+  }
+
+  struct Claimed {
+    var record: JobRecord
+    var attempt: Int
+    var consumer: String
+  }
+
+  struct Waiter {
+    let number: Int
+    let consumer: String
+    let continuation: CheckedContinuation<Void, Never>
+  }
+
+  private var queues: [QueueName: Queue] = [:]
+  private var lastNumber = 0
+
+  public init() {}
+
+  public func push(_ jobs: [JobRecord]) {
+    for job in jobs {
+      if job.isDurable, !queues[job.queue, default: Queue()].known.insert(job.id).inserted { continue }
+      let wait = (job.runAt ?? 0) - unixMilliseconds()
+      if wait > 0 {
+        queues[job.queue, default: Queue()].delayed.append((.now + .milliseconds(wait), job))
+      } else {
+        makeReady(job)
+      }
+    }
+  }
+
+  public func join(_ queue: QueueName, worker: String, lease: Duration) -> InMemoryConsumer {
+    queues[queue, default: Queue()].leases[worker] = .now + lease
+    return InMemoryConsumer(broker: self, queue: queue, worker: worker, lease: lease)
+  }
+
+  public func unknown(_ ids: [JobID], in queue: QueueName) -> [JobID] {
+    ids.filter { !queues[queue, default: Queue()].known.contains($0) }
+  }
+
+  public func statistics(of name: QueueName) -> QueueStatistics {
+    let queue = queues[name, default: Queue()]
+    return QueueStatistics(
+      ready: queue.readyCount, claimed: queue.claimed.count, delayed: queue.delayed.count, workers: queue.leases.count)
+  }
+
+  /// Forgets everything, as a broker does whose memory is lost.
+  public func forgetEverything() {
+    for (name, queue) in queues {
+      for waiter in queue.waiters { waiter.continuation.resume() }
+      queues[name] = Queue()
+    }
+  }
+
+  // MARK: For the consumer
+
+  func epoch(of queue: QueueName) -> String { queues[queue, default: Queue()].epoch }
+
+  func claim(_ count: Int, from name: QueueName, as consumer: String) -> [(JobRecord, Int, String)] {
+    var queue = queues[name, default: Queue()]
+    var taken: [(JobRecord, Int, String)] = []
+    for priority in JobPriority.allCases {
+      while taken.count < count, let record = queue.ready[priority, default: []].popFirst() {
+        let receipt = "\(JobID.next())"
+        let attempt = record.attempts + 1
+        queue.claimed[receipt] = Claimed(record: record, attempt: attempt, consumer: consumer)
+        taken.append((record, attempt, receipt))
+      }
+    }
+    queues[name] = queue
+    return taken
+  }
+
+  /// Waits until something may be ready, `wait` has passed or the consumer's wait is ended.
+  func awaitReady(_ name: QueueName, as consumer: String, wait: Duration) async {
+    if queues[name, default: Queue()].readyCount > 0 { return }
+    lastNumber += 1
+    let number = lastNumber
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        // Cancellation ends the sleep early, and with it the wait.
+        do { try await Task.sleep(for: wait) } catch {}
+        await self.endWait(name) { $0.number == number }
+      }
+      await withCheckedContinuation { continuation in
+        queues[name, default: Queue()].waiters.append(
+          Waiter(number: number, consumer: consumer, continuation: continuation))
+      }
+      group.cancelAll()
+    }
+  }
+
+  func endWait(_ name: QueueName, where isMeant: (Waiter) -> Bool) {
+    guard let ended = queues[name]?.waiters.filter(isMeant) else { return }
+    queues[name]?.waiters.removeAll(where: isMeant)
+    for waiter in ended { waiter.continuation.resume() }
+  }
+
+  func acknowledge(_ claims: [Claim], in queue: QueueName) {
+    for claim in claims {
+      queues[queue]?.claimed[claim.receipt] = nil
+      queues[queue]?.known.remove(claim.record.id)
+    }
+  }
+
+  func retry(_ retries: [ClaimRetry], in queue: QueueName, as consumer: String) {
+    for retry in retries where queues[queue]?.claimed[retry.claim.receipt]?.consumer == consumer {
+      queues[queue]?.claimed[retry.claim.receipt] = nil
+      queues[queue]?.delayed.append((.now + retry.delay, retry.record))
+    }
+  }
+
+  func release(_ receipts: [String], in queue: QueueName, as consumer: String) {
+    for receipt in receipts {
+      guard let claimed = queues[queue]?.claimed[receipt], claimed.consumer == consumer else { continue }
+      queues[queue]?.claimed[receipt] = nil
+      var record = claimed.record
+      record.attempts = claimed.attempt - 1
+      record.priority = .high
+      makeReady(record)
+    }
+  }
+
+  func beat(_ name: QueueName, as consumer: String, lease: Duration) -> Beat {
+    let now = ContinuousClock.now
+    let kept = queues[name]?.leases[consumer] != nil
+    queues[name, default: Queue()].leases[consumer] = now + lease
+    var reaped = 0
+    for (dead, end) in queues[name]?.leases ?? [:] where end <= now {
+      queues[name]?.leases[dead] = nil
+      for (receipt, claimed) in queues[name]?.claimed ?? [:] where claimed.consumer == dead {
+        queues[name]?.claimed[receipt] = nil
+        var record = claimed.record
+        record.attempts = claimed.attempt
+        record.priority = .high
+        makeReady(record)
+        reaped += 1
+      }
+    }
+    let due = queues[name]?.delayed.filter { $0.due <= now } ?? []
+    queues[name]?.delayed.removeAll { $0.due <= now }
+    for (_, record) in due.sorted(by: { $0.due < $1.due }) { makeReady(record) }
+    return Beat(keptLease: kept, nextDue: queues[name]?.delayed.map { $0.due - now }.min(), reaped: reaped)
+  }
+
+  func leave(_ name: QueueName, as consumer: String) {
+    let held = queues[name]?.claimed.filter { $0.value.consumer == consumer }.map(\.key) ?? []
+    release(held, in: name, as: consumer)
+    queues[name]?.leases[consumer] = nil
+  }
+
+  private func makeReady(_ record: JobRecord) {
+    queues[record.queue, default: Queue()].ready[record.priority, default: []].append(record)
+    if let waiter = queues[record.queue]?.waiters.popFirst() { waiter.continuation.resume() }
+  }
+}
+
+/// A worker's part in a queue of the in-memory broker.
+public actor InMemoryConsumer: BrokerConsumer {
+  private let broker: InMemoryBroker
+  private let queue: QueueName
+  private let worker: String
+  private let lease: Duration
+  private var incarnation = 0
+  private var isInterrupted = false
+
+  init(broker: InMemoryBroker, queue: QueueName, worker: String, lease: Duration) {
+    self.broker = broker
+    self.queue = queue
+    self.worker = worker
+    self.lease = lease
+  }
+
+  public var epoch: String { get async { await broker.epoch(of: queue) } }
+
+  public func claim(_ count: Int, wait: Duration) async -> [Claim] {
+    var taken = isInterrupted ? [] : await broker.claim(count, from: queue, as: worker)
+    if taken.isEmpty, !isInterrupted {
+      await broker.awaitReady(queue, as: worker, wait: wait)
+      if !isInterrupted { taken = await broker.claim(count, from: queue, as: worker) }
+    }
+    return taken.map { Claim(record: $0.0, attempt: $0.1, receipt: $0.2, incarnation: incarnation) }
+  }
+
+  public func interruptClaim() async {
+    isInterrupted = true
+    await broker.endWait(queue) { [worker] in $0.consumer == worker }
+  }
+
+  public func acknowledge(_ claims: [Claim]) async { await broker.acknowledge(claims, in: queue) }
+
+  public func retry(_ retries: [ClaimRetry]) async { await broker.retry(retries, in: queue, as: worker) }
+
+  public func release(_ claims: [Claim]) async {
+    await broker.release(claims.map(\.receipt), in: queue, as: worker)
+  }
+
+  public func beat() async -> Beat {
+    let beat = await broker.beat(queue, as: worker, lease: lease)
+    if !beat.keptLease { incarnation += 1 }
+    return beat
+  }
+
+  public func leave() async { await broker.leave(queue, as: worker) }
+}

@@ -1,0 +1,85 @@
+import Jobs
+import Locking
+import Redis
+
+/// What a Redis server says of itself that decides whether jobs are safe there.
+public struct ServerFacts: Sendable {
+  public var version = ""
+  public var policy = ""
+  public var usedMemory = 0
+  /// 0 for no limit.
+  public var memoryLimit = 0
+
+  /// - Throws: `BrokerError`.
+  public static func ask(_ client: RedisClient) async throws(BrokerError) -> ServerFacts {
+    let text: [String]
+    do throws(RedisError) {
+      // Two sections in two commands: the form with several came with 7.0, and an older server must be told so clearly.
+      text = try await client.send(pipeline: [RedisCommand("INFO", "server"), RedisCommand("INFO", "memory")])
+        .map { result throws(RedisError) in try result.get().text ?? "" }
+    } catch {
+      throw RedisBroker.error(error)
+    }
+    var facts = ServerFacts()
+    for line in text.joined().split(whereSeparator: \.isNewline) {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      guard parts.count == 2 else { continue }
+      switch parts[0] {
+      case "redis_version": facts.version = String(parts[1])
+      case "maxmemory_policy": facts.policy = String(parts[1])
+      case "used_memory": facts.usedMemory = Int(parts[1]) ?? 0
+      case "maxmemory": facts.memoryLimit = Int(parts[1]) ?? 0
+      default: continue
+      }
+    }
+    return facts
+  }
+
+  /// Why jobs are not safe on this server and what to do about it; nil if they are.
+  public var problem: String? {
+    if let major = version.split(separator: ".").first.flatMap({ Int($0) }), major < 7 {
+      return "Redis is version \(version); the queue's scripts need 7.0 or later"
+    }
+    if !policy.isEmpty, policy != "noeviction" {
+      return
+        "Redis may evict jobs: its maxmemory-policy is '\(policy)'; run 'redis-cli CONFIG SET maxmemory-policy noeviction' and set it in redis.conf"
+    }
+    return nil
+  }
+}
+
+/// How full Redis was when last asked, at most a second ago.
+final class MemoryPressure: Sendable {
+  private struct State {
+    var facts = ServerFacts()
+    var checked: ContinuousClock.Instant?
+  }
+
+  private let state = Locked(State())
+  private let highWater = 0.9
+
+  func note(_ facts: ServerFacts) {
+    let now = ContinuousClock.now
+    state.withLock { $0 = State(facts: facts, checked: now) }
+  }
+
+  /// Whether the caller should ask again. True for one caller a second.
+  func isDueForCheck() -> Bool {
+    let now = ContinuousClock.now
+    return state.withLock { state in
+      // Without a limit there is nothing to watch but the chance that one is set.
+      let age = Duration.seconds(state.facts.memoryLimit > 0 ? 1 : 10)
+      if let checked = state.checked, now - checked < age { return false }
+      state.checked = now
+      return true
+    }
+  }
+
+  var refusal: String? {
+    state.withLock { state in
+      let (used, limit) = (state.facts.usedMemory, state.facts.memoryLimit)
+      guard limit > 0, Double(used) > highWater * Double(limit) else { return nil }
+      return "Redis uses \(used) of its \(limit) bytes (maxmemory); new jobs are refused from 90 % on"
+    }
+  }
+}

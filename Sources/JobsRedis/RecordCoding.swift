@@ -1,0 +1,90 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Jobs
+
+/// The form in which a job's record stands in Redis: a fixed head that the scripts read and patch, then the rest.
+///
+///     byte 0       1 if durable, else 0
+///     byte 1       the priority as a digit, '0' high
+///     bytes 2–3    attempts counted before the next delivery, most significant byte first
+///     bytes 4–19   the id
+///     bytes 20–21  the payload's version
+///     byte 22      the length of the kind, then the kind
+///     4 bytes      the length of the failures as JSON, then those (durable jobs have theirs in the ledger)
+///     the rest     the payload
+enum RecordCoding {
+  static func encode(_ record: JobRecord) throws -> [UInt8] {
+    let kind = record.kind.rawValue.utf8
+    guard kind.count <= 255 else {
+      throw BrokerError(.unexpectedReply, "the kind '\(record.kind)' is longer than 255 bytes; give it a shorter name")
+    }
+    var failures: [UInt8] = []
+    if !record.failures.isEmpty { failures = Array(try JSONEncoder().encode(record.failures)) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(27 + kind.count + failures.count + record.payload.count)
+    bytes.append(record.isDurable ? 1 : 0)
+    bytes.append(UInt8(ascii: "0") + record.priority.rawValue)
+    bytes.append(bigEndian: UInt16(clamping: record.attempts))
+    bytes.append(bigEndian: record.id.high)
+    bytes.append(bigEndian: record.id.low)
+    bytes.append(bigEndian: UInt16(clamping: record.version))
+    bytes.append(UInt8(kind.count))
+    bytes += kind
+    bytes.append(bigEndian: UInt32(failures.count))
+    bytes += failures
+    bytes += record.payload
+    return bytes
+  }
+
+  /// - Throws: `BrokerError` of code `unexpectedReply` for bytes that `encode` did not write.
+  static func decode(_ bytes: UnsafeRawBufferPointer, queue: QueueName) throws(BrokerError) -> JobRecord {
+    var reader = Reader(bytes: bytes)
+    let durable = try reader.integer(UInt8.self)
+    let priority = try reader.integer(UInt8.self) &- UInt8(ascii: "0")
+    let attempts = try reader.integer(UInt16.self)
+    let id = JobID(high: try reader.integer(UInt64.self), low: try reader.integer(UInt64.self))
+    let version = try reader.integer(UInt16.self)
+    let kind = try reader.take(Int(try reader.integer(UInt8.self)))
+    let failures = try reader.take(Int(try reader.integer(UInt32.self)))
+    var decoded: [JobFailure] = []
+    if !failures.isEmpty {
+      do {
+        decoded = try JSONDecoder().decode([JobFailure].self, from: Data(failures))
+      } catch {
+        throw BrokerError(.unexpectedReply, "the failures of job \(id) in Redis do not decode", underlying: error)
+      }
+    }
+    return JobRecord(
+      id: id, kind: JobKind(rawValue: String(decoding: kind, as: UTF8.self)), queue: queue,
+      priority: JobPriority(rawValue: priority) ?? .normal, version: Int(version),
+      payload: Array(reader.rest), isDurable: durable == 1, attempts: Int(attempts), failures: decoded)
+  }
+
+  private struct Reader {
+    let bytes: UnsafeRawBufferPointer
+    var position = 0
+
+    var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[position...]) }
+
+    mutating func take(_ count: Int) throws(BrokerError) -> UnsafeRawBufferPointer {
+      guard bytes.count - position >= count else {
+        throw BrokerError(.unexpectedReply, "a job in Redis is cut off after \(bytes.count) bytes")
+      }
+      defer { position += count }
+      return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
+    }
+
+    mutating func integer<I: FixedWidthInteger>(_ type: I.Type) throws(BrokerError) -> I {
+      I(bigEndian: try take(MemoryLayout<I>.size).loadUnaligned(as: I.self))
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append<I: FixedWidthInteger>(bigEndian value: I) {
+    Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+  }
+}

@@ -1,0 +1,181 @@
+import EventLoop
+import Jobs
+import Locking
+import Logging
+import Redis
+
+/// The broker on Redis Streams (7.0 or later): ready jobs are a stream for each priority, claims its pending entries, delayed jobs a
+/// sorted set, and each transition one script.
+///
+/// ```swift
+/// let broker = try await RedisBroker(client: client, logger: logger)
+/// ```
+public struct RedisBroker: Broker {
+  private let client: RedisClient
+  private let prefix: String
+  private let logger: Logger
+  private let pressure: MemoryPressure
+
+  /// How many jobs go into one script: long enough to be worth a round trip, short enough not to hold up others.
+  static let scriptBatch = 500
+
+  /// - Parameters:
+  ///   - client: its `run()` must be running.
+  ///   - prefix: with which every key begins.
+  /// - Throws: `BrokerError` of code `unsafeConfiguration` for a server that could evict jobs or is too old.
+  public init(client: RedisClient, prefix: String = "fanmill", logger: Logger) async throws(BrokerError) {
+    self.client = client
+    self.prefix = prefix
+    self.logger = logger
+    pressure = MemoryPressure()
+    let facts = try await ServerFacts.ask(client)
+    if let problem = facts.problem { throw BrokerError(.unsafeConfiguration, problem) }
+    pressure.note(facts)
+  }
+
+  public var executor: (any TaskExecutor)? { client.loop }
+
+  func keys(of queue: QueueName) -> QueueKeys { QueueKeys(prefix: prefix, queue: queue) }
+
+  public func push(_ jobs: [JobRecord]) async throws {
+    if jobs.isEmpty { return }
+    try await shedLoad()
+    // The usual calls carry jobs of one queue; several take a push for each.
+    if let queue = jobs.first?.queue, jobs.allSatisfy({ $0.queue == queue }) {
+      try await push(jobs[...], to: queue)
+    } else {
+      for (queue, group) in Dictionary(grouping: jobs, by: \.queue) { try await push(group[...], to: queue) }
+    }
+  }
+
+  private func push(_ jobs: ArraySlice<JobRecord>, to queue: QueueName) async throws {
+    let keys = keys(of: queue)
+    // A job that is neither kept in the ledger nor delayed needs no script: it cannot be there already.
+    let plain = jobs.filter { !$0.isDurable && $0.runAt == nil }
+    if !plain.isEmpty { try await add(plain, keys) }
+    if plain.count == jobs.count { return }
+    var rest = jobs.filter { $0.isDurable || $0.runAt != nil }[...]
+    var commands: [RedisCommand] = []
+    while !rest.isEmpty {
+      var arguments: [any RedisArgument] = []
+      for job in rest.prefix(Self.scriptBatch) {
+        arguments.append(try RecordCoding.encode(job))
+        arguments.append(job.runAt ?? 0)
+      }
+      commands.append(Scripts.push.command(keys: keys.all, arguments: arguments))
+      rest = rest.dropFirst(Self.scriptBatch)
+    }
+    try await sendAll(commands, script: Scripts.push)
+  }
+
+  private func add(_ jobs: [JobRecord], _ keys: QueueKeys) async throws {
+    if jobs.count == 1, let job = jobs.first {
+      let command = RedisCommand("XADD", keys.streams[Int(job.priority.rawValue)], "*", "j", try RecordCoding.encode(job))
+      try await translate { () async throws(RedisError) in
+        try await client.send(command) { _ throws(RedisError) in }
+      }
+      return
+    }
+    var rest = jobs[...]
+    while !rest.isEmpty {
+      let commands = try rest.prefix(Self.scriptBatch).map { job in
+        RedisCommand("XADD", keys.streams[Int(job.priority.rawValue)], "*", "j", try RecordCoding.encode(job))
+      }
+      try await sendAll(commands, script: nil)
+      rest = rest.dropFirst(Self.scriptBatch)
+    }
+  }
+
+  private func sendAll(_ commands: [RedisCommand], script: RedisScript?) async throws {
+    let results = try await translate { () async throws(RedisError) in
+      try await client.send(pipeline: commands) { _ throws(RedisError) in }
+    }
+    for (index, result) in results.enumerated() {
+      guard case .failure(let error) = result else { continue }
+      if let script, error.serverPrefix == "NOSCRIPT" {
+        try await translate { () async throws(RedisError) in
+          _ = try await client.send(script.loadCommand)
+          try await client.send(commands[index]) { _ throws(RedisError) in }
+        }
+      } else {
+        throw Self.error(error)
+      }
+    }
+  }
+
+  public func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> RedisConsumer {
+    let consumer = RedisConsumer(client: client, keys: keys(of: queue), queue: queue, worker: worker, lease: lease, logger: logger)
+    try await consumer.join()
+    return consumer
+  }
+
+  public func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+    if ids.isEmpty { return [] }
+    var command = RedisCommand("HMGET", keys(of: queue).known)
+    for id in ids { command.append(id.bytes) }
+    let sent = command
+    return try await translate { () async throws(RedisError) in
+      try await client.send(sent) { reply throws(RedisError) in
+        var unknown: [JobID] = []
+        for index in 0..<min(reply.count, ids.count) where reply[index].isNull { unknown.append(ids[index]) }
+        return unknown
+      }
+    }
+  }
+
+  public func statistics(of queue: QueueName) async throws -> QueueStatistics {
+    let keys = keys(of: queue)
+    var commands = keys.streams.flatMap { stream in
+      [RedisCommand("XLEN", stream), RedisCommand("XPENDING", stream, "workers")]
+    }
+    commands.append(RedisCommand("HLEN", keys.delayed))
+    commands.append(RedisCommand("ZCARD", keys.timers))
+    let sent = commands
+    let numbers = try await translate { () async throws(RedisError) in
+      try await client.send(pipeline: sent) { reply throws(RedisError) in
+        reply.kind == .array ? (reply.count > 0 ? Int(reply[0].integer) : 0) : Int(reply.integer)
+      }
+    }.map { result in
+      switch result {
+      case .success(let number): number
+      case .failure(let error):
+        // A queue that nobody has joined has no group yet, and so no claims.
+        if error.serverPrefix == "NOGROUP" { 0 } else { throw Self.error(error) }
+      }
+    }
+    let claimed = numbers[1] + numbers[3] + numbers[5]
+    return QueueStatistics(
+      ready: numbers[0] + numbers[2] + numbers[4] - claimed, claimed: claimed, delayed: numbers[6],
+      workers: numbers[7] - numbers[6])
+  }
+
+  // MARK: Errors and load
+
+  /// Refuses new jobs before Redis is full: what claims and ends jobs must still find room.
+  private func shedLoad() async throws {
+    if pressure.isDueForCheck() {
+      let facts = try await ServerFacts.ask(client)
+      pressure.note(facts)
+      if let problem = facts.problem { logger.error("\(problem)") }
+    }
+    if let message = pressure.refusal { throw BrokerError(.full, message) }
+  }
+
+  private func translate<Output: Sendable>(
+    _ body: () async throws(RedisError) -> Output
+  ) async throws(BrokerError) -> Output {
+    do throws(RedisError) {
+      return try await body()
+    } catch {
+      throw Self.error(error)
+    }
+  }
+
+  static func error(_ error: RedisError) -> BrokerError {
+    switch (error.code, error.serverPrefix) {
+    case (_, "OOM"): BrokerError(.full, "Redis is full: \(error.message)", underlying: error)
+    case (.server, _): BrokerError(.unexpectedReply, "\(error)", underlying: error)
+    default: BrokerError(.unavailable, "\(error)", underlying: error)
+    }
+  }
+}

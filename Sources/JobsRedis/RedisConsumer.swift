@@ -1,0 +1,283 @@
+import EventLoop
+import Jobs
+import Logging
+import Redis
+
+/// A worker's part in a queue on Redis. Claims wait on a connection of their own; everything else shares the client's.
+public actor RedisConsumer: BrokerConsumer {
+  private let client: RedisClient
+  private let loop: EventLoop
+  private let keys: QueueKeys
+  private let queue: QueueName
+  private let worker: String
+  private let lease: Duration
+  private let logger: Logger
+  private var incarnation = 0
+  private var reader: Reader?
+  private var isInterrupted = false
+  private var isClaiming = false
+  private var beats = 0
+  public private(set) var epoch = ""
+
+  private struct Reader {
+    let connection: RedisConnection
+    let clientID: Int
+  }
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(client: RedisClient, keys: QueueKeys, queue: QueueName, worker: String, lease: Duration, logger: Logger) {
+    self.client = client
+    self.logger = logger
+    loop = client.loop
+    self.keys = keys
+    self.queue = queue
+    self.worker = worker
+    self.lease = lease
+  }
+
+  /// The consumer's name in the streams' groups. A new one in each life, so that old claims are told from new.
+  private var name: String { name(of: incarnation) }
+  private func name(of incarnation: Int) -> String { incarnation == 0 ? worker : "\(worker)/\(incarnation)" }
+
+  func join() async throws {
+    let epoch = try await evaluate(Scripts.join, [name, lease.wholeMilliseconds, "\(JobID.next())"]) {
+      reply throws(RedisError) in reply.text
+    }
+    guard let epoch else { throw BrokerError(.unexpectedReply, "Redis has no epoch for queue \(queue)") }
+    self.epoch = epoch
+  }
+
+  // MARK: Claims
+
+  public func claim(_ count: Int, wait: Duration) async throws -> [Claim] {
+    if isInterrupted { return [] }
+    isClaiming = true
+    defer { isClaiming = false }
+    let reader = try await currentReader()
+    let (incarnation, queue) = (incarnation, queue)
+    // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would swallow
+    // jobs that nobody looks for any more.
+    let block = max(1, min(wait, lease / 2).wholeMilliseconds)
+    let command = RedisCommand(
+      "XREADGROUP", "GROUP", "workers", name, "COUNT", count, "BLOCK", block, "STREAMS", keys.streams[0],
+      keys.streams[1], keys.streams[2], ">", ">", ">")
+    let claims: [Result<Claim, BrokerError>]
+    do {
+      claims = try await reader.connection.send(command) { reply throws(RedisError) in
+        Self.claims(in: reply, queue: queue, incarnation: incarnation)
+      }
+    } catch {
+      if error.serverPrefix == "UNBLOCKED" || isInterrupted { return [] }
+      if error.serverPrefix == "NOGROUP" {
+        // The broker lost its memory. What was claimed is lost with it, and the ledger knows.
+        try await joinAnew()
+        return []
+      }
+      if error.code != .server { await dropReader() }
+      throw RedisBroker.error(error)
+    }
+    let good = claims.compactMap { claim -> Claim? in
+      switch claim {
+      case .success(let claim): return claim
+      case .failure(let error):
+        // Left pending, so that it is neither lost nor run: somebody has to look at it.
+        logger.error("an entry of the queue is no job", metadata: [LogKeys.error: "\(error)"])
+        return nil
+      }
+    }
+    if incarnation != self.incarnation {
+      // The lease was lost while the read waited. The claims are an earlier life's: give them back at once.
+      try await release(good)
+      return []
+    }
+    return good
+  }
+
+  public func interruptClaim() async {
+    isInterrupted = true
+    guard isClaiming, let reader else { return }
+    do {
+      try await client.send(RedisCommand("CLIENT", "UNBLOCK", reader.clientID))
+    } catch {
+      // The wait ends by itself soon.
+    }
+  }
+
+  private static func claims(
+    in reply: borrowing RedisReply, queue: QueueName, incarnation: Int
+  ) -> [Result<Claim, BrokerError>] {
+    var claims: [Result<Claim, BrokerError>] = []
+    for index in 0..<reply.count {
+      let stream = reply[index]
+      let number =
+        switch stream[0].bytes.last {
+        case UInt8(ascii: "h"): "1"
+        case UInt8(ascii: "l"): "2"
+        default: "3"
+        }
+      let entries = stream[1]
+      claims.reserveCapacity(claims.count + entries.count)
+      for position in 0..<entries.count {
+        let entry = entries[position]
+        // An entry that was deleted while it was pending has no fields.
+        guard entry.count == 2, entry[1].count == 2 else { continue }
+        let receipt = number + String(decoding: entry[0].bytes, as: UTF8.self)
+        let fields = entry[1]
+        let record = fields[1]
+        do throws(BrokerError) {
+          let decoded = try RecordCoding.decode(record.bytes, queue: queue)
+          claims.append(
+            .success(
+              Claim(record: decoded, attempt: decoded.attempts + 1, receipt: receipt, incarnation: incarnation)))
+        } catch {
+          claims.append(.failure(error))
+        }
+      }
+    }
+    return claims
+  }
+
+  private func currentReader() async throws -> Reader {
+    if let reader { return reader }
+    do throws(RedisError) {
+      let connection = try await client.dedicatedConnection(commandTimeout: lease + .seconds(5))
+      let id = try await connection.send(RedisCommand("CLIENT", "ID")).int ?? 0
+      let made = Reader(connection: connection, clientID: id)
+      reader = made
+      return made
+    } catch {
+      throw RedisBroker.error(error)
+    }
+  }
+
+  private func dropReader() async {
+    let dropped = reader
+    reader = nil
+    await dropped?.connection.close()
+  }
+
+  // MARK: Settling
+
+  public func acknowledge(_ claims: [Claim]) async throws {
+    var rest = claims[...]
+    while !rest.isEmpty {
+      let batch = rest.prefix(1000)
+      rest = rest.dropFirst(1000)
+      var entries: [[Substring]] = [[], [], []]
+      var durable: [[UInt8]] = []
+      for claim in batch {
+        let (stream, entry) = Self.place(claim)
+        entries[stream - 1].append(entry)
+        if claim.record.isDurable { durable.append(claim.record.id.bytes) }
+      }
+      var arguments: [any RedisArgument] = []
+      arguments.reserveCapacity(3 + batch.count + durable.count)
+      for stream in entries {
+        arguments.append(stream.count)
+        for entry in stream { arguments.append(entry) }
+      }
+      for id in durable { arguments.append(id) }
+      try await evaluate(Scripts.acknowledge, arguments)
+    }
+  }
+
+  public func retry(_ retries: [ClaimRetry]) async throws {
+    for (incarnation, group) in Dictionary(grouping: retries, by: \.claim.incarnation) {
+      var rest = group[...]
+      while !rest.isEmpty {
+        var arguments: [any RedisArgument] = [name(of: incarnation)]
+        for retry in rest.prefix(RedisBroker.scriptBatch) {
+          let (stream, entry) = Self.place(retry.claim)
+          arguments.append(stream)
+          arguments.append(entry)
+          arguments.append(retry.delay.wholeMilliseconds)
+          arguments.append(try RecordCoding.encode(retry.record))
+        }
+        rest = rest.dropFirst(RedisBroker.scriptBatch)
+        try await evaluate(Scripts.retry, arguments)
+      }
+    }
+  }
+
+  public func release(_ claims: [Claim]) async throws {
+    for (incarnation, group) in Dictionary(grouping: claims, by: \.incarnation) {
+      var rest = group[...]
+      while !rest.isEmpty {
+        var arguments: [any RedisArgument] = [name(of: incarnation)]
+        for claim in rest.prefix(RedisBroker.scriptBatch) {
+          let (stream, entry) = Self.place(claim)
+          arguments.append(stream)
+          arguments.append(entry)
+        }
+        rest = rest.dropFirst(RedisBroker.scriptBatch)
+        try await evaluate(Scripts.release, arguments)
+      }
+    }
+  }
+
+  /// A receipt is the stream's number, 1 to 3, and then the entry.
+  private static func place(_ claim: Claim) -> (stream: Int, entry: Substring) {
+    (Int(claim.receipt.utf8.first ?? 0) - 48, claim.receipt.dropFirst())
+  }
+
+  // MARK: Lease
+
+  public func beat() async throws -> Beat {
+    beats += 1
+    let life = incarnation
+    let sweep = beats % 20 == 1 ? 1 : 0
+    let lookahead = max(1, (lease / 3).wholeMilliseconds)
+    let (kept, reaped, due) = try await evaluate(
+      Scripts.beat, [name, lease.wholeMilliseconds, lookahead, sweep]
+    ) { reply throws(RedisError) in
+      reply.count == 3 ? (true, Int(reply[1].integer), reply[2].integer) : (false, 0, -1)
+    }
+    if kept || life != incarnation {
+      return Beat(keptLease: kept, nextDue: due >= 0 ? .milliseconds(due) : nil, reaped: reaped)
+    }
+    try await joinAnew()
+    return Beat(keptLease: false)
+  }
+
+  /// Begins a new life after the broker forgot the consumer or declared it dead.
+  private func joinAnew() async throws {
+    incarnation += 1
+    try await join()
+    // The read that waits goes on under the old name: end it, so that the next one has the new name.
+    if isClaiming, let reader {
+      do {
+        try await client.send(RedisCommand("CLIENT", "UNBLOCK", reader.clientID))
+      } catch {
+        // It ends by itself within half a lease, and what it brings is handed back.
+      }
+    }
+  }
+
+  public func leave() async throws {
+    await dropReader()
+    while true {
+      let isMoreLeft = try await evaluate(Scripts.leave, [name]) { reply throws(RedisError) in reply.integer == 1 }
+      if !isMoreLeft { return }
+    }
+  }
+
+  private func evaluate(_ script: RedisScript, _ arguments: [any RedisArgument]) async throws {
+    try await evaluate(script, arguments) { _ throws(RedisError) in }
+  }
+
+  private func evaluate<Output: Sendable>(
+    _ script: RedisScript, _ arguments: [any RedisArgument],
+    _ decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  ) async throws -> Output {
+    do throws(RedisError) {
+      return try await client.evaluate(script, keys: keys.all, arguments: arguments, decode: decode)
+    } catch {
+      throw RedisBroker.error(error)
+    }
+  }
+}
+
+extension Duration {
+  var wholeMilliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}

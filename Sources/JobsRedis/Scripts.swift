@@ -1,0 +1,224 @@
+import Redis
+
+/// One script a transition, so that no crash falls between two steps.
+///
+/// Each gets all of a queue's keys in the order of `QueueKeys.all`. Those that end or move claims are allowed past
+/// `maxmemory`, since they free more than they take.
+enum Scripts {
+  /// Joins: ARGV consumer, lease in ms, an epoch to begin with. → the epoch
+  static let join = RedisScript(
+    head
+      + """
+      for stream = 1, 3 do
+        redis.pcall('XGROUP', 'CREATE', KEYS[stream], 'workers', '0', 'MKSTREAM')
+      end
+      redis.call('SET', KEYS[EPOCH], ARGV[3], 'NX')
+      redis.call('ZADD', KEYS[TIMERS], now() + ARGV[2], 'w' .. ARGV[1])
+      return redis.call('GET', KEYS[EPOCH])
+      """)
+
+  /// Makes jobs ready or delayed: ARGV pairs of record and due time in ms after 1970 (0 for at once). A durable job that is
+  /// known already is left as it is. → how many were new
+  static let push = RedisScript(
+    "#!lua\n" + functions
+      + """
+      local time = now()
+      local ids = {}
+      for i = 1, #ARGV, 2 do ids[#ids + 1] = string.sub(ARGV[i], 5, 20) end
+      local known = redis.call('HMGET', KEYS[KNOWN], unpack(ids))
+      local places = {}
+      local added = 0
+      for i = 1, #ids do
+        local record, due = ARGV[2 * i - 1], tonumber(ARGV[2 * i])
+        local durable = string.byte(record, 1) == 1
+        if not (durable and known[i]) then
+          local place = 'd'
+          if due > time then
+            redis.call('HSET', KEYS[DELAYED], ids[i], record)
+            redis.call('ZADD', KEYS[TIMERS], due, 'd' .. ids[i])
+          else
+            place = ready(string.byte(record, 2) - 47, record)
+          end
+          if durable then
+            places[#places + 1] = ids[i]
+            places[#places + 1] = place
+          end
+          added = added + 1
+        end
+      end
+      if #places > 0 then redis.call('HSET', KEYS[KNOWN], unpack(places)) end
+      return added
+      """)
+
+  /// Forgets ended jobs: ARGV for each stream a count and so many entries; then the ids of the durable jobs among them.
+  static let acknowledge = RedisScript(
+    head
+      + """
+      local at = 1
+      for stream = 1, 3 do
+        local count = tonumber(ARGV[at])
+        if count > 0 then
+          redis.call('XACK', KEYS[stream], 'workers', unpack(ARGV, at + 1, at + count))
+          redis.call('XDEL', KEYS[stream], unpack(ARGV, at + 1, at + count))
+        end
+        at = at + count + 1
+      end
+      if #ARGV >= at then redis.call('HDEL', KEYS[KNOWN], unpack(ARGV, at)) end
+      return 1
+      """)
+
+  /// Delays claims: ARGV consumer, then fours of stream number, entry, delay in ms, new record. → how many were still its
+  static let retry = RedisScript(
+    head
+      + """
+      local time = now()
+      local moved = 0
+      for i = 2, #ARGV, 4 do
+        local stream, entry = tonumber(ARGV[i]), ARGV[i + 1]
+        if times_claimed(stream, entry, ARGV[1]) then
+          forget(stream, entry)
+          local record = ARGV[i + 3]
+          local id = string.sub(record, 5, 20)
+          redis.call('HSET', KEYS[DELAYED], id, record)
+          redis.call('ZADD', KEYS[TIMERS], time + ARGV[i + 2], 'd' .. id)
+          if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], id, 'd') end
+          moved = moved + 1
+        end
+      end
+      return moved
+      """)
+
+  /// Hands claims back, their attempt not counted: ARGV consumer, then pairs of stream number and entry.
+  static let release = RedisScript(
+    head
+      + """
+      local moved = 0
+      for i = 2, #ARGV, 2 do
+        local stream, entry = tonumber(ARGV[i]), ARGV[i + 1]
+        local times = times_claimed(stream, entry, ARGV[1])
+        if times then
+          hand_back(stream, entry, times - 1)
+          moved = moved + 1
+        end
+      end
+      return moved
+      """)
+
+  /// Hands back all of a consumer's claims, attempts not counted, and ends it: ARGV consumer. → 1 if more are left
+  static let leave = RedisScript(
+    head
+      + """
+      local _, left = hand_back_all(ARGV[1], 0, 1000)
+      if left then return 1 end
+      retire(ARGV[1])
+      return 0
+      """)
+
+  /// Renews a lease and does what is due: ARGV consumer, lease in ms, how far to look ahead in ms, 1 to look for consumers
+  /// without a lease. → {0} if the lease is gone; {1, handed on, ms to the next due job or -1}
+  static let beat = RedisScript(
+    head
+      + """
+      local time = now()
+      local me = 'w' .. ARGV[1]
+      -- Nothing changed: the lease is gone, or was renewed in this very millisecond.
+      if redis.call('ZADD', KEYS[TIMERS], 'XX', 'CH', time + ARGV[2], me) == 0
+        and not redis.call('ZSCORE', KEYS[TIMERS], me) then return {0} end
+      local reaped, next_due = 0, -1
+      local function reap(consumer)
+        local count, left = hand_back_all(consumer, 1, 1000)
+        reaped = reaped + count
+        if left then next_due = 0 else retire(consumer) end
+      end
+      local timers = redis.call('ZRANGEBYSCORE', KEYS[TIMERS], '-inf', time + ARGV[3], 'WITHSCORES', 'LIMIT', 0, 500)
+      for i = 1, #timers, 2 do
+        local member, score = timers[i], tonumber(timers[i + 1])
+        local what, name = string.sub(member, 1, 1), string.sub(member, 2)
+        if score > time then
+          if what == 'd' then
+            if next_due < 0 then next_due = score - time end
+            break
+          end
+        elseif what == 'w' then
+          reap(name)
+        else
+          local record = redis.call('HGET', KEYS[DELAYED], name)
+          redis.call('ZREM', KEYS[TIMERS], member)
+          if record then
+            redis.call('HDEL', KEYS[DELAYED], name)
+            local place = ready(string.byte(record, 2) - 47, record)
+            if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], name, place) end
+          end
+        end
+      end
+      if #timers == 1000 and next_due < 0 then next_due = 0 end
+      if ARGV[4] == '1' then
+        for stream = 1, 3 do
+          for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[stream], 'workers')) do
+            if not redis.call('ZSCORE', KEYS[TIMERS], 'w' .. consumer[2]) then reap(consumer[2]) end
+          end
+        end
+      end
+      return {1, reaped, next_due}
+      """)
+
+  private static let head = "#!lua flags=allow-oom\n" + functions
+
+  private static let functions = """
+    local TIMERS, DELAYED, KNOWN, EPOCH = 4, 5, 6, 7
+
+    local function now()
+      local time = redis.call('TIME')
+      return time[1] * 1000 + math.floor(time[2] / 1000)
+    end
+
+    local function ready(stream, record)
+      return stream .. redis.call('XADD', KEYS[stream], '*', 'j', record)
+    end
+
+    local function forget(stream, entry)
+      redis.call('XACK', KEYS[stream], 'workers', entry)
+      redis.call('XDEL', KEYS[stream], entry)
+    end
+
+    -- How often an entry was delivered, if it is in the hands of this consumer.
+    local function times_claimed(stream, entry, consumer)
+      local pending = redis.call('XPENDING', KEYS[stream], 'workers', entry, entry, 1, consumer)
+      if #pending == 1 then return pending[1][4] end
+      return nil
+    end
+
+    -- Ready again, before others: it has waited already. Counts so many attempts more.
+    local function hand_back(stream, entry, count)
+      local found = redis.call('XRANGE', KEYS[stream], entry, entry)
+      forget(stream, entry)
+      if #found == 0 then return end
+      local record = found[1][2][2]
+      local high, low = string.byte(record, 3, 4)
+      local attempts = math.min(high * 256 + low + count, 65535)
+      record = string.sub(record, 1, 2) .. string.char(math.floor(attempts / 256), attempts % 256)
+        .. string.sub(record, 5)
+      local place = ready(1, record)
+      if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], string.sub(record, 5, 20), place) end
+    end
+
+    -- Hands back what a consumer holds, each with its last delivery counted (1) or not (0). → how many, whether more are left
+    local function hand_back_all(consumer, counted, most)
+      local moved = 0
+      for stream = 1, 3 do
+        local pending = redis.call('XPENDING', KEYS[stream], 'workers', '-', '+', most - moved, consumer)
+        for _, claim in ipairs(pending) do hand_back(stream, claim[1], claim[4] - 1 + counted) end
+        moved = moved + #pending
+        if moved >= most then return moved, true end
+      end
+      return moved, false
+    end
+
+    local function retire(consumer)
+      for stream = 1, 3 do redis.call('XGROUP', 'DELCONSUMER', KEYS[stream], 'workers', consumer) end
+      redis.call('ZREM', KEYS[TIMERS], 'w' .. consumer)
+    end
+
+
+    """
+}
