@@ -26,8 +26,11 @@ public struct RetryPolicy: Sendable, Hashable {
 
 extension Duration {
   static func * (duration: Duration, factor: Double) -> Duration {
-    .nanoseconds(Int64(clamping: Int128((Double(duration.components.seconds) * 1e9
-      + Double(duration.components.attoseconds) / 1e9) * factor)))
+    .nanoseconds(
+      Int64(
+        clamping: Int128(
+          (Double(duration.components.seconds) * 1e9
+            + Double(duration.components.attoseconds) / 1e9) * factor)))
   }
 
   var milliseconds: Int64 {

@@ -70,7 +70,8 @@ public struct RedisBroker: Broker {
 
   private func add(_ jobs: [JobRecord], _ keys: QueueKeys) async throws {
     if jobs.count == 1, let job = jobs.first {
-      let command = RedisCommand("XADD", keys.streams[Int(job.priority.rawValue)], "*", "j", try RecordCoding.encode(job))
+      let command = RedisCommand(
+        "XADD", keys.streams[Int(job.priority.rawValue)], "*", "j", try RecordCoding.encode(job))
       try await translate { () async throws(RedisError) in
         try await client.send(command) { _ throws(RedisError) in }
       }
@@ -104,7 +105,8 @@ public struct RedisBroker: Broker {
   }
 
   public func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> RedisConsumer {
-    let consumer = RedisConsumer(client: client, keys: keys(of: queue), queue: queue, worker: worker, lease: lease, logger: logger)
+    let consumer = RedisConsumer(
+      client: client, keys: keys(of: queue), queue: queue, worker: worker, lease: lease, logger: logger)
     try await consumer.join()
     return consumer
   }

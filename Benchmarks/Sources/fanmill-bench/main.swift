@@ -43,7 +43,9 @@ try await withThrowingTaskGroup(of: Void.self) { group in
   start = clock.now
   var usage = rusage()
   getrusage(0, &usage)
-  let cpu0 = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
+  let cpu0 =
+    Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+    / 1e6
   group.addTask { try await worker.run() }
   while true {
     let s = try await broker.statistics(of: "default")
@@ -52,8 +54,12 @@ try await withThrowingTaskGroup(of: Void.self) { group in
   }
   let seconds = start.duration(to: clock.now) / .seconds(1)
   getrusage(0, &usage)
-  let cpu1 = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
-  print("drained \(total) in \(seconds): \(Double(total) / seconds)/s cpu \((cpu1 - cpu0) / Double(total) * 1e6) us/job rss \(usage.ru_maxrss / 1024) MB")
+  let cpu1 =
+    Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+    / 1e6
+  print(
+    "drained \(total) in \(seconds): \(Double(total) / seconds)/s cpu \((cpu1 - cpu0) / Double(total) * 1e6) us/job rss \(usage.ru_maxrss / 1024) MB"
+  )
   // latency
   group.cancelAll()
 }

@@ -110,7 +110,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         return
       }
       logger.error(
-        "the handler failed after its transaction had ended the job", metadata: metadata(claim, [LogKeys.error: "\(error)"])
+        "the handler failed after its transaction had ended the job",
+        metadata: metadata(claim, [LogKeys.error: "\(error)"])
       )
     }
     if context.isCompleted.withLock({ $0 }) {
