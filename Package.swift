@@ -48,7 +48,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.0.2", traits: ["JSON"]),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
@@ -87,6 +87,7 @@ let package = Package(
 
     tests("PrivateServersTests", ["PrivateServers"]),
     tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),
+    tests("BootstrapTests", ["Bootstrap", "Locking", argumentParser, logging, metrics]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,73 @@
+/// One thing that can be set: what it is called on the command line, in the environment and in the file.
+///
+/// A setting's path is the only name that is written down; `worker.port` is the flag `--worker-port`, the variable
+/// `FANMILL_WORKER_PORT` and, in the file, `{"worker": {"port": …}}`.
+public struct Setting: Sendable, Hashable {
+  /// The path in the settings file, joined by dots.
+  public let path: String
+  /// What it does, in a sentence without a full stop.
+  public let summary: String
+  /// What holds if nobody sets it, as one would write it; nil if there is none.
+  public let fallback: String?
+  /// Whether its value must never be printed or logged.
+  public let isSecret: Bool
+  /// What a value looks like, for the message that asks for one.
+  public let example: String?
+
+  init(
+    _ path: String, _ summary: String, default fallback: String? = nil, isSecret: Bool = false, example: String? = nil
+  ) {
+    self.path = path
+    self.summary = summary
+    self.fallback = fallback
+    self.isSecret = isSecret
+    self.example = example
+  }
+
+  var components: [String] { path.split(separator: ".").map(String.init) }
+
+  /// For example `FANMILL_WORKER_PORT`.
+  public var variable: String { "FANMILL_" + components.joined(separator: "_").uppercased() }
+
+  /// For example `worker-port`; two hyphens go before it.
+  public var flag: String { components.joined(separator: "-") }
+}
+
+extension Setting {
+  public static let postgresURL = Setting(
+    "postgres.url", "where Postgres is", isSecret: true, example: "postgres://user:password@localhost:5432/fanmill")
+  public static let postgresPool = Setting(
+    "postgres.pool", "how many connections to Postgres a process opens at most", default: "10")
+  public static let redisURL = Setting(
+    "redis.url", "where Redis is", isSecret: true, example: "redis://:password@localhost:6379/0")
+  public static let host = Setting(
+    "host", "the address to listen on, for the API and for a worker's health and metrics", default: "0.0.0.0")
+  public static let apiPort = Setting(
+    "api.port", "the port of the API, 0 for any free one, which the log names", default: "8080")
+  public static let workerPort = Setting(
+    "worker.port", "the port of a worker's health and metrics, 0 for none", default: "9090")
+  public static let workerConcurrency = Setting(
+    "worker.concurrency", "how many jobs a worker runs at once", default: "16")
+  public static let queues = Setting(
+    "queues", "the queues a worker serves, each with its own limit if one is named; all if not set",
+    example: "fanout,fanout-bulk:2")
+  public static let youtubeURL = Setting(
+    "youtube.url", "where the YouTube Data API is", default: "https://www.googleapis.com/youtube/v3")
+  public static let youtubeKeys = Setting(
+    "youtube.keys", "keys of the YouTube Data API", isSecret: true, example: "key-one,key-two")
+  public static let adminToken = Setting(
+    "admin.token", "the token that lets a client enqueue jobs, 16 characters or more; without it nobody can",
+    isSecret: true)
+  public static let logLevel = Setting(
+    "log.level", "the least severe event that is logged", default: "info")
+  public static let logFormat = Setting(
+    "log.format", "how an event is written: text or json", default: "text")
+  public static let shutdownTimeout = Setting(
+    "shutdown.timeout", "how long a process that is asked to stop may take to finish what it began", default: "30s")
+
+  /// Every setting there is, in the order in which the documentation lists them.
+  public static let all: [Setting] = [
+    postgresURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues, youtubeURL, youtubeKeys,
+    adminToken, logLevel, logFormat, shutdownTimeout,
+  ]
+}

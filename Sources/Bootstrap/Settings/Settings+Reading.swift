@@ -1,0 +1,124 @@
+import Foundation
+import Logging
+
+extension Settings {
+  /// Reads every setting from the flags, else the environment, else the file.
+  ///
+  /// - Parameters:
+  ///   - flags: what stands on the command line.
+  ///   - environment: the process's variables.
+  ///   - file: the path of the settings file; nil for none.
+  ///   - required: the settings without which the caller cannot do its work.
+  /// - Throws: the first thing wrong, in one line.
+  public static func read(
+    flags: [Setting: String] = [:], environment: [String: String], file: String? = nil,
+    requiring required: [Setting] = []
+  ) throws(SettingsError) -> Settings {
+    let path = file ?? environment["FANMILL_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+    var loaded: SettingsFile?
+    if let path { loaded = try SettingsFile(path: path) }
+    let reader = SettingsReader(flags: flags, environment: environment, file: loaded)
+    var settings = Settings()
+
+    try settings.take(.postgresURL, reader.text(.postgresURL)) { $0.postgresURL = Secret($1) }
+    try settings.take(.postgresPool, reader.number(.postgresPool, in: 1...1000)) { $0.postgresPool = $1 }
+    try settings.take(.redisURL, reader.text(.redisURL)) { $0.redisURL = Secret($1) }
+    try settings.take(.host, reader.text(.host)) { $0.host = $1 }
+    try settings.take(.apiPort, reader.number(.apiPort, in: 0...65535)) { $0.apiPort = $1 }
+    try settings.take(.workerPort, reader.number(.workerPort, in: 0...65535)) { $0.workerPort = $1 }
+    try settings.take(.workerConcurrency, reader.number(.workerConcurrency, in: 1...10_000)) {
+      $0.workerConcurrency = $1
+    }
+    try settings.take(.queues, reader.list(.queues)) { settings, entries throws(Wrong) in
+      settings.queues = try entries.map(queue(named:))
+      let names = entries.compactMap { $0.split(separator: ":").first }
+      if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+        throw Wrong(value: entries.joined(separator: ","), reason: "the queue \(twice) stands there twice")
+      }
+    }
+    try settings.take(.youtubeURL, reader.text(.youtubeURL)) { settings, text throws(Wrong) in
+      guard let url = URL(string: text), url.scheme == "https" || url.scheme == "http", url.host != nil else {
+        throw Wrong(value: text, reason: "not a URL that begins with https:// or http://")
+      }
+      settings.youtubeURL = text
+    }
+    try settings.take(.youtubeKeys, reader.list(.youtubeKeys)) { $0.youtubeKeys = $1.map(Secret.init) }
+    try settings.take(.adminToken, reader.text(.adminToken)) { settings, text throws(Wrong) in
+      guard text.count >= 16 else {
+        throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 16 are needed")
+      }
+      settings.adminToken = Secret(text)
+    }
+    try settings.take(.logLevel, reader.text(.logLevel)) { settings, text throws(Wrong) in
+      guard let level = Logger.Level(rawValue: text.lowercased()) else {
+        let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+        throw Wrong(value: text, reason: "not one of \(levels)")
+      }
+      settings.logLevel = level
+    }
+    try settings.take(.logFormat, reader.text(.logFormat)) { settings, text throws(Wrong) in
+      guard let format = LogFormat(rawValue: text.lowercased()) else {
+        throw Wrong(value: text, reason: "not one of text, json")
+      }
+      settings.logFormat = format
+    }
+    try settings.take(.shutdownTimeout, reader.text(.shutdownTimeout)) { settings, text throws(Wrong) in
+      guard let duration = duration(text), duration <= .seconds(3600) else {
+        throw Wrong(value: text, reason: "not a time from 0s to 60m, such as 500ms, 30s or 2m")
+      }
+      settings.shutdownTimeout = duration
+    }
+
+    for setting in required where settings.sources[setting] == nil && setting.fallback == nil {
+      throw .missing(setting)
+    }
+    return settings
+  }
+
+  /// Why a value is refused, before it is known where it stood.
+  private struct Wrong: Error {
+    let value: String
+    let reason: String
+  }
+
+  private mutating func take<Value>(
+    _ setting: Setting, _ found: SettingsReader.Found<Value>?, into set: (inout Settings, Value) throws(Wrong) -> Void
+  ) throws(SettingsError) {
+    guard let found else { return }
+    do throws(Wrong) {
+      try set(&self, found.value)
+    } catch {
+      throw .invalid(setting, error.value, from: found.source, error.reason)
+    }
+    sources[setting] = found.source
+  }
+
+  /// `name` or `name:limit`.
+  private static func queue(named entry: String) throws(Wrong) -> Queue {
+    let parts = entry.split(separator: ":", omittingEmptySubsequences: false)
+    let allowed = parts[0].utf8.allSatisfy { byte in
+      UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+    }
+    guard allowed, !parts[0].isEmpty else {
+      throw Wrong(value: entry, reason: "a queue's name has small letters, digits, hyphens, underscores and dots")
+    }
+    guard parts.count > 1 else { return Queue(name: entry) }
+    guard parts.count == 2, let limit = Int(parts[1]), 1...10_000 ~= limit else {
+      throw Wrong(value: entry, reason: "after the colon goes one whole number from 1 to 10000")
+    }
+    return Queue(name: String(parts[0]), concurrency: limit)
+  }
+
+  /// Reads `500ms`, `30s`, `2m` or a bare number of seconds.
+  static func duration(_ text: String) -> Duration? {
+    let units: [(suffix: String, unit: Duration)] = [
+      ("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60)), ("", .seconds(1)),
+    ]
+    for (suffix, unit) in units where text.hasSuffix(suffix) {
+      guard let count = Int(text.dropLast(suffix.count)), 0...1_000_000_000 ~= count else { return nil }
+      return unit * count
+    }
+    return nil
+  }
+}

@@ -1,0 +1,54 @@
+import Logging
+
+/// What a process of Fanmill is told from outside; the defaults work for a process that needs no server.
+public struct Settings: Sendable {
+  /// A queue that a worker serves.
+  public struct Queue: Sendable, Hashable {
+    public var name: String
+    /// How many of its jobs one worker runs at once; nil for the worker's own limit.
+    public var concurrency: Int?
+
+    public init(name: String, concurrency: Int? = nil) {
+      self.name = name
+      self.concurrency = concurrency
+    }
+  }
+
+  public var postgresURL: Secret?
+  public var postgresPool = 10
+  public var redisURL: Secret?
+  public var host = "0.0.0.0"
+  /// 0 means any free port.
+  public var apiPort = 8080
+  /// 0 means no health server.
+  public var workerPort = 9090
+  public var workerConcurrency = 16
+  /// nil means every queue that the app knows.
+  public var queues: [Queue]?
+  public var youtubeURL = "https://www.googleapis.com/youtube/v3"
+  public var youtubeKeys: [Secret] = []
+  public var adminToken: Secret?
+  public var logLevel = Logger.Level.info
+  public var logFormat = LogFormat.text
+  public var shutdownTimeout = Duration.seconds(30)
+
+  /// Where each value came from, for messages about it.
+  var sources: [Setting: SettingsSource] = [:]
+
+  public init() {}
+
+  /// What must not appear in any output: passwords, tokens and keys, and the URLs that hold passwords.
+  public var secrets: [String] {
+    var secrets = youtubeKeys.map(\.value)
+    if let adminToken { secrets.append(adminToken.value) }
+    for url in [postgresURL, redisURL].compactMap(\.self) {
+      secrets.append(contentsOf: URLPassword.spellings(in: url.value))
+    }
+    return secrets.filter { !$0.isEmpty }
+  }
+
+  /// The refusal of a value that only its user can judge, such as a URL that a client cannot read.
+  public func refusal(of setting: Setting, value: String, because reason: String) -> SettingsError {
+    .invalid(setting, value, from: sources[setting] ?? .fallback, reason)
+  }
+}

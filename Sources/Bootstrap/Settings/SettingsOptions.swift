@@ -1,0 +1,56 @@
+import ArgumentParser
+import Foundation
+
+/// The flags that every program of Fanmill takes, one a setting.
+public struct SettingsOptions: ParsableArguments {
+  @Option(name: .customLong("config"), help: "A settings file in JSON; also FANMILL_CONFIG.")
+  public var file: String?
+
+  @Option(name: Setting.postgresURL.flagName, help: Setting.postgresURL.help) var postgresURL: String?
+  @Option(name: Setting.postgresPool.flagName, help: Setting.postgresPool.help) var postgresPool: String?
+  @Option(name: Setting.redisURL.flagName, help: Setting.redisURL.help) var redisURL: String?
+  @Option(name: Setting.host.flagName, help: Setting.host.help) var host: String?
+  @Option(name: Setting.apiPort.flagName, help: Setting.apiPort.help) var apiPort: String?
+  @Option(name: Setting.workerPort.flagName, help: Setting.workerPort.help) var workerPort: String?
+  @Option(name: Setting.workerConcurrency.flagName, help: Setting.workerConcurrency.help)
+  var workerConcurrency: String?
+  @Option(name: Setting.queues.flagName, help: Setting.queues.help) var queues: String?
+  @Option(name: Setting.youtubeURL.flagName, help: Setting.youtubeURL.help) var youtubeURL: String?
+  @Option(name: Setting.youtubeKeys.flagName, help: Setting.youtubeKeys.help) var youtubeKeys: String?
+  @Option(name: Setting.adminToken.flagName, help: Setting.adminToken.help) var adminToken: String?
+  @Option(name: Setting.logLevel.flagName, help: Setting.logLevel.help) var logLevel: String?
+  @Option(name: Setting.logFormat.flagName, help: Setting.logFormat.help) var logFormat: String?
+  @Option(name: Setting.shutdownTimeout.flagName, help: Setting.shutdownTimeout.help) var shutdownTimeout: String?
+
+  public init() {}
+
+  /// What stands on the command line.
+  public var flags: [Setting: String] {
+    let given: [Setting: String?] = [
+      .postgresURL: postgresURL, .postgresPool: postgresPool, .redisURL: redisURL, .host: host, .apiPort: apiPort,
+      .workerPort: workerPort, .workerConcurrency: workerConcurrency, .queues: queues, .youtubeURL: youtubeURL,
+      .youtubeKeys: youtubeKeys, .adminToken: adminToken, .logLevel: logLevel, .logFormat: logFormat,
+      .shutdownTimeout: shutdownTimeout,
+    ]
+    return given.compactMapValues(\.self)
+  }
+
+  /// The settings from these flags, the process's environment and the file that one of them names.
+  ///
+  /// - Throws: ``SettingsError`` for the first thing wrong.
+  public func settings(requiring required: [Setting] = []) throws(SettingsError) -> Settings {
+    try Settings.read(
+      flags: flags, environment: ProcessInfo.processInfo.environment, file: file, requiring: required)
+  }
+}
+
+extension Setting {
+  fileprivate var flagName: NameSpecification { .customLong(flag) }
+
+  fileprivate var help: ArgumentHelp {
+    var text = summary.prefix(1).uppercased() + summary.dropFirst()
+    if let fallback { text += " (default: \(fallback))" }
+    text += "; also \(variable)."
+    return ArgumentHelp(stringLiteral: text)
+  }
+}

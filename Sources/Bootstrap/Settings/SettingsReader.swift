@@ -1,0 +1,88 @@
+import Configuration
+
+/// Looks a setting up in the flags, then in the environment, then in the file. An empty value counts as none.
+struct SettingsReader {
+  struct Found<Value> {
+    let value: Value
+    let source: SettingsSource
+  }
+
+  private let layers: [(source: SettingsSource, snapshot: any ConfigSnapshot)]
+
+  init(flags: [Setting: String], environment: [String: String], file: SettingsFile?) {
+    // Flags are put in the variables' names, so that a flag is read by the rules of a variable.
+    let named = Dictionary(uniqueKeysWithValues: flags.map { ($0.key.variable, $0.value) })
+    var layers: [(source: SettingsSource, snapshot: any ConfigSnapshot)] = [
+      (.flags, EnvironmentVariablesProvider(environmentVariables: Self.nonEmpty(named)).snapshot()),
+      (.environment, EnvironmentVariablesProvider(environmentVariables: Self.nonEmpty(environment)).snapshot()),
+    ]
+    if let file { layers.append((.file(path: file.path), file.snapshot)) }
+    self.layers = layers
+  }
+
+  private static func nonEmpty(_ variables: [String: String]) -> [String: String] {
+    variables.filter { !$0.value.allSatisfy(\.isWhitespace) }
+  }
+
+  func text(_ setting: Setting) throws(SettingsError) -> Found<String>? {
+    guard let found = try content(of: setting, as: .string, "not a text") else { return nil }
+    guard case .string(let text) = found.value else { return nil }
+    return Found(value: text, source: found.source)
+  }
+
+  func number(_ setting: Setting, in range: ClosedRange<Int>) throws(SettingsError) -> Found<Int>? {
+    let wanted = "not a whole number from \(range.lowerBound) to \(range.upperBound)"
+    guard let found = try content(of: setting, as: .int, wanted) else { return nil }
+    guard case .int(let number) = found.value else { return nil }
+    guard range.contains(number) else {
+      throw .invalid(setting, String(number), from: found.source, wanted)
+    }
+    return Found(value: number, source: found.source)
+  }
+
+  /// The entries, none of them empty.
+  func list(_ setting: Setting) throws(SettingsError) -> Found<[String]>? {
+    guard let found = try content(of: setting, as: .stringArray, "not a list of texts") else { return nil }
+    guard case .stringArray(let entries) = found.value, !entries.isEmpty else { return nil }
+    guard !entries.contains("") else {
+      throw .invalid(setting, entries.joined(separator: ","), from: found.source, "an entry of the list is empty")
+    }
+    return Found(value: entries, source: found.source)
+  }
+
+  private func content(
+    of setting: Setting, as type: ConfigType, _ wanted: String
+  ) throws(SettingsError) -> Found<ConfigContent>? {
+    for layer in layers {
+      let key: AbsoluteConfigKey
+      if case .file = layer.source {
+        key = AbsoluteConfigKey(setting.components)
+      } else {
+        key = AbsoluteConfigKey(["fanmill"] + setting.components)
+      }
+      do {
+        if let value = try layer.snapshot.value(forKey: key, type: type).value {
+          return Found(value: value.content, source: layer.source)
+        }
+      } catch {
+        throw .invalid(setting, Self.spelling(of: key, in: layer.snapshot), from: layer.source, wanted)
+      }
+    }
+    return nil
+  }
+
+  /// What stands there, for a message, whatever its type.
+  private static func spelling(of key: AbsoluteConfigKey, in snapshot: any ConfigSnapshot) -> String {
+    for type in [ConfigType.string, .double, .stringArray] {
+      // A value is of one type; that the others are refused is what is asked here.
+      guard let value = try? snapshot.value(forKey: key, type: type).value else { continue }
+      switch value.content {
+      case .string(let text): return text
+      case .double(let number): return number.description
+      case .stringArray(let entries): return entries.joined(separator: ",")
+      default: continue
+      }
+    }
+    return "…"
+  }
+}

@@ -1,0 +1,16 @@
+/// Where a value stood.
+public enum SettingsSource: Sendable, Hashable {
+  case flags
+  case environment
+  case file(path: String)
+  case fallback
+
+  func name(of setting: Setting) -> String {
+    switch self {
+    case .flags: "the flag --\(setting.flag)"
+    case .environment: "the environment"
+    case .file(let path): "\(setting.path) in \(path)"
+    case .fallback: "the default"
+    }
+  }
+}

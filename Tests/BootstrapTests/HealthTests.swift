@@ -1,0 +1,64 @@
+import Foundation
+import FoundationNetworking
+import Locking
+import Logging
+import Metrics
+import Testing
+
+@testable import Bootstrap
+
+struct HealthTests {
+  private struct Broken: Error {}
+
+  private func serving(_ checks: [Health.Check], _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+    let registry = PrometheusRegistry()
+    Counter(label: "hits", factory: registry).increment()
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let health = Health(checks: checks, registry: registry, patience: .milliseconds(50), logger: logger)
+    let (ports, running) = AsyncStream.makeStream(of: Int.self)
+    let server = HealthServer(health: health, host: "127.0.0.1", port: 0, logger: logger) { running.yield($0) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await server.run() }
+      group.addTask {
+        for await port in ports {
+          try await body(port)
+          return
+        }
+      }
+      try await group.next()
+      group.cancelAll()
+    }
+  }
+
+  private func get(_ path: String, port: Int) async throws -> (status: Int, type: String?, body: String) {
+    let url = try #require(URL(string: "http://127.0.0.1:\(port)\(path)"))
+    let (data, response) = try await URLSession.shared.data(from: url)
+    let answer = try #require(response as? HTTPURLResponse)
+    return (answer.statusCode, answer.value(forHTTPHeaderField: "content-type"), String(decoding: data, as: UTF8.self))
+  }
+
+  @Test func aHealthyProcessSaysSo() async throws {
+    try await serving([Health.Check("redis") {}]) { port in
+      #expect(try await get("/healthz", port: port) == (200, "application/json", #"{"status":"alive"}"#))
+      #expect(try await get("/readyz", port: port) == (200, "application/json", #"{"status":"ready"}"#))
+      let metrics = try await get("/metrics", port: port)
+      #expect(metrics.type == "text/plain; version=0.0.4; charset=utf-8")
+      #expect(metrics.body.contains("\nhits_total 1\n"))
+    }
+  }
+
+  @Test func whatFailsOrHangsIsNamed() async throws {
+    let checks = [
+      Health.Check("redis") { throw Broken() },
+      Health.Check("postgres") { try await Task.sleep(for: .seconds(3600)) },
+      Health.Check("disk") {},
+    ]
+    try await serving(checks) { port in
+      #expect(try await get("/healthz", port: port).status == 200)
+      let answer = try await get("/readyz", port: port)
+      #expect(answer.status == 503 && answer.type == "application/problem+json")
+      #expect(answer.body.contains(#""code":"not_ready""#))
+      #expect(answer.body.contains("failing: postgres, redis"))
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Testing
+
+@testable import Bootstrap
+
+struct SettingsTests {
+  /// A value for each setting, as flag or variable, and in the file's own types, each different from the default.
+  static let samples: [(setting: Setting, values: [String], json: @Sendable (String) -> String)] = [
+    (.postgresURL, ["postgres://a/1", "postgres://a/2", "postgres://a/3"], quoted),
+    (.postgresPool, ["3", "4", "5"], bare),
+    (.redisURL, ["redis://a/1", "redis://a/2", "redis://a/3"], quoted),
+    (.host, ["127.0.0.1", "127.0.0.2", "127.0.0.3"], quoted),
+    (.apiPort, ["1001", "1002", "1003"], bare),
+    (.workerPort, ["2001", "2002", "2003"], bare),
+    (.workerConcurrency, ["31", "32", "33"], bare),
+    (.queues, ["a,b:2", "c", "d"], array),
+    (.youtubeURL, ["http://a", "https://b/v3", "https://c"], quoted),
+    (.youtubeKeys, ["a,b", "c", "d"], array),
+    (.adminToken, ["0123456789abcdef", "0123456789abcdeg", "0123456789abcdeh"], quoted),
+    (.logLevel, ["debug", "error", "trace"], quoted),
+    (.logFormat, ["json", "json", "json"], quoted),
+    (.shutdownTimeout, ["1s", "2m", "300ms"], quoted),
+  ]
+
+  private static let quoted: @Sendable (String) -> String = { "\"\($0)\"" }
+  private static let array: @Sendable (String) -> String = { list in
+    "[" + list.split(separator: ",").map { "\"\($0)\"" }.joined(separator: ",") + "]"
+  }
+  private static let bare: @Sendable (String) -> String = { $0 }
+
+  /// What a setting holds, as text, so that all of them can be compared alike.
+  private func shown(_ setting: Setting, _ settings: Settings) -> String? {
+    switch setting {
+    case .postgresURL: settings.postgresURL?.value
+    case .postgresPool: "\(settings.postgresPool)"
+    case .redisURL: settings.redisURL?.value
+    case .host: settings.host
+    case .apiPort: "\(settings.apiPort)"
+    case .workerPort: "\(settings.workerPort)"
+    case .workerConcurrency: "\(settings.workerConcurrency)"
+    case .queues:
+      settings.queues?.map { queue in
+        queue.concurrency.map { "\(queue.name):\($0)" } ?? queue.name
+      }.joined(separator: ",")
+    case .youtubeURL: settings.youtubeURL
+    case .youtubeKeys: settings.youtubeKeys.isEmpty ? nil : settings.youtubeKeys.map(\.value).joined(separator: ",")
+    case .adminToken: settings.adminToken?.value
+    case .logLevel: settings.logLevel.rawValue
+    case .logFormat: settings.logFormat.rawValue
+    case .shutdownTimeout:
+      settings.shutdownTimeout == Settings.duration("30s")
+        ? "30s" : ["1s", "2m", "300ms"].first { Settings.duration($0) == settings.shutdownTimeout }
+    default: nil
+    }
+  }
+
+  @Test func eachSettingIsReadFromFlagsThenEnvironmentThenFile() throws {
+    #expect(Set(Self.samples.map(\.setting)) == Set(Setting.all))
+    for (setting, values, json) in Self.samples {
+      let nested = setting.components.reversed().reduce(json(values[2])) { "{\"\($1)\": \($0)}" }
+      try withFile(nested) { file in
+        let environment = [setting.variable: values[1], "FANMILL_CONFIG": file]
+        let flagged = try Settings.read(flags: [setting: values[0]], environment: environment)
+        #expect(shown(setting, flagged) == values[0])
+        #expect(try shown(setting, Settings.read(environment: environment)) == values[1])
+        #expect(try shown(setting, Settings.read(environment: ["FANMILL_CONFIG": file])) == values[2])
+        #expect(try shown(setting, Settings.read(environment: [:], file: file)) == values[2])
+        // As docker-compose passes a variable that nobody set.
+        let empty = try Settings.read(environment: [setting.variable: "", "FANMILL_CONFIG": file])
+        #expect(shown(setting, empty) == values[2])
+      }
+      #expect(try shown(setting, Settings.read(environment: [:])) == setting.fallback, "\(setting.path)")
+    }
+  }
+
+  @Test func theFlagsFileGoesBeforeTheEnvironments() throws {
+    try withFile(#"{"api": {"port": 1}}"#) { one in
+      try withFile(#"{"api": {"port": 2}}"#) { two in
+        let settings = try Settings.read(environment: ["FANMILL_CONFIG": one], file: two)
+        #expect(settings.apiPort == 2)
+      }
+    }
+  }
+
+  private static let notAPort = "not a whole number from 0 to 65535"
+  private static let notAQueue = "a queue's name has small letters, digits, hyphens, underscores and dots"
+  private static let notATime = "not a time from 0s to 60m, such as 500ms, 30s or 2m"
+
+  @Test(arguments: [
+    (Setting.apiPort, "abc", notAPort),
+    (.apiPort, "65536", notAPort),
+    (.workerPort, "-1", notAPort),
+    (.workerConcurrency, "0", "not a whole number from 1 to 10000"),
+    (.postgresPool, "1.5", "not a whole number from 1 to 1000"),
+    (.queues, "fanout,,x", "an entry of the list is empty"),
+    (.queues, "fanout:x", "after the colon goes one whole number from 1 to 10000"),
+    (.queues, "Fan out", notAQueue),
+    (.queues, ":2", notAQueue),
+    (.queues, "a,a:2", "the queue a stands there twice"),
+    (.youtubeURL, "googleapis", "not a URL that begins with https:// or http://"),
+    (.logLevel, "loud", "not one of trace, debug, info, notice, warning, error, critical"),
+    (.logFormat, "xml", "not one of text, json"),
+    (.shutdownTimeout, "soon", notATime),
+  ])
+  func aWrongValueIsRefusedInOneLine(setting: Setting, value: String, reason: String) {
+    let line = "\(setting.variable) is \"\(value)\" (from the environment): \(reason)"
+    #expect(refusal(environment: [setting.variable: value]) == line)
+  }
+
+  @Test func theRefusalIsOneLineWhateverTheValueHolds() {
+    let line = "FANMILL_SHUTDOWN_TIMEOUT is \"a b\" (from the environment): \(Self.notATime)"
+    #expect(refusal(environment: ["FANMILL_SHUTDOWN_TIMEOUT": "a\nb"]) == line)
+    #expect(refusal(environment: ["FANMILL_API_PORT": String(repeating: "x", count: 5000)])?.count ?? 0 < 200)
+  }
+
+  @Test func aSecretIsRefusedWithoutBeingShown() {
+    let line = "FANMILL_ADMIN_TOKEN (from the environment): 4 characters are too few, at least 16 are needed"
+    #expect(refusal(environment: ["FANMILL_ADMIN_TOKEN": "tiny"]) == line)
+  }
+
+  @Test func aMissingFileIsRefused() {
+    let line = "settings file /nowhere/f.json: no such file"
+    #expect(refusal(environment: ["FANMILL_CONFIG": "/nowhere/f.json"]) == line)
+  }
+
+  @Test func theRefusalSaysWhereTheValueStood() throws {
+    #expect(
+      refusal(flags: [.apiPort: "x"])
+        == "FANMILL_API_PORT is \"x\" (from the flag --api-port): not a whole number from 0 to 65535")
+    try withFile(#"{"api": {"port": "x"}}"#) { file in
+      #expect(
+        refusal(environment: ["FANMILL_CONFIG": file])
+          == "FANMILL_API_PORT is \"x\" (from api.port in \(file)): not a whole number from 0 to 65535")
+    }
+    try withFile(#"{"log": {"level": 3}}"#) { file in
+      #expect(
+        refusal(environment: ["FANMILL_CONFIG": file])
+          == "FANMILL_LOG_LEVEL is \"3.0\" (from log.level in \(file)): not a text")
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"worker": {"prot": 1}}"#, "unknown key \"worker.prot\"; did you mean \"worker.port\"?"),
+    (#"{"postgers": {"url": "x"}}"#, "unknown key \"postgers.url\"; did you mean \"postgres.url\"?"),
+    (#"{"api": 1}"#, "unknown key \"api\"; did you mean \"host\"?"),
+    (#"[1]"#, "not a JSON object, such as {\"worker\": {\"port\": 9090}}"),
+    (#"{"api": {"port": [1, "a"]}}"#, "every value must be a string, a number or an array of strings"),
+  ])
+  func aFileWithAnythingElseIsRefused(json: String, reason: String) throws {
+    try withFile(json) { file in
+      #expect(refusal(environment: ["FANMILL_CONFIG": file]) == "settings file \(file): \(reason)")
+    }
+  }
+
+  @Test func aFileThatIsNoJSONIsRefusedWithThePlace() throws {
+    try withFile("{\n  \"api\": {\"port\": 1,,}\n}") { file in
+      let line = "settings file \(file): not a JSON document, see line 2"
+      #expect(refusal(environment: ["FANMILL_CONFIG": file]) == line)
+    }
+  }
+
+  @Test func aMissingSettingIsNamedWithAllItsNames() {
+    #expect(
+      refusal(requiring: [.redisURL]) == """
+        FANMILL_REDIS_URL is not set: give the environment variable, the flag --redis-url or redis.url in the settings \
+        file, for example redis://:password@localhost:6379/0
+        """)
+    #expect(refusal(environment: ["FANMILL_REDIS_URL": "redis://x"], requiring: [.redisURL]) == nil)
+  }
+
+  @Test func secretsAreNeverShown() throws {
+    let settings = try Settings.read(environment: [
+      "FANMILL_POSTGRES_URL": "postgres://u:p%40ss-word@h/d", "FANMILL_REDIS_URL": "redis://:redis#pass@h",
+      "FANMILL_ADMIN_TOKEN": "a-token-of-sixteen-or-more", "FANMILL_YOUTUBE_KEYS": "first-key,second-key",
+    ])
+    var dumped = ""
+    dump(settings, to: &dumped)
+    for text in ["\(settings)", String(reflecting: settings), dumped] {
+      for secret in ["p%40ss-word", "redis#pass", "a-token", "first-key", "second-key"] {
+        #expect(!text.contains(secret))
+      }
+    }
+    let all: Set = ["p%40ss-word", "p@ss-word", "redis#pass", "a-token-of-sixteen-or-more", "first-key", "second-key"]
+    #expect(Set(settings.secrets) == all)
+    let refused = settings.refusal(of: .postgresURL, value: "postgres://u:p@h", because: "cannot read postgres://u:p@h")
+    #expect(refused.description == "FANMILL_POSTGRES_URL (from the environment): not a value that can be used")
+  }
+
+  @Test func everyFlagReachesItsSetting() throws {
+    let arguments = Self.samples.flatMap { ["--\($0.setting.flag)", $0.values[0]] }
+    let options = try SettingsOptions.parse(arguments)
+    #expect(options.flags == Dictionary(uniqueKeysWithValues: Self.samples.map { ($0.setting, $0.values[0]) }))
+    #expect(throws: (any Error).self) { try SettingsOptions.parse(["--no-such-flag"]) }
+    let unknown = #expect(throws: (any Error).self) { try SettingsOptions.parse(["--no-such-flag"]) }
+    #expect(unknown.map { SettingsOptions.exitCode(for: $0) } == ExitStatus.usage)
+  }
+
+  private func refusal(
+    flags: [Setting: String] = [:], environment: [String: String] = [:], requiring: [Setting] = []
+  ) -> String? {
+    do throws(SettingsError) {
+      _ = try Settings.read(flags: flags, environment: environment, requiring: requiring)
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+
+  private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "fanmill-\(UUID()).json").path
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try body(path)
+  }
+}
