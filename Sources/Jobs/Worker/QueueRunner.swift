@@ -1,27 +1,27 @@
 import Logging
 
 /// One worker's work on one queue: a loop that claims, slots that run, a loop that settles, a heartbeat apart from all of
-/// them, and the relay where this worker leads it.
+/// them.
 final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   private let queue: QueueName
   private let broker: B
   private let ledger: L
-  private let registry: JobRegistry<L>
   private let configuration: WorkerConfiguration
   private let logger: Logger
   private let buffer: ClaimBuffer
   private let settlements = Settlements()
   private let slots: Slots
   private let executor: JobExecutor<B, L>
+  private let epochs: Epochs
 
   init(
     queue: QueueName, slots: Int, broker: B, ledger: L, registry: JobRegistry<L>,
-    configuration: WorkerConfiguration, logger: Logger
+    configuration: WorkerConfiguration, epochs: Epochs, logger: Logger
   ) {
+    self.epochs = epochs
     self.queue = queue
     self.broker = broker
     self.ledger = ledger
-    self.registry = registry
     self.configuration = configuration
     var logger = logger
     logger[metadataKey: LogKeys.queue] = "\(queue)"
@@ -41,7 +41,6 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     let preferred = broker.executor
     await withTaskGroup(of: Void.self) { background in
       background.addTask(executorPreference: preferred) { await self.beat(consumer) }
-      background.addTask { await self.relay(consumer) }
       background.addTask {
         await stop.wait()
         await self.handBack(consumer)
@@ -185,7 +184,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  // MARK: Heartbeat and relay
+  // MARK: Heartbeat
 
   private func beat(_ consumer: B.Consumer) async {
     var isFailing = false
@@ -193,6 +192,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       var pause = configuration.heartbeat
       do {
         let beat = try await consumer.beat()
+        epochs.note(await consumer.epoch, of: queue)
         if !beat.keptLease {
           let lost = buffer.drop().count
           logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost)"])
@@ -210,22 +210,6 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       }
       slots.cancelOverdue(now: .now)
       do { try await Task.sleep(for: pause) } catch { return }
-    }
-  }
-
-  private func relay(_ consumer: B.Consumer) async {
-    let relay = Relay(
-      queue: queue, broker: broker, ledger: ledger, kinds: registry.versions, configuration: configuration,
-      logger: logger)
-    var backoff = Backoff()
-    while !Task.isCancelled {
-      do {
-        try await ledger.lead("relay:\(queue)") { try await relay.run { await consumer.epoch } }
-      } catch {
-        if Task.isCancelled { return }
-        logger.warning("the relay is interrupted", metadata: [LogKeys.error: "\(error)"])
-      }
-      await backoff.pause(until: nil)
     }
   }
 }

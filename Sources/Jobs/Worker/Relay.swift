@@ -1,43 +1,79 @@
+import Locking
 import Logging
 
 /// Pushes again what the ledger owes and the broker does not know: the jobs of a process that died between commit and push,
 /// of a push that the broker shed, of a broker that lost its memory.
+///
+/// One worker at a time does it for all that serve the same queues.
 struct Relay<B: Broker, L: Ledger>: Sendable {
-  let queue: QueueName
   let broker: B
   let ledger: L
   let kinds: [JobKind: Int]
   let configuration: WorkerConfiguration
+  let epochs: Epochs
   let logger: Logger
 
   private let page = 1000
 
-  /// Sweeps until cancelled: everything when the broker's epoch is new, else what is old enough to have arrived.
-  func run(epoch: @Sendable () async -> String) async throws {
-    var sweptEpoch: String?
+  init(
+    broker: B, ledger: L, kinds: [JobKind: Int], configuration: WorkerConfiguration, epochs: Epochs, logger: Logger
+  ) {
+    self.broker = broker
+    self.ledger = ledger
+    self.kinds = kinds
+    self.configuration = configuration
+    self.epochs = epochs
+    self.logger = logger
+  }
+
+  /// Leads, or waits to lead, until cancelled.
+  func run() async {
+    let role = "relay:" + configuration.queues.keys.sorted().map(\.rawValue).joined(separator: ",")
+    var backoff = Backoff()
+    while !Task.isCancelled {
+      do {
+        try await ledger.lead(role) { try await relay() }
+      } catch {
+        if Task.isCancelled { return }
+        logger.warning("the relay is interrupted", metadata: [LogKeys.error: "\(error)"])
+      }
+      await backoff.pause(until: nil)
+    }
+  }
+
+  /// Sweeps each queue: all of it when the broker's epoch is new, else what is old enough to have arrived.
+  private func relay() async throws {
+    var swept: [QueueName: String] = [:]
     var lastSweep: ContinuousClock.Instant?
     while true {
-      let current = await epoch()
-      if current != sweptEpoch {
-        let pushed = try await sweep(olderThan: .zero)
-        if pushed > 0 {
-          logger.notice("the broker had forgotten jobs; they are pushed again", metadata: [LogKeys.count: "\(pushed)"])
+      let isDue = lastSweep.map { .now - $0 >= configuration.relayInterval } ?? true
+      for (queue, epoch) in epochs.all {
+        if swept[queue] != epoch {
+          let pushed = try await sweep(queue, olderThan: .zero)
+          if pushed > 0 {
+            logger.notice(
+              "the broker did not know jobs that are owed; they are pushed again",
+              metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)"])
+          }
+          swept[queue] = epoch
+        } else if isDue {
+          // What was parked is old and unknown to the broker: unparked, the sweep pushes it.
+          let unparked = try await ledger.unpark(queue: queue, kinds: kinds)
+          let pushed = try await sweep(queue, olderThan: configuration.relayAge)
+          if unparked + pushed > 0 {
+            logger.info(
+              "owed jobs are pushed again",
+              metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)", "unparked": "\(unparked)"])
+          }
         }
-        sweptEpoch = current
-      } else if lastSweep.map({ .now - $0 >= configuration.relayInterval }) ?? true {
-        let unparked = try await ledger.unpark(queue: queue, kinds: kinds)
-        if unparked > 0 { logger.info("parked jobs are owed again", metadata: [LogKeys.count: "\(unparked)"]) }
-        // What was parked is old and unknown to the broker, so the sweep pushes it.
-        let pushed = try await sweep(olderThan: configuration.relayAge)
-        if pushed > 0 { logger.info("owed jobs are pushed again", metadata: [LogKeys.count: "\(pushed)"]) }
-        lastSweep = .now
       }
+      if isDue { lastSweep = .now }
       try await Task.sleep(for: min(configuration.heartbeat, configuration.relayInterval) / 2)
     }
   }
 
   /// - Returns: how many jobs were pushed again.
-  func sweep(olderThan age: Duration) async throws -> Int {
+  func sweep(_ queue: QueueName, olderThan age: Duration) async throws -> Int {
     let before = JobID.least(at: unixMilliseconds() - age.milliseconds + 1)
     var after: JobID?
     var pushed = 0
@@ -56,4 +92,13 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
       if unknown.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
     }
   }
+}
+
+/// The broker's epoch of each queue that the worker serves, as its heartbeats found it.
+final class Epochs: Sendable {
+  private let epochs = Locked<[QueueName: String]>([:])
+
+  var all: [(QueueName, String)] { epochs.withLock { $0.sorted { $0.key < $1.key } } }
+
+  func note(_ epoch: String, of queue: QueueName) { epochs.withLock { $0[queue] = epoch } }
 }

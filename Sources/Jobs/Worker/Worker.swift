@@ -26,14 +26,22 @@ public struct Worker<B: Broker, L: Ledger>: Service {
 
   public func run() async throws {
     let stop = StopSignal()
+    let epochs = Epochs()
+    let relay = Relay(
+      broker: broker, ledger: ledger, kinds: registry.versions, configuration: configuration, epochs: epochs,
+      logger: logger)
     await withTaskCancellationOrGracefulShutdownHandler {
-      await withTaskGroup(of: Void.self) { group in
-        for (queue, slots) in configuration.queues {
-          let runner = QueueRunner(
-            queue: queue, slots: slots, broker: broker, ledger: ledger, registry: registry,
-            configuration: configuration, logger: logger)
-          group.addTask { await runner.run(until: stop) }
+      await withTaskGroup(of: Void.self) { background in
+        background.addTask { await relay.run() }
+        await withTaskGroup(of: Void.self) { group in
+          for (queue, slots) in configuration.queues {
+            let runner = QueueRunner(
+              queue: queue, slots: slots, broker: broker, ledger: ledger, registry: registry,
+              configuration: configuration, epochs: epochs, logger: logger)
+            group.addTask { await runner.run(until: stop) }
+          }
         }
+        background.cancelAll()
       }
     } onCancelOrGracefulShutdown: {
       stop.stop()
