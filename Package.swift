@@ -87,7 +87,7 @@ let package = Package(
 
     tests("PrivateServersTests", ["PrivateServers"]),
     tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),
-    tests("BootstrapTests", ["Bootstrap", "Locking", argumentParser, logging, metrics]),
+    tests("BootstrapTests", ["Bootstrap", "Jobs", "Locking", argumentParser, logging, metrics]),
   ],
   swiftLanguageModes: [.v6]
 )

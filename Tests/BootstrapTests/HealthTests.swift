@@ -16,7 +16,7 @@ struct HealthTests {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let health = Health(checks: checks, registry: registry, patience: .milliseconds(50), logger: logger)
     let (ports, running) = AsyncStream.makeStream(of: Int.self)
-    let server = HealthServer(health: health, host: "127.0.0.1", port: 0, logger: logger) { running.yield($0) }
+    let server = health.service(host: "127.0.0.1", port: 0) { running.yield($0) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }
       group.addTask {
@@ -59,6 +59,18 @@ struct HealthTests {
       #expect(answer.status == 503 && answer.type == "application/problem+json")
       #expect(answer.body.contains(#""code":"not_ready""#))
       #expect(answer.body.contains("failing: postgres, redis"))
+    }
+  }
+
+  @Test func aPortThatIsTakenIsNamedWithItsSetting() async throws {
+    try await serving([]) { port in
+      let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+      let health = Health(checks: [], registry: PrometheusRegistry(), logger: logger)
+      let error = await #expect(throws: ListenFailure.self) {
+        try await health.service(host: "127.0.0.1", port: port).run()
+      }
+      #expect(
+        error?.description.hasPrefix("cannot listen on 127.0.0.1:\(port), which FANMILL_WORKER_PORT sets: ") == true)
     }
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Jobs
 import Logging
 import Testing
 
@@ -42,7 +43,7 @@ struct SettingsTests {
     case .workerConcurrency: "\(settings.workerConcurrency)"
     case .queues:
       settings.queues?.map { queue in
-        queue.concurrency.map { "\(queue.name):\($0)" } ?? queue.name
+        queue.concurrency.map { "\(queue.name):\($0)" } ?? queue.name.rawValue
       }.joined(separator: ",")
     case .youtubeURL: settings.youtubeURL
     case .youtubeKeys: settings.youtubeKeys.isEmpty ? nil : settings.youtubeKeys.map(\.value).joined(separator: ",")
@@ -85,7 +86,7 @@ struct SettingsTests {
   }
 
   private static let notAPort = "not a whole number from 0 to 65535"
-  private static let notAQueue = "a queue's name has small letters, digits, hyphens, underscores and dots"
+  private static let notAQueue = "a queue's name is 1 to 64 letters, digits, hyphens, underscores and dots"
   private static let notATime = "not a time from 0s to 60m, such as 500ms, 30s or 2m"
 
   @Test(arguments: [
@@ -213,5 +214,19 @@ struct SettingsTests {
     try text.write(toFile: path, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: path) }
     try body(path)
+  }
+}
+
+struct URLPasswordTests {
+  @Test(arguments: [
+    ("redis://h:6379/0", []),
+    ("redis://:pw@h", ["pw"]),
+    ("postgres://u:a%20b@h/d?sslmode=require", ["a%20b", "a b"]),
+    ("postgres://u:p@ss#w:rd@h/d", ["p@ss#w:rd"]),
+    ("postgres:///d?host=/run&password=pw&user=u", ["pw"]),
+    ("host=/run dbname=d password='pw' user=u", ["pw"]),
+  ])
+  func passwordsAreFound(url: String, spellings: [String]) {
+    #expect(URLPassword.spellings(in: url) == spellings)
   }
 }

@@ -82,6 +82,19 @@ public struct Health: Sendable {
     router.get("metrics") { _, _ in answer(.ok, registry.scrape(), type: PrometheusText.contentType) }
   }
 
+  /// A server for these three alone: for the worker, which has no other.
+  ///
+  /// - Parameter onListening: gets the port once it is listened on.
+  public func service(
+    host: String, port: Int, onListening: @escaping @Sendable (Int) -> Void = { _ in }
+  ) -> HTTPService<RouterResponder<BasicRequestContext>> {
+    let router = Router()
+    addRoutes(to: router)
+    return HTTPService(
+      responder: router.buildResponder(), host: host, port: port, setting: .workerPort, logger: logger,
+      onListening: onListening)
+  }
+
   private func answer(
     _ status: HTTPResponse.Status, _ body: String, type: String = "application/json"
   ) -> Response {

@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import Logging
 
 extension Settings {
@@ -30,11 +31,11 @@ extension Settings {
       $0.workerConcurrency = $1
     }
     try settings.take(.queues, reader.list(.queues)) { settings, entries throws(Wrong) in
-      settings.queues = try entries.map(queue(named:))
-      let names = entries.compactMap { $0.split(separator: ":").first }
-      if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
-        throw Wrong(value: entries.joined(separator: ","), reason: "the queue \(twice) stands there twice")
+      let queues = try entries.map(queue(named:))
+      if let twice = queues.first(where: { one in queues.count { $0.name == one.name } > 1 }) {
+        throw Wrong(value: entries.joined(separator: ","), reason: "the queue \(twice.name) stands there twice")
       }
+      settings.queues = queues
     }
     try settings.take(.youtubeURL, reader.text(.youtubeURL)) { settings, text throws(Wrong) in
       guard let url = URL(string: text), url.scheme == "https" || url.scheme == "http", url.host != nil else {
@@ -96,18 +97,15 @@ extension Settings {
   /// `name` or `name:limit`.
   private static func queue(named entry: String) throws(Wrong) -> Queue {
     let parts = entry.split(separator: ":", omittingEmptySubsequences: false)
-    let allowed = parts[0].utf8.allSatisfy { byte in
-      UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+    let name = QueueName(rawValue: String(parts[0]))
+    guard name.isValid else {
+      throw Wrong(value: entry, reason: "a queue's name is 1 to 64 letters, digits, hyphens, underscores and dots")
     }
-    guard allowed, !parts[0].isEmpty else {
-      throw Wrong(value: entry, reason: "a queue's name has small letters, digits, hyphens, underscores and dots")
-    }
-    guard parts.count > 1 else { return Queue(name: entry) }
+    guard parts.count > 1 else { return Queue(name: name) }
     guard parts.count == 2, let limit = Int(parts[1]), 1...10_000 ~= limit else {
       throw Wrong(value: entry, reason: "after the colon goes one whole number from 1 to 10000")
     }
-    return Queue(name: String(parts[0]), concurrency: limit)
+    return Queue(name: name, concurrency: limit)
   }
 
   /// Reads `500ms`, `30s`, `2m` or a bare number of seconds.

@@ -1,14 +1,15 @@
+import Jobs
 import Logging
 
 /// What a process of Fanmill is told from outside; the defaults work for a process that needs no server.
 public struct Settings: Sendable {
   /// A queue that a worker serves.
   public struct Queue: Sendable, Hashable {
-    public var name: String
+    public var name: QueueName
     /// How many of its jobs one worker runs at once; nil for the worker's own limit.
     public var concurrency: Int?
 
-    public init(name: String, concurrency: Int? = nil) {
+    public init(name: QueueName, concurrency: Int? = nil) {
       self.name = name
       self.concurrency = concurrency
     }

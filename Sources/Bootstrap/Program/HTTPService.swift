@@ -1,0 +1,53 @@
+import Hummingbird
+import Locking
+import Logging
+import ServiceLifecycle
+
+/// An HTTP server as a service of a program: the API, or a worker's health and metrics.
+public struct HTTPService<Responder: HTTPResponder>: Service
+where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+  private let application: Application<Responder>
+  private let address: String
+  private let setting: Setting
+  private let isListening: Locked<Bool>
+
+  /// - Parameters:
+  ///   - port: 0 for any free one.
+  ///   - setting: what the operator would change if the port is taken.
+  ///   - onListening: gets the port once it is listened on.
+  public init(
+    responder: Responder, host: String, port: Int, setting: Setting, logger: Logger,
+    onListening: @escaping @Sendable (Int) -> Void = { _ in }
+  ) {
+    let isListening = Locked(false)
+    application = Application(
+      responder: responder,
+      configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "fanmill"),
+      onServerRunning: { channel in
+        isListening.withLock { $0 = true }
+        onListening(channel.localAddress?.port ?? port)
+      },
+      logger: logger)
+    self.isListening = isListening
+    self.setting = setting
+    address = "\(host):\(port)"
+  }
+
+  public func run() async throws {
+    do {
+      try await application.run()
+    } catch {
+      if isListening.withLock({ $0 }) || error is CancellationError { throw error }
+      throw ListenFailure(address: address, setting: setting, reason: "\(error)")
+    }
+  }
+}
+
+/// A port that cannot be listened on, mostly because another process has it.
+struct ListenFailure: Error, CustomStringConvertible {
+  let address: String
+  let setting: Setting
+  let reason: String
+
+  var description: String { "cannot listen on \(address), which \(setting.variable) sets: \(reason)" }
+}
