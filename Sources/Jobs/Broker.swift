@@ -62,15 +62,18 @@ public protocol BrokerConsumer: Sendable {
 
 /// What a heartbeat found.
 public struct Beat: Sendable, Equatable {
-  /// False when the consumer had been declared dead or forgotten, and has joined anew: its earlier claims are others'.
+  /// False when the consumer had been declared dead or forgotten, and has joined anew.
   public var keptLease: Bool
+  /// The consumer's life as of this beat: claims of an earlier one are not its own any more.
+  public var incarnation: Int
   /// How long until a delayed job is due, if one is before the next usual beat.
   public var nextDue: Duration?
   /// Jobs of dead consumers that were handed on.
   public var reaped: Int
 
-  public init(keptLease: Bool, nextDue: Duration? = nil, reaped: Int = 0) {
+  public init(keptLease: Bool, incarnation: Int, nextDue: Duration? = nil, reaped: Int = 0) {
     self.keptLease = keptLease
+    self.incarnation = incarnation
     self.nextDue = nextDue
     self.reaped = reaped
   }

@@ -55,6 +55,7 @@ public actor RedisConsumer: BrokerConsumer {
     isClaiming = true
     defer { isClaiming = false }
     let reader = try await currentReader()
+    if isInterrupted { return [] }
     let (incarnation, queue) = (incarnation, queue)
     // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would swallow
     // jobs that nobody looks for any more.
@@ -234,10 +235,11 @@ public actor RedisConsumer: BrokerConsumer {
       reply.count == 3 ? (true, Int(reply[1].integer), reply[2].integer) : (false, 0, -1)
     }
     if kept || life != incarnation {
-      return Beat(keptLease: kept, nextDue: due >= 0 ? .milliseconds(due) : nil, reaped: reaped)
+      return Beat(
+        keptLease: kept, incarnation: incarnation, nextDue: due >= 0 ? .milliseconds(due) : nil, reaped: reaped)
     }
     try await joinAnew()
-    return Beat(keptLease: false)
+    return Beat(keptLease: false, incarnation: incarnation)
   }
 
   /// Begins a new life after the broker forgot the consumer or declared it dead.

@@ -155,7 +155,8 @@ public actor InMemoryBroker: Broker {
     let due = queues[name]?.delayed.filter { $0.due <= now } ?? []
     queues[name]?.delayed.removeAll { $0.due <= now }
     for (_, record) in due.sorted(by: { $0.due < $1.due }) { makeReady(record) }
-    return Beat(keptLease: kept, nextDue: queues[name]?.delayed.map { $0.due - now }.min(), reaped: reaped)
+    return Beat(
+      keptLease: kept, incarnation: 0, nextDue: queues[name]?.delayed.map { $0.due - now }.min(), reaped: reaped)
   }
 
   func leave(_ name: QueueName, as consumer: String) {
@@ -211,8 +212,9 @@ public actor InMemoryConsumer: BrokerConsumer {
   }
 
   public func beat() async -> Beat {
-    let beat = await broker.beat(queue, as: worker, lease: lease)
+    var beat = await broker.beat(queue, as: worker, lease: lease)
     if !beat.keptLease { incarnation += 1 }
+    beat.incarnation = incarnation
     return beat
   }
 

@@ -61,15 +61,7 @@ final class ClaimBuffer: Sendable {
   /// Adds claims in the order in which they should start.
   func add(_ claims: [Claim]) {
     let wakes = state.withLock { state -> [(CheckedContinuation<WorkItem?, Never>, WorkItem)] in
-      for claim in claims {
-        state.buffered += 1
-        if batchLimits[claim.record.kind] != nil {
-          if state.batches[claim.record.kind, default: []].isEmpty { state.order.append(.batch(claim.record.kind)) }
-          state.batches[claim.record.kind, default: []].append(claim)
-        } else {
-          state.order.append(.single(claim))
-        }
-      }
+      put(claims, &state)
       var wakes: [(CheckedContinuation<WorkItem?, Never>, WorkItem)] = []
       while !state.idleSlots.isEmpty, let item = pop(&state) {
         wakes.append((state.idleSlots.removeFirst(), item))
@@ -120,11 +112,15 @@ final class ClaimBuffer: Sendable {
     }
   }
 
-  /// Takes out all that has not begun, because it is another consumer's now.
-  func drop() -> [Claim] {
+  /// Takes out what has not begun of earlier lives of the consumer, because it is somebody else's now.
+  ///
+  /// - Returns: how many claims went.
+  func drop(olderThan incarnation: Int) -> Int {
     let (dropped, wake) = state.withLock { state in
-      let dropped = drain(&state)
-      return (dropped, claimerToWake(&state))
+      let all = drain(&state)
+      let kept = all.filter { $0.incarnation >= incarnation }
+      put(kept, &state)
+      return (all.count - kept.count, claimerToWake(&state))
     }
     if let (claimer, room) = wake { claimer.resume(returning: room) }
     return dropped
@@ -146,6 +142,19 @@ final class ClaimBuffer: Sendable {
   }
 
   // MARK: Under the lock
+
+  private func put(_ claims: [Claim], _ state: inout State) {
+    state.buffered += claims.count
+    for claim in claims {
+      let kind = claim.record.kind
+      if batchLimits[kind] != nil {
+        if state.batches[kind, default: []].isEmpty { state.order.append(.batch(kind)) }
+        state.batches[kind, default: []].append(claim)
+      } else {
+        state.order.append(.single(claim))
+      }
+    }
+  }
 
   private func pop(_ state: inout State) -> WorkItem? {
     guard let entry = state.order.popFirst() else { return nil }

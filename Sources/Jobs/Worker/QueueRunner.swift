@@ -188,13 +188,15 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   private func beat(_ consumer: B.Consumer) async {
     var isFailing = false
+    var incarnation = 0
     while !Task.isCancelled {
       var pause = configuration.heartbeat
       do {
         let beat = try await consumer.beat()
         epochs.note(await consumer.epoch, of: queue)
-        if !beat.keptLease {
-          let lost = buffer.drop().count
+        if beat.incarnation != incarnation {
+          incarnation = beat.incarnation
+          let lost = buffer.drop(olderThan: incarnation)
           logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost)"])
         }
         if beat.reaped > 0 {

@@ -57,18 +57,36 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
           }
           swept[queue] = epoch
         } else if isDue {
-          // What was parked is old and unknown to the broker: unparked, the sweep pushes it.
-          let unparked = try await ledger.unpark(queue: queue, kinds: kinds)
           let pushed = try await sweep(queue, olderThan: configuration.relayAge)
-          if unparked + pushed > 0 {
+          if pushed > 0 {
             logger.info(
               "owed jobs are pushed again",
-              metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)", "unparked": "\(unparked)"])
+              metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)"])
           }
         }
       }
       if isDue { lastSweep = .now }
       try await Task.sleep(for: min(configuration.heartbeat, configuration.relayInterval) / 2)
+    }
+  }
+
+  /// Owes again what is parked and this worker can run, until cancelled: every worker does it, for each may know kinds that
+  /// the others do not. Being old and unknown to the broker, the jobs are then pushed by whoever relays.
+  func unpark() async {
+    while !Task.isCancelled {
+      do {
+        for queue in configuration.queues.keys {
+          let count = try await ledger.unpark(queue: queue, kinds: kinds)
+          if count > 0 {
+            logger.info(
+              "parked jobs are owed again", metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(count)"])
+          }
+        }
+      } catch {
+        if Task.isCancelled { return }
+        logger.warning("parked jobs cannot be looked at", metadata: [LogKeys.error: "\(error)"])
+      }
+      do { try await Task.sleep(for: configuration.relayInterval) } catch { return }
     }
   }
 

@@ -33,6 +33,7 @@ public struct Worker<B: Broker, L: Ledger>: Service {
     await withTaskCancellationOrGracefulShutdownHandler {
       await withTaskGroup(of: Void.self) { background in
         background.addTask { await relay.run() }
+        background.addTask { await relay.unpark() }
         await withTaskGroup(of: Void.self) { group in
           for (queue, slots) in configuration.queues {
             let runner = QueueRunner(
