@@ -183,7 +183,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
       endTurn()
       if stopping { break }
       wait(&events)
-      for body in timers.popDue(at: .now) { body() }
+      let now = ContinuousClock.now
+      while let body = timers.popDue(at: now) { body() }
     }
     for descriptor in registrations.keys { close(descriptor) }
     registrations.removeAll()

@@ -34,13 +34,13 @@ struct TimerQueue {
     }
   }
 
-  mutating func popDue(at now: ContinuousClock.Instant) -> [() -> Void] {
-    var due: [() -> Void] = []
+  /// The next timer that is due. One at a time, so that a timer can still cancel another that is due with it.
+  mutating func popDue(at now: ContinuousClock.Instant) -> (() -> Void)? {
     while let entry = heap.min, entry.deadline <= now || bodies[entry.number] == nil {
       heap.removeMin()
-      if let body = bodies.removeValue(forKey: entry.number) { due.append(body) }
+      if let body = bodies.removeValue(forKey: entry.number) { return body }
     }
-    return due
+    return nil
   }
 
   /// How long `epoll_wait` may sleep: -1 for ever, 0 not at all; rounded up, so that a timer is due when it wakes.
