@@ -85,6 +85,8 @@ let package = Package(
     program("fanmill-worker", ["Bootstrap", "Social", argumentParser]),
     program("fanmill", ["Bootstrap", "Operations", "Social", argumentParser]),
 
+    tests("EventLoopTests", ["EventLoop", "Locking"]),
+    tests("RedisTests", ["Redis", "EventLoop", "Locking", "PrivateServers", logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
     tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),
     tests("BootstrapTests", ["Bootstrap", "Jobs", "Locking", argumentParser, logging, metrics]),

@@ -75,6 +75,19 @@ public struct RedisBuffer: Sendable {
     start = position
   }
 
+  /// The command's name, if it is shorter than 100 bytes, as every name is.
+  var firstPart: ArraySlice<UInt8>? {
+    var position = Self.headroom + 1
+    var length = 0
+    while position < bytes.count, bytes[position] != 13 {
+      length = 10 * length + Int(bytes[position]) - 48
+      position += 1
+      if length >= 100 { return nil }
+    }
+    let first = position + 2
+    return first + length <= bytes.count ? bytes[first..<(first + length)] : nil
+  }
+
   /// `$length` and a line end. Lengths below 100,000 are put together in a register and appended at once.
   private mutating func appendLength(_ length: Int) {
     guard length < 100_000 else {
@@ -100,6 +113,8 @@ public struct RedisBuffer: Sendable {
 
   /// Appends the low `count` bytes of `packed`, the lowest first.
   private mutating func appendPacked(_ packed: UInt64, count: Int) {
-    withUnsafeBytes(of: packed.littleEndian) { bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    withUnsafeBytes(of: packed.littleEndian) {
+      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+    }
   }
 }

@@ -43,8 +43,26 @@ public struct RedisCommand: Sendable {
   /// How many parts it has, the name among them.
   public var count: Int { buffer.parts }
 
+  /// Whether it is one that changes what replies mean, such as `SUBSCRIBE` and `MONITOR`. hiredis treats those apart, and
+  /// the connection's bookkeeping, one reply a command, would not hold.
+  var startsStream: Bool {
+    // Of ordinary commands only the length and one letter are looked at.
+    guard let name = buffer.firstPart, (7...12).contains(name.count), let last = name.last else { return false }
+    switch last | 0x20 {
+    case UInt8(ascii: "r"): return name.lowercasedEquals("monitor")
+    case UInt8(ascii: "e"): return name.suffix(9).lowercasedEquals("subscribe")
+    default: return false
+    }
+  }
+
   /// The command as it goes over the wire.
   func withWireBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     buffer.bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[buffer.start...])) }
+  }
+}
+
+extension ArraySlice<UInt8> {
+  fileprivate func lowercasedEquals(_ text: StaticString) -> Bool {
+    text.withUTF8Buffer { letters in elementsEqual(letters) { $0 | 0x20 == $1 } }
   }
 }

@@ -69,7 +69,8 @@ extension RedisCommandSender {
       return try await send(script.command(keys: keys, arguments: arguments), timeout: timeout, decode: decode)
     } catch {
       guard error.serverPrefix == "NOSCRIPT" else { throw error }
-      return try await send(script.commandWithSource(keys: keys, arguments: arguments), timeout: timeout, decode: decode)
+      return try await send(
+        script.commandWithSource(keys: keys, arguments: arguments), timeout: timeout, decode: decode)
     }
   }
 

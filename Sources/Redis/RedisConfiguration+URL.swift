@@ -16,7 +16,8 @@ extension RedisConfiguration {
     switch scheme {
     case "redis", "unix": break
     case "rediss", "valkeys":
-      throw Self.wrong("\(scheme):// asks for TLS, which this client does not speak; use redis:// to a TLS tunnel, or unix://")
+      throw Self.wrong(
+        "\(scheme):// asks for TLS, which this client does not speak; use redis:// to a TLS tunnel, or unix://")
     default:
       throw Self.wrong("the scheme \(scheme):// is unknown; use redis:// or unix://")
     }

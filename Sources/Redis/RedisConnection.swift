@@ -107,17 +107,21 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     guard timeout > .zero else {
       throw RedisError(.connection, "\(place) did not answer within \(configuration.connectTimeout)")
     }
+    let handshake = RedisHandshake(configuration)
+    let request = RedisPipelineRequest(handshake.commands, timeout: timeout) { reply throws(RedisError) in reply.value }
     do throws(RedisError) {
       // The socket tells its end through the loop's thread, where the actor's isolation holds.
-      socket = try RedisSocket(endpoint, loop: loop, commandTimeout: configuration.commandTimeout) { [weak self] reason in
+      socket = try RedisSocket(endpoint, loop: loop, commandTimeout: configuration.commandTimeout) {
+        [weak self] reason in
         self?.assumeIsolated { $0.socketDidClose(reason) }
       }
-      let handshake = RedisHandshake(configuration)
-      let request = RedisPipelineRequest(handshake.commands, timeout: timeout) { reply throws(RedisError) in reply.value }
       try handshake.check(try await perform(request))
     } catch {
       switch error.code {
-      case .connection: throw RedisError(.connection, "\(place) is not reachable: \(error.message)")
+      case .connection:
+        // Such as "max number of clients reached": said, and then the connection was closed.
+        let said = request.lastServerError.map { " (the server said: \($0.message))" } ?? ""
+        throw RedisError(.connection, "\(place) is not reachable: \(error.message)\(said)")
       case .timeout: throw RedisError(.connection, "\(place) did not answer within \(configuration.connectTimeout)")
       default: throw error
       }

@@ -29,10 +29,12 @@ struct RedisHandshake {
       let place = configuration.displayName
       switch (step, error.serverPrefix) {
       case (_, "NOAUTH"):
-        throw RedisError(.configuration, "\(place) asks for a password; write redis://:password@host", serverPrefix: "NOAUTH")
+        throw RedisError(
+          .configuration, "\(place) asks for a password; write redis://:password@host", serverPrefix: "NOAUTH")
       case (.authenticate, let prefix):
         let advice = "check user and password in the URL"
-        throw RedisError(.configuration, "\(place) refuses the login (\(error.message)); \(advice)", serverPrefix: prefix)
+        throw RedisError(
+          .configuration, "\(place) refuses the login (\(error.message)); \(advice)", serverPrefix: prefix)
       case (.select, let prefix):
         throw RedisError(
           .configuration, "\(place) has no database \(configuration.database) (\(error.message))", serverPrefix: prefix)

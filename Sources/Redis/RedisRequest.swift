@@ -85,7 +85,8 @@ final class RedisSingleRequest<Output: Sendable>: RedisReplyRequest<Output>, @un
 }
 
 /// Several commands with one waiting task, resumed by the last reply.
-final class RedisPipelineRequest<Output: Sendable>: RedisReplyRequest<[Result<Output, RedisError>]>, @unchecked Sendable {
+final class RedisPipelineRequest<Output: Sendable>: RedisReplyRequest<[Result<Output, RedisError>]>, @unchecked Sendable
+{
   // `@unchecked Sendable`: as in the superclass; `decode` is a constant.
   private let decode: @Sendable (borrowing RedisReply) throws(RedisError) -> Output
   private var results: [Result<Output, RedisError>] = []
@@ -97,6 +98,12 @@ final class RedisPipelineRequest<Output: Sendable>: RedisReplyRequest<[Result<Ou
     self.decode = decode
     super.init(commands: commands, timeout: timeout)
     results.reserveCapacity(commands.count)
+  }
+
+  /// The last error reply so far: what the server said before it hung up.
+  var lastServerError: RedisError? {
+    for case .failure(let error) in results.reversed() { return error }
+    return nil
   }
 
   override func receive(_ reply: UnsafePointer<redisReply>) {

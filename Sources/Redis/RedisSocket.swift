@@ -72,6 +72,10 @@ final class RedisSocket {
       request.fail(closeReason ?? .closed)
       return
     }
+    if request.commands.contains(where: \.startsStream) {
+      request.fail(RedisError(.configuration, "SUBSCRIBE, MONITOR and their like are not carried by this client"))
+      return
+    }
     let retained = Unmanaged.passRetained(request)
     for command in request.commands {
       let status = command.withWireBytes { bytes in
@@ -97,6 +101,8 @@ final class RedisSocket {
     }
     request.timer = loop.schedule(after: timeout) { [weak self, weak request] in
       guard let self, let request else { return }
+      self.drain()
+      if request.outstanding == 0 { return }
       request.fail(Self.timedOut(timeout))
       self.close(RedisError(.connection, "the connection was closed because a command sent on it got no reply in time"))
     }
@@ -183,15 +189,36 @@ final class RedisSocket {
 
   private func checkMarks() {
     markTimer = nil
+    var now = ContinuousClock.now
+    if let first = marks.first, first.deadline <= now { drain() }
     while let first = marks.first, first.sequence <= answeredSequence { marks.removeFirst() }
     guard let first = marks.first else { return }
-    let now = ContinuousClock.now
+    now = .now
     if first.deadline > now {
       armMarkTimer(after: first.deadline - now)
+    } else if hasInput {
+      // It is late, but it is arriving.
+      armMarkTimer(after: .milliseconds(1))
     } else {
       lateSequence = first.sequence
       close(RedisError(.connection, "the connection was closed because an earlier command got no reply in time"))
     }
+  }
+
+  /// Takes what has arrived, before anything is called late: after this process stood still (a debugger, `SIGSTOP`, a
+  /// machine put to sleep) the deadlines are over and the replies lie unread.
+  private func drain() {
+    var chunks = 64
+    while chunks > 0, hasInput, let context {
+      redisAsyncHandleRead(context)
+      chunks -= 1
+    }
+  }
+
+  private var hasInput: Bool {
+    guard context != nil else { return false }
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&request, 1, 0) > 0
   }
 
   // MARK: Errors

@@ -1,0 +1,56 @@
+import Redis
+import Testing
+
+@Suite struct RedisConfigurationTests {
+  @Test func readsTCPAddresses() throws {
+    let full = try RedisConfiguration(url: "redis://app:p%40ss%2fword@cache.example:6390/3")
+    #expect(full.endpoint == .tcp(host: "cache.example", port: 6390))
+    #expect(full.user == "app")
+    #expect(full.password == "p@ss/word")
+    #expect(full.database == 3)
+    #expect(full.displayName == "redis://cache.example:6390/3")
+
+    let bare = try RedisConfiguration(url: "redis://localhost")
+    #expect(bare.endpoint == .tcp(host: "localhost", port: 6379))
+    #expect(bare.password == nil && bare.user == nil && bare.database == 0)
+
+    let secret = try RedisConfiguration(url: "redis://:only@10.0.0.1/")
+    #expect(secret.user == nil && secret.password == "only")
+    #expect(try RedisConfiguration(url: "redis://[::1]:7000").endpoint == .tcp(host: "::1", port: 7000))
+    #expect(try RedisConfiguration(url: "redis://[::1]").displayName == "redis://[::1]:6379/0")
+  }
+
+  @Test func readsSocketPaths() throws {
+    let plain = try RedisConfiguration(url: "unix:///run/redis.sock")
+    #expect(plain.endpoint == .unix(path: "/run/redis.sock"))
+    #expect(plain.database == 0)
+    let full = try RedisConfiguration(url: "unix://:pw@/run/with%20space.sock?db=2")
+    #expect(full.endpoint == .unix(path: "/run/with space.sock"))
+    #expect(full.password == "pw" && full.database == 2)
+  }
+
+  @Test(arguments: [
+    ("localhost:6379", "no scheme"),
+    ("rediss://h", "TLS"),
+    ("http://h", "scheme http://"),
+    ("redis://", "no host"),
+    ("redis://:secret@:6379", "no host"),
+    ("redis://:secret@h:port", "port \"port\""),
+    ("redis://h:70000", "port \"70000\""),
+    ("redis://:secret@h/x", "database \"x\""),
+    ("redis://h/-1", "database \"-1\""),
+    ("redis://user@h", "no password"),
+    ("redis://:secret%zz@h", "the password has a %"),
+    ("redis://[::1", "closing bracket"),
+    ("unix://", "absolute path"),
+    ("unix://relative/path", "absolute path"),
+    ("unix:///p?db=x", "database \"x\""),
+    ("unix:///" + String(repeating: "x", count: 107), "longer than 107"),
+  ])
+  func saysWhatIsWrong(_ url: String, _ part: String) {
+    let error = #expect(throws: RedisError.self) { try RedisConfiguration(url: url) }
+    #expect(error?.code == .configuration)
+    #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+    #expect(error?.message.contains("secret") == false)
+  }
+}
