@@ -99,7 +99,12 @@ extension RedisRequestSink {
   nonisolated(nonsending) func perform<Output>(
     _ request: RedisReplyRequest<Output>
   ) async throws(RedisError) -> Output {
-    let result = await withTaskCancellationHandler {
+    if let error = await outcome(of: request) { throw error }
+    return try request.output()
+  }
+
+  private nonisolated(nonsending) func outcome(of request: RedisRequest) async -> RedisError? {
+    await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         onLoop { sink in
           if request.start(continuation) { sink.submit(request) }
@@ -108,7 +113,6 @@ extension RedisRequestSink {
     } onCancel: {
       onLoop { _ in request.fail(.cancelled) }
     }
-    return try result.get()
   }
 
   private nonisolated func onLoop(_ body: @escaping @Sendable (isolated Self) -> Void) {

@@ -1,4 +1,3 @@
-internal import CHiredis
 import EventLoop
 
 /// What waits for replies: one command or a pipeline, from the moment it is sent until its last reply has come.
@@ -7,62 +6,65 @@ import EventLoop
 /// When its task is cancelled it stays behind as a tombstone: the replies still come, and are dropped.
 class RedisRequest: @unchecked Sendable {
   // `@unchecked Sendable`: the constants are set by `init`; every other field, here and in subclasses, is touched on the
-  // event loop's thread only, where `start`, `cancel` and the reply callback are called.
+  // event loop's thread only, where `start`, `fail` and the reply callback are called. The output alone is also read by
+  // the waiting task, after it was resumed with success, when nobody writes it any more.
 
   let commands: [RedisCommand]
   /// nil: the connection's own limit.
   let timeout: Duration?
 
   /// How many replies are still to come.
-  var outstanding = 0
+  final var outstanding = 0
   /// The number of its last command on its connection, by which a time-out tells who was late.
-  var lastSequence: UInt64 = 0
-  var timer: TimerID?
-  private(set) var isSettled = false
+  final var lastSequence: UInt64 = 0
+  final var timer: TimerID?
+  private(set) final var isSettled = false
+  /// Resumed with nil when the output is there. Its type is the same for every output, which saves the hot path from
+  /// building generic types at run time.
+  private final var continuation: CheckedContinuation<RedisError?, Never>?
 
   init(commands: [RedisCommand], timeout: Duration?) {
     self.commands = commands
     self.timeout = timeout
   }
 
-  /// Takes one reply. Called once a command, in order.
-  func receive(_ reply: UnsafePointer<redisReply>) {}
-
-  /// Tells the waiting task that no reply will come.
-  func fail(_ error: RedisError) {}
-
-  /// True for the first caller only: who may resume the task.
-  final func settle() -> Bool {
-    if isSettled { return false }
-    isSettled = true
-    return true
-  }
-}
-
-/// A request with the task that waits for its output.
-class RedisReplyRequest<Output: Sendable>: RedisRequest, @unchecked Sendable {
-  // `@unchecked Sendable`: as in the superclass.
-  private var continuation: CheckedContinuation<Result<Output, RedisError>, Never>?
-
   /// Attaches the waiting task. A request that was cancelled before answers it at once.
   ///
   /// - Returns: whether the request is still to be sent.
-  final func start(_ continuation: CheckedContinuation<Result<Output, RedisError>, Never>) -> Bool {
+  final func start(_ continuation: CheckedContinuation<RedisError?, Never>) -> Bool {
     if isSettled {
-      continuation.resume(returning: .failure(.cancelled))
+      continuation.resume(returning: .cancelled)
       return false
     }
     self.continuation = continuation
     return true
   }
 
-  final func finish(_ result: Result<Output, RedisError>) {
-    guard settle() else { return }
-    continuation?.resume(returning: result)
+  /// Takes one reply, unless the request is settled. Called once a command, in order.
+  func receive(_ reply: borrowing RedisReply) {}
+
+  /// Tells the waiting task that no reply will come.
+  final func fail(_ error: RedisError) { settle(error) }
+
+  /// Resumes the waiting task, the first time it is called.
+  fileprivate final func settle(_ error: RedisError?) {
+    if isSettled { return }
+    isSettled = true
+    continuation?.resume(returning: error)
     continuation = nil
   }
+}
 
-  final override func fail(_ error: RedisError) { finish(.failure(error)) }
+/// A request with an output.
+class RedisReplyRequest<Output: Sendable>: RedisRequest, @unchecked Sendable {
+  // `@unchecked Sendable`: as in the superclass.
+  fileprivate final var result: Output?
+
+  /// What came. Asked by the waiting task when it was resumed with success.
+  final func output() throws(RedisError) -> Output {
+    guard let result else { throw RedisError(.protocol, "a request ended without its output") }
+    return result
+  }
 }
 
 /// One command, its reply decoded on the loop.
@@ -78,9 +80,14 @@ final class RedisSingleRequest<Output: Sendable>: RedisReplyRequest<Output>, @un
     super.init(commands: [command], timeout: timeout)
   }
 
-  override func receive(_ reply: UnsafePointer<redisReply>) {
-    if isSettled { return }
-    finish(decoded(RedisReply(reply), decode))
+  override func receive(_ reply: borrowing RedisReply) {
+    if let error = reply.serverError { return settle(error) }
+    do throws(RedisError) {
+      result = try decode(reply)
+      settle(nil)
+    } catch {
+      settle(error)
+    }
   }
 }
 
@@ -106,20 +113,18 @@ final class RedisPipelineRequest<Output: Sendable>: RedisReplyRequest<[Result<Ou
     return nil
   }
 
-  override func receive(_ reply: UnsafePointer<redisReply>) {
-    if isSettled { return }
-    results.append(decoded(RedisReply(reply), decode))
-    if results.count == commands.count { finish(.success(results)) }
-  }
-}
-
-private func decoded<Output>(
-  _ reply: borrowing RedisReply, _ decode: (borrowing RedisReply) throws(RedisError) -> Output
-) -> Result<Output, RedisError> {
-  if let error = reply.serverError { return .failure(error) }
-  do throws(RedisError) {
-    return .success(try decode(reply))
-  } catch {
-    return .failure(error)
+  override func receive(_ reply: borrowing RedisReply) {
+    if let error = reply.serverError {
+      results.append(.failure(error))
+    } else {
+      do throws(RedisError) {
+        results.append(.success(try decode(reply)))
+      } catch {
+        results.append(.failure(error))
+      }
+    }
+    guard results.count == commands.count else { return }
+    result = results
+    settle(nil)
   }
 }

@@ -56,7 +56,7 @@ func replyArrived(
   let request = retained.takeUnretainedValue()
   socket.countReply()
   if let reply {
-    request.receive(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
+    if !request.isSettled { request.receive(RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))) }
   } else {
     request.fail(socket.failure(for: request, context))
   }
