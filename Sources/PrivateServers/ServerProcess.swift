@@ -5,19 +5,36 @@ import Locking
 
 /// A child process with a thread of its own that starts it, waits for its end and reaps it.
 ///
+/// It is in a process group of its own, reads nothing, and ends with this program if nobody ends it before.
+///
 /// The thread matters: the kernel sends a child its parent-death signal when the *thread* that started it ends, so a
 /// child started from a pool's thread could be killed while the program goes on.
-final class ServerProcess: Sendable {
-  struct Plan: Sendable {
-    var program: String
-    var arguments: [String]
+public final class ServerProcess: Sendable {
+  public struct Plan: Sendable {
+    public var program: String
+    public var arguments: [String]
     /// Where its output is appended.
-    var log: String
-    var folder: String
+    public var log: String
+    public var folder: String
+    /// What it finds in its environment besides `PATH`, `LC_ALL` and `TZ`.
+    public var environment: [String: String]
     /// The user to run as; nil is the current one.
-    var user: String?
+    public var user: String?
     /// What it gets when this program dies without having ended it.
-    var deathSignal = "KILL"
+    public var deathSignal: String
+
+    public init(
+      program: String, arguments: [String] = [], log: String, folder: String, environment: [String: String] = [:],
+      user: String? = nil, deathSignal: String = "KILL"
+    ) {
+      self.program = program
+      self.arguments = arguments
+      self.log = log
+      self.folder = folder
+      self.environment = environment
+      self.user = user
+      self.deathSignal = deathSignal
+    }
   }
 
   private struct State {
@@ -31,7 +48,7 @@ final class ServerProcess: Sendable {
   /// Starts `plan`'s program.
   ///
   /// - Throws: `.failed` if the program cannot be executed, `.missingProgram` without `setpriv`.
-  static func start(_ plan: Plan) async throws(PrivateServerError) -> ServerProcess {
+  public static func start(_ plan: Plan) async throws(PrivateServerError) -> ServerProcess {
     // setpriv changes the user and sets the parent-death signal, in this order, and then becomes the program: its pid
     // is the program's. (runuser would stay between the two.)
     var words = [try ServerPrograms.find("setpriv"), "--pdeathsig", plan.deathSignal]
@@ -41,7 +58,7 @@ final class ServerProcess: Sendable {
     let process = ServerProcess()
     let failure: Int32 = await withCheckedContinuation { continuation in
       let thread = Thread {
-        let (status, pid) = spawn(command, log: plan.log, folder: plan.folder)
+        let (status, pid) = spawn(command, plan)
         process.state.withLock { $0.pid = pid }
         continuation.resume(returning: status)
         if status == 0 { process.waitForEnd(pid) }
@@ -56,24 +73,24 @@ final class ServerProcess: Sendable {
   }
 
   /// Runs `plan` to its end and returns its exit status (128 + the signal, if a signal ended it).
-  static func run(_ plan: Plan) async throws(PrivateServerError) -> Int32 {
+  public static func run(_ plan: Plan) async throws(PrivateServerError) -> Int32 {
     await (try start(plan)).end()
   }
 
   /// Sends `signal`, unless the process has ended.
-  func send(_ signal: Int32) {
+  public func send(_ signal: Int32) {
     // Under the lock: the thread that reaps takes it too, so the pid cannot be somebody else's yet.
     state.withLock { state in
       if state.status == nil, state.pid > 0 { _ = kill(state.pid, signal) }
     }
   }
 
-  var pid: pid_t { state.withLock { $0.pid } }
-  var hasEnded: Bool { state.withLock { $0.status != nil } }
+  public var pid: pid_t { state.withLock { $0.pid } }
+  public var hasEnded: Bool { state.withLock { $0.status != nil } }
 
   /// Waits for the end; returns the exit status, or 128 + the signal.
   @discardableResult
-  func end() async -> Int32 {
+  public func end() async -> Int32 {
     await withCheckedContinuation { continuation in
       let status: Int32? = state.withLock { state in
         if state.status == nil { state.waiters.append(continuation) }
@@ -98,15 +115,15 @@ final class ServerProcess: Sendable {
     for waiter in waiters { waiter.resume(returning: status) }
   }
 
-  private static func spawn(_ words: [String], log: String, folder: String) -> (status: Int32, pid: pid_t) {
+  private static func spawn(_ words: [String], _ plan: Plan) -> (status: Int32, pid: pid_t) {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+    posix_spawn_file_actions_addopen(&actions, 1, plan.log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
     posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-    posix_spawn_file_actions_addchdir_np(&actions, folder)
+    posix_spawn_file_actions_addchdir_np(&actions, plan.folder)
 
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -122,9 +139,10 @@ final class ServerProcess: Sendable {
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setsigdefault(&attributes, &all)
 
-    let environment = [
-      "PATH=\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")", "LC_ALL=C.UTF-8", "TZ=UTC",
+    let base = [
+      "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
     ]
+    let environment = base.merging(plan.environment) { $1 }.map { "\($0.key)=\($0.value)" }
     var pid: pid_t = 0
     let status = withCStrings(words) { arguments in
       withCStrings(environment) { environment in
