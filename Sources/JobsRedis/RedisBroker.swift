@@ -125,6 +125,24 @@ public struct RedisBroker: Broker {
     }
   }
 
+  /// Makes those of `ids` that wait for their time in `queue` ready at once, as an operator asks for it.
+  ///
+  /// - Returns: those that waited.
+  @discardableResult
+  public func hurry(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+    let arguments = ids.map { $0.bytes as any RedisArgument }
+    return try await translate { () async throws(RedisError) in
+      try await client.evaluate(Scripts.hurry, keys: keys(of: queue).all, arguments: arguments) {
+        reply throws(RedisError) in
+        var hurried: [JobID] = []
+        for index in 0..<reply.count {
+          if let id = JobID(bytes: reply[index].bytes) { hurried.append(id) }
+        }
+        return hurried
+      }
+    }
+  }
+
   public func statistics(of queue: QueueName) async throws -> QueueStatistics {
     let keys = keys(of: queue)
     var commands = keys.streams.flatMap { stream in

@@ -142,13 +142,7 @@ enum Scripts {
         elseif what == 'w' then
           reap(name)
         else
-          local record = redis.call('HGET', KEYS[DELAYED], name)
-          redis.call('ZREM', KEYS[TIMERS], member)
-          if record then
-            redis.call('HDEL', KEYS[DELAYED], name)
-            local place = ready(string.byte(record, 2) - 47, record)
-            if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], name, place) end
-          end
+          end_delay(name)
         end
       end
       if #timers == 1000 and next_due < 0 then next_due = 0 end
@@ -160,6 +154,17 @@ enum Scripts {
         end
       end
       return {1, reaped, next_due}
+      """)
+
+  /// Makes delayed jobs ready before their time: ARGV ids. → those that were delayed
+  static let hurry = RedisScript(
+    head
+      + """
+      local hurried = {}
+      for i = 1, #ARGV do
+        if end_delay(ARGV[i]) then hurried[#hurried + 1] = ARGV[i] end
+      end
+      return hurried
       """)
 
   private static let head = "#!lua flags=allow-oom\n" + functions
@@ -174,6 +179,17 @@ enum Scripts {
 
     local function ready(stream, record)
       return stream .. redis.call('XADD', KEYS[stream], '*', 'j', record)
+    end
+
+    -- Makes a delayed job ready. → whether it was delayed
+    local function end_delay(id)
+      local record = redis.call('HGET', KEYS[DELAYED], id)
+      redis.call('ZREM', KEYS[TIMERS], 'd' .. id)
+      if not record then return false end
+      redis.call('HDEL', KEYS[DELAYED], id)
+      local place = ready(string.byte(record, 2) - 47, record)
+      if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], id, place) end
+      return true
     end
 
     local function forget(stream, entry)
