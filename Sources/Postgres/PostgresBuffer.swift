@@ -1,0 +1,36 @@
+/// Bytes on their way to the server, in Postgres' binary formats: big-endian.
+public struct PostgresBuffer: Sendable {
+  public internal(set) var bytes: [UInt8] = []
+
+  init() {}
+
+  var count: Int { bytes.count }
+
+  @inline(__always)
+  public mutating func append(_ integer: some FixedWidthInteger) {
+    withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  public mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
+
+  /// Appends what `body` writes, behind its length; nothing but -1, NULL's length, if `body` says false.
+  mutating func appendField(_ body: (inout PostgresBuffer) -> Bool) {
+    let start = bytes.count
+    append(Int32(-1))
+    guard body(&self) else { return }
+    setLength(at: start)
+  }
+
+  /// Writes at `start` how many bytes follow there.
+  mutating func setLength(at start: Int) {
+    let length = UInt32(bytes.count - start - 4)
+    for index in 0..<4 { bytes[start + index] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * index)) }
+  }
+
+  /// Appends `count` bytes that `body` fills.
+  mutating func appendUninitialized(_ count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
+    let start = bytes.count
+    bytes.append(contentsOf: repeatElement(0, count: count))
+    bytes.withUnsafeMutableBytes { body(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+  }
+}

@@ -1,0 +1,92 @@
+/// One column of one row, or one element of an array, as the server sent it.
+public struct PostgresCell {
+  /// Keeps `bytes` alive.
+  private let result: PostgresResult
+  private let bytes: UnsafeRawBufferPointer?
+  public let type: PostgresType
+  let column: Int
+
+  init(_ result: PostgresResult, _ bytes: UnsafeRawBufferPointer?, _ type: PostgresType, column: Int) {
+    self.result = result
+    self.bytes = bytes
+    self.type = type
+    self.column = column
+  }
+
+  public var isNull: Bool { bytes == nil }
+
+  /// How many bytes the value has; 0 for NULL.
+  public var count: Int { bytes?.count ?? 0 }
+
+  /// Calls `body` with the value's bytes, which are valid in that call only.
+  ///
+  /// - Throws: `.decoding` for NULL.
+  public func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) throws(PostgresError) -> Value {
+    guard let bytes else {
+      throw PostgresError(.decoding, "column \(name) is NULL where a value is expected: read it as an optional")
+    }
+    // The optimizer may end the life of `result` after its last use, which would free the bytes under `body`.
+    return withExtendedLifetime(result) { body(bytes) }
+  }
+
+  /// The value as a big-endian integer of exactly that size.
+  func integer<Value: FixedWidthInteger>(_: Value.Type, as wanted: StaticString) throws(PostgresError) -> Value {
+    guard
+      let value = try withBytes({ bytes in
+        bytes.count == MemoryLayout<Value>.size ? Value(bigEndian: bytes.loadUnaligned(as: Value.self)) : nil
+      })
+    else { throw mismatch("\(wanted)") }
+    return value
+  }
+
+  /// An error that says what the column holds and what was asked for.
+  public func mismatch(_ wanted: String) -> PostgresError {
+    if isNull {
+      return PostgresError(.decoding, "column \(name) is NULL where a \(wanted) is expected: read it as an optional")
+    }
+    let hint = type == .numeric ? "; cast it in the statement, such as ::int8" : ""
+    return PostgresError(.decoding, "column \(name) is \(type), which is not read as \(wanted)\(hint)")
+  }
+
+  private var name: String { "\(column + 1) (\(result.name(of: column)))" }
+
+  /// The cells of an array of one dimension.
+  func elements(_ wanted: String) throws(PostgresError) -> [PostgresCell] {
+    guard let elementType = type.element else { throw mismatch(wanted) }
+    let cells: [PostgresCell]? = try withBytes { bytes in
+      var reader = Reader(bytes: bytes)
+      guard let dimensions = reader.next(), reader.next() != nil, reader.next() != nil else { return nil }
+      if dimensions == 0 { return [] }
+      guard dimensions == 1, let count = reader.next(), count >= 0, reader.next() != nil else { return nil }
+      var cells: [PostgresCell] = []
+      cells.reserveCapacity(Int(count))
+      for _ in 0..<count {
+        guard let length = reader.next(), let slice = reader.slice(Int(length)) else { return nil }
+        cells.append(PostgresCell(result, length < 0 ? nil : slice, elementType, column: column))
+      }
+      return cells
+    }
+    guard let cells else {
+      throw PostgresError(.decoding, "column \(name) is an array of several dimensions, which is not read as \(wanted)")
+    }
+    return cells
+  }
+
+  private struct Reader {
+    var bytes: UnsafeRawBufferPointer
+    var offset = 0
+
+    mutating func next() -> Int32? {
+      guard offset + 4 <= bytes.count else { return nil }
+      defer { offset += 4 }
+      return Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self))
+    }
+
+    /// The next `count` bytes; none at all for a negative count, which is NULL's.
+    mutating func slice(_ count: Int) -> UnsafeRawBufferPointer? {
+      guard offset + max(0, count) <= bytes.count else { return nil }
+      defer { offset += max(0, count) }
+      return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + max(0, count)])
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/// A statement with its parameters. What is interpolated travels apart from the SQL, in binary, and cannot become part
+/// of it:
+///
+///     let query: PostgresQuery = "SELECT username FROM accounts WHERE id = \(id) AND created_at > \(date)"
+///
+/// The SQL is then `… WHERE id = $1 AND created_at > $2`, the same for all values, so that it is prepared once a
+/// connection.
+public struct PostgresQuery: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
+  /// The statement, with `$1`, `$2` … where parameters stand.
+  public internal(set) var sql: String
+  var parameters = PostgresParameters()
+
+  public init(stringLiteral sql: String) { self.sql = sql }
+
+  /// A statement whose text is put together by the program: never from what a user sent.
+  public init(unescaped sql: String, _ parameters: [(any PostgresEncodable)?] = []) {
+    self.sql = sql
+    for parameter in parameters {
+      if let parameter { self.parameters.append(parameter) } else { self.parameters.appendNull() }
+    }
+  }
+
+  public init(stringInterpolation: StringInterpolation) {
+    sql = stringInterpolation.sql
+    parameters = stringInterpolation.parameters
+  }
+
+  /// The SQL without the parameters' values.
+  public var description: String { sql }
+
+  public struct StringInterpolation: StringInterpolationProtocol {
+    var sql = ""
+    var parameters = PostgresParameters()
+
+    public init(literalCapacity: Int, interpolationCount: Int) {
+      sql.reserveCapacity(literalCapacity + 3 * interpolationCount)
+      parameters.reserve(interpolationCount)
+    }
+
+    public mutating func appendLiteral(_ literal: String) { sql += literal }
+
+    /// A parameter.
+    public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
+      parameters.append(value)
+      appendPlace()
+    }
+
+    /// A parameter that may be NULL.
+    public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
+      if let value { parameters.append(value) } else { parameters.appendNull(Value.postgresType) }
+      appendPlace()
+    }
+
+    /// SQL as it stands, such as the name of a table of ours: never what a user sent.
+    public mutating func appendInterpolation(unescaped text: String) { sql += text }
+
+    private mutating func appendPlace() {
+      sql += "$"
+      sql += String(parameters.count)
+    }
+  }
+}
+
+/// Parameters in the binary format, one behind the other.
+struct PostgresParameters: Sendable {
+  struct Entry: Sendable {
+    var start: Int
+    /// -1 is NULL.
+    var length: Int
+  }
+
+  private(set) var types: [UInt32] = []
+  private(set) var entries: [Entry] = []
+  private(set) var buffer = PostgresBuffer()
+
+  var count: Int { entries.count }
+
+  mutating func reserve(_ count: Int) {
+    types.reserveCapacity(count)
+    entries.reserveCapacity(count)
+  }
+
+  mutating func append<Value: PostgresEncodable>(_ value: Value) {
+    let start = buffer.count
+    value.encode(into: &buffer)
+    types.append(Value.postgresType.oid)
+    entries.append(Entry(start: start, length: buffer.count - start))
+  }
+
+  /// A NULL; without a type the server infers one.
+  mutating func appendNull(_ type: PostgresType = PostgresType(oid: 0)) {
+    types.append(type.oid)
+    entries.append(Entry(start: 0, length: -1))
+  }
+}

@@ -1,0 +1,104 @@
+/// What a statement returned: its rows, read on demand from the server's answer, and how many rows it touched.
+public struct PostgresRows: RandomAccessCollection, Sendable {
+  let result: PostgresResult
+  public let startIndex = 0
+  public let endIndex: Int
+
+  init(_ result: PostgresResult) {
+    self.result = result
+    endIndex = result.rowCount
+  }
+
+  /// How many rows an INSERT, UPDATE, DELETE or MERGE wrote, or a SELECT read.
+  public var affected: Int { result.affected }
+
+  public subscript(index: Int) -> PostgresRow {
+    precondition(index >= 0 && index < endIndex, "row \(index) of \(endIndex)")
+    return PostgresRow(result: result, index: index)
+  }
+
+  /// All rows' only column.
+  ///
+  /// - Throws: `.decoding` if there are more columns, or it does not fit.
+  public func decode<Value: PostgresDecodable>(_: Value.Type) throws(PostgresError) -> [Value] {
+    var values: [Value] = []
+    values.reserveCapacity(count)
+    for index in 0..<endIndex { values.append(try self[index].decode(Value.self)) }
+    return values
+  }
+
+  /// All rows as tuples.
+  ///
+  /// - Throws: `.decoding` if the columns are others than `types`.
+  @inlinable
+  public func decode<each Column: PostgresDecodable>(
+    _ types: repeat (each Column).Type
+  ) throws(PostgresError) -> [(repeat each Column)] {
+    var rows: [(repeat each Column)] = []
+    rows.reserveCapacity(count)
+    for index in 0..<endIndex { rows.append(try self[index].decode(repeat each types)) }
+    return rows
+  }
+}
+
+/// One row. It keeps the whole answer alive: copy out what is to stay.
+public struct PostgresRow: Sendable {
+  let result: PostgresResult
+  let index: Int
+
+  /// How many columns there are.
+  public var count: Int { result.columnCount }
+
+  public subscript(column: Int) -> PostgresCell {
+    precondition(column >= 0 && column < count, "column \(column) of \(count)")
+    return result.cell(row: index, column: column)
+  }
+
+  /// The row's only column.
+  ///
+  /// - Throws: `.decoding` if there are more columns, or it does not fit.
+  public func decode<Value: PostgresDecodable>(_: Value.Type) throws(PostgresError) -> Value {
+    try check(columns: 1)
+    return try Value(postgres: cell(0))
+  }
+
+  /// The row's columns, in order, as a tuple.
+  ///
+  /// - Throws: `.decoding` if there are more or fewer columns than types, or one does not fit.
+  @inlinable
+  public func decode<each Column: PostgresDecodable>(
+    _ types: repeat (each Column).Type
+  ) throws(PostgresError) -> (repeat each Column) {
+    var wanted = 0
+    for _ in repeat each types { wanted += 1 }
+    try check(columns: wanted)
+    var column = 0
+    return (repeat try next(each types, &column))
+  }
+
+  /// The column called `name`.
+  ///
+  /// - Throws: `.decoding` if there is none, or it does not fit.
+  public func decode<Value: PostgresDecodable>(_: Value.Type, named name: String) throws(PostgresError) -> Value {
+    guard let column = result.column(named: name) else {
+      throw PostgresError(.decoding, "the row has no column \(name)")
+    }
+    return try Value(postgres: self[column])
+  }
+
+  @inlinable
+  func next<Value: PostgresDecodable>(_: Value.Type, _ column: inout Int) throws(PostgresError) -> Value {
+    defer { column += 1 }
+    return try Value(postgres: cell(column))
+  }
+
+  @usableFromInline
+  func cell(_ column: Int) -> PostgresCell { result.cell(row: index, column: column) }
+
+  @usableFromInline
+  func check(columns wanted: Int) throws(PostgresError) {
+    guard wanted == count else {
+      throw PostgresError(.decoding, "the row has \(count) columns where \(wanted) are read")
+    }
+  }
+}
