@@ -30,10 +30,13 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
   ) async throws(RedisError) -> RedisConnection {
     let deadline = ContinuousClock.now + configuration.connectTimeout
     var last = RedisError(.connection, "\(configuration.displayName) has no address")
-    for endpoint in try await endpoints(of: configuration) {
+    let endpoints = try await endpoints(of: configuration)
+    for (index, endpoint) in endpoints.enumerated() {
       let connection = RedisConnection(loop: loop)
+      // An address that swallows what is sent to it must leave time for the others.
+      let share = (deadline - .now) / (endpoints.count - index)
       do throws(RedisError) {
-        try await connection.open(endpoint, configuration, timeout: deadline - .now)
+        try await connection.open(endpoint, configuration, timeout: share)
         return connection
       } catch {
         await connection.close()

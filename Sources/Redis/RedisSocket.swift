@@ -99,13 +99,7 @@ final class RedisSocket {
       limitedSequence = sentSequence
       return
     }
-    request.timer = loop.schedule(after: timeout) { [weak self, weak request] in
-      guard let self, let request else { return }
-      self.drain()
-      if request.outstanding == 0 { return }
-      request.fail(Self.timedOut(timeout))
-      self.close(RedisError(.connection, "the connection was closed because a command sent on it got no reply in time"))
-    }
+    watch(request, for: timeout, limit: timeout)
   }
 
   /// Fails what waits, and frees the context.
@@ -126,7 +120,7 @@ final class RedisSocket {
   func wantsToWrite() {
     if isFlushing || !isConnected {
       watch(interest.union(.write))
-    } else if !flushIsDue, !interest.contains(.write) {
+    } else if !flushIsDue {
       flushIsDue = true
       loop.atTurnEnd { self.flush() }
     }
@@ -171,6 +165,8 @@ final class RedisSocket {
     flushIsDue = false
     guard let context else { return }
     mark()
+    // A full socket says itself when it takes more.
+    if interest.contains(.write) { return }
     isFlushing = true
     redisAsyncHandleWrite(context)
     isFlushing = false
@@ -189,30 +185,44 @@ final class RedisSocket {
 
   private func checkMarks() {
     markTimer = nil
-    var now = ContinuousClock.now
-    if let first = marks.first, first.deadline <= now { drain() }
+    var isArriving = false
+    if let first = marks.first, first.deadline <= .now { isArriving = drain() }
     while let first = marks.first, first.sequence <= answeredSequence { marks.removeFirst() }
     guard let first = marks.first else { return }
-    now = .now
-    if first.deadline > now {
-      armMarkTimer(after: first.deadline - now)
-    } else if hasInput {
-      // It is late, but it is arriving.
-      armMarkTimer(after: .milliseconds(1))
+    let rest = first.deadline - .now
+    if rest > .zero {
+      armMarkTimer(after: rest)
+    } else if isArriving {
+      armMarkTimer(after: commandTimeout / 8)
     } else {
       lateSequence = first.sequence
-      close(RedisError(.connection, "the connection was closed because an earlier command got no reply in time"))
+      close(Self.closedAsLate)
+    }
+  }
+
+  /// Gives a request with a limit of its own a timer of its own.
+  private func watch(_ request: RedisRequest, for delay: Duration, limit: Duration) {
+    request.timer = loop.schedule(after: delay) { [weak self, weak request] in
+      guard let self, let request else { return }
+      let isArriving = self.drain()
+      if request.outstanding == 0 { return }
+      if isArriving { return self.watch(request, for: limit / 8, limit: limit) }
+      request.fail(Self.timedOut(limit))
+      self.close(Self.closedAsLate)
     }
   }
 
   /// Takes what has arrived, before anything is called late: after this process stood still (a debugger, `SIGSTOP`, a
   /// machine put to sleep) the deadlines are over and the replies lie unread.
-  private func drain() {
-    var chunks = 64
-    while chunks > 0, hasInput, let context {
+  ///
+  /// - Returns: whether there was anything. A large reply that is under way is not late while it moves.
+  private func drain() -> Bool {
+    var chunks = 0
+    while chunks < 64, hasInput, let context {
       redisAsyncHandleRead(context)
-      chunks -= 1
+      chunks += 1
     }
+    return chunks > 0
   }
 
   private var hasInput: Bool {
@@ -232,6 +242,10 @@ final class RedisSocket {
   private static func errorText(_ context: UnsafeMutablePointer<redisAsyncContext>) -> String {
     guard let text = context.pointee.errstr else { return "unknown error" }
     return String(cString: text)
+  }
+
+  private static var closedAsLate: RedisError {
+    RedisError(.connection, "the connection was closed because a command sent on it got no reply in time")
   }
 
   private static func timedOut(_ limit: Duration) -> RedisError {

@@ -41,6 +41,29 @@ import Testing
     }
   }
 
+  @Test func aReplyThatArrivedWhileTheProcessStoodStillIsNotLate() async throws {
+    try await withRedis(configure: { $0.commandTimeout = .milliseconds(100) }) { _, client in
+      try await client.send(
+        RedisCommand("SET", "large", [UInt8](repeating: 7, count: 5_000_000)), timeout: .seconds(60))
+      for limit in [nil, Duration.milliseconds(100)] {
+        try await withThrowingTaskGroup(of: Int.self) { group async throws in
+          group.addTask(executorPreference: client.loop) {
+            try await client.send(RedisCommand("GET", "large"), timeout: limit) { reply throws(RedisError) in
+              reply.bytes.count
+            }
+          }
+          await client.loop.twoTurns()
+          // Holds the loop's thread, after the command has left, until its time is over.
+          client.loop.execute {
+            let end = ContinuousClock.now + .milliseconds(150)
+            while ContinuousClock.now < end {}
+          }
+          #expect(try await group.next() == 5_000_000)
+        }
+      }
+    }
+  }
+
   @Test func aKilledServerIsSurvived() async throws {
     try await withRedis(configure: { $0.connectTimeout = .milliseconds(500) }) { server, client async throws in
       let started = Locked(0)
@@ -78,11 +101,14 @@ import Testing
     try await withRedis(options) { server, client async throws in
       try await client.send(RedisCommand("SET", "n", 0))
       await server.freeze()
-      async let error = redisError { () throws(RedisError) in try await client.send(RedisCommand("INCR", "n")) }
-      // It is on its way when a second client's command, sent on the same loop after it, is.
-      try await until { try await client.loop.hasServed() }
-      await server.kill9()
-      #expect(await error?.code == .connection)
+      await withTaskGroup(of: RedisError?.self) { group in
+        group.addTask(executorPreference: client.loop) {
+          await redisError { () throws(RedisError) in try await client.send(RedisCommand("INCR", "n")) }
+        }
+        await client.loop.twoTurns()
+        await server.kill9()
+        #expect(await group.next()??.code == .connection)
+      }
       try await server.start()
       #expect(try await retrying { () throws(RedisError) in try await client.send(RedisCommand("GET", "n")) }.int == 0)
     }
@@ -169,9 +195,8 @@ import Testing
 }
 
 extension EventLoop {
-  /// True after the loop has gone through two whole turns.
-  fileprivate func hasServed() async throws -> Bool {
+  /// Waits until what was on the loop before has run and its output has left.
+  fileprivate func twoTurns() async {
     for _ in 0..<2 { await withCheckedContinuation { next in execute { next.resume() } } }
-    return true
   }
 }
