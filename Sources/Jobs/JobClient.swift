@@ -53,9 +53,23 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   /// Hands many jobs to the broker alone, in one pipeline.
   @discardableResult
   public func push<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
-    let records = try jobs.map { try JobRecord($0, options: options, isDurable: false) }
-    try await broker.push(records)
-    return records.map(\.id)
+    // While one chunk is on its way the next is encoded; they leave in order.
+    var ids: [JobID] = []
+    ids.reserveCapacity(jobs.count)
+    var rest = jobs[...]
+    var records = try Self.records(rest.popChunk(), options)
+    while !records.isEmpty {
+      let chunk = rest.popChunk()
+      async let next = Self.records(chunk, options)
+      try await broker.push(records)
+      ids += records.lazy.map(\.id)
+      records = try await next
+    }
+    return ids
+  }
+
+  private static func records<J: Job>(_ jobs: ArraySlice<J>, _ options: JobOptions) throws -> [JobRecord] {
+    try jobs.map { try JobRecord($0, options: options, isDurable: false) }
   }
 
   /// Pushes what the ledger already owes. A failure costs time, not jobs: the relay pushes again.
@@ -68,5 +82,14 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
         "jobs are owed but not pushed; the relay will push them",
         metadata: [LogKeys.count: "\(records.count)", LogKeys.error: "\(error)"])
     }
+  }
+}
+
+extension ArraySlice {
+  /// Takes the first elements off: enough to be worth a round trip.
+  fileprivate mutating func popChunk() -> ArraySlice {
+    let chunk = prefix(1000)
+    self = dropFirst(1000)
+    return chunk
   }
 }
