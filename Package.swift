@@ -71,7 +71,10 @@ let package = Package(
     module("JobsRedis", ["Jobs", "Redis", "EventLoop", logging]),
     module("JobsPostgres", ["Jobs", "Postgres", logging]),
 
-    module("Social", ["Jobs", "JobsPostgres", "Postgres", crypto, cryptoExtras, logging]),
+    // Numbered SQL files, applied in order: the schema.
+    module("Migrations", ["Postgres", crypto]),
+
+    module("Social", ["Jobs", "JobsPostgres", "Postgres", "Locking", crypto, cryptoExtras, logging]),
     module("SocialAPI", ["Social", "Jobs", "JobsPostgres", "Postgres", "Redis", hummingbird, logging, metrics]),
     module("Operations", ["Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", logging]),
     module(

@@ -1,0 +1,78 @@
+import Crypto
+import Foundation
+
+/// One numbered step of the schema: a file `NNNN_name.sql`, whose SQL up to a line `-- down` makes the step and whose rest
+/// undoes it.
+public struct Migration: Sendable, Hashable {
+  public let number: Int
+  public let name: String
+  /// The SQL that makes the step.
+  public let up: String
+  /// The SQL that undoes it; nil if the file has no line `-- down`.
+  public let down: String?
+  /// The SHA-256 of the whole file, in hexadecimal digits.
+  public let hash: String
+
+  /// How the file is called.
+  public let file: String
+
+  /// Reads a file's text.
+  ///
+  /// - Throws: `.unreadable` if the file's name is not of the form `NNNN_name.sql`, or there is no SQL in it.
+  public init(file: String, text: String) throws(MigrationError) {
+    let parts = file.dropLast(4).split(separator: "_", maxSplits: 1)
+    guard file.hasSuffix(".sql"), parts.count == 2, parts[0].utf8.count == 4, let number = Int(parts[0]), number > 0
+    else {
+      throw MigrationError(
+        .unreadable, "\(file) is not the name of a migration: four digits, '_', a name, '.sql', such as 0012_likes.sql")
+    }
+    self.file = file
+    self.number = number
+    name = String(parts[1])
+    hash = SHA256.hash(data: Array(text.utf8)).map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let border = lines.firstIndex { $0.trimmingCharacters(in: .whitespaces) == "-- down" }
+    up = lines[..<(border ?? lines.endIndex)].joined(separator: "\n")
+    down = border.map { lines[($0 + 1)...].joined(separator: "\n") }
+    guard up.contains(where: { !$0.isWhitespace }) else {
+      throw MigrationError(.unreadable, "\(file) holds no SQL before its line '-- down'")
+    }
+  }
+
+  /// All migrations of a folder, in the order of their numbers. Files that do not end in `.sql` are left alone.
+  ///
+  /// - Throws: `.unreadable` if the folder or a file cannot be read, a name is wrong, or two have one number.
+  public static func all(in folder: String) throws(MigrationError) -> [Migration] {
+    var migrations: [Migration] = []
+    for file in try names(in: folder) where file.hasSuffix(".sql") {
+      migrations.append(try Migration(file: file, text: try text(of: file, in: folder)))
+    }
+    migrations.sort { $0.number < $1.number }
+    for (one, next) in zip(migrations, migrations.dropFirst()) where one.number == next.number {
+      throw MigrationError(
+        .unreadable, "\(one.file) and \(next.file) have the same number: give one of them the next free")
+    }
+    return migrations
+  }
+
+  private static func names(in folder: String) throws(MigrationError) -> [String] {
+    do {
+      return try FileManager.default.contentsOfDirectory(atPath: folder)
+    } catch {
+      throw MigrationError(
+        .unreadable, "the folder of migrations \(folder) cannot be read: \(error.localizedDescription)")
+    }
+  }
+
+  private static func text(of file: String, in folder: String) throws(MigrationError) -> String {
+    do {
+      return try String(contentsOfFile: folder + "/" + file, encoding: .utf8)
+    } catch {
+      throw MigrationError(
+        .unreadable, "the migration \(folder)/\(file) cannot be read as UTF-8: \(error.localizedDescription)")
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import Postgres
+
+/// Brings a database to the schema that a folder of migrations describes, and back.
+///
+/// Each migration is a transaction of its own, together with its line in `schema_migrations`. An advisory lock makes several
+/// migrators that start at once take turns: the second one finds the work done. A file that changed after it was applied is
+/// refused, since the database has what it said before.
+public struct Migrator: Sendable {
+  /// A migration and when it was applied.
+  public struct Status: Sendable {
+    public let number: Int
+    public let name: String
+    /// nil if it is still to be applied.
+    public let appliedAt: Date?
+  }
+
+  public let migrations: [Migration]
+  private let pool: PostgresPool
+
+  /// - Parameter migrations: what `Migration.all(in:)` read.
+  public init(_ migrations: [Migration], pool: PostgresPool) {
+    self.migrations = migrations.sorted { $0.number < $1.number }
+    self.pool = pool
+  }
+
+  /// Applies what is not applied yet.
+  ///
+  /// - Parameters:
+  ///   - last: the number to stop after; nil for all.
+  ///   - each: called with each migration when it has committed.
+  /// - Returns: what was applied.
+  /// - Throws: `MigrationError`; `PostgresError` if the server is not reached. What was applied before stays applied.
+  @discardableResult
+  public func up(
+    to last: Int? = nil, each: @Sendable (Migration) -> Void = { _ in }
+  ) async throws -> [Migration] {
+    var applied: [Migration] = []
+    while let migration = try await step({ try await next(after: $0, upTo: last, in: $1) }) {
+      each(migration)
+      applied.append(migration)
+    }
+    return applied
+  }
+
+  /// Undoes the latest migrations.
+  ///
+  /// - Parameter count: how many.
+  /// - Returns: what was undone, the latest first.
+  /// - Throws: `.irreversible` if one has no down part; else as `up` does.
+  @discardableResult
+  public func down(
+    _ count: Int = 1, each: @Sendable (Migration) -> Void = { _ in }
+  ) async throws -> [Migration] {
+    var undone: [Migration] = []
+    while undone.count < count, let migration = try await step({ try await undoLatest(of: $0, in: $1) }) {
+      each(migration)
+      undone.append(migration)
+    }
+    return undone
+  }
+
+  /// Every migration there is a file of, in order, and when each was applied. Changes nothing.
+  ///
+  /// - Throws: as `up` does if the files do not fit what was applied.
+  public func status() async throws -> [Status] {
+    let applied = try await pool.transaction { transaction in
+      let exists = try await transaction.query("SELECT to_regclass('schema_migrations') IS NOT NULL")
+      return try exists.decode(Bool.self).first == true ? try await Self.applied(in: transaction) : []
+    }
+    try check(applied)
+    return migrations.map { migration in
+      Status(
+        number: migration.number, name: migration.name,
+        appliedAt: applied.first { $0.number == migration.number }?.at)
+    }
+  }
+
+  private struct Applied: Sendable {
+    var number: Int
+    var name: String
+    var hash: String
+    var at: Date
+  }
+
+  /// One transaction under the lock, which sees what all earlier ones applied.
+  private func step(
+    _ body: @Sendable ([Applied], PostgresTransaction) async throws -> Migration?
+  ) async throws -> Migration? {
+    try await pool.transaction { transaction in
+      try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('fanmill.migrations', 0))")
+      try await transaction.executeScript(
+        """
+        SET LOCAL client_min_messages = warning;
+        CREATE TABLE IF NOT EXISTS schema_migrations (
+          number integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
+        """)
+      let applied = try await Self.applied(in: transaction)
+      try check(applied)
+      return try await body(applied, transaction)
+    }
+  }
+
+  private func next(
+    after applied: [Applied], upTo last: Int?, in transaction: PostgresTransaction
+  ) async throws -> Migration? {
+    let numbers = Set(applied.map(\.number))
+    guard let migration = migrations.first(where: { !numbers.contains($0.number) }),
+      migration.number <= last ?? .max
+    else { return nil }
+    try await run(migration.up, of: migration, in: transaction)
+    try await transaction.execute(
+      """
+      INSERT INTO schema_migrations (number, name, hash)
+      VALUES (\(Int32(migration.number)), \(migration.name), \(migration.hash))
+      """)
+    return migration
+  }
+
+  private func undoLatest(of applied: [Applied], in transaction: PostgresTransaction) async throws -> Migration? {
+    guard let number = applied.last?.number, let migration = migrations.first(where: { $0.number == number }) else {
+      return nil
+    }
+    guard let down = migration.down else {
+      throw MigrationError(.irreversible, "\(migration.file) has no line '-- down', so it cannot be undone")
+    }
+    try await run(down, of: migration, in: transaction)
+    try await transaction.execute("DELETE FROM schema_migrations WHERE number = \(Int32(number))")
+    return migration
+  }
+
+  private func run(_ sql: String, of migration: Migration, in transaction: PostgresTransaction) async throws {
+    do {
+      try await transaction.executeScript(sql)
+    } catch {
+      guard error.code == .server else { throw error }
+      throw MigrationError(.refused, "\(migration.file) was refused and nothing of it took effect: \(error.message)")
+    }
+  }
+
+  private func check(_ applied: [Applied]) throws(MigrationError) {
+    for row in applied {
+      guard let migration = migrations.first(where: { $0.number == row.number }) else {
+        throw MigrationError(
+          .missing,
+          "migration \(row.number) (\(row.name)) was applied here and has no file: use the files of the newer version")
+      }
+      guard migration.hash == row.hash else {
+        throw MigrationError(
+          .changed,
+          "\(migration.file) was changed after it was applied: restore it, and put the change into a migration of its own"
+        )
+      }
+    }
+    let latest = applied.last?.number ?? 0
+    let numbers = Set(applied.map(\.number))
+    if let late = migrations.first(where: { $0.number < latest && !numbers.contains($0.number) }) {
+      throw MigrationError(
+        .outOfOrder,
+        "\(late.file) comes before migration \(latest), which is applied already: give it the next free number")
+    }
+  }
+
+  private static func applied(in transaction: PostgresTransaction) async throws -> [Applied] {
+    let rows = try await transaction.query(
+      "SELECT number, name, hash, applied_at FROM schema_migrations ORDER BY number")
+    return try rows.decode(Int.self, String.self, String.self, Date.self).map { row in
+      Applied(number: row.0, name: row.1, hash: row.2, at: row.3)
+    }
+  }
+}
