@@ -1,0 +1,81 @@
+/// An account as others see it in lists and beside posts.
+public struct AccountSummary: Sendable, Hashable {
+  public let id: Int
+  public let username: String
+  public let name: String
+  public let major: String
+  public let avatar: String?
+}
+
+/// An account's page.
+public struct Profile: Sendable, Hashable {
+  public let id: Int
+  public let username: String
+  public let name: String
+  public let major: String
+  public let bio: String
+  public let avatar: String?
+  public let posts: Int
+  public let followers: Int
+  public let following: Int
+  /// Whether the account that asks follows this one.
+  public let isFollowed: Bool
+}
+
+/// An account as its owner sees it.
+public struct OwnAccount: Sendable, Hashable {
+  public let profile: Profile
+  /// nil for an account that came by import.
+  public let email: String?
+}
+
+/// What it takes to open an account. Checked when it is made.
+public struct Registration: Sendable {
+  public let username: String
+  public let email: String
+  public let password: String
+  public let name: String
+  public let major: String
+  public let bio: String
+
+  /// - Throws: `invalid_username`, `invalid_email`, `invalid_password`, `invalid_name`, `invalid_major`, `invalid_bio`.
+  public init(
+    username: String, email: String, password: String, name: String, major: String = "", bio: String = ""
+  ) throws(SocialError) {
+    try FieldRules.username(username)
+    try FieldRules.email(email)
+    try FieldRules.password(password)
+    try FieldRules.text(name, "name", 1...100)
+    try FieldRules.text(major, "major", 0...100)
+    try FieldRules.text(bio, "bio", 0...1000)
+    self.username = username
+    self.email = email
+    self.password = password
+    self.name = name
+    self.major = major
+    self.bio = bio
+  }
+}
+
+/// What an owner changes of an account; nil leaves a field as it is.
+public struct AccountChanges: Sendable {
+  public let name: String?
+  public let major: String?
+  public let bio: String?
+  /// `.some(nil)` takes the picture away.
+  public let avatar: String??
+
+  /// - Throws: `invalid_name`, `invalid_major`, `invalid_bio`, `invalid_avatar`.
+  public init(
+    name: String? = nil, major: String? = nil, bio: String? = nil, avatar: String?? = nil
+  ) throws(SocialError) {
+    try FieldRules.text(name, "name", 1...100)
+    try FieldRules.text(major, "major", 0...100)
+    try FieldRules.text(bio, "bio", 0...1000)
+    try FieldRules.text(avatar ?? nil, "avatar", 1...2048)
+    self.name = name
+    self.major = major
+    self.bio = bio
+    self.avatar = avatar
+  }
+}

@@ -1,0 +1,105 @@
+import Postgres
+
+/// Opens, finds and changes accounts.
+public enum Accounts {
+  /// Counts on a profile are exact up to here. Beyond, an author's followers are as many as the latest fan-out counted, and
+  /// other counts stay at this number: a counter row would be written by every follow of a celebrity, one after the other,
+  /// while counting this many entries of an index takes about 5 ms.
+  public static let countLimit = 50_000
+
+  /// Opens an account.
+  ///
+  /// - Parameter passwordHash: what `PasswordHasher.hash` made of the registration's password.
+  /// - Returns: its id.
+  /// - Throws: `username_taken`, `email_taken`.
+  public static func open(
+    _ registration: Registration, passwordHash: String, in transaction: PostgresTransaction
+  ) async throws -> Int {
+    let rows: PostgresRows
+    do {
+      rows = try await transaction.query(
+        """
+        INSERT INTO accounts (username, email, password_hash, name, major, bio)
+        VALUES (\(registration.username), \(registration.email), \(passwordHash), \(registration.name),
+          \(registration.major), \(registration.bio))
+        RETURNING id
+        """)
+    } catch {
+      switch error.constraint {
+      case "accounts_username_key":
+        throw SocialError(.usernameTaken, "the username is taken: choose another", field: "username")
+      case "accounts_email_key":
+        throw SocialError(.emailTaken, "an account has this email address already: sign in to it", field: "email")
+      default: throw error
+      }
+    }
+    return try rows[0].decode(Int.self)
+  }
+
+  /// The id of the account called `username`, in whatever case.
+  ///
+  /// - Throws: `not_found`.
+  public static func id(of username: String, in reader: some SocialReader) async throws -> Int {
+    guard FieldRules.isUsername(username.utf8) else { throw SocialError.notFound("account") }
+    let rows = try await reader.rows(
+      #"SELECT id FROM accounts WHERE lower(username) COLLATE "C" = lower(\#(username)) COLLATE "C""#)
+    guard let row = rows.first else { throw SocialError.notFound("account") }
+    return try row.decode(Int.self)
+  }
+
+  /// The page of the account called `username`, as `viewer` sees it.
+  ///
+  /// - Throws: `not_found`.
+  public static func profile(
+    of username: String, seenBy viewer: Int?, in reader: some SocialReader
+  ) async throws -> Profile {
+    guard FieldRules.isUsername(username.utf8) else { throw SocialError.notFound("account") }
+    let rows = try await reader.rows(
+      """
+      SELECT \(unescaped: profileColumns), EXISTS (SELECT FROM follows WHERE followee_id = a.id AND follower_id = \(viewer))
+      FROM accounts a WHERE lower(username) COLLATE "C" = lower(\(username)) COLLATE "C"
+      """)
+    guard let row = rows.first else { throw SocialError.notFound("account") }
+    return try profile(row)
+  }
+
+  /// An account as its owner sees it.
+  ///
+  /// - Throws: `not_found`.
+  public static func own(_ id: Int, in reader: some SocialReader) async throws -> OwnAccount {
+    let rows = try await reader.rows(
+      "SELECT \(unescaped: profileColumns), false, email FROM accounts a WHERE id = \(id)")
+    guard let row = rows.first else { throw SocialError.notFound("account") }
+    return OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
+  }
+
+  /// - Throws: `not_found`.
+  public static func change(_ id: Int, _ changes: AccountChanges, in transaction: PostgresTransaction) async throws {
+    let touched = try await transaction.execute(
+      """
+      UPDATE accounts SET name = coalesce(\(changes.name), name), major = coalesce(\(changes.major), major),
+        bio = coalesce(\(changes.bio), bio),
+        avatar = CASE WHEN \(changes.avatar != nil) THEN \(changes.avatar ?? nil) ELSE avatar END
+      WHERE id = \(id)
+      """)
+    guard touched == 1 else { throw SocialError.notFound("account") }
+  }
+
+  private static let profileColumns = """
+    a.id, a.username, a.name, a.major, a.bio, a.avatar,
+    (SELECT count(*) FROM (SELECT FROM posts WHERE author_id = a.id LIMIT \(countLimit)) x),
+    (SELECT CASE WHEN n < \(countLimit) THEN n ELSE greatest(n, (
+        SELECT followers FROM fan_outs WHERE author_id = a.id AND finished_at IS NOT NULL
+        ORDER BY post_id DESC LIMIT 1)) END
+      FROM (SELECT count(*) AS n FROM (SELECT FROM follows WHERE followee_id = a.id LIMIT \(countLimit)) x) y),
+    (SELECT count(*) FROM (SELECT FROM follows WHERE follower_id = a.id LIMIT \(countLimit)) x)
+    """
+
+  private static func profile(_ row: PostgresRow) throws -> Profile {
+    Profile(
+      id: try Int(postgres: row[0]), username: try String(postgres: row[1]), name: try String(postgres: row[2]),
+      major: try String(postgres: row[3]), bio: try String(postgres: row[4]), avatar: try String?(postgres: row[5]),
+      posts: try Int(postgres: row[6]), followers: try Int(postgres: row[7]), following: try Int(postgres: row[8]),
+      isFollowed: try Bool(postgres: row[9]))
+  }
+}

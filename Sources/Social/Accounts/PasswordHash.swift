@@ -1,0 +1,71 @@
+import Crypto
+import CryptoExtras
+import Foundation
+
+/// A password as it is kept: scrypt (RFC 7914) with its parameters and salt, in the PHC string format,
+/// `$scrypt$ln=15,r=8,p=1$SALT$HASH` with Base64 without padding.
+struct PasswordHash: Sendable, CustomStringConvertible {
+  /// The binary logarithm of scrypt's N.
+  var logarithm: Int
+  var blockSize: Int
+  var parallelism: Int
+  var salt: [UInt8]
+  var hash: [UInt8]
+
+  /// N = 2¹⁵, r = 8, p = 1: 32 MiB and about 0.1 s, OWASP's recommendation of one of its weights.
+  static let standard = (logarithm: 15, blockSize: 8, parallelism: 1)
+
+  /// Derives the hash of a password under a fresh salt. Takes about 0.1 s of one core: not on an event loop.
+  init(of password: String, parameters: (logarithm: Int, blockSize: Int, parallelism: Int) = standard) throws {
+    (logarithm, blockSize, parallelism) = parameters
+    salt = SymmetricKey(size: .bits128).withUnsafeBytes(Array.init)
+    hash = []
+    hash = try derive(password, count: 32)
+  }
+
+  /// Reads a PHC string; nil if it is none of scrypt's, or asks for more than 1 GiB.
+  init?(_ text: String) {
+    let parts = text.split(separator: "$", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt" else { return nil }
+    var numbers: [String: Int] = [:]
+    for setting in parts[2].split(separator: ",") {
+      let pair = setting.split(separator: "=")
+      guard pair.count == 2, let number = Int(pair[1]), number > 0 else { return nil }
+      numbers[String(pair[0])] = number
+    }
+    guard let logarithm = numbers["ln"], let blockSize = numbers["r"], let parallelism = numbers["p"],
+      logarithm <= 20, blockSize <= 32, parallelism <= 16, 128 * blockSize << logarithm <= 1 << 30,
+      let salt = Self.bytes(parts[3]), let hash = Self.bytes(parts[4]), !hash.isEmpty
+    else { return nil }
+    (self.logarithm, self.blockSize, self.parallelism) = (logarithm, blockSize, parallelism)
+    self.salt = salt
+    self.hash = hash
+  }
+
+  var description: String {
+    "$scrypt$ln=\(logarithm),r=\(blockSize),p=\(parallelism)$\(Self.text(salt))$\(Self.text(hash))"
+  }
+
+  /// Whether `password` is the one. The comparison takes the same time wherever the first difference is.
+  func matches(_ password: String) throws -> Bool {
+    let derived = try derive(password, count: hash.count)
+    return zip(derived, hash).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+
+  private func derive(_ password: String, count: Int) throws -> [UInt8] {
+    // The same password typed on another keyboard may come decomposed: one form of it is hashed.
+    let bytes = Array(password.precomposedStringWithCanonicalMapping.utf8)
+    return try KDF.Scrypt.deriveKey(
+      from: bytes, salt: salt, outputByteCount: count, rounds: 1 << logarithm, blockSize: blockSize,
+      parallelism: parallelism
+    ).withUnsafeBytes(Array.init)
+  }
+
+  private static func text(_ bytes: [UInt8]) -> String {
+    String(Data(bytes).base64EncodedString().prefix { $0 != "=" })
+  }
+
+  private static func bytes(_ text: String) -> [UInt8]? {
+    Data(base64Encoded: text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)).map(Array.init)
+  }
+}

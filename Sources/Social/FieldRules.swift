@@ -1,0 +1,49 @@
+/// What users may write into fields. Each rule throws an error that names the field and says what would be right.
+enum FieldRules {
+  static let longestUsername = 100
+
+  static func username(_ text: String) throws(SocialError) {
+    guard isUsername(text.utf8) else {
+      throw .invalid(
+        "username", "has 1 to 100 letters (a–z), digits, '.', '_', '-' or '+', and begins with a letter or a digit")
+    }
+  }
+
+  /// Whether `text` could be somebody's username.
+  static func isUsername(_ text: some Collection<UInt8>) -> Bool {
+    guard let first = text.first, isLetterOrDigit(first), text.count <= longestUsername else { return false }
+    return text.allSatisfy { isLetterOrDigit($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D || $0 == 0x2B }
+  }
+
+  static func email(_ text: String) throws(SocialError) {
+    // Whether an address is one only mail to it can tell: this refuses what certainly is none.
+    let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+    let isClean = text.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0.value >= 0x20 && $0.value != 0x7F }
+    guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty, isClean, text.unicodeScalars.count <= 254 else {
+      throw .invalid("email", "is an address such as ann@example.org, of at most 254 characters")
+    }
+  }
+
+  static func password(_ text: String) throws(SocialError) {
+    guard text.unicodeScalars.count >= 8, text.utf8.count <= 1024 else {
+      throw .invalid("password", "has at least 8 characters and at most 1,024 bytes")
+    }
+  }
+
+  /// Text of a length in Unicode scalars, as Postgres counts, without the character NUL, which Postgres cannot keep.
+  static func text(_ text: String?, _ field: String, _ lengths: ClosedRange<Int>) throws(SocialError) {
+    guard let text else { return }
+    guard lengths.contains(text.unicodeScalars.count) else {
+      throw .invalid(
+        field,
+        lengths.lowerBound == 0
+          ? "has at most \(lengths.upperBound) characters"
+          : "has \(lengths.lowerBound) to \(lengths.upperBound) characters")
+    }
+    guard !text.utf8.contains(0) else { throw .invalid(field, "cannot hold the character U+0000") }
+  }
+
+  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+  }
+}

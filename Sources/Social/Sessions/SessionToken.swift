@@ -1,0 +1,26 @@
+import Crypto
+import Foundation
+
+/// What a client shows to say who it is: 32 random bytes in Base64 for URLs. The database has only its hash; since the token is
+/// random, a plain SHA-256 is enough.
+public struct SessionToken: Sendable, Hashable {
+  /// The token as the client has it, 43 characters.
+  public let text: String
+
+  /// A fresh token.
+  public init() {
+    text = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }.base64EncodedString()
+      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+
+  /// A token that a client sent; nil if it cannot be one.
+  public init?(_ text: String) {
+    let isPlain = text.utf8.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == 0x2D || byte == 0x5F
+    }
+    guard text.utf8.count == 43, isPlain else { return nil }
+    self.text = text
+  }
+
+  var hash: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+}

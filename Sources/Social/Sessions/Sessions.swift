@@ -1,0 +1,66 @@
+import Postgres
+
+/// Signs in and out.
+public enum Sessions {
+  /// How long a session lasts, in days.
+  public static let days = 30
+
+  /// Who a token belongs to.
+  public struct Viewer: Sendable, Hashable {
+    public let id: Int
+    public let username: String
+  }
+
+  /// A new session of an account.
+  public static func open(for account: Int, in transaction: PostgresTransaction) async throws -> SessionToken {
+    let token = SessionToken()
+    try await transaction.execute(
+      """
+      INSERT INTO sessions (token_hash, account_id, expires_at)
+      VALUES (\(token.hash), \(account), now() + make_interval(days => \(Int32(days))))
+      """)
+    return token
+  }
+
+  /// Whose address and password these are. Takes as long for an unknown address as for a wrong password.
+  ///
+  /// - Returns: the account's id, for `open`.
+  /// - Throws: `wrong_credentials`, `busy`.
+  public static func authenticate(
+    email: String, password: String, hasher: PasswordHasher, in reader: some SocialReader
+  ) async throws -> Int {
+    let rows =
+      email.utf8.contains(0)
+      ? []
+      : try await reader.rows("SELECT id, password_hash FROM accounts WHERE lower(email) = lower(\(email))")
+        .decode(Int.self, String?.self)
+    let isRight = try await hasher.check(password, against: rows.first?.1)
+    guard let row = rows.first, isRight else {
+      throw SocialError(.wrongCredentials, "no account has this email address and this password")
+    }
+    return row.0
+  }
+
+  /// Whom a token belongs to; nil if it is no session's, or the session has expired.
+  public static func viewer(_ token: SessionToken, in reader: some SocialReader) async throws -> Viewer? {
+    let rows = try await reader.rows(
+      """
+      SELECT a.id, a.username FROM sessions s JOIN accounts a ON a.id = s.account_id
+      WHERE s.token_hash = \(token.hash) AND s.expires_at > now()
+      """)
+    return try rows.decode(Int.self, String.self).first.map { Viewer(id: $0.0, username: $0.1) }
+  }
+
+  /// Ends a session. Nothing happens if there is none.
+  public static func close(_ token: SessionToken, in transaction: PostgresTransaction) async throws {
+    try await transaction.execute("DELETE FROM sessions WHERE token_hash = \(token.hash)")
+  }
+
+  /// Forgets the sessions that have expired.
+  ///
+  /// - Returns: how many.
+  @discardableResult
+  public static func sweep(in transaction: PostgresTransaction) async throws -> Int {
+    try await transaction.execute("DELETE FROM sessions WHERE expires_at <= now()")
+  }
+}

@@ -1,0 +1,47 @@
+/// Why something that a user asked for is refused.
+public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kind of refusal, open for more. The API answers with its raw value.
+  public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    public static let notFound = Code(rawValue: "not_found")
+    public static let usernameTaken = Code(rawValue: "username_taken")
+    public static let emailTaken = Code(rawValue: "email_taken")
+    public static let cannotFollowYourself = Code(rawValue: "cannot_follow_yourself")
+    /// It belongs to somebody else.
+    public static let notYours = Code(rawValue: "not_yours")
+    /// No account has this address and this password.
+    public static let wrongCredentials = Code(rawValue: "wrong_credentials")
+    /// There is no session of this token, or it has expired.
+    public static let notSignedIn = Code(rawValue: "not_signed_in")
+    /// More passwords wait to be checked than can be in good time.
+    public static let busy = Code(rawValue: "busy")
+    /// The Idempotency-Key was used for another request.
+    public static let idempotencyKeyReused = Code(rawValue: "idempotency_key_reused")
+
+    /// A field has a value that it cannot have: `invalid_username`, `invalid_title` …
+    public static func invalid(_ field: String) -> Code { Code(rawValue: "invalid_" + field) }
+  }
+
+  public let code: Code
+  /// What is wrong and what would be right, for the user.
+  public let message: String
+  /// The field that is wrong, if one is.
+  public let field: String?
+
+  public init(_ code: Code, _ message: String, field: String? = nil) {
+    self.code = code
+    self.message = message
+    self.field = field
+  }
+
+  public var description: String { "\(code): \(message)" }
+
+  static func notFound(_ what: String) -> SocialError { SocialError(.notFound, "there is no such \(what)") }
+
+  static func invalid(_ field: String, _ rule: String) -> SocialError {
+    SocialError(.invalid(field), "\(field) \(rule)", field: field)
+  }
+}
