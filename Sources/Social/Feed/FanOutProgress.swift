@@ -1,0 +1,29 @@
+import Foundation
+import Postgres
+
+/// How far a post's fan-out is.
+public struct FanOutProgress: Sendable, Hashable {
+  /// How many followers it is for: an estimate before it has begun, final when it is done.
+  public let followers: Int
+  /// How many of them have it in their feeds.
+  public let delivered: Int
+  public let isDone: Bool
+  /// nil before it has begun.
+  public let startedAt: Date?
+  public let finishedAt: Date?
+
+  /// - Throws: `not_found` if there is no such post.
+  public static func of(_ post: Int, in reader: some SocialReader) async throws -> FanOutProgress {
+    let rows = try await reader.rows(
+      """
+      SELECT coalesce(f.followers, (
+          SELECT count(*) FROM (SELECT FROM follows WHERE followee_id = p.author_id LIMIT \(Accounts.countLimit)) x)),
+        coalesce(f.delivered, 0), f.started_at, f.finished_at
+      FROM posts p LEFT JOIN fan_outs f ON f.post_id = p.id WHERE p.id = \(post)
+      """
+    ).decode(Int.self, Int.self, Date?.self, Date?.self)
+    guard let row = rows.first else { throw SocialError.notFound("post") }
+    return FanOutProgress(
+      followers: row.0, delivered: row.1, isDone: row.3 != nil, startedAt: row.2, finishedAt: row.3)
+  }
+}

@@ -1,0 +1,77 @@
+import Jobs
+import JobsPostgres
+import Postgres
+
+/// Brings a post into its followers' feeds: at once if they are few, else in chunks that many workers share.
+///
+/// Its queue is not the chunks' queue, so that a small author's post never waits behind a large one's chunks.
+public struct PostFanOut: Job {
+  public static let kind: JobKind = "posts.fan-out"
+  public static let queue = SocialJobs.fanOutQueue
+
+  public var post: Int
+  public var author: Int
+
+  public init(post: Int, author: Int) {
+    self.post = post
+    self.author = author
+  }
+
+  static func run(_ job: PostFanOut, _ context: JobContext<PostgresLedger>) async throws {
+    try await context.transaction { try await job.run(in: $0) }
+  }
+
+  func run(in transaction: AppTransaction) async throws {
+    // The row lock keeps the post from being deleted until the fan-out's row is there to be deleted with it.
+    let found = try await transaction.sql.query(
+      "SELECT 1 FROM posts WHERE id = \(post) AND author_id = \(author) FOR KEY SHARE")
+    if found.isEmpty { return }
+    let ranges = try await FollowerRange.cut(followersOf: author, in: transaction.sql)
+    let followers = ranges.reduce(0) { $0 + $1.followers }
+    // An operator may ask for the fan-out of a post again: it counts from the start.
+    try await transaction.sql.execute(
+      """
+      INSERT INTO fan_outs (post_id, author_id, followers, chunks)
+      VALUES (\(post), \(author), \(followers), \(Int32(ranges.count)))
+      ON CONFLICT (post_id) DO UPDATE SET followers = excluded.followers, delivered = 0, chunks = excluded.chunks,
+        chunks_done = 0, started_at = excluded.started_at, finished_at = NULL
+      """)
+    let chunks = ranges.map { PostFanOutChunk(post: post, author: author, first: $0.first, pastLast: $0.pastLast) }
+    if chunks.count == 1 {
+      try await chunks[0].run(in: transaction.sql)
+    } else {
+      try await transaction.enqueue(chunks)
+    }
+  }
+}
+
+/// Brings a post into the feeds of a range of its author's followers.
+public struct PostFanOutChunk: Job {
+  public static let kind: JobKind = "posts.fan-out-chunk"
+  public static let queue = SocialJobs.bulkQueue
+
+  public var post: Int
+  public var author: Int
+  public var first: Int
+  public var pastLast: Int
+
+  static func run(_ job: PostFanOutChunk, _ context: JobContext<PostgresLedger>) async throws {
+    try await context.transaction { try await job.run(in: $0.sql) }
+  }
+
+  func run(in transaction: PostgresTransaction) async throws {
+    let delivered = try await transaction.query(
+      "SELECT deliver_post(\(post), \(author), \(first), \(pastLast))"
+    )[0].decode(Int?.self)
+    guard let delivered else { return }
+    // Last, since other chunks wait for this row. With the last chunk the followers are those that were found, so that
+    // `delivered` meets them even if some came or went meanwhile.
+    try await transaction.execute(
+      """
+      UPDATE fan_outs SET delivered = delivered + \(delivered), chunks_done = chunks_done + 1,
+        followers = CASE WHEN chunks_done + 1 >= chunks THEN delivered + \(delivered) ELSE followers END,
+        finished_at = CASE WHEN chunks_done + 1 >= chunks THEN clock_timestamp() END
+      WHERE post_id = \(post)
+      """)
+  }
+}

@@ -1,0 +1,85 @@
+import Jobs
+import JobsPostgres
+import Postgres
+
+/// Makes, finds, changes and deletes posts.
+public enum Posts {
+  /// Posts, and owes the fan-out to the author's followers.
+  ///
+  /// - Returns: the post's id.
+  public static func create(_ draft: PostDraft, by author: Int, in transaction: AppTransaction) async throws -> Int {
+    let answers = try await transaction.sql.pipeline([
+      "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
+      // The periodic job makes partitions a week ahead. Should it not have run for that long, a post makes its own.
+      """
+      SELECT CASE WHEN to_regclass('following_user_posts_' || to_char((now() + interval '1 day') AT TIME ZONE 'UTC', 'YYYYMMDD'))
+        IS NULL THEN ensure_feed_partitions() END
+      """,
+      """
+      INSERT INTO posts (author_id, title, description, image)
+      VALUES (\(author), \(draft.title), \(draft.description), \(draft.image)) RETURNING id
+      """,
+    ])
+    let id = try answers[2][0].decode(Int.self)
+    try await transaction.enqueue(PostFanOut(post: id, author: author))
+    return id
+  }
+
+  /// - Throws: `not_found`.
+  public static func post(_ id: Int, in reader: some SocialReader) async throws -> Post {
+    let rows = try await reader.rows(
+      "SELECT \(unescaped: Post.columns) FROM posts p JOIN accounts a ON a.id = p.author_id WHERE p.id = \(id)")
+    guard let row = rows.first else { throw SocialError.notFound("post") }
+    return try Post(row: row)
+  }
+
+  /// A page of an author's posts, newest first.
+  public static func posts(of author: Int, _ page: PageRequest, in reader: some SocialReader) async throws -> Page<Post>
+  {
+    let rows = try await reader.rows(
+      """
+      SELECT \(unescaped: Post.columns) FROM posts p JOIN accounts a ON a.id = p.author_id
+      WHERE p.author_id = \(author) AND p.id < \(page.cursor) ORDER BY p.id DESC LIMIT \(page.limit + 1)
+      """)
+    return Page(try rows.map { try Post(row: $0) }, limit: page.limit, cursor: \.id)
+  }
+
+  /// - Throws: `not_found`, `not_yours`.
+  public static func edit(_ id: Int, _ changes: PostChanges, by account: Int, in transaction: PostgresTransaction)
+    async throws
+  {
+    try await checkAuthor(of: id, is: account, in: transaction)
+    let touched = try await transaction.execute(
+      """
+      UPDATE posts SET title = coalesce(\(changes.title), title),
+        description = coalesce(\(changes.description), description),
+        image = CASE WHEN \(changes.image != nil) THEN \(changes.image ?? nil) ELSE image END, edited_at = now()
+      WHERE id = \(id)
+      """)
+    guard touched == 1 else { throw SocialError.notFound("post") }
+  }
+
+  /// Deletes a post, and owes taking it out of the feeds.
+  ///
+  /// - Throws: `not_found`, `not_yours`.
+  public static func delete(_ id: Int, by account: Int, in transaction: AppTransaction) async throws {
+    try await checkAuthor(of: id, is: account, in: transaction.sql)
+    let answers = try await transaction.sql.pipeline([
+      "SELECT pg_advisory_xact_lock(posts_lock(\(account)))",
+      // Waits for the chunks that are putting the post into feeds right now: they hold its row.
+      """
+      WITH gone AS (DELETE FROM posts WHERE id = \(id) RETURNING id, author_id)
+      INSERT INTO deleted_posts (id, author_id) SELECT id, author_id FROM gone
+      """,
+      "DELETE FROM fan_outs WHERE post_id = \(id)",
+    ])
+    guard answers[1].affected == 1 else { throw SocialError.notFound("post") }
+    try await transaction.enqueue(PostPurge(post: id, author: account))
+  }
+
+  private static func checkAuthor(of id: Int, is account: Int, in transaction: PostgresTransaction) async throws {
+    let authors = try await transaction.query("SELECT author_id FROM posts WHERE id = \(id)").decode(Int.self)
+    guard let author = authors.first else { throw SocialError.notFound("post") }
+    guard author == account else { throw SocialError(.notYours, "the post is somebody else's") }
+  }
+}

@@ -1,0 +1,20 @@
+import Jobs
+import JobsPostgres
+
+/// The app's job kinds.
+public enum SocialJobs {
+  /// Posts on their way to their followers. Each job is short.
+  public static let fanOutQueue: QueueName = "fanout"
+  /// What comes in many pieces, so that it never delays the others.
+  public static let bulkQueue: QueueName = "fanout-bulk"
+
+  /// Makes the app's kinds known to a worker, or to whoever checks payloads.
+  public static func register(in registry: inout JobRegistry<PostgresLedger>) {
+    registry.register(PostFanOut.self, handler: PostFanOut.run)
+    registry.register(PostFanOutChunk.self, handler: PostFanOutChunk.run)
+    registry.register(PostPurge.self, handler: PostPurge.run)
+    registry.register(PostPurgeChunk.self, handler: PostPurgeChunk.run)
+    registry.register(FeedBackfill.self, handler: FeedBackfill.run)
+    registry.register(FeedPartitions.self, handler: FeedPartitions.run)
+  }
+}
