@@ -1,0 +1,146 @@
+import Postgres
+
+/// Brings accounts and follows from files into the database, all of them or none.
+///
+/// A line of accounts is `username[TAB]major`, one of follows `follower[TAB]followee`; a line that begins with `#` is a comment.
+/// What is there already is left as it is, so that the same files can be imported again.
+public struct GraphImport: Sendable {
+  /// The file of accounts, plain or packed by gzip; nil for none.
+  public var users: String?
+  /// The file of follows.
+  public var follows: String?
+
+  public init(users: String? = nil, follows: String? = nil) {
+    self.users = users
+    self.follows = follows
+  }
+
+  /// What an import is doing.
+  public struct Progress: Sendable, Hashable {
+    public enum Phase: String, Sendable { case readingUsers, readingFollows, addingUsers, addingFollows, done }
+    public let phase: Phase
+    /// Lines of the phase's file read so far.
+    public let lines: Int
+  }
+
+  /// What an import did.
+  public struct Report: Sendable, Hashable {
+    public var accountsAdded = 0
+    /// Accounts that were there already, or stood in the file more than once.
+    public var accountsKnown = 0
+    public var followsAdded = 0
+    public var followsKnown = 0
+    /// Rows that the new follows put into feeds, where those followed had posts.
+    public var feedRows = 0
+  }
+
+  /// Imports both files in one transaction.
+  ///
+  /// Nobody can post from when the follows are added until the import commits: a few seconds for a million.
+  ///
+  /// - Parameter progress: called now and then, from whichever thread.
+  /// - Throws: `GraphImportError` with the file and the number of every wrong line, up to ten; `PostgresError`.
+  public func run(
+    on pool: PostgresPool, progress: @escaping @Sendable (Progress) -> Void = { _ in }
+  ) async throws -> Report {
+    let report = try await pool.transaction { transaction in
+      var report = Report()
+      if let users {
+        try await GraphFile.users(users).load(into: transaction) { progress(Progress(phase: .readingUsers, lines: $0)) }
+      }
+      if let follows {
+        try await GraphFile.follows(follows).load(into: transaction) {
+          progress(Progress(phase: .readingFollows, lines: $0))
+        }
+      }
+      if let users {
+        progress(Progress(phase: .addingUsers, lines: 0))
+        try await Self.addUsers(users, in: transaction, &report)
+      }
+      if let follows {
+        progress(Progress(phase: .addingFollows, lines: 0))
+        try await Self.addFollows(follows, in: transaction, &report)
+      }
+      return report
+    }
+    // The planner's numbers, and the marks of pages that all can see, which let a fan-out read followers from the index alone.
+    for table in ["accounts", "follows"] {
+      try await pool.execute("VACUUM (ANALYZE) \(unescaped: table)", timeout: Self.timeout)
+    }
+    progress(Progress(phase: .done, lines: 0))
+    return report
+  }
+
+  private static let timeout = Duration.seconds(3600)
+
+  private static func addUsers(_ file: String, in transaction: PostgresTransaction, _ report: inout Report) async throws
+  {
+    let contradictions = try await transaction.query(
+      """
+      SELECT line, 'the account ' || username || ' stands in line ' || first_line || ' with another major' FROM (
+        SELECT line, username, major, first_value(line) OVER same AS first_line, first_value(major) OVER same AS first_major
+        FROM import_users WINDOW same AS (PARTITION BY lower(username) COLLATE "C" ORDER BY line)
+      ) x WHERE major <> first_major ORDER BY line LIMIT \(GraphImportError.most)
+      """, timeout: timeout)
+    try refuse(contradictions, file)
+    report.accountsAdded = try await transaction.execute(
+      """
+      INSERT INTO accounts (username, major)
+      SELECT username, major FROM (
+        SELECT DISTINCT ON (lower(username) COLLATE "C") line, username, major FROM import_users
+        ORDER BY lower(username) COLLATE "C", line
+      ) x ORDER BY line
+      ON CONFLICT DO NOTHING
+      """, timeout: timeout)
+    let lines = try await transaction.query("SELECT count(*) FROM import_users")[0].decode(Int.self)
+    report.accountsKnown = lines - report.accountsAdded
+  }
+
+  private static func addFollows(_ file: String, in transaction: PostgresTransaction, _ report: inout Report)
+    async throws
+  {
+    try await transaction.executeScript(
+      """
+      CREATE TEMPORARY TABLE import_edges ON COMMIT DROP AS
+      SELECT line, f.id AS follower, a.id AS followee, i.follower AS follower_name, i.followee AS followee_name
+      FROM import_follows i
+      LEFT JOIN accounts f ON lower(f.username) COLLATE "C" = lower(i.follower) COLLATE "C"
+      LEFT JOIN accounts a ON lower(a.username) COLLATE "C" = lower(i.followee) COLLATE "C";
+      ANALYZE import_edges;
+      """, timeout: timeout)
+    let unknown = try await transaction.query(
+      """
+      SELECT line, 'there is no account ' || CASE WHEN follower IS NULL THEN follower_name ELSE followee_name END
+      FROM import_edges WHERE follower IS NULL OR followee IS NULL ORDER BY line LIMIT \(GraphImportError.most)
+      """, timeout: timeout)
+    try refuse(unknown, file)
+    // No post is made or deleted meanwhile: one lock instead of one for each author (`migrations/0006_fan_outs.sql`), of which
+    // a server has not that many. Fan-outs, follows and reading go on.
+    try await transaction.execute("LOCK TABLE posts IN SHARE MODE", timeout: timeout)
+    let added = try await transaction.query(
+      """
+      WITH added AS (
+        INSERT INTO follows (follower_id, followee_id)
+        SELECT DISTINCT follower, followee FROM import_edges ORDER BY followee, follower
+        ON CONFLICT DO NOTHING RETURNING follower_id, followee_id
+      ), spread AS (
+        INSERT INTO following_user_posts (user_id, post_id)
+        SELECT follower_id, id FROM added JOIN posts ON author_id = followee_id
+        WHERE id >= (SELECT post_id FROM feed_floor)
+        ORDER BY id, follower_id
+        ON CONFLICT DO NOTHING RETURNING 1
+      )
+      SELECT (SELECT count(*) FROM added), (SELECT count(*) FROM spread), (SELECT count(*) FROM import_edges)
+      """, timeout: timeout)
+    let (follows, rows, lines) = try added[0].decode(Int.self, Int.self, Int.self)
+    report.followsAdded = follows
+    report.followsKnown = lines - follows
+    report.feedRows = rows
+  }
+
+  private static func refuse(_ rows: PostgresRows, _ file: String) throws {
+    if rows.isEmpty { return }
+    throw GraphImportError(
+      try rows.decode(Int.self, String.self).map { GraphImportError.Line(file: file, number: $0.0, problem: $0.1) })
+  }
+}
