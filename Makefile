@@ -29,8 +29,9 @@ test-thread: setup ## the same under the thread sanitizer, in a build folder of 
 up: build ## start private servers, the API and a worker, and leave them running
 	.build/release/fanmill up
 
-bench: build ## print the benchmark table: Fanmill, the raw limits, Sidekiq
-	cd Benchmarks && swift run -c release bench
+bench: build ## print the benchmark table: Fanmill, plain C, Sidekiq (BENCH="--quick": one run each)
+	swift build -c release --package-path Benchmarks
+	Benchmarks/.build/release/fanmill-bench $(BENCH)
 
 lint: setup ## check format, Dockerfile, compose file and scripts; changes nothing
 	swift format lint --strict --parallel --recursive $(swift_folders)

@@ -42,6 +42,8 @@ let package = Package(
     .executable(name: "fanmill-worker", targets: ["fanmill-worker"]),
     .library(name: "Jobs", targets: ["Jobs", "JobsRedis", "JobsPostgres"]),
     .library(name: "DataClients", targets: ["EventLoop", "Redis", "Postgres"]),
+    // For Benchmarks/, a package of its own.
+    .library(name: "PrivateServers", targets: ["PrivateServers"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),

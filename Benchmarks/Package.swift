@@ -4,15 +4,29 @@ import PackageDescription
 let package = Package(
   name: "fanmill-benchmarks",
   dependencies: [
-    .package(name: "fanmill", path: "..")
+    .package(name: "fanmill", path: ".."),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
   ],
   targets: [
+    // What the same work costs in plain C: the limits beside which Fanmill's figures stand.
+    .systemLibrary(name: "CBenchLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .target(name: "CRawLimits", dependencies: ["CBenchLibPQ"], linkerSettings: [.linkedLibrary("hiredis")]),
     .executableTarget(
       name: "fanmill-bench",
       dependencies: [
+        "CRawLimits",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         .product(name: "Jobs", package: "fanmill"),
         .product(name: "DataClients", package: "fanmill"),
-      ])
+        .product(name: "PrivateServers", package: "fanmill"),
+      ],
+      swiftSettings: [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,61 @@
+import Jobs
+import JobsRedis
+import Redis
+
+/// How long a job waits for an idle worker, from just before it is asked for to its handler, at 100 jobs a second.
+enum Latency {
+  static let rate = 100
+  static let jobs = 550
+  /// The first jobs of a process, which meet cold code; the same number of Sidekiq's is left out.
+  static let warmUp = 50
+
+  @Sendable
+  static func measure(_ stage: Stage) async throws -> [Figure] {
+    var median = Figure("pick-up at 100 jobs/s, broker only, p50", .milliseconds, [.timesSidekiq(1)])
+    var tail = Figure("pick-up at 100 jobs/s, broker only, p99", .milliseconds, [.timesSidekiq(1)])
+    let client = JobClient(broker: stage.broker, ledger: InMemoryLedger(), logger: stage.logger)
+    for run in 1...stage.runs {
+      stage.note("latency, run \(run)")
+      try await stage.flush()
+      let worker = try await stage.startWorker()
+      let waits = try await paced(stage, worker) { try await client.push(Timed(at: SharedClock.now)) }
+      try await worker.stop()
+      median.samples.append(Figure.percentile(waits, 0.5))
+      tail.samples.append(Figure.percentile(waits, 0.99))
+      try await stage.flush()
+      guard let sidekiq = stage.sidekiq else { continue }
+      let theirs = try await paced(stage, sidekiq)
+      median.sidekiq.append(Figure.percentile(theirs, 0.5))
+      tail.sidekiq.append(Figure.percentile(theirs, 0.99))
+      try await stage.flush()
+    }
+    return [median, tail]
+  }
+
+  /// Asks for the jobs at an even pace and returns how long each waited, in milliseconds.
+  static func paced(
+    _ stage: Stage, _ worker: Child, _ enqueue: @Sendable () async throws -> Void
+  ) async throws -> [Double] {
+    let start = ContinuousClock.now
+    for number in 0..<jobs {
+      try await Task.sleep(until: start + .seconds(1) / rate * number, tolerance: .zero)
+      try await enqueue()
+    }
+    try await stage.waitForCount(jobs, by: worker, within: .seconds(10))
+    try BenchError.check("jobs picked up", stage.board.counted, equals: jobs)
+    return Array(stage.board.samples.dropFirst(warmUp))
+  }
+
+  private static func paced(_ stage: Stage, _ sidekiq: Sidekiq) async throws -> [Double] {
+    let worker = try await sidekiq.startWorker(total: jobs)
+    // It has begun to serve when it has told the others that it is there.
+    while try await stage.client.send(RedisCommand("SCARD", "processes")).int ?? 0 == 0 {
+      guard worker.isRunning else { throw BenchError("Sidekiq ended at once") }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    _ = try await sidekiq.enqueue("paced", count: jobs, rate: rate)
+    let tally = try await sidekiq.tally(of: worker, total: jobs)
+    try await worker.stop()
+    return tally.samples.dropFirst(warmUp).map { Double($0) / 1e6 }
+  }
+}

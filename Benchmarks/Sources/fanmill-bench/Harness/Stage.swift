@@ -1,0 +1,107 @@
+import EventLoop
+import Foundation
+import Jobs
+import JobsRedis
+import Logging
+import PrivateServers
+import Redis
+
+/// What all measurements of one benchmark share: private servers, clients of them, a board, a worker child at a time.
+final class Stage: Sendable {
+  let redis: PrivateRedis
+  let client: RedisClient
+  let broker: RedisBroker
+  let sidekiq: Sidekiq?
+  let board: Board
+  let loop: EventLoop
+  let logger: Logger
+  let folder: String
+  let runs: Int
+
+  private init(
+    redis: PrivateRedis, client: RedisClient, broker: RedisBroker, sidekiq: Sidekiq?, board: Board, loop: EventLoop,
+    logger: Logger, folder: String, runs: Int
+  ) {
+    self.redis = redis
+    self.client = client
+    self.broker = broker
+    self.sidekiq = sidekiq
+    self.board = board
+    self.loop = loop
+    self.logger = logger
+    self.folder = folder
+    self.runs = runs
+  }
+
+  /// Starts the servers, gives the stage to `body`, and ends everything.
+  static func with<Result: Sendable>(
+    runs: Int, _ body: @Sendable @escaping (Stage) async throws -> Result
+  ) async throws -> Result {
+    var logger = Logger(label: "fanmill-bench") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = .warning
+    let log = logger
+    let folder = NSTemporaryDirectory() + "fanmill-bench-\(ProcessInfo.processInfo.processIdentifier)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer {
+      do { try FileManager.default.removeItem(atPath: folder) } catch { log.warning("\(folder) is left: \(error)") }
+    }
+    let redis = try await PrivateRedis.start()
+    let loop = EventLoop()
+    let client = RedisClient(configuration: try RedisConfiguration(url: redis.url), loop: loop, logger: logger)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await client.run() }
+      let stage = Stage(
+        redis: redis, client: client, broker: try await RedisBroker(client: client, logger: log),
+        sidekiq: try await Sidekiq.find(redisSocket: redis.socket, folder: folder),
+        board: try Board(path: folder + "/board"), loop: loop, logger: log, folder: folder, runs: runs)
+      let result = try await body(stage)
+      group.cancelAll()
+      return result
+    }
+  }
+
+  /// Says on standard error what goes on: the table comes at the end.
+  func note(_ text: String) {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+  }
+
+  var redisSocket: String { redis.socket }
+
+  func flush() async throws { try await client.send(RedisCommand("FLUSHALL")) }
+
+  /// Starts this program as a worker of its own and waits until it serves.
+  func startWorker(queues: [QueueName] = [.default], postgres: String? = nil) async throws -> Child {
+    board.reset()
+    var words = ["/proc/\(getpid())/exe", "worker", "--redis", redis.url, "--board", board.path]
+    if let postgres { words += ["--postgres", postgres] }
+    words += queues.flatMap { ["--queue", $0.rawValue] }
+    let child = try await Child.start(words)
+    while !board.isReady {
+      guard child.isRunning else { throw BenchError("the worker child ended at once") }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    return child
+  }
+
+  /// Waits until the worker child has handled `count` jobs.
+  func waitForCount(_ count: Int, by child: Child, within limit: Duration = .seconds(120)) async throws {
+    let deadline = ContinuousClock.now + limit
+    while board.counted < count {
+      guard child.isRunning, .now < deadline else {
+        throw BenchError("the worker did \(board.counted) of \(count) jobs")
+      }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
+
+  /// Waits until the broker holds nothing of `queue`.
+  func waitForEmpty(_ queue: QueueName = .default, within limit: Duration = .seconds(30)) async throws {
+    let deadline = ContinuousClock.now + limit
+    while true {
+      let left = try await broker.statistics(of: queue)
+      if left.ready + left.claimed + left.delayed == 0 { return }
+      guard .now < deadline else { throw BenchError("the broker still holds \(left)") }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
+}

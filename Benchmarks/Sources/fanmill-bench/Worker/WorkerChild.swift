@@ -1,0 +1,65 @@
+import EventLoop
+import Foundation
+import Jobs
+import JobsRedis
+import Logging
+import Redis
+import ServiceLifecycle
+import UnixSignals
+
+/// The benchmark as a worker process: its memory and processor time are those of a worker and nothing else.
+enum WorkerChild {
+  struct Options: Sendable {
+    var redis = ""
+    var postgres: String?
+    var board = ""
+    var queues: [QueueName] = []
+
+    init(_ arguments: [String]) throws {
+      var rest = arguments[...]
+      while let name = rest.popFirst() {
+        guard let value = rest.popFirst() else { throw UsageError("\(name) takes a value") }
+        switch name {
+        case "--redis": redis = value
+        case "--postgres": postgres = value
+        case "--board": board = value
+        case "--queue": queues.append(QueueName(rawValue: value))
+        default: throw UsageError("unknown argument \(name)")
+        }
+      }
+    }
+  }
+
+  /// Serves until SIGTERM.
+  static func run(_ options: Options) async throws {
+    var logger = Logger(label: "worker") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = .warning
+    let log = logger
+    let board = try Board(path: options.board)
+    let loop = EventLoop()
+    let client = RedisClient(configuration: try RedisConfiguration(url: options.redis), loop: loop, logger: logger)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await client.run() }
+      let broker = try await RedisBroker(client: client, logger: log)
+      try await serve(InMemoryLedger(), broker, options, board, log)
+      group.cancelAll()
+    }
+  }
+
+  private static func serve<L: Ledger>(
+    _ ledger: L, _ broker: RedisBroker, _ options: Options, _ board: Board, _ logger: Logger
+  ) async throws {
+    var registry = JobRegistry<L>()
+    registry.register(NoOp.self) { _, _ in board.count() }
+    registry.register(Timed.self) { job, _ in
+      board.sample(SharedClock.now - job.at)
+      board.count()
+    }
+    let queues = Dictionary(uniqueKeysWithValues: options.queues.map { ($0, 10) })
+    let worker = Worker(
+      broker: broker, ledger: ledger, registry: registry, configuration: WorkerConfiguration(queues: queues),
+      logger: logger)
+    board.setReady()
+    try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+  }
+}
