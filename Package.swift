@@ -31,6 +31,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
@@ -83,7 +84,7 @@ let package = Package(
       "Bootstrap",
       [
         "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", "EventLoop", "Locking",
-        argumentParser, configuration, hummingbird, lifecycle, logging, metrics,
+        argumentParser, configuration, hummingbird, lifecycle, logging, metrics, signals,
       ]),
 
     program("fanmill-api", ["Bootstrap", "SocialAPI", argumentParser]),
@@ -94,7 +95,9 @@ let package = Package(
     tests("RedisTests", ["Redis", "EventLoop", "Locking", "PrivateServers", logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
     tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),
-    tests("BootstrapTests", ["Bootstrap", "Jobs", "Locking", argumentParser, logging, metrics]),
+    tests(
+      "BootstrapTests",
+      ["Bootstrap", "Jobs", "Locking", "Postgres", "PrivateServers", "Redis", argumentParser, logging, metrics]),
   ],
   swiftLanguageModes: [.v6]
 )

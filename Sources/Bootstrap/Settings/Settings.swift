@@ -48,8 +48,10 @@ public struct Settings: Sendable {
     return secrets.filter { !$0.isEmpty }
   }
 
-  /// The refusal of a value that only its user can judge, such as a URL that a client cannot read.
-  public func refusal(of setting: Setting, value: String, because reason: String) -> SettingsError {
+  /// The refusal of a value that only its user can judge, such as a URL that a server turns down.
+  ///
+  /// - Parameter value: left out where the reason does not come from reading it.
+  public func refusal(of setting: Setting, value: String? = nil, because reason: String) -> SettingsError {
     .invalid(setting, value, from: sources[setting] ?? .fallback, reason)
   }
 }

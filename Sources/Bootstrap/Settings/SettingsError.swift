@@ -29,12 +29,16 @@ public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible
   }
 
   /// - Parameter value: what was given, shown unless the setting is secret.
-  static func invalid(_ setting: Setting, _ value: String, from source: SettingsSource, _ reason: String)
-    -> SettingsError
-  {
-    let shown = setting.isSecret ? "" : " is \"\(value.prefix(60))\(value.count > 60 ? "…" : "")\""
-    // A parser's reason may quote what it was given.
-    let safe = setting.isSecret && reason.contains(value) ? "not a value that can be used" : reason
-    return SettingsError(.invalid, "\(setting.variable)\(shown) (from \(source.name(of: setting))): \(safe)")
+  static func invalid(
+    _ setting: Setting, _ value: String?, from source: SettingsSource, _ reason: String
+  ) -> SettingsError {
+    var shown = ""
+    var reason = reason
+    if let value {
+      if !setting.isSecret { shown = " is \"\(value.prefix(60))\(value.count > 60 ? "…" : "")\"" }
+      // A parser's reason may quote what it was given.
+      if setting.isSecret, reason.contains(value) { reason = "not a value that can be used" }
+    }
+    return SettingsError(.invalid, "\(setting.variable)\(shown) (from \(source.name(of: setting))): \(reason)")
   }
 }

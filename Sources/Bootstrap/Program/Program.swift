@@ -1,0 +1,86 @@
+import ArgumentParser
+import Logging
+import Metrics
+import ServiceLifecycle
+import UnixSignals
+
+/// What a program of Fanmill has at hand once its settings are read: a logger, metrics, and the way to its servers.
+///
+/// ```swift
+/// @main struct WorkerProgram: AsyncParsableCommand {
+///   @OptionGroup var options: SettingsOptions
+///
+///   func run() async throws {
+///     try await Program.run("fanmill-worker", options, requiring: [.postgresURL, .redisURL]) { program in
+///       try await program.withServers { servers in
+///         try await program.serve([…])
+///       }
+///     }
+///   }
+/// }
+/// ```
+public struct Program: Sendable {
+  public let name: String
+  public let settings: Settings
+  public let logger: Logger
+  public let registry: PrometheusRegistry
+  /// How long a server may take to come up.
+  let patience: Duration
+
+  init(
+    name: String, settings: Settings, logger: Logger, registry: PrometheusRegistry = PrometheusRegistry(),
+    patience: Duration = .seconds(5)
+  ) {
+    self.name = name
+    self.settings = settings
+    self.logger = logger
+    self.registry = registry
+    self.patience = patience
+  }
+
+  /// Reads the settings, starts the log and the metrics, runs `body`.
+  ///
+  /// Call it once in a process. An error becomes one line on the standard error output and an exit status: 78 for a
+  /// setting, 69 for servers that cannot be reached, 1 for the rest.
+  ///
+  /// - Parameters:
+  ///   - name: begins the line.
+  ///   - required: the settings without which `body` cannot do its work.
+  ///   - logLevel: what is logged unless a setting says otherwise.
+  /// - Throws: `ExitCode`, or what ArgumentParser itself knows how to show.
+  public static func run(
+    _ name: String, _ options: SettingsOptions, requiring required: [Setting] = [], logLevel: Logger.Level = .info,
+    _ body: (Program) async throws -> Void
+  ) async throws {
+    do {
+      var settings = try options.settings(requiring: required)
+      if settings.sources[.logLevel] == nil { settings.logLevel = logLevel }
+      let started = settings
+      LoggingSystem.bootstrap { label in
+        LineLogHandler(
+          label: label, format: started.logFormat, level: started.logLevel, secrets: started.secrets)
+      }
+      let program = Program(name: name, settings: settings, logger: Logger(label: name))
+      MetricsSystem.bootstrap(program.registry)
+      ProcessMetrics.install(in: program.registry)
+      try await body(program)
+    } catch {
+      guard let failure = ProgramFailure(error) else { throw error }
+      LineLogHandler.writeToStandardError("\(name): \(failure.line)\n")
+      throw failure.status
+    }
+  }
+
+  /// Runs the services until the process is asked to stop (SIGTERM or SIGINT), then stops them, the last one first.
+  public func serve(_ services: [any Service]) async throws {
+    var configuration = ServiceGroupConfiguration(
+      services: services.map { service in
+        // The description of a service would show all that it holds.
+        .init(service: service, serviceName: String(describing: type(of: service)))
+      },
+      gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+    // Each service keeps to the limit by itself; this is for the one that does not.
+    configuration.maximumGracefulShutdownDuration = settings.shutdownTimeout + .seconds(5)
+    try await ServiceGroup(configuration: configuration).run()
+  }
+}

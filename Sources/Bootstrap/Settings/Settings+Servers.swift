@@ -1,0 +1,24 @@
+import Postgres
+import Redis
+
+extension Settings {
+  /// - Throws: where the URL is missing or cannot be read.
+  public func redisConfiguration() throws(SettingsError) -> RedisConfiguration {
+    guard let redisURL else { throw .missing(.redisURL) }
+    do throws(RedisError) {
+      return try RedisConfiguration(url: redisURL.value)
+    } catch {
+      throw refusal(of: .redisURL, value: redisURL.value, because: error.message)
+    }
+  }
+
+  /// - Throws: where the URL is missing or cannot be read.
+  public func postgresConfiguration() throws(SettingsError) -> PostgresConfiguration {
+    guard let postgresURL else { throw .missing(.postgresURL) }
+    do throws(PostgresError) {
+      return try PostgresConfiguration(url: postgresURL.value)
+    } catch {
+      throw refusal(of: .postgresURL, value: postgresURL.value, because: error.message)
+    }
+  }
+}
