@@ -95,6 +95,12 @@ let package = Package(
     tests("RedisTests", ["Redis", "EventLoop", "Locking", "PrivateServers", logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
     tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),
+    tests("MigrationsTests", ["Migrations", "Postgres", "EventLoop", "PrivateServers", logging]),
+    tests(
+      "SocialTests",
+      [
+        "Social", "Migrations", "Jobs", "JobsPostgres", "Postgres", "EventLoop", "Locking", "PrivateServers", logging,
+      ]),
     tests(
       "BootstrapTests",
       ["Bootstrap", "Jobs", "Locking", "Postgres", "PrivateServers", "Redis", argumentParser, logging, metrics]),

@@ -18,8 +18,6 @@ public struct FeedBackfill: Job {
     self.before = before
   }
 
-  static let pageSize = 1000
-
   /// Adds the next page and owes the one after it, unless the follow is over.
   static func run(_ job: FeedBackfill, _ context: JobContext<PostgresLedger>) async throws {
     try await context.transaction { transaction in
@@ -37,7 +35,7 @@ public struct FeedBackfill: Job {
     ])[1]
     if follow.isEmpty { return }
     let page = try await Self.addPage(
-      of: followee, to: follower, before: before, limit: Self.pageSize, in: transaction.sql)
+      of: followee, to: follower, before: before, limit: FeedSizes.current.backfillPage, in: transaction.sql)
     if let next = page.next {
       try await transaction.enqueue(FeedBackfill(follower: follower, followee: followee, before: next))
     }

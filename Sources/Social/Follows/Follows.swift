@@ -7,9 +7,6 @@ import Postgres
 /// The locks, and why no interleaving with posts, deletions and fan-outs leaves a feed with a row too many or too few, are
 /// described in `migrations/0006_fan_outs.sql`.
 public enum Follows {
-  /// How many of the followee's posts a follow puts into the feed at once; older ones come by the job `feed.backfill`.
-  static let backfillAtOnce = 100
-
   /// Makes `follower` follow `followee` and puts the followee's posts into the follower's feed.
   ///
   /// - Returns: whether it is new; an old follow is left as it is.
@@ -29,7 +26,7 @@ public enum Follows {
     ])
     guard answers[1].affected == 1 else { return false }
     let page = try await FeedBackfill.addPage(
-      of: followee, to: follower, before: .max, limit: backfillAtOnce, in: transaction.sql)
+      of: followee, to: follower, before: .max, limit: FeedSizes.current.followAtOnce, in: transaction.sql)
     if let next = page.next {
       try await transaction.enqueue(FeedBackfill(follower: follower, followee: followee, before: next))
     }

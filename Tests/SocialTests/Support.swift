@@ -1,0 +1,156 @@
+import EventLoop
+import Foundation
+import Jobs
+import JobsPostgres
+import Logging
+import Migrations
+import Postgres
+import PrivateServers
+import Testing
+
+@testable import Social
+
+let loop = EventLoop(name: "test-loop")
+
+let logger: Logger = {
+  var logger = Logger(label: "social-tests")
+  logger.logLevel = .critical
+  return logger
+}()
+
+/// A database with the project's schema, and what it takes to use it.
+struct App: Sendable {
+  let pool: PostgresPool
+  let broker = InMemoryBroker()
+  let client: JobClient<InMemoryBroker, PostgresLedger>
+
+  init(pool: PostgresPool) {
+    self.pool = pool
+    client = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
+  }
+
+  /// Runs `body` on a database of its own, with a pool that runs meanwhile.
+  static func run(connections: Int = 8, _ body: @Sendable (App) async throws -> Void) async throws {
+    let template = try await SharedServers.template("social") { url in
+      try await withPool(url, connections: 2) { pool in
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
+        try await Migrator(try Migration.all(in: folder), pool: pool).up()
+      }
+    }
+    try await withPool(try await SharedServers.freshDatabase(template: template), connections: connections) { pool in
+      try await body(App(pool: pool))
+    }
+  }
+
+  private static func withPool(
+    _ url: String, connections: Int, _ body: @Sendable (PostgresPool) async throws -> Void
+  ) async throws {
+    let pool = PostgresPool(
+      configuration: try PostgresConfiguration(url: url), size: connections, waitLimit: .seconds(60), loop: loop,
+      logger: logger)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await pool.run() }
+      try await body(pool)
+      group.cancelAll()
+    }
+    // The database cannot be copied or dropped while a session is left in it.
+    try await eventually { await pool.usage().leased == 0 }
+  }
+
+  // MARK: Jobs
+
+  /// Serves the app's jobs while `body` runs.
+  func working(_ body: @Sendable () async throws -> Void) async throws {
+    var registry = JobRegistry<PostgresLedger>()
+    SocialJobs.register(in: &registry)
+    let worker = Worker(
+      broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
+      configuration: WorkerConfiguration(queues: [SocialJobs.fanOutQueue: 2, SocialJobs.bulkQueue: 3]), logger: logger)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await worker.run() }
+      try await body()
+      group.cancelAll()
+    }
+  }
+
+  /// Waits until no job is owed, with a worker that runs meanwhile.
+  func waitForJobs() async throws {
+    try await eventually {
+      try #require(try await count("SELECT count(*) FROM dead_jobs") == 0, "a job was given up")
+      return try await count("SELECT count(*) FROM jobs") == 0
+    }
+  }
+
+  /// Does every job that is owed, and those that they ask for.
+  func drain() async throws { try await working { try await waitForJobs() } }
+
+  // MARK: Short forms
+
+  func count(_ query: PostgresQuery) async throws -> Int { try await pool.query(query)[0].decode(Int.self) }
+
+  func account(_ username: String) async throws -> Int {
+    try await pool.query("INSERT INTO accounts (username, name) VALUES (\(username), \(username)) RETURNING id")[0]
+      .decode(Int.self)
+  }
+
+  func accounts(_ count: Int, _ prefix: String = "account") async throws -> [Int] {
+    try await pool.query(
+      """
+      INSERT INTO accounts (username) SELECT \(prefix) || i FROM generate_series(1, \(count)) i ORDER BY i RETURNING id
+      """
+    ).decode(Int.self)
+  }
+
+  @discardableResult
+  func follow(_ followee: Int, by follower: Int) async throws -> Bool {
+    try await client.transaction { try await Follows.follow(followee, by: follower, in: $0) }
+  }
+
+  @discardableResult
+  func unfollow(_ followee: Int, by follower: Int) async throws -> Bool {
+    try await pool.transaction { try await Follows.unfollow(followee, by: follower, in: $0) }
+  }
+
+  @discardableResult
+  func post(_ title: String = "title", by author: Int) async throws -> Int {
+    let draft = try PostDraft(title: title)
+    return try await client.transaction { try await Posts.create(draft, by: author, in: $0) }
+  }
+
+  func delete(_ post: Int, by author: Int) async throws {
+    try await client.transaction { try await Posts.delete(post, by: author, in: $0) }
+  }
+
+  /// Every row of every feed.
+  func feedRows() async throws -> Set<FeedRow> {
+    Set(
+      try await pool.query("SELECT user_id, post_id FROM following_user_posts").decode(Int.self, Int.self)
+        .map { FeedRow(user: $0.0, post: $0.1) })
+  }
+
+  func expectExactFeeds(_ location: SourceLocation = #_sourceLocation) async throws {
+    let audit = try await FeedAudit.run(on: pool)
+    #expect(audit.isExact, "missing \(audit.missingRows), stale \(audit.staleRows)", sourceLocation: location)
+    #expect(audit.pending == 0, sourceLocation: location)
+  }
+}
+
+struct FeedRow: Hashable, Sendable {
+  var user: Int
+  var post: Int
+}
+
+/// Looks again and again until `condition` holds; the test's time limit is what ends it otherwise.
+func eventually(_ condition: () async throws -> Bool) async throws {
+  while !(try await condition()) { try await Task.sleep(for: .milliseconds(2)) }
+}
+
+/// The code of the error that `body` throws.
+func code(_ body: () async throws -> Void) async throws -> SocialError.Code? {
+  do {
+    try await body()
+    return nil
+  } catch let error as SocialError {
+    return error.code
+  }
+}
