@@ -30,7 +30,17 @@ final class LibPQ {
 
   var descriptor: Int32 { PQsocket(pointer) }
   var hasFailed: Bool { PQstatus(pointer) == CONNECTION_BAD }
-  var failure: String { String(cString: PQerrorMessage(pointer)).trimmed }
+  /// What libpq says went wrong: its first line, since the others guess.
+  var failure: String {
+    let text = String(cString: PQerrorMessage(pointer))
+    return String(text.prefix { !$0.isNewline }).trimmed
+  }
+
+  /// Whether the server has something to say to a connection at rest, which is hardly ever good news.
+  var hasUnreadInput: Bool {
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
+  }
   var serverVersion: Int { Int(PQserverVersion(pointer)) }
   var transactionStatus: PGTransactionStatusType { PQtransactionStatus(pointer) }
   var processID: Int32 { PQbackendPID(pointer) }

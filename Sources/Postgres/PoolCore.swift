@@ -58,8 +58,10 @@ actor PoolCore {
       if Task.isCancelled { throw PostgresError(.cancelled, "cancelled before a connection was there") }
       guard !state.isClosed else { throw PostgresError(.connection, "the pool is closed") }
       guard let idle = state.takeIdle() else { return try await waitForConnection() }
-      if .now - idle.since < Self.trust { return idle.connection }
-      // A firewall may have forgotten it meanwhile, without a word to anybody.
+      let rest = .now - idle.since
+      if rest < .milliseconds(5) { return idle.connection }
+      // It is looked at first: the server may have gone just now, or a firewall may have forgotten it without a word.
+      if rest < Self.trust, await !idle.connection.hasUnreadInput { return idle.connection }
       do {
         _ = try await idle.connection.submit([""], timeout: .seconds(1))
         return idle.connection
@@ -94,12 +96,11 @@ actor PoolCore {
       return resume(id, .failure(PostgresError(.cancelled, "cancelled while waiting for a connection")))
     }
     if let lastFailure, state.failures > 0 { return resume(id, .failure(lastFailure)) }
-    resume(
-      id,
-      .failure(
-        PostgresError(
-          .poolExhausted,
-          "none of the pool's \(state.size) connections came free within \(waitLimit): they are all in use")))
+    let reason =
+      state.leasedCount < state.size
+      ? "no connection to \(configuration.place) came about within \(waitLimit)"
+      : "none of the pool's \(state.size) connections came free within \(waitLimit): they are all in use"
+    resume(id, .failure(PostgresError(.poolExhausted, reason)))
   }
 
   private func resume(_ id: UInt64, _ outcome: Result<PostgresConnection, PostgresError>) {

@@ -19,11 +19,29 @@ extension PostgresConnection {
     var last = PostgresError(.connection, "\(configuration.place) has no address")
     for address in addresses {
       let connection = PostgresConnection(configuration: configuration, loop: loop, logger: logger)
-      guard let error = await connection.connect(address: address, timeout: deadline - .now) else { return connection }
+      guard let error = await connection.connect(address: address, timeout: deadline - .now) else {
+        try await connection.setUp()
+        return connection
+      }
       if error.code == .cancelled { throw error }
       last = error
     }
     throw last
+  }
+
+  /// Lets the server notice within a second that a client has gone, so that a statement given up here does not hold its
+  /// locks until it ends.
+  private func setUp() async throws(PostgresError) {
+    guard serverVersion >= 140_000 else { return }
+    do {
+      try await executeScript("SET client_connection_check_interval = 1000", timeout: configuration.connectTimeout)
+    } catch {
+      // A server on a system that cannot look says so (22023); all else is a connection that does not work.
+      if error.code != .server {
+        close()
+        throw error
+      }
+    }
   }
 
   /// Runs a statement and returns its rows.

@@ -65,6 +65,7 @@ extension PostgresConnection {
       await withCheckedContinuation { continuation in
         exclusive.awaitReply(continuation)
         flush()
+        readResults()
       }
     } onCancel: {
       if isCancellable { loop.execute { [weak self] in self?.assumeIsolated { $0.cancelExclusive(id) } } }
@@ -78,19 +79,27 @@ extension PostgresConnection {
   }
 
   private func cancelExclusive(_ id: UInt64) {
+    guard exclusive?.id == id, exclusive?.isAwaitingReply == true else { return }
+    askToCancelExclusive(id)
+    loop.schedule(after: configuration.cancelTimeout) { [weak self] in
+      self?.assumeIsolated { connection in
+        guard let exclusive = connection.exclusive, exclusive.id == id else { return }
+        exclusive.fail(PostgresError(.cancelled, "cancelled"))
+        connection.tearDown(PostgresError(.connection, "a cancelled statement did not end in time"))
+      }
+    }
+  }
+
+  private func askToCancelExclusive(_ id: UInt64) {
     guard let exclusive, exclusive.id == id, exclusive.isAwaitingReply, !exclusive.isCancelling,
       let canceller = libpq?.canceller()
     else { return }
     exclusive.isCancelling = true
     runOffTheLoop(canceller) { connection in
-      if connection.exclusive?.id == id { connection.exclusive?.cancelArrived() }
-    }
-    loop.schedule(after: configuration.cancelTimeout) { [weak self] in
-      self?.assumeIsolated { connection in
-        guard let exclusive = connection.exclusive, exclusive.id == id else { return }
-        guard exclusive.isAwaitingReply || exclusive.isCancelling else { return }
-        exclusive.fail(PostgresError(.cancelled, "cancelled"))
-        connection.tearDown(PostgresError(.connection, "a cancelled statement did not end in time"))
+      guard connection.exclusive?.id == id else { return }
+      connection.exclusive?.cancelArrived()
+      connection.loop.schedule(after: .milliseconds(20)) { [weak connection] in
+        connection?.assumeIsolated { $0.askToCancelExclusive(id) }
       }
     }
   }

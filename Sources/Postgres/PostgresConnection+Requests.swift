@@ -86,6 +86,7 @@ extension PostgresConnection {
     guard isSent, libpq.sync() else { return lose() }
     pipeline.sent(request.id, steps)
     flush()
+    readResults()
   }
 
   private func run(
@@ -171,6 +172,8 @@ extension PostgresConnection {
   private func complete(_ request: PostgresRequest) {
     requests[request.id] = nil
     if let timer = request.timer { loop.cancel(timer) }
+    // While a statement is being cancelled it is alone on the connection.
+    if request.cancellation != .none { isCancelling = false }
     request.resume()
     sendBacklog()
   }
@@ -184,10 +187,8 @@ extension PostgresConnection {
       request.error = error
       return complete(request)
     }
-    guard pipeline.count == 1, let canceller = libpq?.canceller() else { return request.fail(error) }
-    request.cancellation = .asking
+    guard pipeline.count == 1, libpq != nil else { return request.fail(error) }
     isCancelling = true
-    runOffTheLoop(canceller) { $0.cancelArrived(id) }
     if let timer = request.timer { loop.cancel(timer) }
     request.timer = loop.schedule(after: configuration.cancelTimeout) { [weak self] in
       self?.assumeIsolated { connection in
@@ -195,6 +196,21 @@ extension PostgresConnection {
         connection.tearDown(PostgresError(.connection, "a cancelled statement did not end in time"))
       }
     }
+    askToCancel(id)
+  }
+
+  private func askToCancel(_ id: UInt64) {
+    guard let request = requests[id], !request.isAnswered, let canceller = libpq?.canceller() else { return }
+    request.cancellation = .asking
+    runOffTheLoop(canceller) { $0.cancelArrived(id) }
+  }
+
+  private func cancelArrived(_ id: UInt64) {
+    guard let request = requests[id] else { return }
+    request.cancellation = .asked
+    if request.isAnswered { return complete(request) }
+    // A request that arrived before the server had begun the statement is forgotten there: ask again.
+    loop.schedule(after: .milliseconds(20)) { [weak self] in self?.assumeIsolated { $0.askToCancel(id) } }
   }
 
   /// Removes `request` from what waits to be sent; false if it was sent.
@@ -213,13 +229,6 @@ extension PostgresConnection {
       canceller.cancel()
       loop.execute { [weak self] in self?.assumeIsolated { body($0) } }
     }
-  }
-
-  private func cancelArrived(_ id: UInt64) {
-    isCancelling = false
-    guard let request = requests[id] else { return sendBacklog() }
-    request.cancellation = .asked
-    if request.isAnswered { complete(request) }
   }
 
   private func timeOut(_ id: UInt64) {

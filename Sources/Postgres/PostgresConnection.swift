@@ -87,6 +87,9 @@ public actor PostgresConnection {
     return libpq.transactionStatus == PQTRANS_IDLE
   }
 
+  /// Whether the server has sent something that is not read yet, such as its farewell.
+  var hasUnreadInput: Bool { libpq?.hasUnreadInput ?? true }
+
   /// Connects to one address of the server.
   func connect(address: String?, timeout: Duration) async -> PostgresError? {
     if Task.isCancelled { return PostgresError(.cancelled, "cancelled before connecting") }
@@ -171,7 +174,8 @@ public actor PostgresConnection {
     case 0:
       loop.setInterest(.read, for: registered)
       exclusive?.flushed()
-    case 1: loop.setInterest([.read, .write], for: registered)
+    case 1:
+      loop.setInterest([.read, .write], for: registered)
     default:
       // What the server said before it left may still be there to read.
       _ = libpq.consumeInput()
@@ -180,7 +184,9 @@ public actor PostgresConnection {
     }
   }
 
-  private func readResults() {
+  /// Takes the results that are there. Called after every write too: where a socket is full libpq reads meanwhile, and
+  /// what it has read makes no descriptor readable any more.
+  func readResults() {
     guard let libpq else { return }
     if exclusive != nil { return readExclusiveResults() }
     while !pipeline.isIdle, !libpq.isBusy {

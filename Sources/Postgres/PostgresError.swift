@@ -67,6 +67,7 @@ extension PostgresError {
   /// States with which the server ends a connection rather than a statement.
   static func endsConnection(_ sqlState: String?) -> Bool {
     guard let sqlState else { return false }
-    return sqlState.hasPrefix("08") || ["57P01", "57P02", "57P03", "57P05"].contains(sqlState)
+    // 08P01 is also what a value of the wrong width gets, and then the session goes on.
+    return (sqlState.hasPrefix("08") && sqlState != "08P01") || ["57P01", "57P02", "57P03", "57P05"].contains(sqlState)
   }
 }

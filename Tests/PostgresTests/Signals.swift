@@ -1,0 +1,5 @@
+import Glibc
+
+/// Holds a process still.
+func stop(_ process: Int32) { kill(process, SIGSTOP) }
+func resume(_ process: Int32) { kill(process, SIGCONT) }
