@@ -85,6 +85,19 @@ public final class ServerProcess: Sendable {
     }
   }
 
+  /// Asks it to end (SIGTERM) and returns; kills it (SIGKILL) if it still runs after `patience`.
+  public func stop(within patience: Duration) {
+    send(SIGTERM)
+    let deadline = ContinuousClock.now + patience
+    // A thread, not a task: who stops is often a task that is cancelled and cannot wait any more.
+    let thread = Thread { [self] in
+      while !hasEnded, .now < deadline { usleep(10_000) }
+      send(SIGKILL)
+    }
+    thread.name = "server-process-stop"
+    thread.start()
+  }
+
   public var pid: pid_t { state.withLock { $0.pid } }
   public var hasEnded: Bool { state.withLock { $0.status != nil } }
 
