@@ -38,6 +38,9 @@ public struct Settings: Sendable {
 
   public init() {}
 
+  /// Whether somebody set it, so that its value is not the default.
+  public func isSet(_ setting: Setting) -> Bool { sources[setting] != nil }
+
   /// What must not appear in any output: passwords, tokens and keys, and the URLs that hold passwords.
   public var secrets: [String] {
     var secrets = youtubeKeys.map(\.value)

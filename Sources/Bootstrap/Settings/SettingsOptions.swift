@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 
 /// The flags that every program of Fanmill takes, one a setting.
-public struct SettingsOptions: ParsableArguments {
+public struct SettingsOptions: ParsableArguments, Sendable {
   @Option(name: .customLong("config"), help: "A settings file in JSON; also FANMILL_CONFIG.")
   public var file: String?
 
