@@ -79,7 +79,12 @@ let package = Package(
 
     module("Social", ["Jobs", "JobsPostgres", "Postgres", "Locking", crypto, cryptoExtras, logging]),
     module("SocialAPI", ["Social", "Jobs", "JobsPostgres", "Postgres", "Redis", hummingbird, logging, metrics]),
-    module("Operations", ["Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", logging]),
+    module(
+      "Operations",
+      [
+        "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "PrivateServers", "Redis", "CLinux",
+        "EventLoop", "Locking", crypto, logging,
+      ]),
     module(
       "Bootstrap",
       [
@@ -88,8 +93,15 @@ let package = Package(
       ]),
 
     program("fanmill-api", ["Bootstrap", "SocialAPI", argumentParser]),
-    program("fanmill-worker", ["Bootstrap", "Social", argumentParser]),
-    program("fanmill", ["Bootstrap", "Operations", "Social", argumentParser]),
+    program(
+      "fanmill-worker",
+      ["Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, lifecycle, logging]),
+    program(
+      "fanmill",
+      [
+        "Bootstrap", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres",
+        "Redis", "PrivateServers", argumentParser, lifecycle, logging,
+      ]),
 
     tests("EventLoopTests", ["EventLoop", "Locking"]),
     tests("RedisTests", ["Redis", "EventLoop", "Locking", "PrivateServers", logging]),

@@ -1,0 +1,62 @@
+import EventLoop
+import Foundation
+import Jobs
+import JobsPostgres
+import Logging
+import Migrations
+import Postgres
+import Redis
+
+/// Looks at everything that Fanmill rests on and says what is wrong with it.
+public struct Doctor: Sendable {
+  private let postgres: PostgresConfiguration
+  private let redis: RedisConfiguration
+  private let migrations: [Migration]
+  private let queues: [QueueName]
+  private let logger: Logger
+
+  /// - Parameter queues: those that should have workers.
+  public init(
+    postgres: PostgresConfiguration, redis: RedisConfiguration, migrations: [Migration], queues: [QueueName],
+    logger: Logger
+  ) {
+    self.postgres = postgres
+    self.redis = redis
+    self.migrations = migrations
+    self.queues = queues
+    self.logger = logger
+  }
+
+  /// Looks; changes nothing.
+  ///
+  /// - Returns: what was found, in the order in which to read it. It never throws for a server that is away: that is a finding.
+  public func examine() async -> [Finding] {
+    let loop = EventLoop(name: "fanmill-doctor")
+    defer { loop.stop() }
+    let database = await PostgresExamination(
+      configuration: postgres, migrations: migrations, loop: loop, logger: logger
+    )
+    .run()
+    return database
+      + (await RedisExamination(configuration: redis, queues: queues, loop: loop, logger: logger).run())
+  }
+
+  /// How far a server's clock is from this machine's: asked at `before`, answered at `after`.
+  static func clock(_ server: String, _ time: Date, before: Date, after: Date) -> Finding {
+    let here = before.addingTimeInterval(after.timeIntervalSince(before) / 2)
+    let difference = time.timeIntervalSince(here)
+    // Half the round trip is what the comparison itself can be wrong by.
+    let detail =
+      "\(server)'s clock is \(seconds(abs(difference))) \(difference < 0 ? "behind" : "ahead of") this machine's"
+    let advice = "set both clocks by NTP: due times, leases and ids that sort by time rely on them"
+    switch abs(difference) {
+    case ..<1: return .ok("\(server) clock", detail)
+    case ..<30: return .warn("\(server) clock", detail, advice)
+    default: return .fail("\(server) clock", detail, advice)
+    }
+  }
+
+  private static func seconds(_ interval: TimeInterval) -> String {
+    interval < 1 ? "\(Int((interval * 1000).rounded())) ms" : "\(Int(interval.rounded())) s"
+  }
+}

@@ -1,0 +1,73 @@
+import Jobs
+import JobsPostgres
+import Social
+
+/// A kind of job, for people who look at it.
+public struct KindSummary: Codable, Sendable, Hashable {
+  public let kind: String
+  /// Where its jobs wait unless the enqueuer says otherwise.
+  public let queue: String
+  /// The newest version of the payload that this program knows.
+  public let version: Int
+  /// The attempts after which a job is a dead letter.
+  public let maxAttempts: Int
+  /// How long a handler may run, in seconds; nil for no limit.
+  public let timeout: Double?
+}
+
+/// The kinds that the app knows, and what to say to somebody who asks for another.
+public struct JobKinds: Sendable {
+  let registry: JobRegistry<PostgresLedger>
+
+  public init(_ registry: JobRegistry<PostgresLedger>) {
+    self.registry = registry
+  }
+
+  /// The app's.
+  public static var app: JobKinds {
+    var registry = JobRegistry<PostgresLedger>()
+    SocialJobs.register(in: &registry)
+    return JobKinds(registry)
+  }
+
+  /// The queues that they name.
+  public var queues: [QueueName] { registry.queues }
+
+  /// All of them, by name.
+  public var list: [KindSummary] {
+    registry.entries.values.sorted { $0.kind < $1.kind }.map { entry in
+      KindSummary(
+        kind: entry.kind.rawValue, queue: entry.queue.rawValue, version: entry.version,
+        maxAttempts: entry.retry.maxAttempts, timeout: entry.timeout.map { $0 / .seconds(1) })
+    }
+  }
+
+  /// - Throws: `.usage`, naming the nearest kind and all there are.
+  func entry(_ name: String) throws(OperationError) -> JobRegistry<PostgresLedger>.Entry {
+    if let entry = registry.entries[JobKind(rawValue: name)] { return entry }
+    let names = registry.entries.keys.map(\.rawValue).sorted()
+    var message = "there is no kind of job called '\(name)'"
+    if let nearest = names.min(by: { EditDistance.between(name, $0) < EditDistance.between(name, $1) }) {
+      message += "; the nearest is '\(nearest)'. All: \(names.joined(separator: ", "))"
+    }
+    throw OperationError(.usage, message)
+  }
+}
+
+/// How many letters must be put in, taken out or changed to make one word from another (Levenshtein).
+enum EditDistance {
+  static func between(_ one: String, _ other: String) -> Int {
+    let other = Array(other)
+    var row = Array(0...other.count)
+    for (i, x) in one.enumerated() {
+      var diagonal = row[0]
+      row[0] = i + 1
+      for (j, y) in other.enumerated() {
+        let changed = diagonal + (x == y ? 0 : 1)
+        diagonal = row[j + 1]
+        row[j + 1] = min(changed, diagonal + 1, row[j] + 1)
+      }
+    }
+    return row[other.count]
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Jobs
+import JobsPostgres
+
+/// A job as an operator asks for it.
+public struct JobRequest: Sendable {
+  public var kind: String
+  /// The payload's text.
+  public var payload: [UInt8]
+  /// Another queue than the kind's own.
+  public var queue: String?
+  public var priority: JobPriority
+  /// When it is due; nil for at once.
+  public var runAt: Date?
+  /// While a job of this key is owed in the queue, another is not added.
+  public var uniqueKey: String?
+
+  public init(
+    kind: String, payload: [UInt8], queue: String? = nil, priority: JobPriority = .normal, runAt: Date? = nil,
+    uniqueKey: String? = nil
+  ) {
+    self.kind = kind
+    self.payload = payload
+    self.queue = queue
+    self.priority = priority
+    self.runAt = runAt
+    self.uniqueKey = uniqueKey
+  }
+}
+
+extension JobKinds {
+  /// The job that `request` asks for, in the newest version of its kind's payload.
+  ///
+  /// - Throws: `.usage` for a kind or a queue that cannot be, `.data` for a payload that does not decode, naming the field.
+  public func record(_ request: JobRequest) throws(OperationError) -> JobRecord {
+    let entry = try entry(request.kind)
+    var queue = entry.queue
+    if let name = request.queue {
+      queue = QueueName(rawValue: name)
+      guard queue.isValid else {
+        throw OperationError(.usage, "'\(name)' cannot be a queue's name: 1 to 64 letters, digits, '-', '_' and '.'")
+      }
+    }
+    if let key = request.uniqueKey, !(1...200).contains(key.utf8.count) || key.utf8.contains(0) {
+      throw OperationError(.usage, "a unique key has 1 to 200 bytes, none of them 0")
+    }
+    do {
+      try entry.validate(request.payload, entry.version)
+    } catch {
+      throw OperationError(.data, "\(error)")
+    }
+    return JobRecord(
+      kind: entry.kind, queue: queue, priority: request.priority, version: entry.version, payload: request.payload,
+      isDurable: true, runAt: request.runAt.map { Int64($0.timeIntervalSince1970 * 1000) },
+      uniqueKey: request.uniqueKey)
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import Postgres
+
+/// A job that is owed or dead, in a line.
+public struct JobSummary: Codable, Sendable, Hashable {
+  public let id: String
+  public let kind: String
+  public let queue: String
+  public let state: JobState
+  public let priority: String
+  /// Attempts that the ledger knows of; one that is under way is not among them.
+  public let attempts: Int
+  public let createdAt: Date
+  /// When it is due; nil for at once.
+  public let runAt: Date?
+  /// When it became a dead letter.
+  public let diedAt: Date?
+  public let uniqueKey: String?
+  /// The latest error, if one was noted.
+  public let error: String?
+}
+
+/// All that is known of one job.
+public struct JobDetail: Codable, Sendable {
+  /// One failed attempt.
+  public struct Failure: Codable, Sendable, Hashable {
+    public let attempt: Int
+    public let at: Date
+    public let error: String
+    public let worker: String
+  }
+
+  public let job: JobSummary
+  /// The payload's version.
+  public let version: Int
+  /// The payload as it is kept, JSON for most kinds.
+  public let payload: String
+  /// Oldest first.
+  public let failures: [Failure]
+  /// Whether the broker knows it; nil for a dead letter. A job that is due and unknown there is pushed by the relay.
+  public let isInBroker: Bool?
+}
+
+/// The columns of a `JobSummary`, the same from both tables.
+enum JobRow {
+  /// From the ledger. The state is one of `JobState` but `dead`.
+  static let owed = """
+    id, kind, queue, CASE WHEN parked THEN 'parked' WHEN run_at > now() AND failures IS NOT NULL THEN 'retrying'
+      WHEN run_at > now() THEN 'delayed' ELSE 'waiting' END AS state,
+    priority, attempts, created_at, run_at, NULL::timestamptz AS died_at, unique_key, failures->-1->>'error' AS error
+    """
+  static let dead = """
+    id, kind, queue, 'dead' AS state, priority, attempts, created_at, NULL::timestamptz AS run_at, died_at, unique_key,
+    failures->-1->>'error' AS error
+    """
+
+  static func summary(_ row: PostgresRow) throws -> JobSummary {
+    let state = try row.decode(String.self, named: "state")
+    let priority = JobPriority(rawValue: UInt8(clamping: try row.decode(Int.self, named: "priority"))) ?? .normal
+    return JobSummary(
+      id: JobID(try row.decode(PostgresUUID.self, named: "id")).description,
+      kind: try row.decode(String.self, named: "kind"), queue: try row.decode(String.self, named: "queue"),
+      state: JobState(rawValue: state) ?? .waiting, priority: "\(priority)",
+      attempts: try row.decode(Int.self, named: "attempts"),
+      createdAt: try row.decode(Date.self, named: "created_at"), runAt: try row.decode(Date?.self, named: "run_at"),
+      diedAt: try row.decode(Date?.self, named: "died_at"),
+      uniqueKey: try row.decode(String?.self, named: "unique_key"),
+      error: try row.decode(String?.self, named: "error"))
+  }
+
+  /// The whole of it; the row has `version`, `payload` and `failures` besides.
+  static func detail(_ row: PostgresRow, isInBroker: Bool?) throws -> JobDetail {
+    let noted = try row.decode(PostgresJSON?.self, named: "failures")
+    let failures = try noted.map { try JSONDecoder().decode([JobFailure].self, from: Data($0.bytes)) } ?? []
+    return JobDetail(
+      job: try summary(row), version: try row.decode(Int.self, named: "version"),
+      payload: try row.decode(String.self, named: "payload"),
+      failures: failures.map { failure in
+        JobDetail.Failure(
+          attempt: failure.attempt, at: Date(timeIntervalSince1970: Double(failure.at) / 1000), error: failure.error,
+          worker: failure.worker)
+      }, isInBroker: isInBroker)
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import PrivateServers
+
+/// One of the stack's own processes: the API or a worker, with its health on a port of 127.0.0.1.
+public struct LocalProcess: Sendable {
+  /// Such as `api` or `worker-2`; names its log.
+  public let name: String
+  let program: String
+  public let port: Int
+  let environment: [String: String]
+  public let log: String
+
+  /// - Parameters:
+  ///   - servers: the settings that name the servers, by variable.
+  ///   - folder: where its log goes.
+  public static func api(port: Int, servers: [String: String], folder: String) throws(OperationError) -> LocalProcess {
+    LocalProcess(
+      name: "api", program: try ProgramFiles.program("fanmill-api"), port: port,
+      environment: servers.merging(["FANMILL_API_PORT": String(port), "FANMILL_HOST": "127.0.0.1"]) { $1 },
+      log: folder + "/api.log")
+  }
+
+  public static func worker(
+    _ number: Int, servers: [String: String], folder: String
+  ) throws -> LocalProcess {
+    let port = try FreePort.find()
+    return LocalProcess(
+      name: "worker-\(number)", program: try ProgramFiles.program("fanmill-worker"), port: port,
+      environment: servers.merging(["FANMILL_WORKER_PORT": String(port), "FANMILL_HOST": "127.0.0.1"]) { $1 },
+      log: folder + "/worker-\(number).log")
+  }
+
+  /// Starts it and returns at once.
+  public func start() async throws -> ServerProcess {
+    try await ServerProcess.start(
+      ServerProcess.Plan(
+        program: program, log: log, folder: "/", environment: environment, deathSignal: "TERM"))
+  }
+
+  /// Waits until it says that it can work.
+  ///
+  /// - Throws: `.failed` if it ends before, or takes longer than `limit`.
+  public func waitUntilReady(_ process: ServerProcess, limit: Duration = .seconds(30)) async throws {
+    let deadline = ContinuousClock.now + limit
+    let http = LoopbackHTTP(port: port)
+    while !http.isReady() {
+      if process.hasEnded { throw failure("ended with status \(await process.end())") }
+      guard .now < deadline else { throw failure("is not ready after \(limit)") }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  func failure(_ what: String) -> OperationError {
+    var tail = "(no log)"
+    if let bytes = FileManager.default.contents(atPath: log) {
+      tail = String(decoding: bytes.suffix(4096), as: UTF8.self).split(separator: "\n").suffix(5).joined(
+        separator: "\n")
+    }
+    return OperationError(.failed, "\(name) \(what); its log, \(log), ends with:\n\(tail)")
+  }
+}

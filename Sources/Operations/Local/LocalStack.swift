@@ -1,0 +1,139 @@
+import Crypto
+import Foundation
+import Glibc
+import Logging
+import Migrations
+import PrivateServers
+
+/// A whole Fanmill on this machine: private servers, the API, workers. Nothing of it outlives `run`.
+public struct LocalStack: Sendable {
+  /// Something that happened, to be told to whoever watches.
+  public enum Event: Sendable {
+    case step(String)
+    /// All processes can work; the settings say how to reach them.
+    case ready(settings: [String: String])
+    /// A process ended unasked and is started again.
+    case restarted(process: String, status: Int32)
+  }
+
+  public let folder: LocalStackFolder
+  private let migrations: [Migration]
+  private let logger: Logger
+  private let workers: Int
+  /// nil takes 8080 if it is free, else any other.
+  private let apiPort: Int?
+  /// How long processes get to finish what they began.
+  private let patience: Duration
+
+  public init(
+    folder: LocalStackFolder, migrations: [Migration], workers: Int, apiPort: Int?, patience: Duration, logger: Logger
+  ) {
+    self.folder = folder
+    self.migrations = migrations
+    self.logger = logger
+    self.workers = workers
+    self.apiPort = apiPort
+    self.patience = patience
+  }
+
+  /// Runs the stack until the task is cancelled, then stops it in order: API and workers, Redis, Postgres.
+  ///
+  /// - Throws: `.conflict` if it runs already; what keeps it from starting.
+  public func run(event: @escaping @Sendable (Event) -> Void) async throws {
+    let lock = try folder.lock()
+    defer { withExtendedLifetime(lock) {} }
+    let token = folder.settings()["FANMILL_ADMIN_TOKEN"] ?? Self.freshToken()
+    folder.removeSettings()
+    event(.step("starting Postgres and Redis in \(folder.path)"))
+    let servers = try await LocalServers.start(in: folder.path)
+    let outcome: Result<Void, any Error>
+    do {
+      event(.step("bringing the database to the newest schema"))
+      try await servers.withPool(logger: logger) { pool in
+        _ = try await Migrator(migrations, pool: pool).up()
+      }
+      try await runProcesses(servers, token: token, event)
+      outcome = .success(())
+    } catch {
+      outcome = .failure(error)
+    }
+    folder.removeSettings()
+    event(.step("stopping Redis and Postgres"))
+    await servers.stop()
+    do { try outcome.get() } catch is CancellationError {}
+  }
+
+  private func runProcesses(
+    _ servers: LocalServers, token: String, _ event: @escaping @Sendable (Event) -> Void
+  ) async throws {
+    try Task.checkCancellation()
+    let port = try apiPort ?? (FreePort.isFree(8080) ? 8080 : FreePort.find())
+    var settings = [
+      "FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL,
+      "FANMILL_ADMIN_TOKEN": token, "FANMILL_API_PORT": String(port),
+    ]
+    for (name, value) in ProcessInfo.processInfo.environment where name.hasPrefix("FANMILL_") {
+      settings.merge([name: value]) { own, _ in own }
+    }
+    // Which worker listens where is decided here; what is for one process must not be passed on to all.
+    settings["FANMILL_WORKER_PORT"] = nil
+    var processes = [try LocalProcess.api(port: port, servers: settings, folder: folder.path)]
+    for number in 1...max(1, workers) {
+      processes.append(try LocalProcess.worker(number, servers: settings, folder: folder.path))
+    }
+    event(.step("starting the API and \(max(1, workers)) worker\(workers > 1 ? "s" : "")"))
+    let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for process in processes {
+        group.addTask { try await keepRunning(process, whenReady: { isReady.yield() }, event) }
+      }
+      let (count, known) = (processes.count, settings)
+      group.addTask {
+        var waiting = ready.makeAsyncIterator()
+        for _ in 0..<count where await waiting.next() == nil { return }
+        try folder.write(known)
+        event(.ready(settings: known))
+        // Ends with the others: it must not look as if one of them had ended.
+        while await waiting.next() != nil {}
+      }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
+
+  /// Runs a process again and again, until the task is cancelled; then ends it.
+  private func keepRunning(
+    _ process: LocalProcess, whenReady: @Sendable () -> Void, _ event: @Sendable (Event) -> Void
+  ) async throws {
+    var pause = Duration.milliseconds(250)
+    while true {
+      let started = ContinuousClock.now
+      let running = try await process.start()
+      do {
+        try await process.waitUntilReady(running)
+        whenReady()
+      } catch {
+        running.stop(within: patience)
+        await running.end()
+        throw error
+      }
+      let status = await withTaskCancellationHandler {
+        await running.end()
+      } onCancel: {
+        running.stop(within: patience)
+      }
+      try Task.checkCancellation()
+      event(.restarted(process: process.name, status: status))
+      // One that ends again and again is tried less and less often.
+      pause = .now - started > .seconds(10) ? .milliseconds(250) : min(pause * 2, .seconds(10))
+      try await Task.sleep(for: pause)
+    }
+  }
+
+  /// 32 hexadecimal digits.
+  private static func freshToken() -> String {
+    SymmetricKey(size: .bits128).withUnsafeBytes { bytes in
+      bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+  }
+}
