@@ -1,0 +1,39 @@
+import Bootstrap
+import Glibc
+import Jobs
+import Postgres
+import Redis
+import ServiceLifecycle
+
+extension Settings {
+  /// How this worker works.
+  ///
+  /// - Parameter known: the queues that the app's kinds name, served if no setting says which.
+  func workerConfiguration(known: [QueueName]) -> WorkerConfiguration {
+    let served = queues ?? known.map { Queue(name: $0) }
+    var configuration = WorkerConfiguration(
+      queues: Dictionary(uniqueKeysWithValues: served.map { ($0.name, $0.concurrency ?? workerConcurrency) }),
+      name: "\(Self.hostName)-\(getpid())-\(JobID.next().low % 0x10000)")
+    configuration.shutdownLimit = shutdownTimeout
+    return configuration
+  }
+
+  /// Where an operator who reads the worker's name would look for it.
+  private static var hostName: String {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return "worker" }
+    return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}
+
+extension Program {
+  /// A server for health and metrics.
+  func health(_ servers: Servers) -> any Service {
+    Health(
+      checks: [
+        Health.Check("postgres") { _ = try await servers.postgres.query("SELECT 1") },
+        Health.Check("redis") { _ = try await servers.redis.send(RedisCommand("PING")) },
+      ], registry: registry, logger: logger
+    ).service(host: settings.host, port: settings.workerPort)
+  }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import Bootstrap
+import Jobs
+import JobsPostgres
+import JobsRedis
+import ServiceLifecycle
+import Social
+
+/// A worker: runs the app's jobs until it is asked to stop.
+@main
+struct WorkerProgram: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fanmill-worker",
+    abstract: "Runs Fanmill's jobs.",
+    discussion: """
+      SIGTERM stops it in order: no new jobs are taken, those that run get time to finish, the rest is handed back. It exits \
+      with 64 for wrong arguments, 69 if Redis or Postgres cannot be reached, 78 for a wrong setting.
+      """)
+
+  @OptionGroup var options: SettingsOptions
+
+  func run() async throws {
+    try await Program.run("fanmill-worker", options, requiring: [.postgresURL, .redisURL]) { program in
+      try await program.withServers { servers in
+        var registry = JobRegistry<PostgresLedger>()
+        SocialJobs.register(in: &registry)
+        let worker = Worker(
+          broker: try await RedisBroker(client: servers.redis, logger: program.logger),
+          ledger: PostgresLedger(pool: servers.postgres), registry: registry,
+          configuration: program.settings.workerConfiguration(known: registry.queues), logger: program.logger)
+        var services: [any Service] = [
+          FeedPartitionKeeper(pool: servers.postgres, logger: program.logger), worker,
+        ]
+        if program.settings.workerPort != 0 { services.append(program.health(servers)) }
+        try await program.serve(services)
+      }
+    }
+  }
+}
