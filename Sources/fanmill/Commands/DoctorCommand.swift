@@ -1,0 +1,28 @@
+import ArgumentParser
+import Bootstrap
+import Jobs
+import Migrations
+import Operations
+
+struct DoctorCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Look at the servers, the schema, the clocks and the workers; exit 1 if something does not work.")
+  @OptionGroup var common: CommonOptions
+  @OptionGroup var migrations: MigrateCommand.MigrationsOption
+
+  func run() async throws {
+    try await common.run { program in
+      let doctor = Doctor(
+        postgres: try program.settings.postgresConfiguration(), redis: try program.settings.redisConfiguration(),
+        migrations: try migrations.all(), queues: JobKinds.app.queues, logger: program.logger)
+      let findings = await doctor.examine()
+      try common.output.list(findings, empty: "nothing was looked at") { findings in
+        Table(
+          [.text(""), .text("what"), .elastic("found"), .elastic("what to do")],
+          rows: findings.map { [$0.status.rawValue, $0.name, $0.detail, $0.advice ?? ""] })
+      }
+      if findings.contains(where: { $0.status == .fail }) { throw ExitStatus.failure }
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import Bootstrap
+import Logging
+import Migrations
+import Operations
+import PrivateServers
+import ServiceLifecycle
+
+struct UpCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "up", abstract: "Run a whole Fanmill in this folder: private Postgres and Redis, the API, workers.",
+    discussion: """
+      Data, logs and settings are in .fanmill. The stack runs until Ctrl-C, or, with --detach, until `fanmill down`. While it \
+      runs, other commands in this folder find it by themselves.
+      """)
+
+  @OptionGroup var common: CommonOptions
+  @OptionGroup var migrations: MigrateCommand.MigrationsOption
+  @Option(help: "How many workers.") var workers = 1
+  @Flag(help: "Return as soon as it is ready, and let it run in the background.") var detach = false
+
+  func validate() throws {
+    guard 1...64 ~= workers else {
+      throw ValidationError("--workers is \(workers): a number from 1 to 64 belongs there")
+    }
+  }
+
+  struct Report: Encodable {
+    let api: String
+    let folder: String
+    let settings: [String: String]
+
+    init(_ settings: [String: String], _ folder: LocalStackFolder) {
+      api = "http://127.0.0.1:\(settings["FANMILL_API_PORT"] ?? "")"
+      self.folder = folder.path
+      // The admin token stays in its file.
+      self.settings = settings.filter {
+        ["FANMILL_POSTGRES_URL", "FANMILL_REDIS_URL", "FANMILL_API_PORT"].contains($0.key)
+      }
+    }
+
+    var text: String {
+      """
+      ready: \(api)
+      Logs and settings: \(folder). In this folder, `fanmill doctor`, `fanmill queues list` and the other commands find the \
+      stack; for a shell: set -a; . .fanmill/env; set +a
+      """
+    }
+  }
+
+  func run() async throws {
+    let folder = LocalStackFolder()
+    try await Program.run("fanmill", common.settings, logLevel: common.verbose ? .debug : .warning) { program in
+      do {
+        if detach { try await start(folder) } else { try await serve(folder, program) }
+      } catch {
+        guard let failure = CommandFailure(error) else { throw error }
+        Output.complain(failure.line)
+        throw failure.status
+      }
+    }
+  }
+
+  private func start(_ folder: LocalStackFolder) async throws {
+    let settings: [String: String]
+    if folder.runner != nil {
+      settings = folder.settings()
+      common.output.say("it runs already")
+    } else {
+      var arguments = ["up", "--workers", String(workers)]
+      if let path = migrations.folder { arguments += ["--migrations", path] }
+      for (setting, value) in common.settings.flags { arguments += ["--\(setting.flag)", value] }
+      if let file = common.settings.file { arguments += ["--config", file] }
+      settings = try await LocalStackControl(folder).start(arguments)
+    }
+    try common.output.one(Report(settings, folder)) { $0.text + "\nEnd it with `fanmill down`." }
+  }
+
+  private func serve(_ folder: LocalStackFolder, _ program: Program) async throws {
+    let output = common.output
+    let port = program.settings.isSet(.apiPort) ? program.settings.apiPort : nil
+    let stack = LocalStack(
+      folder: folder, migrations: try migrations.all(), workers: workers,
+      apiPort: port == 0 ? try FreePort.find() : port, patience: program.settings.shutdownTimeout,
+      logger: program.logger)
+    let service = LocalStackService(stack: stack) { event in
+      switch event {
+      case .step(let what): output.say(what)
+      case .ready(let settings):
+        // What is printed is known good; a failure to print it must not end the stack.
+        do { try output.one(Report(settings, folder)) { $0.text + "\nEnd it with Ctrl-C." } } catch {
+          Output.complain("\(error)")
+        }
+      case .restarted(let process, let status):
+        Output.complain("\(process) ended with status \(status) and is started again; its log is in \(folder.path)")
+      }
+    }
+    try await program.serve([service])
+  }
+}
+
+/// The stack as a service of this program, which Ctrl-C ends.
+private struct LocalStackService: Service {
+  let stack: LocalStack
+  let event: @Sendable (LocalStack.Event) -> Void
+
+  func run() async throws {
+    try await cancelWhenGracefulShutdown { try await stack.run(event: event) }
+  }
+}
+
+struct DownCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "down", abstract: "End the stack that runs in this folder; its data stay in .fanmill.")
+  @OptionGroup var common: CommonOptions
+
+  struct Report: Encodable {
+    /// Whether a stack ran.
+    let stopped: Bool
+  }
+
+  func run() async throws {
+    try await Program.run("fanmill", common.settings, logLevel: .critical) { _ in
+      do {
+        let stopped = try await LocalStackControl(LocalStackFolder()).stop()
+        try common.output.one(Report(stopped: stopped)) { $0.stopped ? "stopped" : "no stack runs in this folder" }
+      } catch let error as OperationError {
+        Output.complain(error.message)
+        throw ExitStatus.failure
+      }
+    }
+  }
+}

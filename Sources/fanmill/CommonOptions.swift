@@ -1,0 +1,119 @@
+import ArgumentParser
+import Bootstrap
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsRedis
+import Logging
+import Migrations
+import Operations
+import Postgres
+import Social
+
+/// What every command takes: settings, and how to print.
+struct CommonOptions: ParsableArguments, Sendable {
+  @OptionGroup(visibility: .hidden) var settings: SettingsOptions
+
+  @Flag(help: "Print one JSON document.")
+  var json = false
+
+  @Flag(name: .shortAndLong, help: "Log to the standard error output what goes on behind the command.")
+  var verbose = false
+
+  var output: Output { Output(isJSON: json) }
+}
+
+extension CommonOptions {
+  /// Runs a command's body: reads the settings, and turns what it throws into one line and an exit status.
+  func run(_ body: (Program) async throws -> Void) async throws {
+    adoptLocalStack()
+    try await Program.run("fanmill", settings, logLevel: verbose ? .debug : .critical) { program in
+      do {
+        try await body(program)
+      } catch {
+        guard let failure = CommandFailure(error) else { throw error }
+        Output.complain(failure.line)
+        throw failure.status
+      }
+    }
+  }
+
+  /// Runs it with Postgres alone.
+  func withPostgres(_ body: @escaping @Sendable (PostgresPool) async throws -> Void) async throws {
+    try await run { program in try await program.withPostgres(body) }
+  }
+
+  /// Runs it with both servers and the broker.
+  func withDesk(_ body: @escaping @Sendable (Desk) async throws -> Void) async throws {
+    try await run { program in try await withDesk(program, body) }
+  }
+
+  func withDesk(_ program: Program, _ body: @escaping @Sendable (Desk) async throws -> Void) async throws {
+    try await program.withServers { servers in
+      let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
+      try await body(
+        Desk(
+          pool: servers.postgres, broker: broker,
+          jobs: JobDesk(pool: servers.postgres, broker: broker, kinds: .app, logger: program.logger)))
+    }
+  }
+
+  /// Where nobody says which servers are meant and a stack runs in this folder, it is meant.
+  ///
+  /// Either all of its settings hold or none: half of them would mix two stacks.
+  private func adoptLocalStack() {
+    let environment = ProcessInfo.processInfo.environment
+    let isSaid = [Setting.postgresURL, .redisURL].contains { setting in
+      settings.flags[setting] != nil || !(environment[setting.variable] ?? "").isEmpty
+    }
+    if isSaid || settings.file != nil || environment["FANMILL_CONFIG"] != nil { return }
+    let folder = LocalStackFolder()
+    if folder.runner == nil { return }
+    for (name, value) in folder.settings() { setenv(name, value, 0) }
+  }
+}
+
+/// What a command needs that works with both servers.
+struct Desk: Sendable {
+  let pool: PostgresPool
+  let broker: RedisBroker
+  let jobs: JobDesk
+}
+
+/// How a command ends that could not do what it was asked for.
+struct CommandFailure {
+  let line: String
+  let status: ExitCode
+
+  /// - Returns: nil for what `Program` tells by itself.
+  init?(_ error: any Error) {
+    switch error {
+    case let error as OperationError:
+      line = error.message
+      status =
+        switch error.code {
+        case .usage: ExitStatus.usage
+        case .data: ExitStatus.data
+        case .noInput: ExitStatus.noInput
+        default: ExitStatus.failure
+        }
+    case let error as GraphImportError:
+      line = error.message
+      status = error.code == .unreadable ? ExitStatus.noInput : ExitStatus.data
+    case let error as SocialError: (line, status) = (error.message, ExitStatus.failure)
+    case let error as MigrationError: (line, status) = (error.message, ExitStatus.failure)
+    case let error as PostgresError where error.sqlState == "42P01":
+      // A table that is not there: the most likely first mistake of all.
+      line = "the database has not the tables that this needs: run `fanmill migrate up` (\(error.message))"
+      status = ExitStatus.failure
+    default: return nil
+    }
+  }
+}
+
+extension ExitStatus {
+  /// Data that are not what they should be, such as a payload or a line of a file (`EX_DATAERR`).
+  static let data = ExitCode(65)
+  /// A file that cannot be read (`EX_NOINPUT`).
+  static let noInput = ExitCode(66)
+}

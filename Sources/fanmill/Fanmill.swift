@@ -1,0 +1,26 @@
+import ArgumentParser
+
+/// The admin CLI: it parses, calls `Operations`, and prints.
+@main
+struct Fanmill: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "fanmill",
+    abstract: "Sets up, watches and repairs a Fanmill: its schema, jobs, queues and feeds.",
+    discussion: """
+      In a folder where `fanmill up` runs a stack, commands find it by themselves. Elsewhere FANMILL_POSTGRES_URL and \
+      FANMILL_REDIS_URL, or the flags --postgres-url and --redis-url, say where the servers are; docs/settings.md lists all \
+      settings. Every command takes --json.
+
+      Exit status: 0 if what was asked for happened, 1 if not, 64 for wrong arguments, 65 for wrong data, 66 for a file that \
+      cannot be read, 69 for servers that cannot be reached, 78 for a wrong setting.
+      """,
+    version: FanmillVersion.text,
+    subcommands: [
+      UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, AccountsCommand.self, JobsCommand.self,
+      QueuesCommand.self, DeadCommand.self, FeedCommand.self, DoctorCommand.self,
+    ])
+}
+
+enum FanmillVersion {
+  static let text = "0.1.0"
+}
