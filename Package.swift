@@ -78,12 +78,17 @@ let package = Package(
     module("Migrations", ["Postgres", crypto]),
 
     module("Social", ["Jobs", "JobsPostgres", "Postgres", "Locking", crypto, cryptoExtras, logging]),
-    module("SocialAPI", ["Social", "Jobs", "JobsPostgres", "Postgres", "Redis", hummingbird, logging, metrics]),
     module(
       "Operations",
       [
         "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "PrivateServers", "Redis", "CLinux",
         "EventLoop", "Locking", crypto, logging,
+      ]),
+    module(
+      "SocialAPI",
+      [
+        "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", crypto, hummingbird, logging,
+        metrics,
       ]),
     module(
       "Bootstrap",
@@ -92,7 +97,9 @@ let package = Package(
         argumentParser, configuration, hummingbird, lifecycle, logging, metrics, signals,
       ]),
 
-    program("fanmill-api", ["Bootstrap", "SocialAPI", argumentParser]),
+    program(
+      "fanmill-api",
+      ["Bootstrap", "SocialAPI", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", argumentParser]),
     program(
       "fanmill-worker",
       ["Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, lifecycle, logging]),

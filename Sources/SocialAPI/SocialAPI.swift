@@ -1,1 +1,39 @@
-// placeholder
+import Hummingbird
+import Jobs
+import JobsPostgres
+import JobsRedis
+import Logging
+import Postgres
+import Social
+
+/// The HTTP API under `/v1`: a library, so that tests drive it without a process.
+public struct SocialAPI: Sendable {
+  private let jobs: AppJobs
+  private let pool: PostgresPool
+  private let hasher: PasswordHasher
+  private let adminToken: AdminToken?
+
+  /// - Parameters:
+  ///   - pool: the same that `jobs`' ledger uses.
+  ///   - adminToken: opens the routes for operators; without one they are closed.
+  public init(jobs: AppJobs, pool: PostgresPool, hasher: PasswordHasher, adminToken: AdminToken?) {
+    self.jobs = jobs
+    self.pool = pool
+    self.hasher = hasher
+    self.adminToken = adminToken
+  }
+
+  /// - Parameter addRoutes: what the program has to add, such as its health.
+  public func responder(
+    adding addRoutes: (Router<APIContext>) -> Void = { _ in }
+  ) -> RouterResponder<APIContext> {
+    let router = Router(context: APIContext.self)
+    addRoutes(router)
+    router.add(middleware: ProblemMiddleware())
+    let group = router.group("v1").add(middleware: Authentication(pool: pool, adminToken: adminToken))
+    AccountRoutes(jobs: jobs, pool: pool, hasher: hasher).add(to: group)
+    UserRoutes(jobs: jobs, pool: pool).add(to: group)
+    PostRoutes(jobs: jobs, pool: pool).add(to: group)
+    return router.buildResponder()
+  }
+}

@@ -1,0 +1,104 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import HTTPTypes
+import Hummingbird
+import Logging
+import Postgres
+import Social
+
+/// An error as the client gets it: `application/problem+json` (RFC 9457) with a code that programs may rely on.
+struct Problem: Error, Encodable {
+  let type = "about:blank"
+  let title: String
+  let status: Int
+  /// Stable: programs compare it.
+  let code: String
+  /// What is wrong and what would be right, for people.
+  let detail: String
+  let field: String?
+  /// Seconds after which trying again makes sense; sent as `Retry-After`.
+  var retryAfter: Int?
+
+  private enum CodingKeys: CodingKey { case type, title, status, code, detail, field }
+
+  init(_ status: HTTPResponse.Status, _ code: String, _ detail: String, field: String? = nil, retryAfter: Int? = nil) {
+    title = status.reasonPhrase
+    self.status = status.code
+    self.code = code
+    self.detail = detail
+    self.field = field
+    self.retryAfter = retryAfter
+  }
+
+  /// The problem that an error is to the client; nil for one that is the server's own fault.
+  init?(_ error: any Error) {
+    switch error {
+    case let problem as Problem: self = problem
+    case let error as SocialError:
+      self.init(
+        Self.status(of: error.code), error.code.rawValue, error.message, field: error.field,
+        retryAfter: error.code == .busy ? 2 : nil)
+    case let error as PostgresError:
+      guard [.connection, .poolExhausted, .timeout, .outcomeUnknown].contains(error.code) else { return nil }
+      self.init(
+        .serviceUnavailable, "unavailable",
+        "the database cannot answer now: try again in a few seconds, with the same Idempotency-Key", retryAfter: 2)
+    case let error as any HTTPResponseError: self.init(httpStatus: error.status)
+    default: return nil
+    }
+  }
+
+  static let internalError = Problem(
+    .internalServerError, "internal", "the server failed; its log has the reason under this request's id")
+
+  private init(httpStatus status: HTTPResponse.Status) {
+    switch status {
+    case .notFound: self.init(status, "not_found", "there is nothing at this path")
+    case .contentTooLarge: self.init(status, "body_too_large", "a body has at most 1 MiB")
+    case .badRequest: self.init(status, "malformed_request", "the request is not well-formed")
+    default: self.init(status, "http_\(status.code)", status.reasonPhrase)
+    }
+  }
+
+  private static func status(of code: SocialError.Code) -> HTTPResponse.Status {
+    switch code {
+    case .notFound: .notFound
+    case .usernameTaken, .emailTaken, .cannotFollowYourself: .conflict
+    case .notYours: .forbidden
+    case .wrongCredentials, .notSignedIn: .unauthorized
+    case .busy: .serviceUnavailable
+    default: .unprocessableContent
+    }
+  }
+
+  func response() throws -> Response {
+    var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
+    if let retryAfter { headers[.retryAfter] = String(retryAfter) }
+    if status == 401 { headers[.wwwAuthenticate] = "Bearer" }
+    return Response(
+      status: HTTPResponse.Status(code: status), headers: headers,
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: try JSONEncoder().encode(self))))
+  }
+}
+
+/// Answers every error as a problem. What is the server's fault is logged, and the client learns no more than that.
+struct ProblemMiddleware: RouterMiddleware {
+  func handle(
+    _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
+  ) async throws -> Response {
+    do {
+      return try await next(request, context)
+    } catch {
+      guard let problem = Problem(error) else {
+        context.logger.error(
+          "a request failed",
+          metadata: ["method": "\(request.method)", "path": "\(request.uri.path)", "error": "\(error)"])
+        return try Problem.internalError.response()
+      }
+      return try problem.response()
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Hummingbird
+import Jobs
+import Postgres
+import Social
+
+/// `accounts`, `sessions` and `me`.
+struct AccountRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+  let hasher: PasswordHasher
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.post("accounts", use: open)
+    group.post("sessions", use: signIn)
+    group.delete("sessions/current", use: signOut)
+    group.get("me", use: own)
+    group.patch("me", use: change)
+  }
+
+  private struct Opening: Decodable {
+    var username: String
+    var email: String
+    var password: String
+    var name: String
+    var major: String?
+    var bio: String?
+  }
+
+  private struct Opened: Encodable {
+    var id: Int
+    var username: String
+    var token: String?
+  }
+
+  @Sendable private func open(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let wanted = try await RequestBody(request, context).decode(Opening.self)
+    let registration = try Registration(
+      username: wanted.username, email: wanted.email, password: wanted.password, name: wanted.name,
+      major: wanted.major ?? "", bio: wanted.bio ?? "")
+    // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
+    let said = [registration.username, registration.email, registration.name, registration.major, registration.bio]
+    let fingerprint = request.fingerprint(Array(said.joined(separator: "\0").utf8))
+    let hash = try await hasher.hash(registration.password)
+    let key = request.headers[.idempotencyKey]
+    let opened = try await jobs.transaction { transaction -> Opened? in
+      if let key {
+        let claim = try await IdempotencyKeys.claim(key, account: nil, requestHash: fingerprint, in: transaction.sql)
+        guard claim == .first else { return nil }
+      }
+      let id = try await Accounts.open(registration, passwordHash: hash, in: transaction.sql)
+      let token = try await Sessions.open(for: id, in: transaction.sql)
+      let opened = Opened(id: id, username: registration.username, token: token.text)
+      if let key {
+        // Kept without the token, of which only a hash is stored anywhere.
+        try await IdempotencyKeys.record(key, account: nil, status: 201, body: [], in: transaction.sql)
+      }
+      return opened
+    }
+    if let opened { return try Answer(.created, opened) }
+    // The request came again: whoever knows the password gets a session of the account that the first one opened.
+    let id = try await Sessions.authenticate(
+      email: registration.email, password: registration.password, hasher: hasher, in: pool)
+    let token = try await jobs.transaction { try await Sessions.open(for: id, in: $0.sql) }
+    return try Answer(.created, Opened(id: id, username: registration.username, token: token.text))
+  }
+
+  private struct Credentials: Decodable {
+    var email: String
+    var password: String
+  }
+
+  private struct Token: Encodable { var token: String }
+
+  /// Sent again, it opens another session: a token is stored nowhere, so that the first one cannot be sent again.
+  @Sendable private func signIn(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let credentials = try await RequestBody(request, context).decode(Credentials.self)
+    let id = try await Sessions.authenticate(
+      email: credentials.email, password: credentials.password, hasher: hasher, in: pool)
+    let token = try await jobs.transaction { try await Sessions.open(for: id, in: $0.sql) }
+    return try Answer(.created, Token(token: token.text))
+  }
+
+  @Sendable private func signOut(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let session = try context.signedIn
+    try await jobs.transaction { try await Sessions.close(session.token, in: $0.sql) }
+    return .noContent
+  }
+
+  @Sendable private func own(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let account = try await Accounts.own(try context.viewer.id, in: pool)
+    return try Answer(.ok, ProfileView(account.profile, email: account.email))
+  }
+
+  private struct Change: Decodable {
+    var name: String?
+    var major: String?
+    var bio: String?
+    var avatar: String??
+
+    private enum CodingKeys: CodingKey { case name, major, bio, avatar }
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      name = try container.decodeIfPresent(String.self, forKey: .name)
+      major = try container.decodeIfPresent(String.self, forKey: .major)
+      bio = try container.decodeIfPresent(String.self, forKey: .bio)
+      // null takes the picture away; a missing field leaves it.
+      avatar = container.contains(.avatar) ? .some(try container.decode(String?.self, forKey: .avatar)) : nil
+    }
+  }
+
+  @Sendable private func change(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let change = try await RequestBody(request, context).decode(Change.self)
+    let changes = try AccountChanges(
+      name: change.name, major: change.major, bio: change.bio, avatar: change.avatar)
+    let account = try await jobs.transaction { transaction in
+      try await Accounts.change(viewer.id, changes, in: transaction.sql)
+      return try await Accounts.own(viewer.id, in: transaction.sql)
+    }
+    return try Answer(.ok, ProfileView(account.profile, email: account.email))
+  }
+}

@@ -1,0 +1,94 @@
+import Hummingbird
+import Jobs
+import Postgres
+import Social
+
+/// `posts` and `feed`.
+struct PostRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.post("posts", use: create)
+    group.get("posts/{id}", use: show)
+    group.patch("posts/{id}", use: edit)
+    group.delete("posts/{id}", use: delete)
+    group.get("posts/{id}/fan-out", use: fanOut)
+    group.get("feed/home", use: home)
+    group.get("feed/following", use: following)
+  }
+
+  private struct Draft: Decodable {
+    var title: String
+    var description: String?
+    var image: String?
+  }
+
+  @Sendable private func create(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let body = try await RequestBody(request, context)
+    let wanted = try body.decode(Draft.self)
+    let draft = try PostDraft(title: wanted.title, description: wanted.description ?? "", image: wanted.image)
+    return try await jobs.once(request, body, by: viewer.id) { transaction in
+      let id = try await Posts.create(draft, by: viewer.id, in: transaction)
+      return try Answer(.created, PostView(try await Posts.post(id, in: transaction.sql)))
+    }
+  }
+
+  @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
+    _ = try context.viewer
+    return try Answer(.ok, PostView(try await Posts.post(try context.postID(), in: pool)))
+  }
+
+  private struct Change: Decodable {
+    var title: String?
+    var description: String?
+    var image: String??
+
+    private enum CodingKeys: CodingKey { case title, description, image }
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      title = try container.decodeIfPresent(String.self, forKey: .title)
+      description = try container.decodeIfPresent(String.self, forKey: .description)
+      // null takes the picture away; a missing field leaves it.
+      image = container.contains(.image) ? .some(try container.decode(String?.self, forKey: .image)) : nil
+    }
+  }
+
+  @Sendable private func edit(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let id = try context.postID()
+    let change = try await RequestBody(request, context).decode(Change.self)
+    let changes = try PostChanges(title: change.title, description: change.description, image: change.image)
+    let post = try await jobs.transaction { transaction in
+      try await Posts.edit(id, changes, by: viewer.id, in: transaction.sql)
+      return try await Posts.post(id, in: transaction.sql)
+    }
+    return try Answer(.ok, PostView(post))
+  }
+
+  @Sendable private func delete(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let id = try context.postID()
+    try await jobs.transaction { try await Posts.delete(id, by: viewer.id, in: $0) }
+    return .noContent
+  }
+
+  @Sendable private func fanOut(_ request: Request, _ context: APIContext) async throws -> Answer {
+    _ = try context.viewer
+    return try Answer(.ok, FanOutView(try await FanOutProgress.of(try context.postID(), in: pool)))
+  }
+
+  @Sendable private func home(_ request: Request, _ context: APIContext) async throws -> Answer {
+    _ = try context.viewer
+    return try Answer(.ok, PageView(try await Feed.home(try request.page(), in: pool), PostView.init))
+  }
+
+  @Sendable private func following(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let page = try await Feed.following(
+      viewer.id, own: try request.flag("own"), try request.page(), in: pool)
+    return try Answer(.ok, PageView(page, PostView.init))
+  }
+}

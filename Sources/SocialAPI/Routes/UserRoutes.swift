@@ -1,0 +1,76 @@
+import Hummingbird
+import Jobs
+import Postgres
+import Social
+
+/// `users`: others' pages, search, following.
+struct UserRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.get("users", use: search)
+    group.get("users/{name}", use: profile)
+    group.put("users/{name}/follow", use: follow)
+    group.delete("users/{name}/follow", use: unfollow)
+    group.get("users/{name}/followers", use: followers)
+    group.get("users/{name}/following", use: following)
+    group.get("users/{name}/posts", use: posts)
+  }
+
+  private struct Found: Encodable {
+    var items: [ListedAccountView]
+    var next = Nullable<Int>(nil)
+  }
+
+  @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let limit = try request.page().limit
+    let query = request.uri.queryParameters["query"].map(String.init) ?? ""
+    let found = try await AccountSearch.find(query, seenBy: viewer.id, limit: limit, in: pool)
+    return try Answer(.ok, Found(items: found.map { ListedAccountView($0.account, isFollowed: $0.isFollowed) }))
+  }
+
+  @Sendable private func profile(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let profile = try await Accounts.profile(
+      of: try context.parameter("name"), seenBy: try context.viewer.id, in: pool)
+    return try Answer(.ok, ProfileView(profile))
+  }
+
+  @Sendable private func follow(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let followee = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    try await jobs.transaction { _ = try await Follows.follow(followee, by: viewer.id, in: $0) }
+    return .noContent
+  }
+
+  @Sendable private func unfollow(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let followee = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    try await jobs.transaction { _ = try await Follows.unfollow(followee, by: viewer.id, in: $0.sql) }
+    return .noContent
+  }
+
+  @Sendable private func followers(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let page = try request.page()
+    let account = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    let list = try await Follows.followers(of: account, page, seenBy: viewer.id, in: pool)
+    return try Answer(.ok, PageView(list) { ListedAccountView($0.account, isFollowed: $0.isFollowed) })
+  }
+
+  @Sendable private func following(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let page = try request.page()
+    let account = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    let list = try await Follows.following(account, page, seenBy: viewer.id, in: pool)
+    return try Answer(.ok, PageView(list) { ListedAccountView($0.account, isFollowed: $0.isFollowed) })
+  }
+
+  @Sendable private func posts(_ request: Request, _ context: APIContext) async throws -> Answer {
+    _ = try context.viewer
+    let page = try request.page()
+    let account = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    return try Answer(.ok, PageView(try await Posts.posts(of: account, page, in: pool), PostView.init))
+  }
+}

@@ -1,0 +1,108 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Social
+
+/// An account in a list or beside a post.
+struct AccountView: Encodable, Sendable {
+  let id: Int
+  let username: String
+  let name: String
+  let major: String
+  let avatar: Nullable<String>
+
+  init(_ account: AccountSummary) {
+    id = account.id
+    username = account.username
+    name = account.name
+    major = account.major
+    avatar = Nullable(account.avatar)
+  }
+}
+
+/// An account in a list, as the asking account sees it.
+struct ListedAccountView: Encodable, Sendable {
+  let id: Int
+  let username: String
+  let name: String
+  let major: String
+  let avatar: Nullable<String>
+  let isFollowed: Bool
+
+  init(_ account: AccountSummary, isFollowed: Bool) {
+    id = account.id
+    username = account.username
+    name = account.name
+    major = account.major
+    avatar = Nullable(account.avatar)
+    self.isFollowed = isFollowed
+  }
+}
+
+/// An account's page.
+struct ProfileView: Encodable, Sendable {
+  let id: Int
+  let username: String
+  let name: String
+  let major: String
+  let bio: String
+  let avatar: Nullable<String>
+  let posts: Int
+  let followers: Int
+  let following: Int
+  let isFollowed: Bool
+  /// Only the owner sees it.
+  let email: String?
+
+  init(_ profile: Profile, email: String? = nil) {
+    id = profile.id
+    username = profile.username
+    name = profile.name
+    major = profile.major
+    bio = profile.bio
+    avatar = Nullable(profile.avatar)
+    posts = profile.posts
+    followers = profile.followers
+    following = profile.following
+    isFollowed = profile.isFollowed
+    self.email = email
+  }
+}
+
+struct PostView: Encodable, Sendable {
+  let id: Int
+  let author: AccountView
+  let title: String
+  let description: String
+  let image: Nullable<String>
+  let createdAt: Date
+  let editedAt: Nullable<Date>
+
+  init(_ post: Post) {
+    id = post.id
+    author = AccountView(post.author)
+    title = post.title
+    description = post.description
+    image = Nullable(post.image)
+    createdAt = post.createdAt
+    editedAt = Nullable(post.editedAt)
+  }
+}
+
+struct FanOutView: Encodable, Sendable {
+  let followers: Int
+  let delivered: Int
+  let done: Bool
+  let startedAt: Nullable<Date>
+  let finishedAt: Nullable<Date>
+
+  init(_ progress: FanOutProgress) {
+    followers = progress.followers
+    delivered = progress.delivered
+    done = progress.isDone
+    startedAt = Nullable(progress.startedAt)
+    finishedAt = Nullable(progress.finishedAt)
+  }
+}

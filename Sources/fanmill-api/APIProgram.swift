@@ -1,0 +1,43 @@
+import ArgumentParser
+import Bootstrap
+import Jobs
+import JobsPostgres
+import JobsRedis
+import Postgres
+import Redis
+import Social
+import SocialAPI
+
+/// The HTTP API: takes what clients ask for, writes it to Postgres and owes the jobs that follow from it.
+@main
+struct APIProgram: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fanmill-api",
+    abstract: "Serves the HTTP API, its health and its metrics until it is asked to stop.",
+    discussion: "Exits with 78 for a wrong setting and with 69 where Redis or Postgres cannot be reached.")
+
+  @OptionGroup var options: SettingsOptions
+
+  func run() async throws {
+    try await Program.run("fanmill-api", options, requiring: [.postgresURL, .redisURL]) { program in
+      try await program.withServers { servers in
+        let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
+        let jobs = JobClient(
+          broker: broker, ledger: PostgresLedger(pool: servers.postgres), logger: program.logger)
+        let health = Health(
+          checks: [
+            Health.Check("postgres") { _ = try await servers.postgres.query("SELECT 1") },
+            Health.Check("redis") { _ = try await servers.redis.send(RedisCommand("PING")) },
+          ], registry: program.registry, logger: program.logger)
+        let api = SocialAPI(
+          jobs: jobs, pool: servers.postgres, hasher: PasswordHasher(),
+          adminToken: program.settings.adminToken.map { AdminToken($0.value) })
+        try await program.serve([
+          HTTPService(
+            responder: api.responder { health.addRoutes(to: $0) }, host: program.settings.host,
+            port: program.settings.apiPort, setting: .apiPort, logger: program.logger)
+        ])
+      }
+    }
+  }
+}
