@@ -2,11 +2,19 @@ import Foundation
 
 /// The measurements, in the order of the table.
 struct Bench {
-  private static let measurements: [(name: String, run: @Sendable (Stage) async throws -> [Figure])] = [
-    ("drain", Drain.measure),
-    ("enqueue", Enqueue.measure),
-    ("latency", Latency.measure),
-    ("idle", Idle.measure),
+  private struct Measurement {
+    let name: String
+    let needsDatabase: Bool
+    let run: @Sendable (Stage) async throws -> [Figure]
+  }
+
+  private static let measurements = [
+    Measurement(name: "drain", needsDatabase: false, run: Drain.measure),
+    Measurement(name: "enqueue", needsDatabase: false, run: Enqueue.measure),
+    Measurement(name: "latency", needsDatabase: true, run: Latency.measure),
+    Measurement(name: "idle", needsDatabase: true, run: Idle.measure),
+    Measurement(name: "durable", needsDatabase: true, run: Durable.measure),
+    Measurement(name: "fan-out", needsDatabase: true, run: FanOut.measure),
   ]
 
   static var names: [String] { measurements.map(\.name) }
@@ -18,13 +26,15 @@ struct Bench {
   /// Measures, prints the report, and says whether every bound holds.
   func run() async throws -> Bool {
     let only = options.only
-    let figures = try await Stage.with(runs: options.runs) { stage in
+    let chosen = Self.measurements.filter { only.isEmpty || only.contains($0.name) }
+    let needsDatabase = chosen.contains(where: \.needsDatabase)
+    let figures = try await Stage.with(runs: options.runs, withDatabase: needsDatabase) { stage in
       var figures: [Figure] = []
-      for (name, run) in Self.measurements where only.isEmpty || only.contains(name) {
+      for measurement in chosen {
         let start = ContinuousClock.now
-        figures += try await run(stage)
+        figures += try await measurement.run(stage)
         let seconds = Int((start.duration(to: .now) / .seconds(1)).rounded())
-        stage.note("\(name) took \(seconds) seconds")
+        stage.note("\(measurement.name) took \(seconds) seconds")
       }
       return figures
     }

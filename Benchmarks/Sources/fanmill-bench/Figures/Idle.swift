@@ -12,7 +12,8 @@ enum Idle {
     for run in 1...stage.runs {
       stage.note("idle, run \(run)")
       try await stage.flush()
-      let worker = try await stage.startWorker(queues: ["default", "mail", "fan-out"])
+      let worker = try await stage.startWorker(
+        queues: ["default", "mail", "fan-out"], database: try stage.needDatabase())
       try await Task.sleep(for: .seconds(1))
       let before = try await processed(stage)
       let start = ContinuousClock.now

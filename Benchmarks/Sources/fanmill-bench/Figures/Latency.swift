@@ -1,4 +1,5 @@
 import Jobs
+import JobsPostgres
 import JobsRedis
 import Redis
 
@@ -13,7 +14,12 @@ enum Latency {
   static func measure(_ stage: Stage) async throws -> [Figure] {
     var median = Figure("pick-up at 100 jobs/s, broker only, p50", .milliseconds, [.timesSidekiq(1)])
     var tail = Figure("pick-up at 100 jobs/s, broker only, p99", .milliseconds, [.timesSidekiq(1)])
+    var durableMedian = Figure("pick-up at 100 jobs/s, durable, p50", .milliseconds)
+    var durableTail = Figure("pick-up at 100 jobs/s, durable, p99", .milliseconds, [.atMost(5)])
     let client = JobClient(broker: stage.broker, ledger: InMemoryLedger(), logger: stage.logger)
+    let database = try stage.needDatabase()
+    let durable = JobClient(
+      broker: stage.broker, ledger: PostgresLedger(pool: database.pool), logger: stage.logger)
     for run in 1...stage.runs {
       stage.note("latency, run \(run)")
       try await stage.flush()
@@ -23,13 +29,20 @@ enum Latency {
       median.samples.append(Figure.percentile(waits, 0.5))
       tail.samples.append(Figure.percentile(waits, 0.99))
       try await stage.flush()
+      let keeper = try await stage.startWorker(database: database)
+      let owed = try await paced(stage, keeper) { try await durable.enqueue(Timed(at: SharedClock.now)) }
+      try await keeper.stop()
+      try BenchError.check("jobs still owed", try await database.owedJobs(), equals: 0)
+      durableMedian.samples.append(Figure.percentile(owed, 0.5))
+      durableTail.samples.append(Figure.percentile(owed, 0.99))
+      try await stage.flush()
       guard let sidekiq = stage.sidekiq else { continue }
       let theirs = try await paced(stage, sidekiq)
       median.sidekiq.append(Figure.percentile(theirs, 0.5))
       tail.sidekiq.append(Figure.percentile(theirs, 0.99))
       try await stage.flush()
     }
-    return [median, tail]
+    return [median, tail, durableMedian, durableTail]
   }
 
   /// Asks for the jobs at an even pace and returns how long each waited, in milliseconds.
@@ -42,6 +55,7 @@ enum Latency {
       try await enqueue()
     }
     try await stage.waitForCount(jobs, by: worker, within: .seconds(10))
+    try await stage.waitForEmpty()
     try BenchError.check("jobs picked up", stage.board.counted, equals: jobs)
     return Array(stage.board.samples.dropFirst(warmUp))
   }

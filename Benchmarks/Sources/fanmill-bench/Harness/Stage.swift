@@ -3,6 +3,7 @@ import Foundation
 import Jobs
 import JobsRedis
 import Logging
+import Postgres
 import PrivateServers
 import Redis
 
@@ -11,6 +12,8 @@ final class Stage: Sendable {
   let redis: PrivateRedis
   let client: RedisClient
   let broker: RedisBroker
+  /// For measurements that said that they need it.
+  let database: Database?
   let sidekiq: Sidekiq?
   let board: Board
   let loop: EventLoop
@@ -19,12 +22,13 @@ final class Stage: Sendable {
   let runs: Int
 
   private init(
-    redis: PrivateRedis, client: RedisClient, broker: RedisBroker, sidekiq: Sidekiq?, board: Board, loop: EventLoop,
-    logger: Logger, folder: String, runs: Int
+    redis: PrivateRedis, client: RedisClient, broker: RedisBroker, database: Database?, sidekiq: Sidekiq?,
+    board: Board, loop: EventLoop, logger: Logger, folder: String, runs: Int
   ) {
     self.redis = redis
     self.client = client
     self.broker = broker
+    self.database = database
     self.sidekiq = sidekiq
     self.board = board
     self.loop = loop
@@ -35,7 +39,7 @@ final class Stage: Sendable {
 
   /// Starts the servers, gives the stage to `body`, and ends everything.
   static func with<Result: Sendable>(
-    runs: Int, _ body: @Sendable @escaping (Stage) async throws -> Result
+    runs: Int, withDatabase: Bool, _ body: @Sendable @escaping (Stage) async throws -> Result
   ) async throws -> Result {
     var logger = Logger(label: "fanmill-bench") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning
@@ -48,10 +52,15 @@ final class Stage: Sendable {
     let redis = try await PrivateRedis.start()
     let loop = EventLoop()
     let client = RedisClient(configuration: try RedisConfiguration(url: redis.url), loop: loop, logger: logger)
+    let database = withDatabase ? try await Database.start(loop: loop, logger: logger) : nil
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
+      if let database {
+        group.addTask { await database.pool.run() }
+        try await database.migrate()
+      }
       let stage = Stage(
-        redis: redis, client: client, broker: try await RedisBroker(client: client, logger: log),
+        redis: redis, client: client, broker: try await RedisBroker(client: client, logger: log), database: database,
         sidekiq: try await Sidekiq.find(redisSocket: redis.socket, folder: folder),
         board: try Board(path: folder + "/board"), loop: loop, logger: log, folder: folder, runs: runs)
       let result = try await body(stage)
@@ -70,10 +79,12 @@ final class Stage: Sendable {
   func flush() async throws { try await client.send(RedisCommand("FLUSHALL")) }
 
   /// Starts this program as a worker of its own and waits until it serves.
-  func startWorker(queues: [QueueName] = [.default], postgres: String? = nil) async throws -> Child {
+  ///
+  /// - Parameter database: the ledger's; nil for a worker that has only the broker.
+  func startWorker(queues: [QueueName] = [.default], database: Database? = nil) async throws -> Child {
     board.reset()
     var words = ["/proc/\(getpid())/exe", "worker", "--redis", redis.url, "--board", board.path]
-    if let postgres { words += ["--postgres", postgres] }
+    if let database { words += ["--postgres", database.url] }
     words += queues.flatMap { ["--queue", $0.rawValue] }
     let child = try await Child.start(words)
     while !board.isReady {
@@ -81,6 +92,12 @@ final class Stage: Sendable {
       try await Task.sleep(for: .milliseconds(1))
     }
     return child
+  }
+
+  /// The database of a measurement that said that it needs one.
+  func needDatabase() throws -> Database {
+    guard let database else { throw BenchError("the stage was set without Postgres") }
+    return database
   }
 
   /// Waits until the worker child has handled `count` jobs.

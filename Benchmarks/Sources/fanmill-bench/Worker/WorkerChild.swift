@@ -1,14 +1,20 @@
 import EventLoop
 import Foundation
 import Jobs
+import JobsPostgres
 import JobsRedis
 import Logging
+import Postgres
 import Redis
 import ServiceLifecycle
+import Social
 import UnixSignals
 
 /// The benchmark as a worker process: its memory and processor time are those of a worker and nothing else.
 enum WorkerChild {
+  /// How many jobs of a queue run at once, as many as Sidekiq's threads.
+  private static let slots = 10
+
   struct Options: Sendable {
     var redis = ""
     var postgres: String?
@@ -41,21 +47,31 @@ enum WorkerChild {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       let broker = try await RedisBroker(client: client, logger: log)
-      try await serve(InMemoryLedger(), broker, options, board, log)
+      if let url = options.postgres {
+        let pool = PostgresPool(
+          configuration: try PostgresConfiguration(url: url), size: 10, loop: loop, logger: log)
+        group.addTask { await pool.run() }
+        var registry = JobRegistry<PostgresLedger>()
+        SocialJobs.register(in: &registry)
+        try await serve(PostgresLedger(pool: pool), registry, broker, options, board, log)
+      } else {
+        try await serve(InMemoryLedger(), JobRegistry<InMemoryLedger>(), broker, options, board, log)
+      }
       group.cancelAll()
     }
   }
 
   private static func serve<L: Ledger>(
-    _ ledger: L, _ broker: RedisBroker, _ options: Options, _ board: Board, _ logger: Logger
+    _ ledger: L, _ registry: JobRegistry<L>, _ broker: RedisBroker, _ options: Options, _ board: Board,
+    _ logger: Logger
   ) async throws {
-    var registry = JobRegistry<L>()
+    var registry = registry
     registry.register(NoOp.self) { _, _ in board.count() }
     registry.register(Timed.self) { job, _ in
       board.sample(SharedClock.now - job.at)
       board.count()
     }
-    let queues = Dictionary(uniqueKeysWithValues: options.queues.map { ($0, 10) })
+    let queues = Dictionary(uniqueKeysWithValues: options.queues.map { ($0, slots) })
     let worker = Worker(
       broker: broker, ledger: ledger, registry: registry, configuration: WorkerConfiguration(queues: queues),
       logger: logger)

@@ -1,0 +1,64 @@
+import Postgres
+
+/// A million synthetic accounts whose feeds hold 10,000,000 rows: 9,000,000 of older days, 1,000,000 of today. And an author
+/// for each number of followers, who are spread evenly over the accounts.
+struct Crowd: Sendable {
+  static let accounts = 1_000_000
+  private static let olderPosts = 9
+
+  let database: Database
+
+  /// The distance between two followers' ids.
+  static func step(_ followers: Int) -> Int { accounts / followers }
+
+  /// Fills the tables, in key order, and has them vacuumed as they would have been by and by.
+  func fill(_ sizes: [Int]) async throws {
+    try await database.pool.execute(
+      """
+      INSERT INTO following_user_posts_older (user_id, post_id)
+      SELECT account, post FROM generate_series(1, \(Self.accounts)) account, generate_series(1, \(Self.olderPosts)) post
+      """)
+    for size in sizes {
+      // Followers need no row of their own in accounts; an author's id must not be one of theirs.
+      try await database.pool.execute(
+        """
+        INSERT INTO accounts (id, username) OVERRIDING SYSTEM VALUE
+        VALUES (\(Self.accounts + size), \("author-\(size)"))
+        """)
+      try await database.pool.execute(
+        """
+        INSERT INTO follows (follower_id, followee_id)
+        SELECT number * \(Self.step(size)), \(author(size)) FROM generate_series(1, \(size)) number
+        """)
+    }
+    try await database.pool.execute("VACUUM ANALYZE follows, following_user_posts_older")
+  }
+
+  /// Empties today's partition but for a row in each feed.
+  func reset() async throws {
+    let today = try await database.pool.query(
+      "SELECT 'following_user_posts_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')"
+    ).decode(String.self)
+    guard let today = today.first else { throw BenchError("no partition of today") }
+    try await database.pool.execute("TRUNCATE \(unescaped: today)")
+    let post = try await database.count("SELECT next_post_id()")
+    try await database.pool.execute(
+      """
+      INSERT INTO following_user_posts (user_id, post_id)
+      SELECT account, \(post) FROM generate_series(1, \(Self.accounts)) account
+      """)
+    try BenchError.check(
+      "rows in the feeds", try await database.count("SELECT count(*) FROM following_user_posts"),
+      equals: Self.accounts * (Self.olderPosts + 1))
+  }
+
+  func checkpoint() async throws { try await database.pool.execute("CHECKPOINT") }
+
+  /// The account with so many followers.
+  func author(_ followers: Int) -> Int { Self.accounts + followers }
+
+  /// How many feeds have the post.
+  func rows(of post: Int) async throws -> Int {
+    try await database.count("SELECT count(*) FROM following_user_posts WHERE post_id = \(post)")
+  }
+}
