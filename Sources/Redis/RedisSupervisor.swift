@@ -79,7 +79,7 @@ actor RedisSupervisor: RedisRequestSink {
   }
 
   private func unreachable(_ what: String) -> RedisError {
-    let cause = lastFailure?.message ?? "\(configuration.displayName) is not connected; is the client's run() running?"
+    let cause = lastFailure?.message ?? "\(configuration.displayName) is not connected yet"
     return RedisError(.connection, "\(cause) (\(what))", serverPrefix: lastFailure?.serverPrefix)
   }
 }

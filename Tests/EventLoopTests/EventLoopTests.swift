@@ -4,7 +4,7 @@ import Glibc
 import Locking
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct EventLoopTests {
+@Suite(.timeLimit(.minutes(2))) struct EventLoopTests {
   @Test func runsWorkFromOtherThreadsInTheirOrder() async {
     let loop = EventLoop()
     let seen = Locked([Int: [Int]]())
@@ -180,10 +180,10 @@ import Testing
       for sender in 0..<4 {
         group.addTask {
           var state = seed &+ UInt64(sender)
-          for _ in 0..<3000 {
+          for _ in 0..<1000 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             // A pause of a random length, so that the loop is met in every stage of falling asleep.
-            for _ in 0..<(state >> 53) { withExtendedLifetime(state) {} }
+            for _ in 0..<(state >> 56) { withExtendedLifetime(state) {} }
             if state >> 33 & 7 == 0 { await Task.yield() }
             await loop.turn()
           }

@@ -50,8 +50,7 @@ import Testing
 
   @Test func whileNotConnectedTheTaskIsFreeAtOnce() async throws {
     let server = try await PrivateRedis.start()
-    var configuration = try RedisConfiguration(url: server.url)
-    configuration.connectTimeout = .seconds(60)
+    let configuration = try patient(server.url)
     await server.stop()
     try await withClient(configuration) { client async throws in
       let error = await withTaskGroup(of: RedisError?.self) { group in

@@ -96,21 +96,21 @@ import Testing
     options.settings["databases"] = "4"
     try await withRedis(options) { server, onSocket async throws in
       let port = try #require(server.port)
-      try await withClient(RedisConfiguration(url: "redis://localhost:\(port)/3")) { client async throws in
+      try await withClient(patient("redis://localhost:\(port)/3")) { client async throws in
         try await client.send(RedisCommand("SET", "where", "three"))
         #expect(try await client.send(RedisCommand("CLIENT", "GETNAME")).text == "fanmill")
       }
       #expect(try await onSocket.send(RedisCommand("GET", "where")).isNull)
-      try await withClient(RedisConfiguration(url: "unix://\(server.socket)?db=3")) { client async throws in
+      try await withClient(patient("unix://\(server.socket)?db=3")) { client async throws in
         #expect(try await client.send(RedisCommand("GET", "where")).text == "three")
       }
       let loop = EventLoop()
       let noDatabase = await redisError { () throws(RedisError) in
-        try await RedisConnection.connect(RedisConfiguration(url: "unix://\(server.socket)?db=9"), loop: loop)
+        try await RedisConnection.connect(patient("unix://\(server.socket)?db=9"), loop: loop)
       }
       #expect(noDatabase?.code == .configuration && noDatabase?.message.contains("database 9") == true)
       let noHost = await redisError { () throws(RedisError) in
-        try await RedisConnection.connect(RedisConfiguration(url: "redis://no-such-host.invalid"), loop: loop)
+        try await RedisConnection.connect(patient("redis://no-such-host.invalid"), loop: loop)
       }
       #expect(noHost?.code == .connection && noHost?.message.contains("no-such-host.invalid") == true)
       loop.stop()
@@ -119,22 +119,21 @@ import Testing
 
   @Test func saysThatThePasswordIsWrong() async throws {
     let server = try await PrivateRedis.start()
-    try await withClient(RedisConfiguration(url: server.url)) { client async throws in
+    try await withClient(patient(server.url)) { client async throws in
       try await client.send(RedisCommand("CONFIG", "SET", "requirepass", "right"))
     }
-    try await withClient(RedisConfiguration(url: "unix://:right@\(server.socket)")) { client async throws in
+    try await withClient(patient("unix://:right@\(server.socket)")) { client async throws in
       #expect(try await client.send(RedisCommand("PING")).text == "PONG")
       try await client.send(RedisCommand("ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all"))
     }
-    try await withClient(RedisConfiguration(url: "unix://app:secret@\(server.socket)")) { client async throws in
+    try await withClient(patient("unix://app:secret@\(server.socket)")) { client async throws in
       #expect(try await client.send(RedisCommand("ACL", "WHOAMI")).text == "app")
     }
     for (credentials, hint) in [
       (":wrong@", "refuses the login"), ("app:wrong@", "refuses the login"), ("", "asks for a password"),
     ] {
       // The client says it to whoever waits, without letting the whole wait pass.
-      var configuration = try RedisConfiguration(url: "unix://\(credentials)\(server.socket)")
-      configuration.connectTimeout = .seconds(60)
+      let configuration = try patient("unix://\(credentials)\(server.socket)")
       try await withClient(configuration) { client async throws in
         let error = await redisError { () throws(RedisError) in try await client.send(RedisCommand("PING")) }
         #expect(error?.code == .configuration)
@@ -151,7 +150,7 @@ import Testing
     try await withRedis(options) { _, client async throws in
       try await client.send(RedisCommand("PING"))
       let error = await redisError { () throws(RedisError) in
-        try await client.dedicatedConnection(commandTimeout: .seconds(5))
+        try await client.dedicatedConnection(commandTimeout: .seconds(60))
       }
       #expect(error?.code == .connection)
       #expect(error?.message.contains("max number of clients") == true, "\(error?.message ?? "")")
@@ -192,7 +191,7 @@ import Testing
         try await client.send(RedisCommand("CLIENT", "LIST")).text?.split(separator: "\n").count ?? 0
       }
       do {
-        let connection = try await client.dedicatedConnection(commandTimeout: .seconds(5))
+        let connection = try await client.dedicatedConnection(commandTimeout: .seconds(60))
         #expect(try await connection.send(RedisCommand("PING")).text == "PONG")
         #expect(try await clients() == 2)
       }
@@ -208,7 +207,7 @@ import Testing
           let numbers = try await group.reduce(into: Set<Int?>()) { $0.insert($1) }
           #expect(numbers.count == 50)
         }
-        let connection = try await client.dedicatedConnection(commandTimeout: .seconds(5))
+        let connection = try await client.dedicatedConnection(commandTimeout: .seconds(60))
         #expect(try await connection.send(RedisCommand("GET", "n")).int == 50)
         await connection.close()
       }

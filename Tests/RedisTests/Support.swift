@@ -11,10 +11,18 @@ func withRedis(
   _ body: @Sendable (PrivateRedis, RedisClient) async throws -> Void
 ) async throws {
   let server = try await PrivateRedis.start(options: options)
-  var configuration = try RedisConfiguration(url: server.url)
+  var configuration = try patient(server.url)
   configure(&configuration)
   try await withClient(configuration) { try await body(server, $0) }
   await server.stop()
+}
+
+/// A configuration whose limits no slow machine reaches: a test that is about a limit sets it.
+func patient(_ url: String) throws(RedisError) -> RedisConfiguration {
+  var configuration = try RedisConfiguration(url: url)
+  configuration.connectTimeout = .seconds(60)
+  configuration.commandTimeout = .seconds(60)
+  return configuration
 }
 
 /// Runs `body` with a client that is kept running beside it; the server is the caller's.
