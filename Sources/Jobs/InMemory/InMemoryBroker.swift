@@ -71,8 +71,10 @@ public actor InMemoryBroker: Broker {
 
   func epoch(of queue: QueueName) -> String { queues[queue, default: Queue()].epoch }
 
-  func claim(_ count: Int, from name: QueueName, as consumer: String) -> [(JobRecord, Int, String)] {
+  /// - Returns: nil for a consumer without a lease, which has to join anew before it claims.
+  func claim(_ count: Int, from name: QueueName, as consumer: String) -> [(JobRecord, Int, String)]? {
     var queue = queues[name, default: Queue()]
+    guard queue.leases[consumer] != nil else { return nil }
     var taken: [(JobRecord, Int, String)] = []
     for priority in JobPriority.allCases {
       while taken.count < count, let record = queue.ready[priority, default: []].popFirst() {
@@ -131,8 +133,7 @@ public actor InMemoryBroker: Broker {
       queues[queue]?.claimed[receipt] = nil
       var record = claimed.record
       record.attempts = claimed.attempt - 1
-      record.priority = .high
-      makeReady(record)
+      makeReady(record, .high)
     }
   }
 
@@ -147,8 +148,7 @@ public actor InMemoryBroker: Broker {
         queues[name]?.claimed[receipt] = nil
         var record = claimed.record
         record.attempts = claimed.attempt
-        record.priority = .high
-        makeReady(record)
+        makeReady(record, .high)
         reaped += 1
       }
     }
@@ -165,9 +165,12 @@ public actor InMemoryBroker: Broker {
     queues[name]?.leases[consumer] = nil
   }
 
-  private func makeReady(_ record: JobRecord) {
-    queues[record.queue, default: Queue()].ready[record.priority, default: []].append(record)
-    if let waiter = queues[record.queue]?.waiters.popFirst() { waiter.continuation.resume() }
+  /// - Parameter rank: before which others it comes: those of its own priority, unless it was handed back, for then it has
+  ///   waited already.
+  private func makeReady(_ record: JobRecord, _ rank: JobPriority? = nil) {
+    queues[record.queue, default: Queue()].ready[rank ?? record.priority, default: []].append(record)
+    // All of them: the one that is woken alone may have been interrupted meanwhile, and the others would sleep on.
+    endWait(record.queue) { _ in true }
   }
 }
 
@@ -190,12 +193,21 @@ public actor InMemoryConsumer: BrokerConsumer {
   public var epoch: String { get async { await broker.epoch(of: queue) } }
 
   public func claim(_ count: Int, wait: Duration) async -> [Claim] {
-    var taken = isInterrupted ? [] : await broker.claim(count, from: queue, as: worker)
-    if taken.isEmpty, !isInterrupted {
-      await broker.awaitReady(queue, as: worker, wait: wait)
-      if !isInterrupted { taken = await broker.claim(count, from: queue, as: worker) }
+    if isInterrupted { return [] }
+    let taken = await claimNow(count)
+    if !taken.isEmpty { return taken }
+    await broker.awaitReady(queue, as: worker, wait: wait)
+    return isInterrupted ? [] : await claimNow(count)
+  }
+
+  private func claimNow(_ count: Int) async -> [Claim] {
+    while true {
+      let life = incarnation
+      if let taken = await broker.claim(count, from: queue, as: worker) {
+        return taken.map { Claim(record: $0.0, attempt: $0.1, receipt: $0.2, incarnation: life) }
+      }
+      _ = await beat()
     }
-    return taken.map { Claim(record: $0.0, attempt: $0.1, receipt: $0.2, incarnation: incarnation) }
   }
 
   public func interruptClaim() async {
@@ -212,6 +224,7 @@ public actor InMemoryConsumer: BrokerConsumer {
   }
 
   public func beat() async -> Beat {
+    // A beat that finds the lease gone begins a new life; what is claimed from then on belongs to that.
     var beat = await broker.beat(queue, as: worker, lease: lease)
     if !beat.keptLease { incarnation += 1 }
     beat.incarnation = incarnation

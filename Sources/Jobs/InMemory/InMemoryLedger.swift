@@ -1,6 +1,7 @@
 import Locking
 
-/// A ledger within the process, for tests of handlers. A transaction's writes are kept apart until it commits.
+/// A ledger within the process, for tests of handlers. A transaction's writes are kept apart until it commits, and two
+/// transactions that touch the same job or the same unique key wait for each other as they do on the locks of a database.
 public struct InMemoryLedger: Ledger {
   /// What one transaction has asked for.
   public final class Transaction: Sendable {
@@ -9,6 +10,18 @@ public struct InMemoryLedger: Ledger {
       var completed: Set<JobID> = []
     }
     fileprivate let changes = Locked(Changes())
+    fileprivate var name: ObjectIdentifier { ObjectIdentifier(self) }
+  }
+
+  private struct UniqueKey: Hashable {
+    var queue: QueueName
+    var key: String
+
+    init?(_ record: JobRecord) {
+      guard let key = record.uniqueKey else { return nil }
+      self.queue = record.queue
+      self.key = key
+    }
   }
 
   private struct State {
@@ -16,9 +29,24 @@ public struct InMemoryLedger: Ledger {
     var failures: [JobID: [JobFailure]] = [:]
     var parked: Set<JobID> = []
     var dead: [JobID: DeadJob] = [:]
-    /// Ids that an open transaction is about to complete: another one has to wait, as on a row lock.
-    var locked: Set<JobID> = []
+    var keys: [UniqueKey: JobID] = [:]
+    /// What an open transaction is about to complete, or to add under a key: another one waits for its end.
+    var lockedJobs: [JobID: ObjectIdentifier] = [:]
+    var lockedKeys: [UniqueKey: ObjectIdentifier] = [:]
     var leaders: Set<String> = []
+
+    mutating func owe(_ record: JobRecord) {
+      owed[record.id] = record
+      if let key = UniqueKey(record) { keys[key] = record.id }
+    }
+
+    @discardableResult
+    mutating func end(_ id: JobID) -> JobRecord? {
+      guard let record = owed.removeValue(forKey: id) else { return nil }
+      if let key = UniqueKey(record), keys[key] == id { keys[key] = nil }
+      parked.remove(id)
+      return record
+    }
   }
 
   private let state = Locked(State())
@@ -39,14 +67,17 @@ public struct InMemoryLedger: Ledger {
     func end(commit: Bool) {
       let changes = transaction.changes.withLock { $0 }
       state.withLock { state in
-        state.locked.subtract(changes.completed)
-        guard commit else { return }
         for id in changes.completed {
-          state.owed[id] = nil
-          state.parked.remove(id)
-          state.failures[id] = nil
+          state.lockedJobs[id] = nil
+          if commit {
+            state.end(id)
+            state.failures[id] = nil
+          }
         }
-        for record in changes.added { state.owed[record.id] = record }
+        for record in changes.added {
+          if let key = UniqueKey(record) { state.lockedKeys[key] = nil }
+          if commit { state.owe(record) }
+        }
       }
     }
     do {
@@ -60,30 +91,48 @@ public struct InMemoryLedger: Ledger {
   }
 
   @discardableResult
-  public func add(_ jobs: [JobRecord], in transaction: Transaction) -> [JobID] {
-    let keys = state.withLock { state in Set(state.owed.values.compactMap(\.uniqueKey)) }
-    return transaction.changes.withLock { changes in
-      var keys = keys.union(changes.added.compactMap(\.uniqueKey))
-      let added = jobs.filter { job in job.uniqueKey.map { keys.insert($0).inserted } ?? true }
-      changes.added += added
-      return added.map(\.id)
+  public func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID] {
+    var added: [JobID] = []
+    for job in jobs {
+      let isNew = try await unlocked { state -> Bool? in
+        if let key = UniqueKey(job) {
+          if let holder = state.lockedKeys[key] { return holder == transaction.name ? false : nil }
+          if let owner = state.keys[key] {
+            guard let holder = state.lockedJobs[owner] else { return false }
+            // The owner is being completed: in this transaction the key is free, of another the end decides.
+            if holder != transaction.name { return nil }
+          }
+          state.lockedKeys[key] = transaction.name
+        }
+        return state.owed[job.id] == nil
+      }
+      guard isNew else { continue }
+      transaction.changes.withLock { $0.added.append(job) }
+      added.append(job.id)
     }
+    return added
   }
 
   public func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID] {
+    let taken = try await unlocked { state -> [JobID]? in
+      let holders = ids.compactMap { state.lockedJobs[$0] }
+      guard holders.allSatisfy({ $0 == transaction.name }) else { return nil }
+      var taken: [JobID] = []
+      for id in ids where state.owed[id]?.queue == queue && state.lockedJobs[id] == nil {
+        state.lockedJobs[id] = transaction.name
+        taken.append(id)
+      }
+      return taken
+    }
+    transaction.changes.withLock { $0.completed.formUnion(taken) }
+    return taken
+  }
+
+  /// Looks until `body` finds nothing in its way.
+  private func unlocked<Result: Sendable>(_ body: @Sendable (inout State) -> Result?) async throws -> Result {
     while true {
-      let taken = state.withLock { state -> [JobID]? in
-        guard state.locked.isDisjoint(with: ids) else { return nil }
-        let owed = ids.filter { state.owed[$0]?.queue == queue }
-        state.locked.formUnion(owed)
-        return owed
-      }
-      if let taken {
-        transaction.changes.withLock { $0.completed.formUnion(taken) }
-        return taken
-      }
-      try Task.checkCancellation()
-      await Task.yield()
+      if let result = state.withLock({ body(&$0) }) { return result }
+      try await Task.sleep(for: .milliseconds(1))
     }
   }
 
@@ -93,7 +142,7 @@ public struct InMemoryLedger: Ledger {
 
   public func recordFailures(_ failures: [FailedJob], queue: QueueName) {
     state.withLock { state in
-      for failed in failures where state.owed[failed.id] != nil {
+      for failed in failures where state.owed[failed.id]?.queue == queue {
         state.owed[failed.id]?.attempts = failed.failure.attempt
         state.owed[failed.id]?.runAt = failed.runAt
         state.failures[failed.id, default: []].append(failed.failure)
@@ -101,13 +150,21 @@ public struct InMemoryLedger: Ledger {
     }
   }
 
-  public func bury(_ dead: [DeadJob]) {
-    state.withLock { state in
-      for job in dead {
-        if job.record.isDurable, state.owed.removeValue(forKey: job.record.id) == nil { continue }
+  public func bury(_ dead: [DeadJob]) async throws {
+    for job in dead {
+      try await unlocked { state -> Void? in
+        if state.lockedJobs[job.record.id] != nil { return nil }
         var job = job
-        job.record.failures += (state.failures.removeValue(forKey: job.record.id) ?? []) + [job.failure]
-        state.dead[job.record.id] = job
+        if job.record.isDurable {
+          guard let owed = state.end(job.record.id) else { return () }
+          job.record = owed
+          job.record.failures += state.failures.removeValue(forKey: owed.id) ?? []
+        }
+        if state.dead[job.record.id] == nil {
+          job.record.failures.append(job.failure)
+          state.dead[job.record.id] = job
+        }
+        return ()
       }
     }
   }
@@ -119,7 +176,7 @@ public struct InMemoryLedger: Ledger {
         if !job.isDurable {
           var job = job
           job.isDurable = true
-          state.owed[job.id] = job
+          state.owe(job)
         }
         state.parked.insert(job.id)
       }
@@ -152,7 +209,12 @@ public struct InMemoryLedger: Ledger {
   }
 
   public func records(_ ids: [JobID], queue: QueueName) -> [JobRecord] {
-    state.withLock { state in ids.compactMap { state.parked.contains($0) ? nil : state.owed[$0] } }
+    state.withLock { state in
+      ids.compactMap { id in
+        guard let record = state.owed[id], record.queue == queue, !state.parked.contains(id) else { return nil }
+        return record
+      }
+    }
   }
 
   public func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
