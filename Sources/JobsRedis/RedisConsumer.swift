@@ -17,6 +17,11 @@ public actor RedisConsumer: BrokerConsumer {
   private var isInterrupted = false
   private var isClaiming = false
   private var beats = 0
+  /// The last entry of each stream that arrived here in this life.
+  private var lastEntries = RedisConsumer.noEntries
+  private static let noEntries = ["0-0", "0-0", "0-0"]
+  /// Whether a read broke off whose reply may have held claims.
+  private var mayHaveMissed = false
   public private(set) var epoch = ""
 
   private struct Reader {
@@ -57,28 +62,85 @@ public actor RedisConsumer: BrokerConsumer {
     let reader = try await currentReader()
     if isInterrupted { return [] }
     let (incarnation, queue) = (incarnation, queue)
+    if mayHaveMissed {
+      let missed = try await claimMissed(count, reader)
+      if !missed.isEmpty { return missed }
+    }
     // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would swallow
     // jobs that nobody looks for any more.
     let block = max(1, min(wait, lease / 2).wholeMilliseconds)
     let command = RedisCommand(
       "XREADGROUP", "GROUP", "workers", name, "COUNT", count, "BLOCK", block, "STREAMS", keys.streams[0],
       keys.streams[1], keys.streams[2], ">", ">", ">")
-    let claims: [Result<Claim, BrokerError>]
+    let arrived: Arrived
     do {
-      claims = try await reader.connection.send(command) { reply throws(RedisError) in
+      arrived = try await reader.connection.send(command) { reply throws(RedisError) in
         Self.claims(in: reply, queue: queue, incarnation: incarnation)
       }
     } catch {
-      if error.serverPrefix == "UNBLOCKED" || isInterrupted { return [] }
+      if error.serverPrefix == "UNBLOCKED" { return [] }
       if error.serverPrefix == "NOGROUP" {
         // The broker lost its memory. What was claimed is lost with it, and the ledger knows.
-        try await joinAnew()
+        if incarnation == self.incarnation { try await joinAnew() }
         return []
       }
-      if error.code != .server { await dropReader() }
+      if error.code != .server {
+        // The server may have handed out jobs in a reply that never came.
+        mayHaveMissed = true
+        await dropReader()
+      }
+      if isInterrupted { return [] }
       throw RedisBroker.error(error)
     }
-    let good = claims.compactMap { claim -> Claim? in
+    let good = jobs(of: arrived)
+    if incarnation != self.incarnation {
+      // The lease was lost while the read waited. The claims are an earlier life's: give them back at once.
+      try await release(good)
+      return []
+    }
+    note(arrived)
+    return good
+  }
+
+  /// Claims that are this consumer's and never arrived, because their reply was lost with its connection: a stream hands out
+  /// in the order of its entries, so they are those that come after the last that did arrive.
+  private func claimMissed(_ count: Int, _ reader: Reader) async throws -> [Claim] {
+    let (incarnation, queue) = (incarnation, queue)
+    let command = RedisCommand(
+      "XREADGROUP", "GROUP", "workers", name, "COUNT", count, "STREAMS", keys.streams[0], keys.streams[1],
+      keys.streams[2], lastEntries[0], lastEntries[1], lastEntries[2])
+    let arrived: Arrived
+    do {
+      arrived = try await reader.connection.send(command) { reply throws(RedisError) in
+        Self.claims(in: reply, queue: queue, incarnation: incarnation)
+      }
+    } catch {
+      if error.code != .server {
+        await dropReader()
+        throw RedisBroker.error(error)
+      }
+      // No group, so no claims; the read that follows finds out and joins anew.
+      mayHaveMissed = false
+      return []
+    }
+    let missed = jobs(of: arrived)
+    if incarnation != self.incarnation {
+      try await release(missed)
+      return []
+    }
+    note(arrived)
+    if arrived.last.allSatisfy({ $0 == nil }) { mayHaveMissed = false }
+    return missed
+  }
+
+  private func note(_ arrived: Arrived) {
+    for (index, last) in arrived.last.enumerated() {
+      if let last { lastEntries[index] = last }
+    }
+  }
+
+  private func jobs(of arrived: Arrived) -> [Claim] {
+    arrived.claims.compactMap { claim -> Claim? in
       switch claim {
       case .success(let claim): return claim
       case .failure(let error):
@@ -87,12 +149,6 @@ public actor RedisConsumer: BrokerConsumer {
         return nil
       }
     }
-    if incarnation != self.incarnation {
-      // The lease was lost while the read waited. The claims are an earlier life's: give them back at once.
-      try await release(good)
-      return []
-    }
-    return good
   }
 
   public func interruptClaim() async {
@@ -105,38 +161,47 @@ public actor RedisConsumer: BrokerConsumer {
     }
   }
 
+  /// What a read brought, and the last entry from each stream.
+  private struct Arrived: Sendable {
+    var claims: [Result<Claim, BrokerError>] = []
+    var last: [String?] = [nil, nil, nil]
+  }
+
   private static func claims(
     in reply: borrowing RedisReply, queue: QueueName, incarnation: Int
-  ) -> [Result<Claim, BrokerError>] {
-    var claims: [Result<Claim, BrokerError>] = []
+  ) -> Arrived {
+    var arrived = Arrived()
     for index in 0..<reply.count {
       let stream = reply[index]
       let number =
         switch stream[0].bytes.last {
-        case UInt8(ascii: "h"): "1"
-        case UInt8(ascii: "l"): "2"
-        default: "3"
+        case UInt8(ascii: "h"): 1
+        case UInt8(ascii: "l"): 2
+        default: 3
         }
       let entries = stream[1]
-      claims.reserveCapacity(claims.count + entries.count)
+      arrived.claims.reserveCapacity(arrived.claims.count + entries.count)
+      if entries.count > 0 {
+        arrived.last[number - 1] = String(decoding: entries[entries.count - 1][0].bytes, as: UTF8.self)
+      }
       for position in 0..<entries.count {
         let entry = entries[position]
         // An entry that was deleted while it was pending has no fields.
         guard entry.count == 2, entry[1].count == 2 else { continue }
-        let receipt = number + String(decoding: entry[0].bytes, as: UTF8.self)
+        let receipt = "\(number)" + String(decoding: entry[0].bytes, as: UTF8.self)
         let fields = entry[1]
         let record = fields[1]
         do throws(BrokerError) {
           let decoded = try RecordCoding.decode(record.bytes, queue: queue)
-          claims.append(
+          arrived.claims.append(
             .success(
               Claim(record: decoded, attempt: decoded.attempts + 1, receipt: receipt, incarnation: incarnation)))
         } catch {
-          claims.append(.failure(error))
+          arrived.claims.append(.failure(error))
         }
       }
     }
-    return claims
+    return arrived
   }
 
   private func currentReader() async throws -> Reader {
@@ -245,6 +310,8 @@ public actor RedisConsumer: BrokerConsumer {
   /// Begins a new life after the broker forgot the consumer or declared it dead.
   private func joinAnew() async throws {
     incarnation += 1
+    lastEntries = Self.noEntries
+    mayHaveMissed = false
     try await join()
     // The read that waits goes on under the old name: end it, so that the next one has the new name.
     if isClaiming, let reader {

@@ -26,12 +26,13 @@ enum Scripts {
       local ids = {}
       for i = 1, #ARGV, 2 do ids[#ids + 1] = string.sub(ARGV[i], 5, 20) end
       local known = redis.call('HMGET', KEYS[KNOWN], unpack(ids))
-      local places = {}
+      local places, seen = {}, {}
       local added = 0
       for i = 1, #ids do
         local record, due = ARGV[2 * i - 1], tonumber(ARGV[2 * i])
         local durable = string.byte(record, 1) == 1
-        if not (durable and known[i]) then
+        if not (durable and (known[i] or seen[ids[i]])) then
+          seen[ids[i]] = durable
           local place = 'd'
           if due > time then
             redis.call('HSET', KEYS[DELAYED], ids[i], record)
@@ -207,13 +208,16 @@ enum Scripts {
     -- Ready again, before others: it has waited already. Counts so many attempts more.
     local function hand_back(stream, entry, count)
       local found = redis.call('XRANGE', KEYS[stream], entry, entry)
-      forget(stream, entry)
+      redis.call('XACK', KEYS[stream], 'workers', entry)
       if #found == 0 then return end
       local record = found[1][2][2]
+      -- No job of ours: it stays in the stream for somebody to look at, and stops nobody's heartbeat.
+      if #record < 20 then return end
       local high, low = string.byte(record, 3, 4)
       local attempts = math.min(high * 256 + low + count, 65535)
       record = string.sub(record, 1, 2) .. string.char(math.floor(attempts / 256), attempts % 256)
         .. string.sub(record, 5)
+      redis.call('XDEL', KEYS[stream], entry)
       local place = ready(1, record)
       if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], string.sub(record, 5, 20), place) end
     end
