@@ -46,6 +46,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   @discardableResult
   public func push<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
     let record = try JobRecord(job, options: options, isDurable: false)
+    try record.check()
     try await broker.push([record])
     return record.id
   }
@@ -69,7 +70,11 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   }
 
   private static func records<J: Job>(_ jobs: ArraySlice<J>, _ options: JobOptions) throws -> [JobRecord] {
-    try jobs.map { try JobRecord($0, options: options, isDurable: false) }
+    try jobs.map { job in
+      let record = try JobRecord(job, options: options, isDurable: false)
+      try record.check()
+      return record
+    }
   }
 
   /// Pushes what the ledger already owes. A failure costs time, not jobs: the relay pushes again.

@@ -46,14 +46,14 @@ public struct JobFailure: Sendable, Hashable, Codable {
   public var attempt: Int
   /// Milliseconds since 1970.
   public var at: Int64
-  /// At most 2,000 bytes of what was thrown.
+  /// At most 2,000 bytes of what was thrown, without zero bytes, which a database's text cannot hold.
   public var error: String
   public var worker: String
 
   public init(attempt: Int, at: Int64, error: String, worker: String) {
     self.attempt = attempt
     self.at = at
-    self.error = String(decoding: error.utf8.prefix(2000), as: UTF8.self)
+    self.error = String(decoding: error.utf8.lazy.filter { $0 != 0 }.prefix(2000), as: UTF8.self)
     self.worker = worker
   }
 }
@@ -86,5 +86,33 @@ extension JobRecord {
     self.init(
       kind: J.kind, queue: options.queue ?? J.queue, priority: options.priority, version: J.payloadVersion,
       payload: try job.encodedPayload(), isDurable: isDurable, runAt: options.runAt, uniqueKey: options.uniqueKey)
+  }
+}
+
+/// A job that ledger and broker cannot take as it is.
+public struct InvalidJob: Error, CustomStringConvertible {
+  /// What is wrong and what would be right.
+  public let description: String
+}
+
+extension JobRecord {
+  /// Checks what the forms of ledger and broker have room for, before anything is owed that could never be pushed.
+  ///
+  /// - Throws: `InvalidJob`.
+  func check() throws(InvalidJob) {
+    if !queue.isValid {
+      throw InvalidJob(
+        description: "'\(queue)' cannot be a queue's name: use 1 to 64 letters, digits, '-', '_' and '.'")
+    }
+    let name = kind.rawValue.utf8
+    if !(1...255).contains(name.count) || name.contains(0) {
+      throw InvalidJob(description: "'\(kind)' cannot be a kind: use 1 to 255 bytes of text")
+    }
+    if !(0...65535).contains(version) {
+      throw InvalidJob(description: "\(version) cannot be the payload version of \(kind): use 0 to 65535")
+    }
+    if uniqueKey?.utf8.contains(0) == true {
+      throw InvalidJob(description: "the unique key of a job of kind \(kind) holds a zero byte")
+    }
   }
 }

@@ -33,6 +33,7 @@ public struct JobTransaction<L: Ledger>: Sendable {
   @discardableResult
   public func add(_ records: [JobRecord]) async throws -> [JobID] {
     if records.isEmpty { return [] }
+    for record in records { try record.check() }
     let added = try await ledger.add(records, in: sql)
     if added.count == records.count {
       outbox.add(records)

@@ -186,9 +186,11 @@ public struct PostgresLedger: Ledger {
   public func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
     let connection = try await pool.dedicatedConnection()
     do {
-      // The wait is the point: it ends when the leader's session does.
-      try await connection.execute(
-        "SELECT pg_advisory_lock(hashtextextended(\(role), 0))", timeout: .seconds(10 * 365 * 86400))
+      // Asked for again and again instead of waited for in the server: a statement that waits keeps its snapshot, and while
+      // there is an old snapshot no row that ended since is cleaned away, in tables where rows live for milliseconds.
+      while !(try await tryLock(role, connection)) {
+        try await Task.sleep(for: .milliseconds(Int.random(in: 500...1000)))
+      }
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await body() }
         group.addTask {
@@ -208,6 +210,12 @@ public struct PostgresLedger: Ledger {
     await connection.close()
   }
 
+  private func tryLock(_ role: String, _ connection: PostgresConnection) async throws -> Bool {
+    let rows = try await connection.query("SELECT pg_try_advisory_lock(hashtextextended(\(role), 0))")
+    guard let row = rows.first else { return false }
+    return try row.decode(Bool.self)
+  }
+
   // MARK: Forms
 
   private func ids(_ rows: PostgresRows) throws -> [JobID] {
@@ -220,6 +228,7 @@ public struct PostgresLedger: Ledger {
   }
 
   private func json(_ value: some Encodable) throws -> String {
-    String(decoding: try JSONEncoder().encode(value), as: UTF8.self).replacing("\\u0000", with: "\u{FFFD}")
+    // No zero byte is in it, since `JobFailure` takes none: jsonb would refuse it.
+    String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
   }
 }
