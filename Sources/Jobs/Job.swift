@@ -73,7 +73,7 @@ public struct PayloadError: Error, CustomStringConvertible {
         "field '\(Self.path(context))' is null where \(Self.article(type)) belongs"
       case .dataCorrupted(let context):
         context.codingPath.isEmpty
-          ? "it is not valid JSON" : "field '\(Self.path(context))': \(context.debugDescription)"
+          ? "it is not valid JSON" : "field '\(Self.path(context))' holds a value that does not belong there"
       default: "\(error)"
       }
   }

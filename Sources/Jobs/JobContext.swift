@@ -35,11 +35,14 @@ public struct JobContext<L: Ledger>: Sendable {
   public func transaction<Result: Sendable>(
     _ body: @Sendable (JobTransaction<L>) async throws -> Result
   ) async throws -> Result {
+    // One of its own, so that what an earlier transaction asked for is not forgotten.
+    let asked = Outbox()
     let result = try await ledger.withTransaction { [self] sql in
-      _ = outbox.take()
+      _ = asked.take()
       if isDurable, try await ledger.complete([id], queue: queue, in: sql).isEmpty { throw JobAlreadyDone() }
-      return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
+      return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: asked))
     }
+    outbox.add(asked.take())
     isCompleted.withLock { $0 = true }
     return result
   }

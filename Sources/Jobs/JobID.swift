@@ -66,7 +66,10 @@ extension JobID: CustomStringConvertible, LosslessStringConvertible, Codable {
 
   public init?(_ text: String) {
     let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
-    guard digits.count == 32, text.utf8.count == 32 || text.utf8.count == 36 else { return nil }
+    guard digits.count == 32, text.utf8.count == 32 || text.utf8.count == 36,
+      // A sign is a number to the standard library and no part of an id.
+      digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
+    else { return nil }
     let string = String(decoding: digits, as: UTF8.self)
     guard let high = UInt64(string.prefix(16), radix: 16), let low = UInt64(string.suffix(16), radix: 16) else {
       return nil

@@ -22,7 +22,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
 
   enum Handler: Sendable {
     case single(@Sendable (JobRecord, JobContext<L>) async throws -> Void)
-    /// Decodes what can be decoded and returns the rest; then runs the batch in the given transaction.
+    /// Decodes all and runs them in the given transaction. Throws `PayloadError` before it runs if one does not decode.
     case batch(limit: Int, run: @Sendable ([Claim], JobTransaction<L>) async throws -> Void)
   }
 

@@ -37,6 +37,8 @@ final class ClaimBuffer: Sendable {
     var isClosed = false
     /// Seconds a job takes, as a moving average; nil before the first.
     var secondsPerJob: Double?
+    /// How many of the claims that came last run in batches.
+    var lastBatched = 0
   }
 
   private enum Entry {
@@ -47,7 +49,8 @@ final class ClaimBuffer: Sendable {
   private let state = Locked(State())
   private let slots: Int
   private let batchLimits: [JobKind: Int]
-  private let base: Int
+  /// As many jobs as two batches of the largest kind hold.
+  private let twoBatches: Int
   private let lookahead = 0.010
   private let mostAhead = 1000
 
@@ -55,13 +58,14 @@ final class ClaimBuffer: Sendable {
   init(slots: Int, batchLimits: [JobKind: Int]) {
     self.slots = slots
     self.batchLimits = batchLimits
-    base = max(slots, 2 * (batchLimits.values.max() ?? 0))
+    twoBatches = 2 * (batchLimits.values.max() ?? 0)
   }
 
   /// Adds claims in the order in which they should start.
   func add(_ claims: [Claim]) {
     let wakes = state.withLock { state -> [(CheckedContinuation<WorkItem?, Never>, WorkItem)] in
       put(claims, &state)
+      if !claims.isEmpty { state.lastBatched = claims.count { batchLimits[$0.record.kind] != nil } }
       var wakes: [(CheckedContinuation<WorkItem?, Never>, WorkItem)] = []
       while !state.idleSlots.isEmpty, let item = pop(&state) {
         wakes.append((state.idleSlots.removeFirst(), item))
@@ -74,11 +78,11 @@ final class ClaimBuffer: Sendable {
   /// The next thing to run; waits for it. Nil once the buffer is closed.
   func next() async -> WorkItem? {
     // The usual case under load takes no suspension.
-    if let item = state.withLock({ pop(&$0) }) { return item }
+    if let item = state.withLock({ $0.isClosed ? nil : pop(&$0) }) { return item }
     return await withCheckedContinuation { slot in
       let (isDecided, item) = state.withLock { state -> (Bool, WorkItem?) in
-        if let item = pop(&state) { return (true, item) }
         if state.isClosed { return (true, nil) }
+        if let item = pop(&state) { return (true, item) }
         state.idleSlots.append(slot)
         return (false, nil)
       }
@@ -114,13 +118,11 @@ final class ClaimBuffer: Sendable {
 
   /// Takes out what has not begun of earlier lives of the consumer, because it is somebody else's now.
   ///
-  /// - Returns: how many claims went.
-  func drop(olderThan incarnation: Int) -> Int {
+  func drop(olderThan incarnation: Int) -> [Claim] {
     let (dropped, wake) = state.withLock { state in
       let all = drain(&state)
-      let kept = all.filter { $0.incarnation >= incarnation }
-      put(kept, &state)
-      return (all.count - kept.count, claimerToWake(&state))
+      put(all.filter { $0.incarnation >= incarnation }, &state)
+      return (all.filter { $0.incarnation < incarnation }, claimerToWake(&state))
     }
     if let (claimer, room) = wake { claimer.resume(returning: room) }
     return dropped
@@ -189,6 +191,8 @@ final class ClaimBuffer: Sendable {
   private func roomNow(_ state: State) -> Int? {
     let pace = state.secondsPerJob.map { Double(slots) * lookahead / max($0, 1e-7) } ?? Double(slots)
     let ahead = Int(min(pace, Double(mostAhead)))
+    // Room for batches is made where batches come: kinds that run one by one would only be kept from idle workers by it.
+    let base = max(slots, min(2 * state.lastBatched, twoBatches))
     let room = base + ahead - state.buffered - state.running
     return room >= max(1, ahead / 2) ? room : nil
   }

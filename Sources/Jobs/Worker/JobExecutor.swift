@@ -52,7 +52,12 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         entry = found
         admitted.append(claim)
       }
-      if let entry, case .batch(_, let handler) = entry.handler { await runBatch(admitted[...], handler, &report) }
+      if let entry, case .batch(_, let handler) = entry.handler {
+        let (once, again) = Self.once(admitted)
+        await runBatch(once[...], entry, handler, &report)
+        // Two deliveries of one job: the one that ran stands for both.
+        report.settlements += again.map { .acknowledge($0) }
+      }
     }
     return report
   }
@@ -102,6 +107,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     do {
       try await handler(record, context)
     } catch is JobAlreadyDone {
+      await client.pushOwed(context.outbox.take())
       report.settlements.append(.acknowledge(claim))
       return
     } catch {
@@ -123,10 +129,12 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   }
 
   private func runBatch(
-    _ claims: ArraySlice<Claim>, _ handler: @Sendable ([Claim], JobTransaction<L>) async throws -> Void,
-    _ report: inout Report
+    _ claims: ArraySlice<Claim>, _ entry: JobRegistry<L>.Entry,
+    _ handler: @Sendable ([Claim], JobTransaction<L>) async throws -> Void, _ report: inout Report
   ) async {
+    if claims.isEmpty { return }
     let outbox = Outbox()
+    let hasBegun = Locked(false)
     do {
       try await client.ledger.withTransaction { [queue, ledger = client.ledger] sql in
         _ = outbox.take()
@@ -134,19 +142,51 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         let owed = Set(try await ledger.complete(durable, queue: queue, in: sql))
         let live = claims.filter { !$0.record.isDurable || owed.contains($0.record.id) }
         if live.isEmpty { return }
+        hasBegun.withLock { $0 = true }
         try await handler(live, JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
       }
       await client.pushOwed(outbox.take())
       report.settlements += claims.map { .acknowledge($0) }
     } catch {
-      if claims.count == 1 || Task.isCancelled {
+      // Where the ledger could not even begin, smaller batches would fail one after another for the same reason.
+      if claims.count == 1 || Task.isCancelled || !hasBegun.withLock({ $0 }) {
         report.failures += claims.map { ($0, error) }
         return
       }
+      if error is PayloadError {
+        let sound = withoutUndecodable(claims, entry, &report)
+        if sound.count < claims.count { return await runBatch(sound, entry, handler, &report) }
+      }
       let middle = claims.startIndex + claims.count / 2
-      await runBatch(claims[..<middle], handler, &report)
-      await runBatch(claims[middle...], handler, &report)
+      await runBatch(claims[..<middle], entry, handler, &report)
+      await runBatch(claims[middle...], entry, handler, &report)
     }
+  }
+
+  /// The first claim of each job, and the further ones of the same jobs.
+  private static func once(_ claims: [Claim]) -> (once: [Claim], again: [Claim]) {
+    var seen: Set<JobID> = []
+    var (once, again): ([Claim], [Claim]) = ([], [])
+    for claim in claims {
+      if seen.insert(claim.record.id).inserted { once.append(claim) } else { again.append(claim) }
+    }
+    return (once, again)
+  }
+
+  /// Those that decode; the others go into the report.
+  private func withoutUndecodable(
+    _ claims: ArraySlice<Claim>, _ entry: JobRegistry<L>.Entry, _ report: inout Report
+  ) -> ArraySlice<Claim> {
+    var sound: [Claim] = []
+    for claim in claims {
+      do {
+        try entry.validate(claim.record.payload, claim.record.version)
+        sound.append(claim)
+      } catch {
+        report.failures.append((claim, error))
+      }
+    }
+    return sound[...]
   }
 
   private func failure(of claim: Claim, _ text: String, isFinal: Bool) -> Settlement {

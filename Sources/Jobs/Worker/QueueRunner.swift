@@ -41,6 +41,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     let preferred = broker.executor
     await withTaskGroup(of: Void.self) { background in
       background.addTask(executorPreference: preferred) { await self.beat(consumer) }
+      background.addTask { await self.watchLimits() }
       background.addTask {
         await stop.wait()
         await self.handBack(consumer)
@@ -112,6 +113,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   private func claim(_ consumer: B.Consumer, _ stop: StopSignal) async {
     var backoff = Backoff()
     while !stop.isStopping {
+      await settlements.room()
       let room = await buffer.room()
       if room == 0 { return }
       do {
@@ -150,8 +152,10 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   /// Gives back at once what has been claimed and not begun.
   private func handBack(_ consumer: B.Consumer) async {
-    await consumer.interruptClaim()
+    // First of all nothing more begins: the broker may take its time to answer.
     let unbegun = buffer.close()
+    settlements.stopClaims()
+    await consumer.interruptClaim()
     if unbegun.isEmpty { return }
     do {
       try await consumer.release(unbegun)
@@ -197,7 +201,9 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         if beat.incarnation != incarnation {
           incarnation = beat.incarnation
           let lost = buffer.drop(olderThan: incarnation)
-          logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost)"])
+          logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost.count)"])
+          // Those that were claimed after the lease had ended are nobody else's yet.
+          if !lost.isEmpty { try await consumer.release(lost) }
         }
         if beat.reaped > 0 {
           logger.info("jobs of a dead worker are handed on", metadata: [LogKeys.count: "\(beat.reaped)"])
@@ -210,8 +216,15 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         if !isFailing { logger.error("the heartbeat fails", metadata: [LogKeys.error: "\(error)"]) }
         isFailing = true
       }
-      slots.cancelOverdue(now: .now)
       do { try await Task.sleep(for: pause) } catch { return }
+    }
+  }
+
+  /// Apart from the heartbeat, whose broker may keep it waiting: time limits hold all the same.
+  private func watchLimits() async {
+    while !Task.isCancelled {
+      slots.cancelOverdue(now: .now)
+      do { try await Task.sleep(for: min(configuration.heartbeat, .milliseconds(250))) } catch { return }
     }
   }
 }

@@ -17,8 +17,14 @@ final class Settlements: Sendable {
   private struct State {
     var pending: [Settlement] = []
     var settler: CheckedContinuation<[Settlement]?, Never>?
+    var claimer: CheckedContinuation<Void, Never>?
     var isClosed = false
+    var isStopping = false
   }
+
+  /// Beyond so many that wait, no more is claimed: while the ledger or the broker is away, jobs wait better in the queue
+  /// than in a worker's memory.
+  private let most = 5000
 
   private let state = Locked(State())
 
@@ -35,14 +41,43 @@ final class Settlements: Sendable {
   /// All that has gathered; waits for something. Nil once closed and empty.
   func next() async -> [Settlement]? {
     await withCheckedContinuation { settler in
-      let (isDecided, batch) = state.withLock { state -> (Bool, [Settlement]?) in
-        if !state.pending.isEmpty { return (true, Self.take(&state)) }
-        if state.isClosed { return (true, nil) }
+      let (isDecided, batch, claimer) = state.withLock {
+        state -> (Bool, [Settlement]?, CheckedContinuation<Void, Never>?) in
+        if !state.pending.isEmpty {
+          let claimer = state.claimer
+          state.claimer = nil
+          return (true, Self.take(&state), claimer)
+        }
+        if state.isClosed { return (true, nil, nil) }
         state.settler = settler
-        return (false, nil)
+        return (false, nil, nil)
       }
       if isDecided { settler.resume(returning: batch) }
+      claimer?.resume()
     }
+  }
+
+  /// Returns when few enough wait to be settled that more may be claimed, or when the worker stops.
+  func room() async {
+    await withCheckedContinuation { claimer in
+      let isRoom = state.withLock { state in
+        if state.pending.count < most || state.isStopping { return true }
+        state.claimer = claimer
+        return false
+      }
+      if isRoom { claimer.resume() }
+    }
+  }
+
+  /// Ends the wait for room, now and later: no more is claimed.
+  func stopClaims() {
+    let claimer = state.withLock { state in
+      state.isStopping = true
+      let claimer = state.claimer
+      state.claimer = nil
+      return claimer
+    }
+    claimer?.resume()
   }
 
   /// No more will come.
@@ -55,9 +90,6 @@ final class Settlements: Sendable {
     }
     settler?.resume(returning: nil)
   }
-
-  /// How many wait to be settled.
-  var count: Int { state.withLock { $0.pending.count } }
 
   private static func take(_ state: inout State) -> [Settlement] {
     let taken = state.pending

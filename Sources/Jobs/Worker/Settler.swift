@@ -14,6 +14,7 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     var failed: [FailedJob] = []
     var retries: [ClaimRetry] = []
     var dead: [DeadJob] = []
+    var buried: [Claim] = []
     var parked: [Claim] = []
     acknowledged.reserveCapacity(batch.count)
     for settlement in batch {
@@ -23,7 +24,7 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
       case .park(let claim): parked.append(claim)
       case .bury(let claim, let failure):
         dead.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))
-        acknowledged.append(claim)
+        buried.append(claim)
       case .retry(let claim, let failure, let delay):
         var record = claim.record
         record.attempts = claim.attempt
@@ -35,34 +36,43 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
         retries.append(ClaimRetry(claim: claim, delay: delay, record: record))
       }
     }
+    // The broker forgets only what the ledger has taken in: what it could not be told stays claimed, and leaving the queue
+    // or the lease's end hands it on.
+    var done = acknowledged
     let (deadJobs, failedJobs, parkedJobs) = (dead, failed, parked.map(\.record))
     let completedIDs = completed.map(\.record.id)
-    if !completed.isEmpty {
-      await persist("complete", stop) { try await ledger.complete(completedIDs, queue: queue) }
+    if !completed.isEmpty,
+      await persist("complete", stop, { try await ledger.complete(completedIDs, queue: queue) })
+    {
+      done += completed
     }
-    if !deadJobs.isEmpty { await persist("bury", stop) { try await ledger.bury(deadJobs) } }
-    if !parkedJobs.isEmpty { await persist("park", stop) { try await ledger.park(parkedJobs) } }
+    if !deadJobs.isEmpty, await persist("bury", stop, { try await ledger.bury(deadJobs) }) { done += buried }
+    if !parkedJobs.isEmpty, await persist("park", stop, { try await ledger.park(parkedJobs) }) { done += parked }
     if !failedJobs.isEmpty {
-      await persist("note failures of", stop) { try await ledger.recordFailures(failedJobs, queue: queue) }
+      // A failure that cannot be noted is still waited out.
+      _ = await persist("note failures of", stop) { try await ledger.recordFailures(failedJobs, queue: queue) }
     }
-    let done = acknowledged + completed + parked
-    if !done.isEmpty { await persist("acknowledge", stop) { try await consumer.acknowledge(done) } }
-    let again = retries
-    if !again.isEmpty { await persist("retry", stop) { try await consumer.retry(again) } }
+    let (ended, again) = (done, retries)
+    if !ended.isEmpty { _ = await persist("acknowledge", stop) { try await consumer.acknowledge(ended) } }
+    if !again.isEmpty { _ = await persist("retry", stop) { try await consumer.retry(again) } }
   }
 
   /// Tries until it succeeds: whoever is away comes back. After a stop it gives up, and the lease's end settles the rest.
-  private func persist(_ what: String, _ stop: StopSignal, _ body: @Sendable () async throws -> Void) async {
+  ///
+  /// - Returns: whether it succeeded.
+  private func persist(
+    _ what: String, _ stop: StopSignal, _ body: @Sendable () async throws -> Void
+  ) async -> Bool {
     var backoff = Backoff()
     var triesAfterStop = 0
     while true {
       do {
         try await body()
-        return
+        return true
       } catch {
         logger.warning("cannot \(what) jobs yet", metadata: [LogKeys.error: "\(error)"])
         if stop.isStopping { triesAfterStop += 1 }
-        if triesAfterStop > 5 || Task.isCancelled { return }
+        if triesAfterStop > 5 || Task.isCancelled { return false }
         await backoff.pause(until: triesAfterStop > 0 ? nil : stop)
       }
     }

@@ -23,9 +23,11 @@ final class Slots: Sendable {
   func run(_ index: Int, _ work: @escaping @Sendable () async -> Bool) async {
     var isFinished = false
     while !isFinished {
+      slots.withLock { $0[index] = Slot() }
       // Owned here: awaited below, and cancelled with the task that runs the slot.
       let task = Task { await work() }
-      slots.withLock { $0[index] = Slot(task: task) }
+      // It may have begun a job by now, whose time limit must stay.
+      slots.withLock { $0[index].task = task }
       isFinished = await withTaskCancellationHandler {
         await task.value
       } onCancel: {
@@ -53,9 +55,11 @@ final class Slots: Sendable {
     let overdue = slots.withLock { slots in
       var tasks: [Task<Bool, Never>] = []
       for index in slots.indices {
-        guard let deadline = slots[index].deadline, deadline <= now, !slots[index].isTimedOut else { continue }
+        guard let deadline = slots[index].deadline, deadline <= now, !slots[index].isTimedOut,
+          let task = slots[index].task
+        else { continue }
         slots[index].isTimedOut = true
-        if let task = slots[index].task { tasks.append(task) }
+        tasks.append(task)
       }
       return tasks
     }
