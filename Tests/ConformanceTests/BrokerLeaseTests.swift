@@ -1,0 +1,167 @@
+import Jobs
+import JobsTestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct BrokerLeaseTests {
+  @Test(arguments: BrokerKind.allCases)
+  func whatADeadConsumerHeldIsHandedOnWithItsAttemptCounted(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let dead = try await fixture.join("dead", lease: .milliseconds(200))
+      let alive = try await fixture.join("alive")
+      try await fixture.broker.push([.test("1", priority: .low), .test("2", isDurable: false), .test("3")])
+      let held = try await dead.claimAll(3)
+      #expect(held.map(\.attempt) == [1, 1, 1])
+
+      var reaped = 0
+      try await eventually("the dead consumer's claims are handed on") {
+        reaped += try await alive.beat().reaped
+        return reaped == 3
+      }
+      #expect(try await fixture.statistics() == QueueStatistics(ready: 3, claimed: 0, delayed: 0, workers: 1))
+      let taken = try await alive.claimAll(3)
+      #expect(taken.map(\.attempt) == [2, 2, 2])
+      #expect(Set(taken.map(\.record.text)) == ["1", "2", "3"])
+      #expect(taken.first { $0.record.text == "1" }?.record.priority == .low)
+      #expect(try await fixture.broker.unknown(held.map(\.record.id), in: .default).count <= 1)
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aConsumerThatBeatsKeepsItsClaims(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let lease = Duration.milliseconds(400)
+      let (one, other) = (try await fixture.join("one", lease: lease), try await fixture.join("other"))
+      try await fixture.broker.push([.test()])
+      let held = try await one.claimAll(1)
+      let end = ContinuousClock.now + lease * 3
+      var last = ContinuousClock.now
+      while ContinuousClock.now < end {
+        let beat = try await one.beat()
+        // On a machine so slow that a lease passes between two beats, the other may take over.
+        if ContinuousClock.now - last > lease { return }
+        last = .now
+        #expect(beat.keptLease)
+        #expect(try await other.beat().reaped == 0)
+      }
+      try await one.acknowledge(held)
+      #expect(try await fixture.statistics().claimed == 0)
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aFrozenConsumerChangesNothingWhenItWakes(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let frozen = try await fixture.join("frozen", lease: .milliseconds(200))
+      let alive = try await fixture.join("alive")
+      try await fixture.broker.push([.test("durable"), .test("fleeting", isDurable: false), .test("third")])
+      let held = try await frozen.claimAll(3)
+      try await eventually("the frozen consumer is declared dead") { try await alive.beat().reaped > 0 }
+      let taken = try await alive.claimAll(3)
+
+      try await frozen.retry([ClaimRetry(claim: held[0], delay: .zero, record: held[0].record)])
+      try await frozen.release([held[1]])
+      try await frozen.acknowledge([held[2]])
+      #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 3, delayed: 0, workers: 1))
+
+      let beat = try await frozen.beat()
+      #expect(!beat.keptLease)
+      #expect(held.allSatisfy { $0.incarnation < beat.incarnation })
+      try await frozen.retry([ClaimRetry(claim: held[0], delay: .zero, record: held[0].record)])
+      try await frozen.release([held[1]])
+      #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 3, delayed: 0, workers: 2))
+
+      // Its new life claims as any other does.
+      try await fixture.broker.push([.test("new")])
+      let new = try await frozen.claimAll(1)
+      #expect(new.map(\.record.text) == ["new"])
+      #expect(new.first?.incarnation == beat.incarnation)
+      try await alive.acknowledge(taken)
+      try await frozen.acknowledge(new)
+      #expect(try await fixture.statistics().claimed == 0)
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func whatAFrozenConsumerStillClaimsIsNotLost(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let frozen = try await fixture.join("frozen", lease: .milliseconds(200))
+      let alive = try await fixture.join("alive")
+      try await eventually("the frozen consumer is declared dead") {
+        _ = try await alive.beat()
+        return try await fixture.statistics().workers == 1
+      }
+      // It wakes, and its claim comes before its beat.
+      try await fixture.broker.push([.test()])
+      let early = try await frozen.claimNow()
+      _ = try await frozen.beat()
+      let live = early.filter { claim in claim.incarnation > 0 }
+      try await frozen.release(early.filter { claim in !live.contains { $0.receipt == claim.receipt } })
+      try await frozen.release(live)
+      #expect(try await alive.claimAll(1).map(\.attempt) == [1])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func leavingHandsBack(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let (leaving, staying) = (try await fixture.join("leaving"), try await fixture.join("staying"))
+      try await fixture.broker.push([.test("1"), .test("2", isDurable: false)])
+      _ = try await leaving.claimAll(2)
+      try await leaving.leave()
+      #expect(try await fixture.statistics() == QueueStatistics(ready: 2, claimed: 0, delayed: 0, workers: 1))
+      #expect(try await staying.claimAll(2).map(\.attempt) == [1, 1])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aBrokerThatForgotEverythingBeginsANewEpoch(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let consumer = try await fixture.join()
+      let epoch = await consumer.epoch
+      #expect(!epoch.isEmpty)
+      #expect(try await fixture.join("another").epoch == epoch)
+      #expect(try await consumer.beat().keptLease)
+      let (held, waiting) = (JobRecord.test("held"), JobRecord.test("waiting"))
+      try await fixture.broker.push([held])
+      let claims = try await consumer.claimAll(1)
+      try await fixture.broker.push([waiting])
+
+      try await fixture.forgetEverything()
+      #expect(try await fixture.broker.unknown([held.id, waiting.id], in: .default) == [held.id, waiting.id])
+      #expect(try await !consumer.beat().keptLease)
+      #expect(await consumer.epoch != epoch)
+      // What was claimed before is nobody's: ending it in any way is harmless.
+      try await consumer.retry(claims.map { ClaimRetry(claim: $0, delay: .zero, record: $0.record) })
+      try await consumer.release(claims)
+      try await consumer.acknowledge(claims)
+      #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
+
+      try await fixture.broker.push([held, waiting])
+      #expect(try await consumer.claimAll(2).map(\.record.text) == ["held", "waiting"])
+      #expect(try await consumer.beat().keptLease)
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aWaitingClaimOutlivesTheLossOfTheBrokersMemory(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let consumer = try await fixture.join()
+      try await withThrowingTaskGroup(of: [Claim].self) { group in
+        group.addTask {
+          while true {
+            let claims = try await consumer.claim(1, wait: .seconds(1))
+            if !claims.isEmpty { return claims }
+          }
+        }
+        try await fixture.forgetEverything()
+        try await eventually("the consumer has joined anew") {
+          _ = try await consumer.beat()
+          return try await fixture.statistics().workers > 0
+        }
+        try await fixture.broker.push([.test("after")])
+        let claims = try await group.next()
+        #expect(claims?.map(\.record.text) == ["after"])
+      }
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsTestSupport
+import Locking
+import Logging
+import Postgres
+import PrivateServers
+
+/// The ledgers that the suite runs on.
+enum LedgerKind: String, CaseIterable, Sendable {
+  case memory, postgres
+
+  /// Runs `body` with a fresh ledger.
+  func with(_ body: @Sendable (any TestedLedger) async throws -> Void) async throws {
+    switch self {
+    case .memory: try await body(InMemoryLedger())
+    case .postgres: try await PostgresLedgerFixture.with { try await body(TestedPostgresLedger(fixture: $0)) }
+    }
+  }
+}
+
+/// A ledger that a test can look into.
+protocol TestedLedger: Ledger {
+  /// The dead letters: each with its attempts and errors.
+  func deadLetters() async throws -> [JobID: DeadLetter]
+}
+
+struct DeadLetter: Equatable {
+  var kind: JobKind
+  var attempts: Int
+  var errors: [String]
+}
+
+extension InMemoryLedger: TestedLedger {
+  func deadLetters() -> [JobID: DeadLetter] {
+    var letters: [JobID: DeadLetter] = [:]
+    for job in dead {
+      letters[job.record.id] = DeadLetter(
+        kind: job.record.kind, attempts: job.attempts, errors: job.record.failures.map(\.error))
+    }
+    return letters
+  }
+}
+
+/// A ledger in a database of its own.
+struct PostgresLedgerFixture: Sendable {
+  let ledger: PostgresLedger
+  let pool: PostgresPool
+
+  static func with<Result: Sendable>(
+    _ body: @Sendable (PostgresLedgerFixture) async throws -> Result
+  ) async throws -> Result {
+    let template = try await SharedServers.template("jobs_ledger") { url in
+      // Everything above this line of the file makes the tables.
+      let path = URL(filePath: #filePath).appending(path: "../../../migrations/0001_jobs.sql").standardizedFileURL
+      let text = try String(contentsOf: path, encoding: .utf8)
+      let server = try await SharedServers.postgres()
+      let database = url.prefix { $0 != "?" }.split(separator: "/").last.map(String.init) ?? ""
+      try await server.run(text.components(separatedBy: "-- down").first ?? "", database: database)
+    }
+    let url = try await SharedServers.freshDatabase(template: template)
+    let pool = PostgresPool(
+      configuration: try PostgresConfiguration(url: url), size: 10, waitLimit: .seconds(60), loop: RedisFixture.loop,
+      logger: .quiet)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await pool.run() }
+      defer { group.cancelAll() }
+      return try await body(PostgresLedgerFixture(ledger: PostgresLedger(pool: pool), pool: pool))
+    }
+  }
+}
+
+struct TestedPostgresLedger: TestedLedger {
+  let fixture: PostgresLedgerFixture
+  private var ledger: PostgresLedger { fixture.ledger }
+
+  init(fixture: PostgresLedgerFixture) { self.fixture = fixture }
+
+  func deadLetters() async throws -> [JobID: DeadLetter] {
+    let rows = try await fixture.pool.query("SELECT id, kind, attempts, failures::text FROM dead_jobs")
+    var letters: [JobID: DeadLetter] = [:]
+    for row in rows {
+      let (id, kind, attempts, failures) = try row.decode(PostgresUUID.self, String.self, Int.self, String.self)
+      let errors = try JSONDecoder().decode([JobFailure].self, from: Data(failures.utf8)).map(\.error)
+      letters[JobID(id)] = DeadLetter(kind: JobKind(rawValue: kind), attempts: attempts, errors: errors)
+    }
+    return letters
+  }
+
+  func withTransaction<Result: Sendable>(
+    _ body: @Sendable (PostgresTransaction) async throws -> Result
+  ) async throws -> Result { try await ledger.withTransaction(body) }
+  func add(_ jobs: [JobRecord], in transaction: PostgresTransaction) async throws -> [JobID] {
+    try await ledger.add(jobs, in: transaction)
+  }
+  func complete(_ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction) async throws -> [JobID] {
+    try await ledger.complete(ids, queue: queue, in: transaction)
+  }
+  func complete(_ ids: [JobID], queue: QueueName) async throws { try await ledger.complete(ids, queue: queue) }
+  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws {
+    try await ledger.recordFailures(failures, queue: queue)
+  }
+  func bury(_ dead: [DeadJob]) async throws { try await ledger.bury(dead) }
+  func park(_ jobs: [JobRecord]) async throws { try await ledger.park(jobs) }
+  func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
+    try await ledger.unpark(queue: queue, kinds: kinds)
+  }
+  func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { try await ledger.owed(ids, queue: queue) }
+  func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
+    try await ledger.owedIDs(queue: queue, after: after, before: before, limit: limit)
+  }
+  func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
+    try await ledger.records(ids, queue: queue)
+  }
+  func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
+    try await ledger.lead(role, body)
+  }
+}
+
+extension Ledger {
+  func add(_ jobs: JobRecord...) async throws -> [JobID] {
+    try await withTransaction { try await add(jobs, in: $0) }
+  }
+
+  /// Completes in a transaction of its own.
+  func completeAlone(_ ids: [JobID], queue: QueueName = .default) async throws -> [JobID] {
+    try await withTransaction { try await complete(ids, queue: queue, in: $0) }
+  }
+
+  func allOwedIDs(_ queue: QueueName = .default) async throws -> [JobID] {
+    try await owedIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 100_000)
+  }
+}
+
+/// Opens once, for whoever waits.
+final class Gate: Sendable {
+  private let isOpen = Locked(false)
+  var hasOpened: Bool { isOpen.withLock { $0 } }
+  func open() { isOpen.withLock { $0 = true } }
+  func wait() async throws { try await eventually("the gate opens") { hasOpened } }
+}
+
+/// What a test throws to roll back.
+struct Rollback: Error {}

@@ -1,0 +1,145 @@
+import Jobs
+import JobsTestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct LedgerTransactionTests {
+  @Test(arguments: LedgerKind.allCases)
+  func aJobIsOwedFromCommitToCompletion(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let jobs = [
+        JobRecord.test(
+          "{\"text\": \"grüße\"}", kind: "a", queue: "q", priority: .high, version: 3, runAt: 1_700_000_000_123,
+          uniqueKey: "once"),
+        JobRecord.test("{}", kind: "b", queue: "q", priority: .low),
+      ]
+      let ids = jobs.map(\.id)
+      try await ledger.withTransaction { transaction async throws in
+        #expect(try await ledger.add(jobs, in: transaction) == ids)
+        #expect(try await ledger.owed(ids, queue: "q").isEmpty)
+      }
+      #expect(try await Set(ledger.owed(ids + [.next()], queue: "q")) == Set(ids))
+      #expect(try await Set(ledger.records(ids, queue: "q")) == Set(jobs))
+      #expect(try await ledger.allOwedIDs("q") == ids)
+      #expect(try await ledger.owed(ids, queue: "other").isEmpty)
+
+      #expect(try await ledger.completeAlone(ids, queue: "other").isEmpty)
+      #expect(try await Set(ledger.completeAlone(ids + [.next()], queue: "q")) == Set(ids))
+      #expect(try await ledger.owed(ids, queue: "q").isEmpty)
+      #expect(try await ledger.records(ids, queue: "q").isEmpty)
+      #expect(try await ledger.completeAlone(ids, queue: "q").isEmpty)
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func aRollbackUndoesAll(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let (old, new) = (JobRecord.test(), JobRecord.test())
+      #expect(try await ledger.add(old) == [old.id])
+      await #expect(throws: Rollback.self) {
+        try await ledger.withTransaction { transaction async throws in
+          #expect(try await ledger.complete([old.id], queue: .default, in: transaction) == [old.id])
+          try await ledger.add([new], in: transaction)
+          throw Rollback()
+        }
+      }
+      #expect(try await ledger.allOwedIDs() == [old.id])
+      #expect(try await ledger.completeAlone([old.id]) == [old.id])
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func nothingToAddOrCompleteIsFine(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      try await ledger.withTransaction { transaction async throws in
+        #expect(try await ledger.add([], in: transaction).isEmpty)
+        #expect(try await ledger.complete([], queue: .default, in: transaction).isEmpty)
+      }
+      try await ledger.complete([], queue: .default)
+      try await ledger.bury([])
+      try await ledger.park([])
+      try await ledger.recordFailures([], queue: .default)
+      #expect(try await ledger.records([], queue: .default).isEmpty)
+      #expect(try await ledger.owed([], queue: .default).isEmpty)
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases, [true, false])
+  func ofTwoRacingCompletionsOneCounts(_ kind: LedgerKind, firstCommits: Bool) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let job = JobRecord.test()
+      #expect(try await ledger.add(job) == [job.id])
+      let (isCompleted, mayEnd) = (Gate(), Gate())
+      async let first: Void = ledger.withTransaction { transaction async throws in
+        #expect(try await ledger.complete([job.id], queue: .default, in: transaction) == [job.id])
+        isCompleted.open()
+        try await mayEnd.wait()
+        if !firstCommits { throw Rollback() }
+      }
+      try await isCompleted.wait()
+      async let second = ledger.withTransaction { transaction async throws in
+        mayEnd.open()
+        return try await ledger.complete([job.id], queue: .default, in: transaction)
+      }
+      #expect(try await second == (firstCommits ? [] : [job.id]))
+      do { try await first } catch is Rollback { #expect(!firstCommits) }
+      #expect(try await ledger.allOwedIDs().isEmpty)
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func ofManyRacingCompletionsOneCounts(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let jobs = (0..<40).map { JobRecord.test("\($0)") }
+      try await ledger.withTransaction { _ = try await ledger.add(jobs, in: $0) }
+      let won = try await withThrowingTaskGroup(of: [JobID].self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            var won: [JobID] = []
+            for chunk in stride(from: 0, to: jobs.count, by: 5) {
+              won += try await ledger.completeAlone(jobs[chunk..<chunk + 5].map(\.id))
+            }
+            return won
+          }
+        }
+        return try await group.reduce(into: []) { $0 += $1 }
+      }
+      #expect(won.sorted() == jobs.map(\.id))
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func completingTwiceInOneTransactionCountsOnce(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let job = JobRecord.test()
+      _ = try await ledger.add(job)
+      try await ledger.withTransaction { transaction async throws in
+        #expect(try await ledger.complete([job.id, job.id], queue: .default, in: transaction) == [job.id])
+        #expect(try await ledger.complete([job.id], queue: .default, in: transaction).isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func completingOutsideATransaction(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let (done, left) = (JobRecord.test(), JobRecord.test())
+      _ = try await ledger.add(done, left)
+      try await ledger.complete([done.id, .next()], queue: .default)
+      #expect(try await ledger.allOwedIDs() == [left.id])
+    }
+  }
+}

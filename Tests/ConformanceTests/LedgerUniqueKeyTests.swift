@@ -1,0 +1,85 @@
+import Jobs
+import JobsTestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct LedgerUniqueKeyTests {
+  @Test(arguments: LedgerKind.allCases)
+  func aKeyIsOwedOnceInAQueue(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let (first, second, elsewhere) = (
+        JobRecord.test(uniqueKey: "k"), JobRecord.test(uniqueKey: "k"), JobRecord.test(queue: "other", uniqueKey: "k")
+      )
+      let others = [JobRecord.test(), JobRecord.test(), JobRecord.test(uniqueKey: "l")]
+      #expect(try await ledger.add(first, others[0]) == [first.id, others[0].id])
+      #expect(
+        try await Set(ledger.add(second, others[1], elsewhere, others[2]))
+          == [others[1].id, elsewhere.id, others[2].id])
+      #expect(try await ledger.owed([second.id], queue: .default).isEmpty)
+
+      #expect(try await ledger.completeAlone([first.id]) == [first.id])
+      #expect(try await ledger.add(second) == [second.id])
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func ofTheSameKeyInOneStatementTheFirstIsAdded(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let jobs = (0..<3).map { _ in JobRecord.test(uniqueKey: "k") }
+      #expect(try await ledger.add(jobs[0], jobs[1], jobs[2]) == [jobs[0].id])
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func aJobMayAskForItsSuccessorUnderItsOwnKey(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let (job, next) = (JobRecord.test(uniqueKey: "k"), JobRecord.test(uniqueKey: "k"))
+      _ = try await ledger.add(job)
+      try await ledger.withTransaction { transaction async throws in
+        _ = try await ledger.complete([job.id], queue: .default, in: transaction)
+        #expect(try await ledger.add([next], in: transaction) == [next.id])
+      }
+      #expect(try await ledger.allOwedIDs() == [next.id])
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func ofManyTransactionsWithOneKeyOneAdds(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let added = try await withThrowingTaskGroup(of: [JobID].self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            try await ledger.withTransaction { transaction async throws in
+              let added = try await ledger.add([.test(uniqueKey: "k")], in: transaction)
+              for _ in 0..<20 { await Task.yield() }
+              return added
+            }
+          }
+        }
+        return try await group.reduce(into: []) { $0 += $1 }
+      }
+      #expect(added.count == 1)
+      #expect(try await ledger.allOwedIDs() == added)
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func theKeyOfADeadJobIsFree(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let (dead, next) = (JobRecord.test(uniqueKey: "k"), JobRecord.test(uniqueKey: "k"))
+      _ = try await ledger.add(dead)
+      let failure = JobFailure(attempt: 1, at: 1, error: "no", worker: "w")
+      try await ledger.bury([DeadJob(record: dead, attempts: 1, failure: failure)])
+      #expect(try await ledger.add(next) == [next.id])
+    }
+  }
+}

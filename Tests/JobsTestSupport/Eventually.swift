@@ -1,0 +1,30 @@
+/// What a test waited for did not come.
+public struct NeverHappened: Error, CustomStringConvertible {
+  public let description: String
+}
+
+/// Waits until `condition` holds: at once where it does, and for a generous while where it does not, since a busy machine
+/// is slow and not wrong.
+public func eventually(
+  _ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
+) async throws {
+  let deadline = ContinuousClock.now + limit
+  while true {
+    if try await condition() { return }
+    if ContinuousClock.now > deadline { throw NeverHappened(description: "never happened: \(what)") }
+    try await Task.sleep(for: .milliseconds(3))
+  }
+}
+
+/// Waits until `produce` has something.
+public func eventual<Value>(
+  _ what: String, within limit: Duration = .seconds(60), _ produce: () async throws -> Value?
+) async throws -> Value {
+  var produced: Value?
+  try await eventually(what, within: limit) {
+    produced = try await produce()
+    return produced != nil
+  }
+  guard let produced else { throw NeverHappened(description: what) }
+  return produced
+}

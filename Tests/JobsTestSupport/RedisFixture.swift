@@ -1,0 +1,45 @@
+import EventLoop
+import Jobs
+import JobsRedis
+import Logging
+import PrivateServers
+import Redis
+
+/// A broker on a Redis of the tests, under a prefix of its own, so that tests run side by side.
+public struct RedisFixture: Sendable {
+  public let broker: RedisBroker
+  public let client: RedisClient
+  public let prefix: String
+
+  /// Deletes all of this broker's keys, as a server does that loses its memory.
+  public func forgetEverything() async throws {
+    let keys = try await client.send(RedisCommand("KEYS", "\(prefix):*")).elements ?? []
+    if keys.isEmpty { return }
+    var command = RedisCommand("DEL")
+    for key in keys { command.append(key.text ?? "") }
+    _ = try await client.send(command)
+  }
+
+  /// Runs `body` with a broker on `server`, or on the Redis that all tests share.
+  public static func with<Result: Sendable>(
+    server: PrivateRedis? = nil, prefix: String = "test-\(JobID.next())",
+    _ body: @Sendable (RedisFixture) async throws -> Result
+  ) async throws -> Result {
+    let url = if let server { server.url } else { try await SharedServers.redis().url }
+    let client = RedisClient(configuration: try RedisConfiguration(url: url), loop: loop, logger: .quiet)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await client.run() }
+      defer { group.cancelAll() }
+      let broker = try await RedisBroker(client: client, prefix: prefix, logger: .quiet)
+      return try await body(RedisFixture(broker: broker, client: client, prefix: prefix))
+    }
+  }
+
+  /// One loop serves all tests of a process.
+  public static let loop = EventLoop(name: "test-loop")
+}
+
+extension Logger {
+  /// Says nothing: the tests look at what happens, not at what is told of it.
+  public static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
