@@ -121,7 +121,10 @@ let package = Package(
       path: "Tests/JobsTestSupport", swiftSettings: settings),
     tests(
       "ConformanceTests",
-      ["Jobs", "JobsRedis", "JobsPostgres", "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis", logging]),
+      [
+        "Jobs", "JobsRedis", "JobsPostgres", "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis",
+        logging,
+      ]),
     tests("JobsTests", ["Jobs", "JobsTestSupport", "Locking", lifecycle, lifecycleTestKit, logging]),
     tests("JobsRedisTests", ["Jobs", "JobsRedis", "JobsTestSupport", "Locking", "PrivateServers", "Redis", logging]),
     tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),

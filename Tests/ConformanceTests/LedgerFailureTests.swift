@@ -96,7 +96,8 @@ import Testing
       try await ledger.bury([DeadJob(record: job, attempts: 2, failure: failure(2, text))])
       let errors = try await ledger.deadLetters()[job.id]?.errors ?? []
       #expect(errors.count == 2)
-      #expect(errors.allSatisfy { $0.hasPrefix("\\u0000 zero ") && $0.contains("quote \" backslash \\ line\nbreak ßß") })
+      #expect(
+        errors.allSatisfy { $0.hasPrefix("\\u0000 zero ") && $0.contains("quote \" backslash \\ line\nbreak ßß") })
     }
   }
 }
