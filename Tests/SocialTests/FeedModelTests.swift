@@ -34,6 +34,7 @@ import Testing
         // Ids a few thousand apart, so that followers fall under several of an author's locks.
         try await app.pool.execute("ALTER SEQUENCE accounts_id_seq INCREMENT BY 9973")
         let accounts = try await app.accounts(14)
+        try await app.pool.transaction { try await $0.executeScript(slowCommits) }
         let model = Locked(Model())
         try await app.working {
           try await withThrowingTaskGroup(of: Void.self) { group in
@@ -95,6 +96,19 @@ import Testing
     }
   }
 }
+
+/// Makes transactions wait up to 4 ms before they commit, with their statements done and their locks held: races that are
+/// otherwise open for microseconds.
+private let slowCommits = """
+  CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM pg_sleep(random() * 0.004); RETURN NULL; END $$;
+  CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT OR DELETE ON follows
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION dawdle();
+  CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT OR DELETE ON posts
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION dawdle();
+  CREATE CONSTRAINT TRIGGER dawdle AFTER DELETE ON jobs
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION dawdle();
+  """
 
 /// SplitMix64: the same numbers for the same seed.
 struct SeededGenerator: RandomNumberGenerator {

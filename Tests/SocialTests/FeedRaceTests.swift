@@ -14,7 +14,7 @@ import Testing
       try await app.interleave {
         try await Follows.follow(author, by: fan, in: $0)
       } with: {
-        try await app.post(by: author)
+        try await app.postAndFanOut(by: author)
       }
     }
   }
@@ -56,7 +56,7 @@ import Testing
       try await app.interleave {
         try await chunk(post, author).run(in: $0.sql)
       } with: {
-        try await app.delete(post, by: author)
+        try await app.deleteAndPurge(post, by: author)
       }
     }
   }
@@ -109,12 +109,12 @@ import Testing
     }
   }
 
-  @Test func postWaitsForABackfill() async throws {
-    try await race(following: true) { app, author, fan, _ in
+  @Test func deletionWaitsForABackfill() async throws {
+    try await race(following: true) { app, author, fan, post in
       try await app.interleave {
         try await FeedBackfill(follower: fan, followee: author, before: .max).run(in: $0)
       } with: {
-        try await app.post(by: author)
+        try await app.deleteAndPurge(post, by: author)
       }
     }
   }
@@ -124,7 +124,7 @@ import Testing
       try await app.interleave {
         try await Follows.follow(author, by: fan, in: $0)
       } with: {
-        try await app.delete(post, by: author)
+        try await app.deleteAndPurge(post, by: author)
       }
     }
   }
@@ -245,6 +245,20 @@ extension App {
     }
     for await _ in reached {}
     return HeldTransaction(gate: gateContinuation, task: task)
+  }
+
+  /// Posts, and does the fan-out at once; no job is left that could repair what it missed.
+  func postAndFanOut(by author: Int) async throws {
+    let post = try await post(by: author)
+    try await client.transaction { try await PostFanOut(post: post, author: author).run(in: $0) }
+    try await pool.execute("DELETE FROM jobs WHERE payload::json ->> 'post' = \(String(post))")
+  }
+
+  /// Deletes a post, and purges it at once; no job is left that could repair what it missed.
+  func deleteAndPurge(_ post: Int, by author: Int) async throws {
+    try await delete(post, by: author)
+    try await client.transaction { try await PostPurge(post: post, author: author).run(in: $0) }
+    try await pool.execute("DELETE FROM jobs WHERE payload::json ->> 'post' = \(String(post))")
   }
 
   /// Holds `first` open, starts `second`, lets it run until it waits for a lock or has ended, and then commits `first`.

@@ -96,7 +96,7 @@ public struct GraphImport: Sendable {
     report.accountsKnown = lines - report.accountsAdded
   }
 
-  private static func addFollows(_ file: String, in transaction: PostgresTransaction, _ report: inout Report)
+  static func addFollows(_ file: String, in transaction: PostgresTransaction, _ report: inout Report)
     async throws
   {
     try await transaction.executeScript(

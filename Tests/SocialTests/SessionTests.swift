@@ -1,0 +1,137 @@
+import Foundation
+import Jobs
+import Postgres
+import Testing
+
+@testable import Social
+
+@Suite(.timeLimit(.minutes(2))) struct SessionTests {
+  /// As strong as nothing, as fast as tests need.
+  private let weak = (logarithm: 4, blockSize: 1, parallelism: 1)
+
+  @Test func derivesWhatTheStandardSays() throws {
+    // RFC 7914, section 12: scrypt of "pleaseletmein" with the salt "SodiumChloride", N = 16384, r = 8, p = 1.
+    let salt = Data("SodiumChloride".utf8).base64EncodedString().replacing("=", with: "")
+    let bytes: [UInt8] = [
+      0x70, 0x23, 0xbd, 0xcb, 0x3a, 0xfd, 0x73, 0x48, 0x46, 0x1c, 0x06, 0xcd, 0x81, 0xfd, 0x38, 0xeb, 0xfd, 0xa8, 0xfb,
+      0xba,
+      0x90, 0x4f, 0x8e, 0x3e, 0xa9, 0xb5, 0x43, 0xf6, 0x54, 0x5d, 0xa1, 0xf2, 0xd5, 0x43, 0x29, 0x55, 0x61, 0x3f, 0x0f,
+      0xcf,
+      0x62, 0xd4, 0x97, 0x05, 0x24, 0x2a, 0x9a, 0xf9, 0xe6, 0x1e, 0x85, 0xdc, 0x0d, 0x65, 0x1e, 0x40, 0xdf, 0xcf, 0x01,
+      0x7b,
+      0x45, 0x57, 0x58, 0x87,
+    ]
+    let hash = Data(bytes).base64EncodedString().replacing("=", with: "")
+    let known = try #require(PasswordHash("$scrypt$ln=14,r=8,p=1$\(salt)$\(hash)"))
+    #expect(try known.matches("pleaseletmein"))
+    #expect(try !known.matches("pleaseletmeiN"))
+    #expect(known.description == "$scrypt$ln=14,r=8,p=1$\(salt)$\(hash)")
+  }
+
+  @Test(arguments: [
+    "", "plain", "$scrypt$", "$argon2id$ln=4,r=1,p=1$AAAA$AAAA", "$scrypt$ln=40,r=8,p=1$AAAA$AAAA",
+    "$scrypt$ln=4,r=1$AAAA$AAAA", "$scrypt$ln=4,r=0,p=1$AAAA$AAAA", "$scrypt$ln=4,r=1,p=1$AAAA$",
+    "$scrypt$ln=4,r=1,p=1$!!!!$AAAA",
+  ])
+  func refusesWhatIsNoHash(text: String) { #expect(PasswordHash(text) == nil) }
+
+  @Test func checksPasswords() async throws {
+    let hasher = PasswordHasher(threads: 2, limit: 8, parameters: weak)
+    let hash = try await hasher.hash("correct horse")
+    let other = try await hasher.hash("correct horse")
+    #expect(hash != other)
+    #expect(hash.hasPrefix("$scrypt$ln=4,r=1,p=1$"))
+    #expect(try await hasher.check("correct horse", against: hash))
+    #expect(try await hasher.check("correct horse", against: other))
+    #expect(try await !hasher.check("correct horsf", against: hash))
+    #expect(try await !hasher.check("correct horse", against: nil))
+    #expect(try await !hasher.check("", against: "no hash"))
+    // The same letters, composed and decomposed.
+    let composed = try await hasher.hash("gr\u{fc}n und blau")
+    #expect(try await hasher.check("gru\u{308}n und blau", against: composed))
+  }
+
+  @Test func refusesMorePasswordsThanItCanCheckInGoodTime() async throws {
+    let hasher = PasswordHasher(threads: 1, limit: 2, parameters: (logarithm: 12, blockSize: 8, parallelism: 1))
+    let refused = await withTaskGroup(of: SocialError.Code?.self) { group in
+      for _ in 0..<12 {
+        group.addTask {
+          do { _ = try await hasher.hash("a password") } catch { return (error as? SocialError)?.code }
+          return nil
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(refused.contains(.busy))
+    #expect(refused.contains(nil))
+    #expect(try await hasher.hash("a password").isEmpty == false)
+  }
+
+  @Test func signsInAndOut() async throws {
+    let hasher = PasswordHasher(threads: 2, limit: 8, parameters: weak)
+    try await App.run { app in
+      let ann = try Registration(username: "ann", email: "Ann@example.org", password: "long enough", name: "Ann")
+      let hash = try await hasher.hash(ann.password)
+      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: hash, in: $0) }
+      func signIn(_ email: String, _ password: String) async throws -> Int {
+        try await Sessions.authenticate(email: email, password: password, hasher: hasher, in: app.pool)
+      }
+      #expect(try await signIn("ann@EXAMPLE.org", "long enough") == id)
+      for (email, password) in [
+        ("ann@example.org", "wrong"), ("bob@example.org", "long enough"), ("a\0", "x"), ("", ""),
+      ] {
+        #expect(try await code { _ = try await signIn(email, password) } == .wrongCredentials)
+      }
+      let token = try await app.pool.transaction { try await Sessions.open(for: id, in: $0) }
+      #expect(token.text.utf8.count == 43)
+      #expect(SessionToken(token.text) == token)
+      #expect(try await Sessions.viewer(token, in: app.pool) == Sessions.Viewer(id: id, username: "ann"))
+      #expect(try await Sessions.viewer(SessionToken(), in: app.pool) == nil)
+      // Only a hash of it is there.
+      #expect(try await app.count("SELECT count(*) FROM sessions WHERE token_hash = \(Array(token.text.utf8))") == 0)
+      let old = try await app.pool.transaction { try await Sessions.open(for: id, in: $0) }
+      try await app.pool.transaction { try await Sessions.close(token, in: $0) }
+      #expect(try await Sessions.viewer(token, in: app.pool) == nil)
+      #expect(try await Sessions.viewer(old, in: app.pool) != nil)
+      try await app.pool.execute("UPDATE sessions SET expires_at = now() - interval '1 second'")
+      #expect(try await Sessions.viewer(old, in: app.pool) == nil)
+      #expect(try await app.pool.transaction { try await Sessions.sweep(in: $0) } == 1)
+    }
+  }
+
+  @Test(arguments: [
+    "", "short", String(repeating: "a", count: 44), String(repeating: "=", count: 43),
+    String(repeating: "ä", count: 43),
+  ])
+  func noTokenIsMadeOf(text: String) { #expect(SessionToken(text) == nil) }
+
+  @Test func idempotencyKeysAnswerTheSameAgain() async throws {
+    try await App.run { app in
+      let hash: [UInt8] = [1, 2, 3]
+      func claim(_ key: String, _ account: Int?, _ hash: [UInt8]) async throws -> IdempotencyKeys.Claim {
+        try await app.pool.transaction { transaction in
+          let claim = try await IdempotencyKeys.claim(key, account: account, requestHash: hash, in: transaction)
+          if claim == .first {
+            try await IdempotencyKeys.record(key, account: account, status: 201, body: [42], in: transaction)
+          }
+          return claim
+        }
+      }
+      #expect(try await claim("k", 1, hash) == .first)
+      #expect(try await claim("k", 1, hash) == .answered(status: 201, body: [42]))
+      #expect(try await claim("k", 2, hash) == .first)
+      #expect(try await claim("k", nil, hash) == .first)
+      #expect(try await code { _ = try await claim("k", 1, [9]) } == .idempotencyKeyReused)
+      #expect(try await code { _ = try await claim("", 1, hash) } == .invalid("Idempotency-Key"))
+      // The second of two at once waits for the first and gets its answer.
+      let held = try await app.hold { transaction in
+        _ = try await IdempotencyKeys.claim("both", account: 1, requestHash: hash, in: transaction.sql)
+        try await IdempotencyKeys.record("both", account: 1, status: 200, body: [], in: transaction.sql)
+      }
+      async let second = claim("both", 1, hash)
+      try await held.commit()
+      #expect(try await second == .answered(status: 200, body: []))
+      #expect(try await app.pool.transaction { try await IdempotencyKeys.sweep(olderThan: 0, in: $0) } == 4)
+    }
+  }
+}
