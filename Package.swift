@@ -101,7 +101,7 @@ let package = Package(
 
     program(
       "fanmill-api",
-      ["Bootstrap", "SocialAPI", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", argumentParser]),
+      ["Bootstrap", "SocialAPI", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", argumentParser]),
     program(
       "fanmill-worker",
       ["Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, lifecycle, logging]),

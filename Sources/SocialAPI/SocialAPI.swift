@@ -2,7 +2,7 @@ import Hummingbird
 import Jobs
 import JobsPostgres
 import JobsRedis
-import Logging
+import Operations
 import Postgres
 import Social
 
@@ -12,11 +12,14 @@ public struct SocialAPI: Sendable {
   private let pool: PostgresPool
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
+  private let desk: JobDesk
 
   /// - Parameters:
   ///   - pool: the same that `jobs`' ledger uses.
+  ///   - desk: for the operators' routes.
   ///   - adminToken: opens the routes for operators; without one they are closed.
-  public init(jobs: AppJobs, pool: PostgresPool, hasher: PasswordHasher, adminToken: AdminToken?) {
+  public init(jobs: AppJobs, pool: PostgresPool, hasher: PasswordHasher, desk: JobDesk, adminToken: AdminToken?) {
+    self.desk = desk
     self.jobs = jobs
     self.pool = pool
     self.hasher = hasher
@@ -34,6 +37,7 @@ public struct SocialAPI: Sendable {
     AccountRoutes(jobs: jobs, pool: pool, hasher: hasher).add(to: group)
     UserRoutes(jobs: jobs, pool: pool).add(to: group)
     PostRoutes(jobs: jobs, pool: pool).add(to: group)
+    JobRoutes(desk: desk).add(to: group)
     return router.buildResponder()
   }
 }

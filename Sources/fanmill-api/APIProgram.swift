@@ -3,6 +3,7 @@ import Bootstrap
 import Jobs
 import JobsPostgres
 import JobsRedis
+import Operations
 import Postgres
 import Redis
 import Social
@@ -31,6 +32,8 @@ struct APIProgram: AsyncParsableCommand {
           ], registry: program.registry, logger: program.logger)
         let api = SocialAPI(
           jobs: jobs, pool: servers.postgres, hasher: PasswordHasher(),
+          desk: JobDesk(
+            pool: servers.postgres, broker: broker, kinds: .app, logger: program.logger),
           adminToken: program.settings.adminToken.map { AdminToken($0.value) })
         try await program.serve([
           HTTPService(

@@ -9,7 +9,7 @@ import Postgres
 public struct JobDesk: Sendable {
   let client: JobClient<RedisBroker, PostgresLedger>
   let pool: PostgresPool
-  let kinds: JobKinds
+  public let kinds: JobKinds
 
   public init(pool: PostgresPool, broker: RedisBroker, kinds: JobKinds, logger: Logger) {
     self.pool = pool

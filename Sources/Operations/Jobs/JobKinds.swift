@@ -33,6 +33,8 @@ public struct JobKinds: Sendable {
   /// The queues that they name.
   public var queues: [QueueName] { registry.queues }
 
+  public func knows(_ kind: String) -> Bool { registry.entries[JobKind(rawValue: kind)] != nil }
+
   /// All of them, by name.
   public var list: [KindSummary] {
     registry.entries.values.sorted { $0.kind < $1.kind }.map { entry in

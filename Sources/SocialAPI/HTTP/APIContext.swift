@@ -6,6 +6,8 @@ public struct APIContext: RequestContext {
   public var coreContext: CoreRequestContextStorage
   /// The session's token and its account; nil without one.
   var session: Session?
+  /// Whether the request came with the operators' token.
+  var isAdmin = false
 
   struct Session: Sendable {
     let token: SessionToken
@@ -35,6 +37,15 @@ public struct APIContext: RequestContext {
       }
       return session
     }
+  }
+
+  /// - Throws: a problem unless the request came with the operators' token.
+  func requireAdmin() throws {
+    if isAdmin { return }
+    if session != nil { throw Problem(.forbidden, "admin_only", "this is for operators, with the admin token") }
+    throw Problem(
+      .unauthorized, "not_signed_in",
+      "send the admin token (FANMILL_ADMIN_TOKEN of the API) as 'Authorization: Bearer TOKEN'")
   }
 
   /// A part of the path.

@@ -1,0 +1,47 @@
+/// Any JSON, to be passed on as it came.
+enum JSONValue: Codable, Sendable {
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  case number(Double)
+  case string(String)
+  case array([JSONValue])
+  case object([String: JSONValue])
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = Self.attempt({ try container.decode(Bool.self) }) {
+      self = .bool(value)
+    } else if let value = Self.attempt({ try container.decode(Int64.self) }) {
+      self = .integer(value)
+    } else if let value = Self.attempt({ try container.decode(Double.self) }) {
+      self = .number(value)
+    } else if let value = Self.attempt({ try container.decode(String.self) }) {
+      self = .string(value)
+    } else if let value = Self.attempt({ try container.decode([JSONValue].self) }) {
+      self = .array(value)
+    } else {
+      self = .object(try container.decode([String: JSONValue].self))
+    }
+  }
+
+  /// Nil where the value is of another type: the last type that is tried reports the error.
+  private static func attempt<Value>(_ decode: () throws -> Value) -> Value? {
+    do { return try decode() } catch { return nil }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .integer(let value): try container.encode(value)
+    case .number(let value): try container.encode(value)
+    case .string(let value): try container.encode(value)
+    case .array(let value): try container.encode(value)
+    case .object(let value): try container.encode(value)
+    }
+  }
+}
