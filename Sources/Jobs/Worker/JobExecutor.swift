@@ -95,6 +95,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       report.settlements.append(failure(of: claim, text, isFinal: true))
       return nil
     }
+    if claim.attempt > 1 { metrics.repeats(claim.record) }
     return entry
   }
 
