@@ -109,7 +109,7 @@ let package = Package(
       "fanmill",
       [
         "Bootstrap", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres",
-        "Redis", "PrivateServers", argumentParser, lifecycle, logging,
+        "Redis", "PrivateServers", argumentParser, lifecycle, logging, signals,
       ]),
 
     tests("EventLoopTests", ["EventLoop", "Locking"]),

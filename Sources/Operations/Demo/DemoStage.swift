@@ -1,0 +1,111 @@
+import Foundation
+import Glibc
+import Postgres
+import PrivateServers
+import Social
+
+/// The demo's processes: the API and two workers, one of which dies.
+actor DemoStage {
+  private let api: LoopbackHTTP
+  private let pool: PostgresPool
+  private let folder: String
+  private let settings: [String: String]
+  private var processes: [(process: LocalProcess, running: ServerProcess)] = []
+  private var tokens: [String: String] = [:]
+
+  private init(api: LoopbackHTTP, pool: PostgresPool, folder: String, settings: [String: String]) {
+    self.api = api
+    self.pool = pool
+    self.folder = folder
+    self.settings = settings
+  }
+
+  /// Starts them and waits until they can work.
+  static func set(_ servers: LocalServers, _ pool: PostgresPool, folder: String) async throws -> DemoStage {
+    let settings = ["FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL]
+    let port = try FreePort.find()
+    let stage = DemoStage(api: LoopbackHTTP(port: port), pool: pool, folder: folder, settings: settings)
+    do {
+      try await stage.start([
+        LocalProcess.api(port: port, servers: settings, folder: folder),
+        LocalProcess.worker(1, servers: settings, folder: folder),
+        LocalProcess.worker(2, servers: settings, folder: folder),
+      ])
+    } catch {
+      await stage.strike()
+      throw error
+    }
+    return stage
+  }
+
+  private func start(_ new: [LocalProcess]) async throws {
+    let known = processes.count
+    for process in new { processes.append((process, try await process.start())) }
+    for (process, running) in processes[known...] { try await process.waitUntilReady(running) }
+  }
+
+  /// Posts through the API, as an app would.
+  func post(by author: DemoAuthor) async throws -> DemoPost {
+    let token = try await token(of: author)
+    let body = try JSONEncoder().encode(["title": "News of \(author.username)", "description": "Posted by the demo."])
+    let answer = try api.send("POST", "/v1/posts", token: token, json: Array(body))
+    let answered = Date()
+    guard answer.status == 201 else {
+      throw OperationError(
+        .failed, "the API answered \(answer.status) to a post: \(String(decoding: answer.body, as: UTF8.self))")
+    }
+    return DemoPost(id: try answer.decode(Created.self).id, answered: answered)
+  }
+
+  private struct Created: Decodable {
+    let id: Int
+  }
+
+  private func token(of author: DemoAuthor) async throws -> String {
+    if let token = tokens[author.username] { return token }
+    let token = try await pool.transaction { try await Sessions.open(for: author.id, in: $0).text }
+    tokens[author.username] = token
+    return token
+  }
+
+  /// Ends the second worker as a crash would, in the middle of whatever it does.
+  func killWorker() async {
+    guard let victim = processes.last else { return }
+    victim.running.send(SIGKILL)
+    await victim.running.end()
+    processes.removeLast()
+  }
+
+  func replaceWorker() async throws {
+    try await start([LocalProcess.worker(3, servers: settings, folder: folder)])
+  }
+
+  /// How many jobs the workers began anew, by their own count.
+  func repeats() throws -> Int {
+    var sum = 0
+    for (process, _) in processes where process.name.hasPrefix("worker") {
+      let answer = try LoopbackHTTP(port: process.port).send("GET", "/metrics")
+      for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
+      where line.hasPrefix("fanmill_job_repeats_total") {
+        sum += line.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? 0
+      }
+    }
+    return sum
+  }
+
+  /// The last rows of a fan-out are there a moment before its last job is ended.
+  func waitUntilNothingIsOwed() async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while try await pool.query("SELECT count(*) FROM jobs")[0].decode(Int.self) > 0 {
+      if .now > deadline { return }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  /// Ends all processes in order and waits for their end.
+  func strike() async {
+    for (_, running) in processes { running.stop(within: .seconds(10)) }
+    for (_, running) in processes { await running.end() }
+    processes = []
+  }
+}

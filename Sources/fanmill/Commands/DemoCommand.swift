@@ -1,0 +1,117 @@
+import ArgumentParser
+import Bootstrap
+import Foundation
+import Logging
+import Operations
+import UnixSignals
+
+/// What `make demo` calls.
+struct DemoCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "demo",
+    abstract: "Show the main job from nothing: servers, a real follower graph, workers, posts, a kill -9, an audit.",
+    shouldDisplay: false)
+
+  @OptionGroup var common: CommonOptions
+  @OptionGroup var migrations: MigrateCommand.MigrationsOption
+  @Option(help: "The file of accounts; without it Debian's packages.") var users: String?
+  @Option(help: "The file of follows; without it what they depend on.") var follows: String?
+
+  func run() async throws {
+    try await Program.run("fanmill", common.settings, logLevel: common.verbose ? .debug : .critical) { program in
+      do {
+        let demo = Demo(
+          migrations: try migrations.all(),
+          users: try users ?? ProgramFiles.exampleData() + "/debian-users.tsv.gz",
+          follows: try follows ?? ProgramFiles.exampleData() + "/debian-follows.tsv.gz", logger: program.logger)
+        let report = try await interruptible { try await demo.run(event: show()) }
+        try common.output.one(report) { $0.text }
+        if !report.isGood { throw ExitStatus.failure }
+      } catch {
+        guard let failure = CommandFailure(error) else { throw error }
+        Output.complain(failure.line)
+        throw failure.status
+      }
+    }
+  }
+
+  /// Prints what happens, with the seconds since the start.
+  private func show() -> @Sendable (Demo.Event) -> Void {
+    let start = ContinuousClock.now
+    let progress = ProgressLine()
+    let output = common.output
+    return { event in
+      let seconds = start.duration(to: .now) / .seconds(1)
+      let time = seconds.formatted(.number.precision(.fractionLength(1)).locale(Locale(identifier: "en_US_POSIX")))
+      switch event {
+      case .importing(let now): progress.show(now)
+      case .step(let what):
+        progress.clear()
+        output.say("[\(time) s] \(what)")
+      case .line(let line):
+        output.say("[\(time) s]   \(line.author): \(line.rows.grouped) rows in \(line.seconds.milliseconds)")
+      }
+    }
+  }
+
+  /// Runs `body` until Ctrl-C, which cancels it: what it started is stopped before this returns.
+  private func interruptible<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+    return try await withThrowingTaskGroup(of: Value?.self) { group in
+      group.addTask { try await body() }
+      group.addTask {
+        for await _ in signals { return nil }
+        return nil
+      }
+      defer { group.cancelAll() }
+      guard let value = try await group.next() ?? nil else {
+        group.cancelAll()
+        // What the body throws when it is cancelled is no news.
+        do { while try await group.next() != nil {} } catch {}
+        throw ExitCode(130)
+      }
+      return value
+    }
+  }
+}
+
+extension DemoReport {
+  var text: String {
+    let table = Table(
+      [
+        .text("author"), .number("posts"), .number("followers"), .number("rows"), .number("to the last follower"),
+        .number("rows/s"), .number("retries"), .text(""),
+      ],
+      rows: (lines.map { ($0, "") } + [killed].compactMap(\.self).map { ($0, "a worker killed and replaced") }).map {
+        line, note in
+        [
+          line.author, line.posts.grouped, line.followers.grouped, line.rows.grouped, line.seconds.milliseconds,
+          Int(line.rowsPerSecond).grouped, line.retries.grouped, note,
+        ]
+      })
+    let verdict =
+      isExact
+      ? "Audit: every feed is exact, \(feedRows.grouped) rows in all, none missing, none twice, none stale."
+      : "Audit: NOT exact: \(missing.grouped) rows are missing and \(stale.grouped) are stale."
+    let jobs =
+      owed + dead == 0
+      ? "Every job that was asked for is done." : "\(owed.grouped) jobs are still owed and \(dead.grouped) are dead."
+    return """
+
+      \(table.text(width: nil))
+
+      \(verdict) \(jobs)
+      A killed worker's jobs wait until its lease ends, at most 5 seconds; then another worker has them.
+
+      Nothing is left running. To look further: `make up` leaves a stack running in this folder, `.build/release/fanmill --help`
+      lists what there is to see, and README.md says how it works.
+      """
+  }
+}
+
+extension Double {
+  /// Seconds as milliseconds.
+  fileprivate var milliseconds: String { "\(Int((self * 1000).rounded()).grouped) ms" }
+}
