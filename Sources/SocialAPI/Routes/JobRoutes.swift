@@ -12,8 +12,9 @@ struct JobRoutes: Sendable {
   let desk: JobDesk
 
   func add(to group: RouterGroup<APIContext>) {
-    group.post("jobs/{kind}", use: enqueue)
-    group.get("jobs/{id}", use: show)
+    // One name for both, a kind and an id: the router takes no two for one place.
+    group.post("jobs/{name}", use: enqueue)
+    group.get("jobs/{name}", use: show)
   }
 
   private struct Wanted: Decodable {
@@ -32,7 +33,7 @@ struct JobRoutes: Sendable {
     try context.requireAdmin()
     let wanted = try await RequestBody(request, context).decode(Wanted.self)
     let wish = JobRequest(
-      kind: try context.parameter("kind"), payload: Array(try JSONEncoder().encode(wanted.payload)),
+      kind: try context.parameter("name"), payload: Array(try JSONEncoder().encode(wanted.payload)),
       queue: wanted.queue, priority: try Self.priority(wanted.priority), runAt: try Self.date(wanted.runAt),
       uniqueKey: wanted.uniqueKey)
     do {
@@ -45,7 +46,7 @@ struct JobRoutes: Sendable {
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
     try context.requireAdmin()
     do {
-      return try Answer(.ok, try await desk.show(try context.parameter("id")))
+      return try Answer(.ok, try await desk.show(try context.parameter("name")))
     } catch let error as OperationError {
       throw Problem(error, kindIsKnown: true)
     }
