@@ -23,7 +23,9 @@ public final class PostgresCopyWriter {
   /// - Throws: `.configuration` if there are more or fewer values than columns; `.connection`, `.timeout`,
   /// `.cancelled`.
   @inlinable
-  public func write<each Value: PostgresEncodable>(_ row: repeat (each Value)?) async throws(PostgresError) {
+  public nonisolated(nonsending) func write<each Value: PostgresEncodable>(_ row: repeat (each Value)?)
+    async throws(PostgresError)
+  {
     begin()
     var count = 0
     for value in repeat each row {
@@ -55,7 +57,7 @@ public final class PostgresCopyWriter {
   }
 
   @usableFromInline
-  func send() async throws(PostgresError) {
+  nonisolated(nonsending) func send() async throws(PostgresError) {
     let bytes = buffer.bytes
     buffer.bytes = []
     buffer.bytes.reserveCapacity(Self.piece + 1024)
@@ -63,7 +65,7 @@ public final class PostgresCopyWriter {
   }
 
   /// Sends the rest and the mark of the end.
-  func finish() async throws(PostgresError) {
+  nonisolated(nonsending) func finish() async throws(PostgresError) {
     buffer.append(Int16(-1))
     try await send()
   }
@@ -79,14 +81,14 @@ extension PostgresConnection {
   ///   - timeout: how long the server may take to accept a piece, and to finish.
   /// - Returns: how many rows were written.
   @discardableResult
-  public nonisolated func copyIn(
+  public nonisolated(nonsending) func copyIn(
     into table: String, columns: [String], timeout: Duration? = nil,
     _ body: (PostgresCopyWriter) async throws -> Void
   ) async throws -> Int {
     try await copyIn(into: table, columns: columns, timeout, nil, body)
   }
 
-  fileprivate nonisolated func copyIn(
+  fileprivate nonisolated(nonsending) func copyIn(
     into table: String, columns: [String], _ timeout: Duration?, _ transaction: TransactionState?,
     _ body: (PostgresCopyWriter) async throws -> Void
   ) async throws -> Int {
@@ -115,7 +117,7 @@ extension PostgresConnection {
 extension PostgresTransaction {
   /// Writes rows into a table by binary COPY, as a part of the transaction.
   @discardableResult
-  public func copyIn(
+  public nonisolated(nonsending) func copyIn(
     into table: String, columns: [String], timeout: Duration? = nil,
     _ body: (PostgresCopyWriter) async throws -> Void
   ) async throws -> Int {

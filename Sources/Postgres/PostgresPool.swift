@@ -48,7 +48,7 @@ public final class PostgresPool: Sendable {
   }
 
   /// Runs `body` in a transaction; see `PostgresConnection.transaction`. Nothing is tried again.
-  public func transaction<Value: Sendable>(
+  public nonisolated(nonsending) func transaction<Value: Sendable>(
     _ mode: PostgresTransactionMode = .readCommitted,
     _ body: (PostgresTransaction) async throws -> Value
   ) async throws -> Value {
@@ -56,7 +56,7 @@ public final class PostgresPool: Sendable {
   }
 
   /// Lends a connection to `body`. A connection that comes back with a transaction open is closed.
-  public func withConnection<Value: Sendable>(
+  public nonisolated(nonsending) func withConnection<Value: Sendable>(
     _ body: (PostgresConnection) async throws -> Value
   ) async throws -> Value {
     let connection = try await core.lease()

@@ -47,7 +47,7 @@ extension PostgresConnection {
   ///
   /// - Throws: what `body` throws; `.server` if the server refuses the COMMIT, and then nothing took effect;
   ///   `.outcomeUnknown` if the connection is lost during it.
-  public nonisolated func transaction<Value: Sendable>(
+  public nonisolated(nonsending) func transaction<Value: Sendable>(
     _ mode: PostgresTransactionMode = .readCommitted,
     _ body: (PostgresTransaction) async throws -> Value
   ) async throws -> Value {
