@@ -52,7 +52,16 @@ private enum PayloadCoders {
   }()
   static let decoder: JSONDecoder = {
     let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .iso8601
+    // As `.iso8601` reads it, but with the field in its error.
+    decoder.dateDecodingStrategy = .custom { decoder in
+      let text = try decoder.singleValueContainer().decode(String.self)
+      do {
+        return try Date(text, strategy: .iso8601)
+      } catch {
+        throw DecodingError.dataCorrupted(
+          DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not a date", underlyingError: error))
+      }
+    }
     return decoder
   }()
 }
@@ -72,8 +81,10 @@ public struct PayloadError: Error, CustomStringConvertible {
       case .valueNotFound(let type, let context):
         "field '\(Self.path(context))' is null where \(Self.article(type)) belongs"
       case .dataCorrupted(let context):
+        // Foundation says the same, without a path, of a number that is too large for its field.
         context.codingPath.isEmpty
-          ? "it is not valid JSON" : "field '\(Self.path(context))' holds a value that does not belong there"
+          ? "it is not valid JSON, or a number in it does not fit its field"
+          : "field '\(Self.path(context))' holds a value that does not belong there"
       default: "\(error)"
       }
   }

@@ -16,6 +16,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   }
 
   /// Changes the app's rows and asks for jobs in one transaction, then pushes the jobs in one go.
+  @discardableResult
   public func transaction<Result: Sendable>(
     _ body: @Sendable (JobTransaction<L>) async throws -> Result
   ) async throws -> Result {

@@ -32,6 +32,7 @@ public struct JobContext<L: Ledger>: Sendable {
   /// A handler calls it once, as its last step. One that never calls it has its row deleted after it returns.
   ///
   /// - Throws: what `body` throws; `JobAlreadyDone` where another delivery was first, which the worker takes as done.
+  @discardableResult
   public func transaction<Result: Sendable>(
     _ body: @Sendable (JobTransaction<L>) async throws -> Result
   ) async throws -> Result {

@@ -19,7 +19,7 @@ public struct RetryPolicy: Sendable, Hashable {
   public func delay(
     afterAttempt attempt: Int, using generator: inout some RandomNumberGenerator
   ) -> Duration {
-    let ceiling = min(cap, base * Double(sign: .plus, exponent: min(max(attempt - 1, 0), 40), significand: 1))
+    let ceiling = min(cap, base * Double(sign: .plus, exponent: min(max(attempt, 1) - 1, 40), significand: 1))
     return ceiling * Double.random(in: 0...1, using: &generator)
   }
 }
