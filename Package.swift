@@ -32,8 +32,6 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
-let lifecycleTestKit: Target.Dependency = .product(
-  name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
@@ -117,7 +115,8 @@ let package = Package(
     tests("PrivateServersTests", ["PrivateServers"]),
     // What the tests of the job queue share: an awaited condition, a broker on the tests' own Redis.
     .target(
-      name: "JobsTestSupport", dependencies: ["Jobs", "JobsRedis", "Redis", "EventLoop", "PrivateServers", logging],
+      name: "JobsTestSupport",
+      dependencies: ["Jobs", "JobsRedis", "Redis", "EventLoop", "Locking", "PrivateServers", lifecycle, logging],
       path: "Tests/JobsTestSupport", swiftSettings: settings),
     tests(
       "ConformanceTests",
@@ -125,7 +124,7 @@ let package = Package(
         "Jobs", "JobsRedis", "JobsPostgres", "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis",
         logging,
       ]),
-    tests("JobsTests", ["Jobs", "JobsTestSupport", "Locking", lifecycle, lifecycleTestKit, logging]),
+    tests("JobsTests", ["Jobs", "JobsTestSupport", "Locking", lifecycle, logging]),
     tests("JobsRedisTests", ["Jobs", "JobsRedis", "JobsTestSupport", "Locking", "PrivateServers", "Redis", logging]),
     tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),
     tests("MigrationsTests", ["Migrations", "Postgres", "EventLoop", "PrivateServers", logging]),

@@ -1,0 +1,175 @@
+import Jobs
+import Locking
+
+/// Decides what goes wrong, from a seed.
+public final class Chaos: Sendable {
+  public struct Accident: Error, CustomStringConvertible {
+    public let description: String
+    public init(_ description: String) { self.description = description }
+  }
+
+  private let generator: Locked<SeededGenerator>
+  private let isCalm = Locked(false)
+
+  public init(seed: UInt64) { generator = Locked(SeededGenerator(seed: seed)) }
+
+  /// From now on nothing goes wrong any more.
+  public func end() { isCalm.withLock { $0 = true } }
+
+  public func happens(_ probability: Double) -> Bool {
+    if isCalm.withLock({ $0 }) { return false }
+    return generator.withLock { Double.random(in: 0..<1, using: &$0) < probability }
+  }
+
+  public func number(_ range: Range<Int>) -> Int { generator.withLock { Int.random(in: range, using: &$0) } }
+
+  public func mayFail(_ what: String, _ probability: Double) throws {
+    if happens(probability) { throw Accident(what) }
+  }
+}
+
+/// A broker whose replies get lost and whose consumers freeze.
+public struct ChaosBroker<Base: Broker>: Broker {
+  let base: Base
+  let chaos: Chaos
+
+  public init(_ base: Base, chaos: Chaos) {
+    self.base = base
+    self.chaos = chaos
+  }
+
+  public var executor: (any TaskExecutor)? { base.executor }
+
+  public func push(_ jobs: [JobRecord]) async throws {
+    try chaos.mayFail("push is not sent", 0.05)
+    try await base.push(jobs)
+    try chaos.mayFail("push has no reply", 0.05)
+  }
+
+  public func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> ChaosConsumer<Base.Consumer> {
+    try chaos.mayFail("join", 0.2)
+    return ChaosConsumer(
+      base: try await base.join(queue, worker: worker, lease: lease), lease: lease, chaos: chaos)
+  }
+
+  public func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+    try chaos.mayFail("unknown", 0.05)
+    return try await base.unknown(ids, in: queue)
+  }
+
+  public func statistics(of queue: QueueName) async throws -> QueueStatistics {
+    try await base.statistics(of: queue)
+  }
+}
+
+public struct ChaosConsumer<Base: BrokerConsumer>: BrokerConsumer {
+  let base: Base
+  let lease: Duration
+  let chaos: Chaos
+
+  public var epoch: String { get async { await base.epoch } }
+
+  public func claim(_ count: Int, wait: Duration) async throws -> [Claim] {
+    try chaos.mayFail("claim is not sent", 0.02)
+    return try await base.claim(count, wait: wait)
+  }
+
+  public func interruptClaim() async { await base.interruptClaim() }
+
+  public func acknowledge(_ claims: [Claim]) async throws {
+    try chaos.mayFail("acknowledge is not sent", 0.05)
+    try await base.acknowledge(claims)
+    try chaos.mayFail("acknowledge has no reply", 0.05)
+  }
+
+  public func retry(_ retries: [ClaimRetry]) async throws {
+    try chaos.mayFail("retry is not sent", 0.05)
+    try await base.retry(retries)
+    try chaos.mayFail("retry has no reply", 0.05)
+  }
+
+  public func release(_ claims: [Claim]) async throws {
+    try chaos.mayFail("release is not sent", 0.05)
+    try await base.release(claims)
+  }
+
+  public func beat() async throws -> Beat {
+    // A frozen worker: others declare it dead meanwhile, while its handlers go on.
+    if chaos.happens(0.03) { try await Task.sleep(for: lease * 2) }
+    try chaos.mayFail("beat", 0.05)
+    return try await base.beat()
+  }
+
+  public func leave() async throws {
+    try chaos.mayFail("leave", 0.2)
+    try await base.leave()
+  }
+}
+
+/// A ledger whose commits are sometimes not known to have happened.
+public struct ChaosLedger<Base: Ledger>: Ledger {
+  public typealias Transaction = Base.Transaction
+  let base: Base
+  let chaos: Chaos
+
+  public init(_ base: Base, chaos: Chaos) {
+    self.base = base
+    self.chaos = chaos
+  }
+
+  public func withTransaction<Result: Sendable>(
+    _ body: @Sendable (Transaction) async throws -> Result
+  ) async throws -> Result {
+    try chaos.mayFail("no connection for a transaction", 0.03)
+    let result = try await base.withTransaction { transaction in
+      let result = try await body(transaction)
+      try chaos.mayFail("rolled back at the end", 0.03)
+      return result
+    }
+    try chaos.mayFail("the commit has no reply", 0.03)
+    return result
+  }
+
+  public func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID] {
+    try await base.add(jobs, in: transaction)
+  }
+
+  public func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID] {
+    try await base.complete(ids, queue: queue, in: transaction)
+  }
+
+  public func complete(_ ids: [JobID], queue: QueueName) async throws {
+    try chaos.mayFail("complete is not sent", 0.05)
+    try await base.complete(ids, queue: queue)
+    try chaos.mayFail("complete has no reply", 0.05)
+  }
+
+  public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws {
+    try chaos.mayFail("failures are not sent", 0.05)
+    try await base.recordFailures(failures, queue: queue)
+  }
+
+  public func bury(_ dead: [DeadJob]) async throws { try await base.bury(dead) }
+  public func park(_ jobs: [JobRecord]) async throws { try await base.park(jobs) }
+  public func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
+    try await base.unpark(queue: queue, kinds: kinds)
+  }
+
+  public func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    try chaos.mayFail("owed", 0.05)
+    return try await base.owed(ids, queue: queue)
+  }
+
+  public func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
+    try chaos.mayFail("owedIDs", 0.05)
+    return try await base.owedIDs(queue: queue, after: after, before: before, limit: limit)
+  }
+
+  public func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
+    try await base.records(ids, queue: queue)
+  }
+
+  public func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
+    try await base.lead(role, body)
+  }
+}
