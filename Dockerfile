@@ -21,7 +21,7 @@ RUN scripts/install-packages run && rm -rf /var/lib/apt/lists/* scripts \
   && useradd --system --no-create-home --shell /usr/sbin/nologin --uid 10001 fanmill
 COPY --from=build /out/ /usr/local/bin/
 COPY deploy/healthcheck /usr/local/bin/fanmill-healthcheck
-COPY migrations migrations
+COPY migrations /usr/local/share/fanmill/migrations
 USER 10001
 EXPOSE 8080
 # A worker is the same image with the command `fanmill-worker`, the CLI with `fanmill`.
