@@ -110,6 +110,12 @@ let package = Package(
         "Redis", "PrivateServers", argumentParser, lifecycle, logging, signals,
       ]),
 
+    tests(
+      "SocialAPITests",
+      [
+        "SocialAPI", "Bootstrap", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "Postgres",
+        "Redis", "EventLoop", "PrivateServers", logging,
+      ]),
     tests("EventLoopTests", ["EventLoop", "Locking"]),
     tests("RedisTests", ["Redis", "EventLoop", "Locking", "PrivateServers", logging]),
     tests("PrivateServersTests", ["PrivateServers"]),

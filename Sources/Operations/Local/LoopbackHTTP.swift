@@ -21,12 +21,13 @@ public struct LoopbackHTTP: Sendable {
 
   /// - Throws: `.failed` if there is no answer.
   public func send(
-    _ method: String, _ path: String, token: String? = nil, json body: [UInt8] = []
+    _ method: String, _ path: String, token: String? = nil, json body: [UInt8] = [], headers: [String: String] = [:]
   ) throws(OperationError) -> Answer {
     let descriptor = try connect()
     defer { close(descriptor) }
     var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
     if let token { head += "Authorization: Bearer \(token)\r\n" }
+    for (name, value) in headers { head += "\(name): \(value)\r\n" }
     if !body.isEmpty || method == "POST" {
       head += "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n"
     }

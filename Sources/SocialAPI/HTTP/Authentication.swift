@@ -41,7 +41,7 @@ extension Request {
   /// What stands behind `Authorization: Bearer`.
   var bearerToken: String? {
     guard let header = headers[.authorization] else { return nil }
-    let parts = header.split(separator: " ", omittingEmptySubsequences: true)
+    let parts = header.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
     return String(parts[1])
   }

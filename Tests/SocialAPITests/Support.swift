@@ -1,0 +1,134 @@
+import Bootstrap
+import Dispatch
+import EventLoop
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsRedis
+import Logging
+import Migrations
+import Operations
+import Postgres
+import PrivateServers
+import Redis
+import SocialAPI
+import Testing
+
+@testable import Social
+
+let loop = EventLoop(name: "api-tests")
+let adminToken = "an admin token of the tests"
+
+let logger: Logger = {
+  var logger = Logger(label: "api-tests")
+  logger.logLevel = .critical
+  return logger
+}()
+
+/// The API on a free port, over servers of its own, and a client for it.
+struct API: Sendable {
+  let http: LoopbackHTTP
+  let pool: PostgresPool
+
+  /// Serves the API over a fresh database while `body` runs.
+  static func run(_ body: @Sendable (API) async throws -> Void) async throws {
+    let template = try await SharedServers.template("api") { url in
+      try await withPool(url) { pool in
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
+        try await Migrator(try Migration.all(in: folder), pool: pool).up()
+      }
+    }
+    let client = RedisClient(
+      configuration: try RedisConfiguration(url: try await SharedServers.redis().url), loop: loop, logger: logger)
+    let url = try await SharedServers.freshDatabase(template: template)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await client.run() }
+      try await withPool(url) { pool in
+        try await serve(client, pool, body)
+      }
+      group.cancelAll()
+    }
+  }
+
+  private static func serve(
+    _ client: RedisClient, _ pool: PostgresPool, _ body: @Sendable (API) async throws -> Void
+  ) async throws {
+    let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
+    let jobs = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
+    let api = SocialAPI(
+      jobs: jobs, pool: pool,
+      hasher: PasswordHasher(threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
+      desk: JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger), adminToken: AdminToken(adminToken))
+    let (ports, port) = AsyncStream.makeStream(of: Int.self)
+    let server = HTTPService(
+      responder: api.responder(), host: "127.0.0.1", port: 0, setting: .apiPort, logger: logger,
+      onListening: { port.yield($0) })
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await server.run() }
+      for await port in ports {
+        var http = LoopbackHTTP(port: port)
+        http.patience = 120
+        try await body(API(http: http, pool: pool))
+        break
+      }
+      group.cancelAll()
+    }
+  }
+
+  private static func withPool(_ url: String, _ body: @Sendable (PostgresPool) async throws -> Void) async throws {
+    let pool = PostgresPool(
+      configuration: try PostgresConfiguration(url: url), size: 4, waitLimit: .seconds(60), loop: loop, logger: logger)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await pool.run() }
+      try await body(pool)
+      group.cancelAll()
+    }
+  }
+
+  // MARK: Requests
+
+  struct Reply {
+    let status: Int
+    let json: [String: Any]
+    var code: String? { json["code"] as? String }
+    var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
+  }
+
+  func send(
+    _ method: String, _ path: String, as token: String? = nil, key: String? = nil, _ body: String? = nil
+  ) async throws -> Reply {
+    // On a thread of its own: the client blocks, and the server needs the few threads that tasks share.
+    let answer = try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async { [http] in
+        continuation.resume(
+          with: Result {
+            try http.send(
+              method, path, token: token, json: Array((body ?? "").utf8),
+              headers: key.map { ["Idempotency-Key": $0] } ?? [:])
+          })
+      }
+    }
+    let json = answer.body.isEmpty ? [:] : try JSONSerialization.jsonObject(with: Data(answer.body))
+    return Reply(status: answer.status, json: try #require(json as? [String: Any]))
+  }
+
+  /// Opens an account and returns its token.
+  func open(_ name: String) async throws -> String {
+    let reply = try await send("POST", "/v1/accounts", Self.registration(name))
+    try #require(reply.status == 201, "\(reply.json)")
+    return try #require(reply.json["token"] as? String)
+  }
+
+  static func registration(_ name: String) -> String {
+    #"{"username":"\#(name)","email":"\#(name)@example.org","password":"a password","name":"\#(name)"}"#
+  }
+
+  /// Posts and returns the post's id.
+  func post(_ title: String, as token: String) async throws -> Int {
+    let reply = try await send("POST", "/v1/posts", as: token, #"{"title":"\#(title)"}"#)
+    try #require(reply.status == 201, "\(reply.json)")
+    return try #require(reply.json["id"] as? Int)
+  }
+
+  func count(_ query: PostgresQuery) async throws -> Int { try await pool.query(query)[0].decode(Int.self) }
+}
