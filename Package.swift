@@ -99,7 +99,10 @@ let package = Package(
 
     program(
       "fanmill-api",
-      ["Bootstrap", "SocialAPI", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", argumentParser]),
+      [
+        "Bootstrap", "SocialAPI", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis",
+        argumentParser,
+      ]),
     program(
       "fanmill-worker",
       ["Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, lifecycle, logging]),

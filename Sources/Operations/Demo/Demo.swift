@@ -88,7 +88,8 @@ public struct Demo: Sendable {
       try await fanOut.waitUntilUnderWay(on: pool)
       let delivered = try await fanOut.delivered(on: pool)
       await stage.killWorker()
-      event(.step("killed worker-2 with \(delivered) of \(largest.followers * Self.burst) rows delivered; replacing it"))
+      let all = largest.followers * Self.burst
+      event(.step("killed worker-2 with \(delivered) of \(all) rows delivered; replacing it"))
       try await stage.replaceWorker()
       try await fanOut.waitUntilDone(on: pool)
       let line = try await fanOut.line(on: pool, retries: try await stage.repeats())

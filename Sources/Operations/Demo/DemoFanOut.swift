@@ -60,8 +60,8 @@ struct DemoFanOut: Sendable {
     try await waitUntilDone(on: pool)
     let last = try await pool.query("SELECT max(finished_at) FROM fan_outs WHERE post_id = ANY(\(ids))")[0]
       .decode(Date.self)
-    let rows = try await pool.query(
-      "SELECT count(*) FROM following_user_posts WHERE post_id = ANY(\(ids))", timeout: .seconds(60))[0].decode(Int.self)
+    let query: PostgresQuery = "SELECT count(*) FROM following_user_posts WHERE post_id = ANY(\(ids))"
+    let rows = try await pool.query(query, timeout: .seconds(60))[0].decode(Int.self)
     let first = posts.map(\.answered).min() ?? last
     // A fan-out to a few followers can be over before the API's answer is read.
     return DemoReport.Line(
