@@ -30,7 +30,9 @@ public struct JobID: Hashable, Sendable, Comparable {
   /// When the id was made, in milliseconds after 1970.
   public var milliseconds: Int64 { Int64(high >> 16) }
 
-  public static func < (one: JobID, other: JobID) -> Bool { (one.high, one.low) < (other.high, other.low) }
+  public static func < (one: JobID, other: JobID) -> Bool {
+    one.high == other.high ? one.low < other.low : one.high < other.high
+  }
 
   private static let generator = Locked(Generator())
 

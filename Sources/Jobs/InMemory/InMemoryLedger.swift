@@ -30,19 +30,21 @@ public struct InMemoryLedger: Ledger {
     var parked: Set<JobID> = []
     var dead: [JobID: DeadJob] = [:]
     var keys: [UniqueKey: JobID] = [:]
+    var counts: [QueueName: Int] = [:]
     /// What an open transaction is about to complete, or to add under a key: another one waits for its end.
     var lockedJobs: [JobID: ObjectIdentifier] = [:]
     var lockedKeys: [UniqueKey: ObjectIdentifier] = [:]
     var leaders: Set<String> = []
 
     mutating func owe(_ record: JobRecord) {
-      owed[record.id] = record
+      if owed.updateValue(record, forKey: record.id) == nil { counts[record.queue, default: 0] += 1 }
       if let key = UniqueKey(record) { keys[key] = record.id }
     }
 
     @discardableResult
     mutating func end(_ id: JobID) -> JobRecord? {
       guard let record = owed.removeValue(forKey: id) else { return nil }
+      counts[record.queue, default: 0] -= 1
       if let key = UniqueKey(record), keys[key] == id { keys[key] = nil }
       parked.remove(id)
       return record
@@ -56,6 +58,7 @@ public struct InMemoryLedger: Ledger {
   /// The dead letters, each with its errors.
   public var dead: [DeadJob] { state.withLock { Array($0.dead.values) } }
   public var owedCount: Int { state.withLock { $0.owed.count } }
+  public func owedCount(in queue: QueueName) -> Int { state.withLock { $0.counts[queue] ?? 0 } }
   public var parkedCount: Int { state.withLock { $0.parked.count } }
   /// The failures noted of a job, oldest first.
   public func failures(of id: JobID) -> [JobFailure] { state.withLock { $0.failures[id] ?? [] } }
