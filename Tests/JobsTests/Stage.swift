@@ -39,8 +39,7 @@ struct Stage: Sendable {
   func settled(_ queue: QueueName = .default) async throws {
     try await eventually("everything is settled") {
       let statistics = await statistics(queue)
-      let owed = ledger.owedIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 1)
-      return owed.isEmpty && statistics.ready + statistics.claimed + statistics.delayed == 0
+      return ledger.owedCount(in: queue) == 0 && statistics.ready + statistics.claimed + statistics.delayed == 0
     }
   }
 }

@@ -1,0 +1,109 @@
+import Jobs
+import JobsRedis
+import JobsTestSupport
+import PrivateServers
+import Redis
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct ConsumerTests {
+  private func claim(_ count: Int, _ consumer: RedisConsumer) async throws -> [Claim] {
+    var claims: [Claim] = []
+    try await eventually("\(count) jobs to claim") {
+      do {
+        claims += try await consumer.claim(count - claims.count, wait: .milliseconds(50))
+      } catch let error as BrokerError where error.code == .unavailable {}
+      return claims.count >= count
+    }
+    return claims
+  }
+
+  /// Redis hands jobs out in a reply; when that is lost with its connection, they are this worker's and it does not know.
+  @Test func claimsWhoseReplyWasLostAreFound() async throws {
+    let server = try await PrivateRedis.start()
+    try await RedisFixture.with(server: server) { fixture in
+      let consumer = try await fixture.broker.join(.default, worker: "w", lease: .seconds(120))
+      try await fixture.broker.push((0..<3).map { .test("\($0)") })
+      let held = try await claim(3, consumer)
+
+      try await fixture.broker.push((3..<8).map { .test("\($0)", priority: $0 % 2 == 0 ? .low : .normal) })
+      let streams = ["high", "normal", "low"].map { "\(fixture.prefix):{default}:\($0)" }
+      _ = try await fixture.client.send(
+        RedisCommand(
+          "XREADGROUP", "GROUP", "workers", "w", "COUNT", 10, "STREAMS", streams[0], streams[1], streams[2], ">", ">",
+          ">"))
+      #expect(try await fixture.broker.statistics(of: .default).claimed == 8)
+      #expect(try await consumer.claim(10, wait: .milliseconds(1)).isEmpty)
+
+      _ = try await fixture.client.send(RedisCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"))
+      let found = try await claim(5, consumer)
+      #expect(Set(found.map(\.record.text)) == ["3", "4", "5", "6", "7"])
+      try await consumer.acknowledge(held + found)
+      #expect(
+        try await fixture.broker.statistics(of: .default)
+          == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
+      // And the usual way goes on.
+      try await fixture.broker.push([.test("next")])
+      #expect(try await claim(1, consumer).map(\.record.text) == ["next"])
+    }
+    await server.stop()
+  }
+
+  @Test func anEntryThatIsNoJobStopsNobody() async throws {
+    try await RedisFixture.with { fixture in
+      let dead = try await fixture.broker.join(.default, worker: "dead", lease: .milliseconds(100))
+      let alive = try await fixture.broker.join(.default, worker: "alive", lease: .seconds(120))
+      let stream = "\(fixture.prefix):{default}:high"
+      for fields in [["j", ""], ["j", "short"], ["j", String(repeating: "x", count: 40)], ["a", "b", "c", "d"]] {
+        var command = RedisCommand("XADD", stream, "*")
+        for field in fields { command.append(field) }
+        _ = try await fixture.client.send(command)
+      }
+      try await fixture.broker.push([.test("good")])
+      #expect(try await claim(1, dead).map(\.record.text) == ["good"])
+      var reaped = 0
+      try await eventually("the good job is handed on") {
+        reaped += try await alive.beat().reaped
+        return reaped > 0
+      }
+      #expect(try await claim(1, alive).map(\.record.text) == ["good"])
+      #expect(try await alive.beat().keptLease)
+      try await alive.leave()
+      #expect(try await fixture.broker.statistics(of: .default).workers == 0)
+    }
+  }
+
+  /// A consumer without a lease, such as one whose read was answered late, is found by those that have one.
+  @Test func aConsumerWithoutALeaseIsReaped() async throws {
+    try await RedisFixture.with { fixture in
+      let alive = try await fixture.broker.join(.default, worker: "alive", lease: .seconds(120))
+      try await fixture.broker.push([.test()])
+      _ = try await fixture.client.send(
+        RedisCommand(
+          "XREADGROUP", "GROUP", "workers", "ghost", "COUNT", 10, "STREAMS", "\(fixture.prefix):{default}:normal", ">"))
+      #expect(try await fixture.broker.statistics(of: .default).claimed == 1)
+      var reaped = 0
+      try await eventually("the ghost is found") {
+        reaped += try await alive.beat().reaped
+        return reaped == 1
+      }
+      #expect(try await claim(1, alive).map(\.attempt) == [2])
+    }
+  }
+
+  @Test func anOperatorCanHurryADelayedJob() async throws {
+    try await RedisFixture.with { fixture in
+      let consumer = try await fixture.broker.join(.default, worker: "w", lease: .seconds(120))
+      let delayed = JobRecord.test(runAt: JobID.next().milliseconds + 3_600_000)
+      try await fixture.broker.push([delayed])
+      #expect(try await fixture.broker.hurry([.next(), delayed.id], in: .default) == [delayed.id])
+      #expect(try await fixture.broker.hurry([delayed.id], in: .default).isEmpty)
+      let claims = try await claim(1, consumer)
+      #expect(claims.map(\.record.id) == [delayed.id])
+      try await consumer.acknowledge(claims)
+      #expect(try await fixture.broker.unknown([delayed.id], in: .default) == [delayed.id])
+      #expect(
+        try await fixture.broker.statistics(of: .default)
+          == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
+    }
+  }
+}

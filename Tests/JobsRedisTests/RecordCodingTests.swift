@@ -1,0 +1,71 @@
+import Jobs
+import JobsTestSupport
+import Testing
+
+@testable import JobsRedis
+
+@Suite struct RecordCodingTests {
+  private func decode(_ bytes: [UInt8]) throws -> JobRecord {
+    try bytes.withUnsafeBytes { try RecordCoding.decode($0, queue: .default) }
+  }
+
+  private func random(using generator: inout SeededGenerator) -> JobRecord {
+    let isDurable = Bool.random(using: &generator)
+    let count = Int.random(in: 0...3, using: &generator)
+    return JobRecord(
+      kind: JobKind(
+        rawValue: String(repeating: ["k", "ß", "日"][count % 3], count: Int.random(in: 1...80, using: &generator))),
+      queue: .default, priority: JobPriority.allCases.randomElement(using: &generator) ?? .low,
+      version: Int.random(in: 0...65535, using: &generator),
+      payload: (0..<Int.random(in: 0...300, using: &generator)).map { _ in .random(in: 0...255, using: &generator) },
+      isDurable: isDurable, attempts: Int.random(in: 0...65535, using: &generator),
+      failures: (0..<count).map { JobFailure(attempt: $0, at: 17, error: "\"no\"\n\($0)", worker: "w") })
+  }
+
+  @Test func everyRecordComesBack() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var generator = SeededGenerator(seed: seed)
+    for _ in 0..<500 {
+      let record = random(using: &generator)
+      #expect(try decode(RecordCoding.encode(record)) == record, "seed \(seed)")
+    }
+  }
+
+  @Test func bytesThatAreCutOffAreRefused() throws {
+    var record = JobRecord.test("", kind: "kind", isDurable: false)
+    record.failures = [JobFailure(attempt: 1, at: 17, error: "no", worker: "w")]
+    let bytes = try RecordCoding.encode(record)
+    for count in 0..<bytes.count {
+      let error = #expect(throws: BrokerError.self) { try decode(Array(bytes.prefix(count))) }
+      #expect(error?.code == .unexpectedReply)
+    }
+    #expect(try decode(bytes) == record)
+  }
+
+  @Test func anyOtherBytesAreRefusedOrReadButNeverCrash() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var generator = SeededGenerator(seed: seed)
+    for _ in 0..<500 {
+      var bytes = try RecordCoding.encode(random(using: &generator))
+      for _ in 0..<3 {
+        bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator)
+      }
+      do { _ = try decode(bytes) } catch is BrokerError {}
+    }
+  }
+
+  @Test func theScriptsFindTheHeadWhereTheyLook() throws {
+    var record = JobRecord.test("{}", priority: .low, isDurable: true)
+    record.attempts = 0x0102
+    let bytes = try RecordCoding.encode(record)
+    #expect(Array(bytes.prefix(4)) == [1, UInt8(ascii: "2"), 1, 2])
+    #expect(Array(bytes[4..<20]) == record.id.bytes)
+    record.attempts = 1_000_000
+    #expect(try Array(RecordCoding.encode(record)[2..<4]) == [0xFF, 0xFF])
+  }
+
+  @Test func aKindThatIsTooLongIsRefused() {
+    let record = JobRecord.test(kind: JobKind(rawValue: String(repeating: "k", count: 256)))
+    #expect(throws: BrokerError.self) { try RecordCoding.encode(record) }
+  }
+}
