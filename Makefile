@@ -1,6 +1,6 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-thread up bench lint format
+.PHONY: help setup build demo test test-thread up down bench lint format
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
@@ -27,7 +27,10 @@ test-thread: setup ## the same under the thread sanitizer, in a build folder of 
 	  swift test --sanitize=thread --scratch-path .build-thread
 
 up: build ## start private servers, the API and a worker, and leave them running
-	.build/release/fanmill up
+	.build/release/fanmill up --detach
+
+down: ## end what `make up` started; the data stay in .fanmill
+	.build/release/fanmill down
 
 bench: build ## print the benchmark table: Fanmill, plain C, Sidekiq (BENCH="--quick": one run each)
 	swift build -c release --package-path Benchmarks
