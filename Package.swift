@@ -142,6 +142,19 @@ let package = Package(
       [
         "Social", "Migrations", "Jobs", "JobsPostgres", "Postgres", "EventLoop", "Locking", "PrivateServers", logging,
       ]),
+    // What the tests of programs share: the programs as they were built, and a database and a Redis of a test's own.
+    .target(
+      name: "ProgramTestSupport",
+      dependencies: [
+        "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport", "Migrations", "Postgres", "PrivateServers", "Redis",
+        "EventLoop", logging,
+      ], path: "Tests/ProgramTestSupport", swiftSettings: settings),
+    tests(
+      "CLITests",
+      [
+        "fanmill", "fanmill-api", "fanmill-worker", "ProgramTestSupport", "Jobs", "JobsPostgres", "JobsRedis",
+        "JobsTestSupport", "Postgres", "PrivateServers", "Redis",
+      ]),
     tests(
       "BootstrapTests",
       ["Bootstrap", "Jobs", "Locking", "Postgres", "PrivateServers", "Redis", argumentParser, logging, metrics]),

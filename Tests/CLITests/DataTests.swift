@@ -1,0 +1,141 @@
+import Foundation
+import Postgres
+import ProgramTestSupport
+import Testing
+
+@Suite("fanmill migrate, import, accounts, feed, doctor", .timeLimit(.minutes(5)))
+struct DataTests {
+  private struct Report: Decodable {
+    let accountsAdded: Int
+    let accountsKnown: Int
+    let followsAdded: Int
+    let followsKnown: Int
+    let feedRows: Int
+  }
+
+  @Test("Migrations go up and down and are listed")
+  func migrate() async throws {
+    let settings = ["FANMILL_POSTGRES_URL": try await TestStack.emptyDatabase()]
+    let cli = CLI(settings)
+    func applied() async throws -> [Bool] {
+      let items = try await cli("migrate", "status", "--json", "--migrations", TestStack.migrations).fields()["items"]
+      return (items as? [[String: Any]] ?? []).map { $0["appliedAt"] != nil }
+    }
+    let untouched = try await cli("jobs", "list", status: 1)
+    #expect(untouched.errors.contains("fanmill migrate up"))
+    #expect(try await applied().allSatisfy { !$0 })
+    try await cli("migrate", "up", "--migrations", TestStack.migrations)
+    let all = try await applied()
+    #expect(!all.isEmpty && all.allSatisfy { $0 })
+    try await cli("migrate", "down", "--migrations", TestStack.migrations)
+    #expect(try await applied() == all.dropLast() + [false])
+    try await cli("migrate", "down", "--count", "1000", "--migrations", TestStack.migrations)
+    #expect(try await applied().allSatisfy { !$0 })
+    try await cli("migrate", "up", "--migrations", TestStack.migrations)
+  }
+
+  @Test("A graph is imported, again without effect, and a bad line is told with its number and nothing is imported")
+  func graph() async throws {
+    try await TestStack.with { stack in
+      let cli = CLI(stack)
+      try await withFile("# people\nann\tmath\nbob\ncid\tlaw\n") { users in
+        try await withFile("ann\tbob\ncid\tbob\nann bob\n") { bad in
+          let outcome = try await cli("import", "--users", users, "--follows", bad, status: 65)
+          #expect(outcome.errors.contains("\(bad):3:"))
+          #expect(try await stack.count("SELECT count(*) FROM accounts") == 0)
+        }
+        try await withFile("ann\tbob\ncid\tdora\n") { bad in
+          let outcome = try await cli("import", "--users", users, "--follows", bad, status: 65)
+          #expect(outcome.errors.contains("\(bad):2:") && outcome.errors.contains("dora"))
+          #expect(try await stack.count("SELECT count(*) FROM accounts") == 0)
+        }
+        try await withFile("ann\tbob\ncid\tbob\n") { follows in
+          let report = try await cli("import", "--users", users, "--follows", follows, "--json").json(Report.self)
+          #expect(report.accountsAdded == 3 && report.followsAdded == 2)
+          let again = try await cli("import", "--users", users, "--follows", follows, "--json").json(Report.self)
+          #expect(again.accountsAdded == 0 && again.accountsKnown == 3 && again.followsKnown == 2)
+        }
+      }
+      try await cli("import", "--users", "/nowhere/at-all", status: 66)
+      #expect(try await stack.count("SELECT count(*) FROM accounts") == 3)
+    }
+  }
+
+  @Test("A token is issued for an account that exists")
+  func token() async throws {
+    try await TestStack.with { stack in
+      try await stack.pool.execute("INSERT INTO accounts (username) VALUES ('ann')")
+      let token = try await CLI(stack)("accounts", "token", "ann", "--json").fields()["token"] as? String
+      #expect(token?.count == 43)
+      #expect(try await stack.count("SELECT count(*) FROM sessions") == 1)
+      #expect(try await CLI(stack)("accounts", "token", "bob", status: 1).errors.contains("'bob'"))
+    }
+  }
+
+  @Test("An audit finds a row too few and a row too many, prints them and ends with 1")
+  func audit() async throws {
+    struct Row: Decodable, Equatable {
+      let problem: String
+      let username: String
+    }
+    struct Audit: Decodable {
+      let exact: Bool
+      let expected: Int
+      let found: Int
+      let missing: Int
+      let stale: Int
+      let items: [Row]
+    }
+    try await TestStack.with { stack in
+      let cli = CLI(stack)
+      try await stack.pool.execute("INSERT INTO accounts (username) VALUES ('ann'), ('bob'), ('cid')")
+      try await stack.pool.execute(
+        """
+        INSERT INTO follows (follower_id, followee_id)
+        SELECT f.id, a.id FROM accounts f, accounts a WHERE f.username IN ('ann', 'bob') AND a.username = 'cid'
+        """)
+      try await stack.pool.execute(
+        "INSERT INTO posts (author_id, title) SELECT id, 'a title' FROM accounts WHERE username = 'cid'")
+      try await stack.pool.execute(
+        "INSERT INTO following_user_posts (user_id, post_id) SELECT follower_id, posts.id FROM follows, posts")
+      #expect(try await cli("feed", "audit").output.hasPrefix("exact"))
+      try await stack.pool.execute(
+        "DELETE FROM following_user_posts USING accounts WHERE user_id = id AND username = 'ann'")
+      try await stack.pool.execute(
+        "INSERT INTO following_user_posts (user_id, post_id) SELECT a.id, p.id FROM accounts a, posts p WHERE username = 'cid'"
+      )
+      let audit = try await cli("feed", "audit", "--json", status: 1, isTold: true).json(Audit.self)
+      #expect(!audit.exact && audit.missing == 1 && audit.stale == 1 && audit.expected == 2 && audit.found == 2)
+      #expect(
+        audit.items == [Row(problem: "missing", username: "ann"), Row(problem: "stale", username: "cid")])
+      let text = try await cli("feed", "audit", status: 1, isTold: true)
+      #expect(text.output.contains("ann") && text.output.contains("NOT exact"))
+    }
+  }
+
+  @Test("The doctor finds all well, a schema that is missing, and servers that are away")
+  func doctor() async throws {
+    struct Finding: Decodable {
+      let name: String
+      let status: String
+      let advice: String?
+    }
+    struct Findings: Decodable { let items: [Finding] }
+    try await TestStack.with { stack in
+      let well = try await CLI(stack)("doctor", "--json", "--migrations", TestStack.migrations).json(Findings.self)
+        .items
+      #expect(
+        Set(["Postgres", "migrations", "Redis", "Redis eviction", "Postgres clock", "Redis clock"]).isSubset(
+          of: well.map(\.name)))
+      #expect(well.allSatisfy { $0.status != "fail" })
+      let empty = stack.settings.merging(["FANMILL_POSTGRES_URL": try await TestStack.emptyDatabase()]) { $1 }
+      let ill = try await CLI(empty)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isTold: true)
+      #expect(
+        try ill.json(Findings.self).items.contains {
+          $0.name == "migrations" && $0.status == "fail" && $0.advice != nil
+        })
+    }
+    let away = try await CLI(nowhere)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isTold: true)
+    #expect(try away.json(Findings.self).items.filter { $0.status == "fail" }.map(\.name) == ["Postgres", "Redis"])
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import JobsTestSupport
+import Postgres
+import PrivateServers
+import ProgramTestSupport
+import Testing
+
+@Suite("What a program ends with", .timeLimit(.minutes(5)))
+struct ExitStatusTests {
+  @Test(
+    "Wrong arguments end with 64",
+    arguments: [
+      ["nonsense"], ["jobs", "enqueue", "posts.fan-out"], ["jobs", "list", "--state", "sleeping"], ["import"],
+      ["jobs", "list", "--limit", "0"], ["dead", "retry"], ["dead", "retry", "--all", "x"],
+      ["migrate", "down", "--count", "0"],
+      ["jobs", "enqueue", "posts.fan-out", "--payload", "{}", "--in", "soon"],
+      ["jobs", "enqueue", "posts.fan-out", "--payload", "{}", "--in", "1h", "--at", "2030-01-01T00:00:00Z"],
+    ])
+  func usage(arguments: [String]) async throws {
+    let outcome = try await BuiltProgram("fanmill").run(arguments, environment: nowhere)
+    #expect(outcome.status == 64, "\(outcome.errors)")
+    #expect(!outcome.errors.isEmpty)
+    #expect(outcome.output.isEmpty)
+  }
+
+  @Test("An id that cannot be a job's ends with 64")
+  func badID() async throws {
+    try await TestStack.with { stack in
+      _ = try await CLI(stack)("jobs", "show", "not-an-id", status: 64)
+    }
+  }
+
+  @Test("A setting that is missing or wrong ends with 78 and one line that names it")
+  func settings() async throws {
+    for (program, arguments) in [("fanmill", ["jobs", "list"]), ("fanmill-worker", [])] {
+      let missing = try await BuiltProgram(program).run(arguments, in: "/tmp")
+      #expect(missing.status == 78)
+      #expect(missing.errors.contains("FANMILL_POSTGRES_URL is not set"))
+      #expect(missing.errors.split(separator: "\n").count == 1)
+      let wrong = try await BuiltProgram(program).run(
+        arguments, environment: nowhere.merging(["FANMILL_POSTGRES_URL": "http://x"]) { $1 }, in: "/tmp")
+      #expect(wrong.status == 78)
+      #expect(wrong.errors.contains("FANMILL_POSTGRES_URL"))
+    }
+    let port = try await BuiltProgram("fanmill-worker").run(
+      [], environment: nowhere.merging(["FANMILL_WORKER_PORT": "abc"]) { $1 })
+    #expect(port.status == 78)
+    #expect(port.errors.contains("FANMILL_WORKER_PORT"))
+  }
+
+  @Test(
+    "Servers that cannot be reached end with 69 and say which",
+    arguments: [("fanmill", ["queues", "list"]), ("fanmill", ["migrate", "up"]), ("fanmill-worker", [])])
+  func unreachable(program: String, arguments: [String]) async throws {
+    let outcome = try await BuiltProgram(program).run(
+      arguments, environment: nowhere.merging(["FANMILL_LOG_LEVEL": "critical"]) { $1 })
+    #expect(outcome.status == 69)
+    #expect(outcome.errors.contains("cannot reach Postgres, which FANMILL_POSTGRES_URL sets"))
+    #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
+  }
+
+  @Test("A Redis that could evict jobs is refused with 78")
+  func eviction() async throws {
+    var options = PrivateRedis.Options()
+    options.maxMemoryPolicy = "allkeys-lru"
+    let redis = try await PrivateRedis.start(options: options)
+    let settings = [
+      "FANMILL_POSTGRES_URL": try await TestStack.emptyDatabase(template: true), "FANMILL_REDIS_URL": redis.url,
+    ]
+    let worker = try await BuiltProgram("fanmill-worker").run(
+      [], environment: settings.merging(["FANMILL_LOG_LEVEL": "critical", "FANMILL_WORKER_PORT": "0"]) { $1 })
+    #expect(worker.status == 78)
+    #expect(worker.errors.contains("noeviction"))
+    let doctor = try await CLI(settings)("doctor", status: 1, isTold: true)
+    #expect(doctor.output.contains("allkeys-lru"))
+  }
+
+  @Test("A worker runs jobs and ends with 0 when it is asked to")
+  func worker() async throws {
+    try await TestStack.with { stack in
+      let worker = try BuiltProgram("fanmill-worker").start(
+        environment: stack.settings.merging(["FANMILL_WORKER_PORT": "0"]) { $1 })
+      try await CLI(stack)("jobs", "enqueue", "feed.partitions", "--payload", "{}")
+      try await eventually("the job is done") { try await stack.count("SELECT count(*) FROM jobs") == 0 }
+      worker.send(SIGTERM)
+      #expect(await worker.outcome().status == 0)
+    }
+  }
+
+  @Test("The version and the help are printed without any setting")
+  func version() async throws {
+    #expect(try await CLI()("--version").output.contains("."))
+    let help = try await CLI()("--help").output
+    #expect(help.contains("FANMILL_POSTGRES_URL"))
+    #expect(!help.contains("demo"))
+  }
+}

@@ -1,0 +1,95 @@
+import EventLoop
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsRedis
+import JobsTestSupport
+import Logging
+import Migrations
+import Postgres
+import PrivateServers
+import Redis
+
+/// A database with the schema and a Redis, neither shared with another test, and clients of both.
+public struct TestStack: Sendable {
+  public let postgresURL: String
+  public let redis: PrivateRedis
+  public let pool: PostgresPool
+  public let redisClient: RedisClient
+  public let broker: RedisBroker
+
+  public var ledger: PostgresLedger { PostgresLedger(pool: pool) }
+  public var client: JobClient<RedisBroker, PostgresLedger> {
+    JobClient(broker: broker, ledger: ledger, logger: .quiet)
+  }
+
+  /// The settings that lead a program here.
+  public var settings: [String: String] {
+    ["FANMILL_POSTGRES_URL": postgresURL, "FANMILL_REDIS_URL": redis.url]
+  }
+
+  /// The project's folder of migrations.
+  public static let migrations =
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../migrations").path
+
+  /// Runs `body` with a fresh database of the tests' shared cluster, or of `server`.
+  public static func with<Result: Sendable>(
+    server: PrivatePostgres? = nil, redis options: PrivateRedis.Options = PrivateRedis.Options(),
+    _ body: @Sendable (TestStack) async throws -> Result
+  ) async throws -> Result {
+    let url: String
+    if let server {
+      url = server.url
+      try await withPool(url) { try await migrate($0) }
+    } else {
+      url = try await emptyDatabase(template: true)
+    }
+    let redis = try await PrivateRedis.start(options: options)
+    let client = RedisClient(
+      configuration: try RedisConfiguration(url: redis.url), loop: RedisFixture.loop, logger: .quiet)
+    return try await withPool(url) { pool in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await client.run() }
+        defer { group.cancelAll() }
+        let broker = try await RedisBroker(client: client, logger: .quiet)
+        return try await body(
+          TestStack(postgresURL: url, redis: redis, pool: pool, redisClient: client, broker: broker))
+      }
+    }
+  }
+
+  /// The URL of a fresh database.
+  ///
+  /// - Parameter template: whether it has the schema.
+  public static func emptyDatabase(template: Bool = false) async throws -> String {
+    guard template else { return try await SharedServers.freshDatabase() }
+    let name = try await SharedServers.template("programs") { url in
+      try await withPool(url) { try await migrate($0) }
+    }
+    return try await SharedServers.freshDatabase(template: name)
+  }
+
+  private static func migrate(_ pool: PostgresPool) async throws {
+    _ = try await Migrator(Migration.all(in: migrations), pool: pool).up()
+    // The template cannot be copied while a session of its making is left.
+    try await eventually("the pool is at rest") { await pool.usage().leased == 0 }
+  }
+
+  public static func withPool<Result: Sendable>(
+    _ url: String, _ body: @Sendable (PostgresPool) async throws -> Result
+  ) async throws -> Result {
+    let pool = PostgresPool(
+      configuration: try PostgresConfiguration(url: url), size: 6, waitLimit: .seconds(60), loop: RedisFixture.loop,
+      logger: .quiet)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await pool.run() }
+      defer { group.cancelAll() }
+      return try await body(pool)
+    }
+  }
+
+  /// The first column of the first row.
+  public func count(_ query: PostgresQuery) async throws -> Int {
+    try await pool.query(query)[0].decode(Int.self)
+  }
+}
