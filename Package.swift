@@ -155,6 +155,17 @@ let package = Package(
         "fanmill", "fanmill-api", "fanmill-worker", "ProgramTestSupport", "Jobs", "JobsPostgres", "JobsRedis",
         "JobsTestSupport", "Postgres", "PrivateServers", "Redis",
       ]),
+    // A worker whose jobs stop where a test wants them to; no product.
+    .executableTarget(
+      name: "TestWorker",
+      dependencies: ["Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, logging],
+      path: "Tests/TestWorker", swiftSettings: settings),
+    tests(
+      "IntegrationTests",
+      [
+        "TestWorker", "ProgramTestSupport", "Social", "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport", "Postgres",
+        "PrivateServers", "Redis", "EventLoop", logging,
+      ]),
     tests(
       "BootstrapTests",
       ["Bootstrap", "Jobs", "Locking", "Postgres", "PrivateServers", "Redis", argumentParser, logging, metrics]),

@@ -1,0 +1,189 @@
+import EventLoop
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsRedis
+import JobsTestSupport
+import Logging
+import Postgres
+import PrivateServers
+import ProgramTestSupport
+import Redis
+import Social
+import Testing
+
+/// A stack with followers, posts on their way to them, jobs whose effects are counted, and workers that are processes of their
+/// own: what the disasters befall.
+struct Scene: Sendable {
+  let stack: TestStack
+  private let workers = Workers()
+
+  /// The kinds of `TestWorker`'s own job.
+  static let effects: QueueName = "effects"
+  private static let effectKind: JobKind = "test.count-effect"
+
+  /// Runs `body` on a stack with three authors of 5, 400 and 25,000 followers, then ends all workers.
+  static func play(
+    server: PrivatePostgres? = nil, redis: PrivateRedis.Options = PrivateRedis.Options(),
+    _ body: @Sendable (Scene) async throws -> Void
+  ) async throws {
+    try await TestStack.with(server: server, redis: redis) { stack in
+      let scene = Scene(stack: stack)
+      try await scene.populate()
+      do {
+        try await body(scene)
+      } catch {
+        for (worker, errors) in await scene.workers.end() { Issue.record("\(worker): \(errors)") }
+        throw error
+      }
+      _ = await scene.workers.end()
+    }
+  }
+
+  private func populate() async throws {
+    try await stack.pool.execute("CREATE TABLE effects (number bigint NOT NULL)")
+    try await stack.pool.execute(
+      "INSERT INTO accounts (username) SELECT 'a' || i FROM generate_series(1, 25003) i", timeout: .seconds(60))
+    try await stack.pool.execute(
+      """
+      INSERT INTO follows (follower_id, followee_id)
+      SELECT f.id, a.id FROM (VALUES ('a1', 5), ('a2', 400), ('a3', 25000)) AS author (author, followers)
+      JOIN accounts a ON a.username = author
+      JOIN LATERAL (SELECT id FROM accounts WHERE id <> a.id ORDER BY id LIMIT followers) f ON true
+      ORDER BY 2, 1
+      """, timeout: .seconds(60))
+  }
+
+  // MARK: Work
+
+  /// Asks for `count` jobs whose effects are counted.
+  ///
+  /// - Parameter gate: where each of them waits in its transaction.
+  func askForEffects(_ numbers: Range<Int>, gate: Gate? = nil) async throws {
+    let records = numbers.map { number in
+      let payload = gate.map { #"{"number":\#(number),"gate":\#($0.key)}"# } ?? #"{"number":\#(number)}"#
+      return JobRecord(kind: Self.effectKind, queue: Self.effects, payload: Array(payload.utf8), isDurable: true)
+    }
+    _ = try await stack.client.transaction { try await $0.add(records) }
+  }
+
+  /// Posts as each of the three authors, `rounds` times.
+  func post(rounds: Int = 1) async throws {
+    for _ in 0..<rounds {
+      for name in ["a1", "a2", "a3"] {
+        _ = try await stack.client.transaction { transaction in
+          let author = try await Accounts.id(of: name, in: transaction.sql)
+          return try await Posts.create(try PostDraft(title: "News of \(name)"), by: author, in: transaction)
+        }
+      }
+    }
+  }
+
+  /// Starts a worker and waits until it serves.
+  func startWorker(slots: Int = 4, acknowledgeGate: Gate? = nil) async throws -> TestWorkerProcess {
+    let before = try await stack.broker.statistics(of: Self.effects).workers
+    var arguments = ["--worker-concurrency", String(slots)]
+    if let acknowledgeGate { arguments += ["--acknowledge-gate", String(acknowledgeGate.key)] }
+    let program = try BuiltProgram("TestWorker").start(arguments, environment: stack.settings)
+    let worker = TestWorkerProcess(program)
+    await workers.add(worker)
+    try await eventually("a worker serves") {
+      try await stack.broker.statistics(of: Self.effects).workers > before
+    }
+    return worker
+  }
+
+  // MARK: What is seen
+
+  /// How many sessions wait for `gate`.
+  func waiting(at gate: Gate) async throws -> Int {
+    try await stack.count(
+      """
+      SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+        AND (classid::bigint << 32 | objid::bigint) = \(gate.key)
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      """)
+  }
+
+  func owed() async throws -> Int { try await stack.count("SELECT count(*) FROM jobs") }
+  func effects() async throws -> Int { try await stack.count("SELECT count(*) FROM effects") }
+  func claimed() async throws -> Int { try await stack.broker.statistics(of: Self.effects).claimed }
+
+  /// Waits until all is done, and checks every promise: nothing owed or dead, each effect there once, every feed exact.
+  ///
+  /// - Parameter asked: how many effects were asked for, numbered from 0.
+  func expectAllDoneOnce(_ asked: Int, location: SourceLocation = #_sourceLocation) async throws {
+    try await eventually("all jobs are done", within: .seconds(150)) { try await owed() == 0 }
+    #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 0, sourceLocation: location)
+    let numbers = try await stack.pool.query("SELECT number FROM effects ORDER BY number").decode(Int.self)
+    #expect(numbers == Array(0..<asked), "each effect once", sourceLocation: location)
+    let audit = try await FeedAudit.run(on: stack.pool)
+    #expect(audit.isExact && audit.expected > 0, "\(audit)", sourceLocation: location)
+    #expect(audit.pending == 0, sourceLocation: location)
+    // The broker forgets what is done, too: the jobs that were delivered twice are acknowledged by whoever had them last.
+    try await eventually("the broker is empty") {
+      for queue in [Self.effects, SocialJobs.fanOutQueue, SocialJobs.bulkQueue] {
+        let left = try await stack.broker.statistics(of: queue)
+        if left.ready + left.claimed + left.delayed > 0 { return false }
+      }
+      return true
+    }
+  }
+}
+
+/// A `TestWorker` that runs.
+final class TestWorkerProcess: Sendable {
+  let program: RunningProgram
+
+  init(_ program: RunningProgram) { self.program = program }
+
+  /// Ends it as a crash does.
+  func kill() { program.send(SIGKILL) }
+  func freeze() { program.send(SIGSTOP) }
+  func wake() { program.send(SIGCONT) }
+}
+
+/// All workers of a scene.
+private actor Workers {
+  private var all: [TestWorkerProcess] = []
+
+  func add(_ worker: TestWorkerProcess) { all.append(worker) }
+
+  /// Ends them in order.
+  ///
+  /// - Returns: what each has logged.
+  func end() async -> [(String, String)] {
+    for worker in all {
+      worker.wake()
+      worker.program.send(SIGTERM)
+    }
+    var logs: [(String, String)] = []
+    for worker in all { logs.append(("worker \(worker.program.pid)", await worker.program.outcome().errors)) }
+    all = []
+    return logs
+  }
+}
+
+/// An advisory lock that the test holds: whoever comes to it waits until `open`.
+actor Gate {
+  nonisolated let key: Int
+  private var connection: PostgresConnection?
+
+  private init(key: Int, connection: PostgresConnection) {
+    self.key = key
+    self.connection = connection
+  }
+
+  /// A closed gate.
+  static func closed(_ key: Int, in scene: Scene) async throws -> Gate {
+    let connection = try await PostgresConnection.connect(
+      try PostgresConfiguration(url: scene.stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+    try await connection.execute("SELECT pg_advisory_lock(\(key))")
+    return Gate(key: key, connection: connection)
+  }
+
+  func open() async {
+    await connection?.close()
+    connection = nil
+  }
+}

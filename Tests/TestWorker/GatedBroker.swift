@@ -1,0 +1,58 @@
+import Jobs
+import JobsRedis
+import Postgres
+
+/// An advisory lock that a test holds for as long as it wants somebody to wait.
+struct Gate: Sendable {
+  let key: Int
+  let pool: PostgresPool
+
+  /// Returns when nobody holds the gate.
+  func pass() async throws {
+    try await pool.transaction { transaction in
+      _ = try await transaction.query("SELECT pg_advisory_xact_lock_shared(\(key))", timeout: .seconds(600))
+    }
+  }
+}
+
+/// The broker on Redis, whose workers wait at a gate before they acknowledge.
+struct GatedBroker: Broker {
+  let base: RedisBroker
+  let gate: Gate?
+
+  var executor: (any TaskExecutor)? { base.executor }
+
+  func push(_ jobs: [JobRecord]) async throws { try await base.push(jobs) }
+
+  func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> GatedConsumer {
+    GatedConsumer(base: try await base.join(queue, worker: worker, lease: lease), gate: gate)
+  }
+
+  func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] { try await base.unknown(ids, in: queue) }
+
+  func statistics(of queue: QueueName) async throws -> QueueStatistics { try await base.statistics(of: queue) }
+}
+
+struct GatedConsumer: BrokerConsumer {
+  let base: RedisConsumer
+  let gate: Gate?
+
+  var epoch: String { get async { await base.epoch } }
+
+  func claim(_ count: Int, wait: Duration) async throws -> [Claim] { try await base.claim(count, wait: wait) }
+
+  func interruptClaim() async { await base.interruptClaim() }
+
+  func acknowledge(_ claims: [Claim]) async throws {
+    try await gate?.pass()
+    try await base.acknowledge(claims)
+  }
+
+  func retry(_ retries: [ClaimRetry]) async throws { try await base.retry(retries) }
+
+  func release(_ claims: [Claim]) async throws { try await base.release(claims) }
+
+  func beat() async throws -> Beat { try await base.beat() }
+
+  func leave() async throws { try await base.leave() }
+}

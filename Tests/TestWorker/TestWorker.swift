@@ -1,0 +1,40 @@
+import ArgumentParser
+import Bootstrap
+import Jobs
+import JobsPostgres
+import JobsRedis
+import Logging
+import Social
+
+/// A worker for tests: the app's jobs, and a job whose effects can be counted and which stops where a test wants it to.
+@main
+struct TestWorker: AsyncParsableCommand {
+  @OptionGroup var options: SettingsOptions
+
+  @Option(help: "The advisory lock that acknowledging waits for, so that a test can hold it up.")
+  var acknowledgeGate: Int?
+
+  func run() async throws {
+    try await Program.run("test-worker", options, requiring: [.postgresURL, .redisURL], logLevel: .warning) { program in
+      try await program.withServers { servers in
+        var registry = JobRegistry<PostgresLedger>()
+        SocialJobs.register(in: &registry)
+        registry.register(CountEffect.self, handler: CountEffect.run)
+        let slots = program.settings.workerConcurrency
+        var configuration = WorkerConfiguration(
+          queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, slots) }))
+        configuration.shutdownLimit = program.settings.shutdownTimeout
+        configuration.relayInterval = .seconds(2)
+        configuration.relayAge = .seconds(2)
+        let broker = GatedBroker(
+          base: try await RedisBroker(client: servers.redis, logger: program.logger),
+          gate: acknowledgeGate.map { Gate(key: $0, pool: servers.postgres) })
+        try await program.serve([
+          Worker(
+            broker: broker, ledger: PostgresLedger(pool: servers.postgres), registry: registry,
+            configuration: configuration, logger: program.logger)
+        ])
+      }
+    }
+  }
+}
