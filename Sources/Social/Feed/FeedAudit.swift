@@ -37,7 +37,7 @@ public struct FeedAudit: Sendable, Hashable {
   }
 
   private static func run(examples: Int, in transaction: PostgresTransaction) async throws -> FeedAudit {
-    try await transaction.execute("SET LOCAL work_mem = '256MB'")
+    try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])
     let counts = try await transaction.query(
       """
       SELECT count(*), count(*) FILTER (WHERE f.user_id IS NULL),
