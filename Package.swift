@@ -150,6 +150,12 @@ let package = Package(
         "EventLoop", logging,
       ], path: "Tests/ProgramTestSupport", swiftSettings: settings),
     tests(
+      "OperationsTests",
+      [
+        "Operations", "ProgramTestSupport", "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport", "Postgres",
+        "PrivateServers", "Social",
+      ]),
+    tests(
       "CLITests",
       [
         "fanmill", "fanmill-api", "fanmill-worker", "ProgramTestSupport", "Jobs", "JobsPostgres", "JobsRedis",
@@ -158,13 +164,15 @@ let package = Package(
     // A worker whose jobs stop where a test wants them to; no product.
     .executableTarget(
       name: "TestWorker",
-      dependencies: ["Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, logging],
+      dependencies: [
+        "Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, logging,
+      ],
       path: "Tests/TestWorker", swiftSettings: settings),
     tests(
       "IntegrationTests",
       [
-        "TestWorker", "ProgramTestSupport", "Social", "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport", "Postgres",
-        "PrivateServers", "Redis", "EventLoop", logging,
+        "TestWorker", "ProgramTestSupport", "Social", "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport",
+        "Postgres", "PrivateServers", "Redis", "EventLoop", logging,
       ]),
     tests(
       "BootstrapTests",

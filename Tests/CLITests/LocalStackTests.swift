@@ -1,0 +1,105 @@
+import Foundation
+import JobsTestSupport
+import Postgres
+import ProgramTestSupport
+import Testing
+
+/// Serialized: each of these tests runs a whole stack, and the API listens on a port.
+@Suite("fanmill up and down", .timeLimit(.minutes(5)), .serialized)
+struct LocalStackTests {
+  private struct Up: Decodable {
+    let api: String
+    let settings: [String: String]
+  }
+
+  private func withFolder(_ body: (String) async throws -> Void) async throws {
+    let folder = NSTemporaryDirectory() + "fanmill-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    // Postgres runs as another user where these tests run as root.
+    chmod(folder, 0o755)
+    func fanmill(_ arguments: String...) async throws -> BuiltProgram.Outcome {
+      try await BuiltProgram("fanmill").run(arguments, in: folder)
+    }
+    do {
+      try await body(folder)
+    } catch {
+      _ = try await fanmill("down")
+      throw error
+    }
+    #expect(try await fanmill("down").status == 0)
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test("It runs in the background, is found without flags, mends a killed worker, and goes without a trace")
+  func life() async throws {
+    try await withFolder { folder in
+      func fanmill(_ arguments: String...) async throws -> BuiltProgram.Outcome {
+        try await BuiltProgram("fanmill").run(arguments, in: folder)
+      }
+      let up = try await fanmill("up", "--detach", "--api-port", "0", "--migrations", TestStack.migrations, "--json")
+      try #require(up.status == 0, "\(up.errors)")
+      let stack = try up.json(Up.self)
+      #expect(stack.settings["FANMILL_ADMIN_TOKEN"] == nil)
+      #expect(try await fanmill("up").status == 1)
+      #expect(try await fanmill("up", "--detach", "--json").json(Up.self).api == stack.api)
+      #expect(try await fanmill("doctor", "--migrations", TestStack.migrations).status == 0)
+
+      // Killed with -9, a worker is there again; the API answers all the while.
+      let worker = try #require(try children(in: folder, named: "fanmill-worker").first)
+      kill(worker, SIGKILL)
+      try await eventually("another worker runs") {
+        let now = try children(in: folder, named: "fanmill-worker")
+        return now.count == 1 && now != [worker]
+      }
+      #expect(try await fanmill("jobs", "enqueue", "feed.partitions", "--payload", "{}").status == 0)
+      try await eventually("the new worker works") {
+        try await fanmill("jobs", "list", "--json").output == "{\"items\":[]}\n"
+      }
+
+      let all = try children(in: folder, named: nil)
+      #expect(all.count == 4, "Postgres, Redis, the API, a worker")
+      #expect(try await fanmill("down").status == 0)
+      for process in all { #expect(kill(process, 0) != 0, "process \(process) is left") }
+      // Nobody is found any more.
+      #expect(try await fanmill("jobs", "list").status == 78)
+    }
+  }
+
+  @Test("Killed with -9, it takes all that it started along")
+  func killed() async throws {
+    try await withFolder { folder in
+      let up = try await BuiltProgram("fanmill").run(
+        ["up", "--detach", "--api-port", "0", "--migrations", TestStack.migrations], in: folder)
+      try #require(up.status == 0, "\(up.errors)")
+      let all = try children(in: folder, named: nil)
+      #expect(all.count == 4)
+      kill(try runner(in: folder), SIGKILL)
+      try await eventually("all are gone") { all.allSatisfy { kill($0, 0) != 0 } }
+      #expect(try await BuiltProgram("fanmill").run(["jobs", "list"], in: folder).status == 78)
+    }
+  }
+
+  private func runner(in folder: String) throws -> pid_t {
+    let text = try String(contentsOfFile: folder + "/.fanmill/lock", encoding: .utf8)
+    return try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+  }
+
+  /// The processes that the folder's stack has started.
+  private func children(in folder: String, named name: String?) throws -> [pid_t] {
+    let runner = try runner(in: folder)
+    let lists = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(runner)/task").map {
+      try String(contentsOfFile: "/proc/\(runner)/task/\($0)/children", encoding: .utf8)
+    }
+    let all = lists.flatMap { $0.split(separator: " ").compactMap { pid_t($0) } }
+    guard let name else { return all.sorted() }
+    return all.filter { child in
+      do {
+        // The kernel keeps 15 letters of a name.
+        let found = try String(contentsOfFile: "/proc/\(child)/comm", encoding: .utf8)
+        return found.trimmingCharacters(in: .newlines) == name.prefix(15)
+      } catch {
+        return false
+      }
+    }.sorted()
+  }
+}
