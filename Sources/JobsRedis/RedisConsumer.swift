@@ -17,6 +17,7 @@ public actor RedisConsumer: BrokerConsumer {
   private var isInterrupted = false
   private var isClaiming = false
   private var beats = 0
+  private var watchfulBeats = 0
   /// The last entry of each stream that arrived here in this life.
   private var lastEntries = RedisConsumer.noEntries
   private static let noEntries = ["0-0", "0-0", "0-0"]
@@ -292,13 +293,17 @@ public actor RedisConsumer: BrokerConsumer {
   public func beat() async throws -> Beat {
     beats += 1
     let life = incarnation
-    let sweep = beats % 20 == 1 ? 1 : 0
+    // Looked for now and then, and for a while after a lease ended: a read that was on its way may be answered after its
+    // consumer was declared dead, and what it claimed is then nobody's.
+    let sweep = beats % 20 == 1 || watchfulBeats > 0 ? 1 : 0
+    watchfulBeats = max(0, watchfulBeats - 1)
     let lookahead = max(1, (lease / 3).wholeMilliseconds)
     let (kept, reaped, due) = try await evaluate(
       Scripts.beat, [name, lease.wholeMilliseconds, lookahead, sweep]
     ) { reply throws(RedisError) in
       reply.count == 3 ? (true, Int(reply[1].integer), reply[2].integer) : (false, 0, -1)
     }
+    if !kept || reaped > 0 { watchfulBeats = 5 }
     if kept || life != incarnation {
       return Beat(
         keptLease: kept, incarnation: incarnation, nextDue: due >= 0 ? .milliseconds(due) : nil, reaped: reaped)

@@ -90,6 +90,26 @@ import Testing
     }
   }
 
+  @Test func aReadThatIsAnsweredAfterItsConsumersDeathIsFoundSoon() async throws {
+    try await RedisFixture.with { fixture in
+      let alive = try await fixture.broker.join(.default, worker: "alive", lease: .seconds(120))
+      #expect(try await alive.beat().keptLease)
+      let frozen = try await fixture.broker.join(.default, worker: "frozen", lease: .milliseconds(50))
+      try await fixture.broker.push([.test("1")])
+      #expect(try await claim(1, frozen).count == 1)
+      var reaped = 0
+      try await eventually("the frozen consumer is declared dead") {
+        reaped += try await alive.beat().reaped
+        return reaped == 1
+      }
+      #expect(try await claim(1, alive).map(\.attempt) == [2])
+      try await fixture.broker.push([.test("2")])
+      #expect(try await claim(1, frozen).map(\.record.text) == ["2"])
+      #expect(try await alive.beat().reaped == 1)
+      #expect(try await claim(1, alive).map(\.record.text) == ["2"])
+    }
+  }
+
   @Test func anOperatorCanHurryADelayedJob() async throws {
     try await RedisFixture.with { fixture in
       let consumer = try await fixture.broker.join(.default, worker: "w", lease: .seconds(120))
