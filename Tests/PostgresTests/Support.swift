@@ -34,7 +34,7 @@ func withConnection(
 
 /// Runs `body` with a pool that runs meanwhile.
 func withPool(
-  _ configuration: PostgresConfiguration? = nil, size: Int = 4, waitLimit: Duration = .seconds(10),
+  _ configuration: PostgresConfiguration? = nil, size: Int = 4, waitLimit: Duration = .seconds(100),
   _ body: @Sendable (PostgresPool) async throws -> Void
 ) async throws {
   let configuration = if let configuration { configuration } else { try await freshConfiguration() }
