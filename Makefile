@@ -4,6 +4,8 @@
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
+# Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
+few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 hadolint := .build-tools/bin/hadolint
 
 help: ## print this list
@@ -20,11 +22,11 @@ demo: build ## run the main job from nothing, on private servers and real data, 
 
 test: setup ## build and run all tests; they start private servers of their own
 	swift build --build-tests --explicit-target-dependency-import-check error
-	swift test --skip-build
+	$(few_at_once) swift test --skip-build
 
 test-thread: setup ## the same under the thread sanitizer, in a build folder of its own
 	TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions report_thread_leaks=0" \
-	  swift test --sanitize=thread --scratch-path .build-thread
+	  $(few_at_once) swift test --sanitize=thread --scratch-path .build-thread
 
 up: build ## start private servers, the API and a worker, and leave them running
 	.build/release/fanmill up --detach
