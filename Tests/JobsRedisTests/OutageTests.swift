@@ -31,7 +31,7 @@ import Testing
         var configuration = WorkerConfiguration(queues: [.default: 8])
         configuration.lease = .milliseconds(1000)
         configuration.heartbeat = .milliseconds(100)
-        configuration.relayInterval = .milliseconds(200)
+        configuration.relayInterval = .milliseconds(500)
         configuration.relayAge = .milliseconds(200)
         return Worker(
           broker: fixture.broker, ledger: ledger, registry: handlers, configuration: configuration, logger: .quiet)
@@ -42,7 +42,7 @@ import Testing
           try await client.enqueue((0..<2000).map { Numbered(number: $0) })
           try await disturb(fixture)
           try await client.enqueue((2000..<2500).map { Numbered(number: $0) })
-          try await eventually("all jobs are done") { ledger.owedCount(in: .default) == 0 }
+          try await eventually("all jobs are done", within: .seconds(300)) { ledger.owedCount(in: .default) == 0 }
           try await eventually("the broker is through as well") {
             let statistics = try await fixture.broker.statistics(of: .default)
             return statistics.ready + statistics.claimed + statistics.delayed == 0

@@ -31,13 +31,17 @@ public struct InMemoryLedger: Ledger {
     var dead: [JobID: DeadJob] = [:]
     var keys: [UniqueKey: JobID] = [:]
     var counts: [QueueName: Int] = [:]
+    var order: [QueueName: IDOrder] = [:]
     /// What an open transaction is about to complete, or to add under a key: another one waits for its end.
     var lockedJobs: [JobID: ObjectIdentifier] = [:]
     var lockedKeys: [UniqueKey: ObjectIdentifier] = [:]
     var leaders: Set<String> = []
 
     mutating func owe(_ record: JobRecord) {
-      if owed.updateValue(record, forKey: record.id) == nil { counts[record.queue, default: 0] += 1 }
+      if owed.updateValue(record, forKey: record.id) == nil {
+        counts[record.queue, default: 0] += 1
+        order[record.queue, default: IDOrder()].insert(record.id)
+      }
       if let key = UniqueKey(record) { keys[key] = record.id }
     }
 
@@ -204,10 +208,14 @@ public struct InMemoryLedger: Ledger {
 
   public func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) -> [JobID] {
     state.withLock { state in
-      state.owed.values
-        .filter { $0.queue == queue && $0.id < before && !state.parked.contains($0.id) }
-        .map(\.id).filter { id in after.map { $0 < id } ?? true }
-        .sorted().prefix(limit).map { $0 }
+      guard let order = state.order[queue] else { return [] }
+      var page: [JobID] = []
+      for id in order.ids[order.firstIndex(after: after)...] {
+        if page.count == limit || id >= before { break }
+        if state.owed[id]?.queue == queue, !state.parked.contains(id) { page.append(id) }
+      }
+      state.order[queue]?.compact(toThoseIn: state.owed, count: state.counts[queue] ?? 0)
+      return page
     }
   }
 

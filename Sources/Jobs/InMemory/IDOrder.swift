@@ -1,0 +1,33 @@
+/// Ids in their order. Most arrive in it, so that adding one is cheap; those that ended are swept out now and then.
+struct IDOrder: Sendable {
+  private(set) var ids: [JobID] = []
+
+  mutating func insert(_ id: JobID) {
+    if let last = ids.last, last >= id {
+      let place = firstIndex { $0 >= id }
+      if ids[place] != id { ids.insert(id, at: place) }
+    } else {
+      ids.append(id)
+    }
+  }
+
+  /// Where the ids begin that are greater than `id`; those of all, for nil.
+  func firstIndex(after id: JobID?) -> Int {
+    guard let id else { return 0 }
+    return firstIndex { $0 > id }
+  }
+
+  /// Forgets ids that are not in `owed`, once they are most of all.
+  mutating func compact(toThoseIn owed: [JobID: JobRecord], count: Int) {
+    if ids.count > 2 * count + 64 { ids.removeAll { owed[$0] == nil } }
+  }
+
+  private func firstIndex(where isBeyond: (JobID) -> Bool) -> Int {
+    var (low, high) = (0, ids.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if isBeyond(ids[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
