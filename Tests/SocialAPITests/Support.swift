@@ -76,8 +76,10 @@ struct API: Sendable {
   }
 
   private static func withPool(_ url: String, _ body: @Sendable (PostgresPool) async throws -> Void) async throws {
+    var configuration = try PostgresConfiguration(url: url)
+    configuration.connectTimeout = .seconds(60)
     let pool = PostgresPool(
-      configuration: try PostgresConfiguration(url: url), size: 4, waitLimit: .seconds(60), loop: loop, logger: logger)
+      configuration: configuration, size: 4, waitLimit: .seconds(60), loop: loop, logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await pool.run() }
       try await body(pool)
@@ -115,7 +117,7 @@ struct API: Sendable {
   /// Opens an account and returns its token.
   func open(_ name: String) async throws -> String {
     let reply = try await send("POST", "/v1/accounts", Self.registration(name))
-    try #require(reply.status == 201, "\(reply.json)")
+    try #require(reply.status == 201, "\(reply.status) \(reply.json)")
     return try #require(reply.json["token"] as? String)
   }
 
@@ -126,7 +128,7 @@ struct API: Sendable {
   /// Posts and returns the post's id.
   func post(_ title: String, as token: String) async throws -> Int {
     let reply = try await send("POST", "/v1/posts", as: token, #"{"title":"\#(title)"}"#)
-    try #require(reply.status == 201, "\(reply.json)")
+    try #require(reply.status == 201, "\(reply.status) \(reply.json)")
     return try #require(reply.json["id"] as? Int)
   }
 

@@ -98,6 +98,10 @@ struct ProblemMiddleware: RouterMiddleware {
           metadata: ["method": "\(request.method)", "path": "\(request.uri.path)", "error": "\(error)"])
         return try Problem.internalError.response()
       }
+      if problem.status >= 500 {
+        context.logger.warning(
+          "a request could not be served now", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
+      }
       return try problem.response()
     }
   }
