@@ -45,10 +45,10 @@ actor PoolCore {
     let connection = try await lease()
     do {
       let rows = try await connection.submit(queries, timeout: timeout)
-      await release(connection)
+      release(connection)
       return rows
     } catch {
-      await release(connection)
+      release(connection)
       throw error
     }
   }
@@ -67,7 +67,7 @@ actor PoolCore {
         return idle.connection
       } catch {
         if error.code != .cancelled { await idle.connection.close() }
-        await release(idle.connection)
+        release(idle.connection)
       }
     }
   }
@@ -109,10 +109,15 @@ actor PoolCore {
     waiter.continuation.resume(returning: outcome)
   }
 
-  func release(_ connection: PostgresConnection) async {
-    let isUsable = await connection.isAtRest
+  func release(_ connection: PostgresConnection) {
+    let isUsable = connection.assumeIsolated { $0.isAtRest }
     settle(state.released(connection, isUsable: isUsable, at: .now), connection)
-    if !isUsable { await connection.close() }
+    if !isUsable { connection.assumeIsolated { $0.close() } }
+  }
+
+  /// Ends a lease without waiting for it: the next call from the same task comes to the loop after it.
+  nonisolated func releaseSoon(_ connection: PostgresConnection) {
+    loop.execute { self.assumeIsolated { $0.release(connection) } }
   }
 
   private func settle(_ release: PoolState<PostgresConnection>.Release, _ connection: PostgresConnection) {

@@ -64,10 +64,10 @@ public final class PostgresPool: Sendable {
     do {
       value = try await body(connection)
     } catch {
-      await core.release(connection)
+      core.releaseSoon(connection)
       throw error
     }
-    await core.release(connection)
+    core.releaseSoon(connection)
     return value
   }
 
