@@ -44,7 +44,7 @@ let package = Package(
     .library(name: "Jobs", targets: ["Jobs", "JobsRedis", "JobsPostgres"]),
     .library(name: "DataClients", targets: ["EventLoop", "Redis", "Postgres"]),
     // For Benchmarks/, a package of its own.
-    .library(name: "Backend", targets: ["Social", "Migrations", "PrivateServers"]),
+    .library(name: "PrivateServers", targets: ["PrivateServers"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),

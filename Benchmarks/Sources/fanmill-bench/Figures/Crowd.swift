@@ -11,6 +11,9 @@ struct Crowd: Sendable {
   /// The distance between two followers' ids.
   static func step(_ followers: Int) -> Int { accounts / followers }
 
+  /// The name of the account with so many followers.
+  static func username(_ followers: Int) -> String { "author-\(followers)" }
+
   /// Fills the tables, in key order, and has them vacuumed as they would have been by and by.
   func fill(_ sizes: [Int]) async throws {
     try await database.pool.execute(
@@ -23,12 +26,12 @@ struct Crowd: Sendable {
       try await database.pool.execute(
         """
         INSERT INTO accounts (id, username) OVERRIDING SYSTEM VALUE
-        VALUES (\(Self.accounts + size), \("author-\(size)"))
+        VALUES (\(Self.accounts + size), \(Self.username(size)))
         """)
       try await database.pool.execute(
         """
         INSERT INTO follows (follower_id, followee_id)
-        SELECT number * \(Self.step(size)), \(author(size)) FROM generate_series(1, \(size)) number
+        SELECT number * \(Self.step(size)), \(Self.accounts + size) FROM generate_series(1, \(size)) number
         """)
     }
     try await database.pool.execute("VACUUM ANALYZE follows, following_user_posts_older")
@@ -54,11 +57,24 @@ struct Crowd: Sendable {
 
   func checkpoint() async throws { try await database.pool.execute("CHECKPOINT") }
 
-  /// The account with so many followers.
-  func author(_ followers: Int) -> Int { Self.accounts + followers }
-
   /// How many feeds have the post.
   func rows(of post: Int) async throws -> Int {
     try await database.count("SELECT count(*) FROM following_user_posts WHERE post_id = \(post)")
+  }
+
+  /// Whether there are followers that do not have the post yet.
+  func unfinished(_ post: Int) async throws -> Bool {
+    try await database.count("SELECT count(*) FROM fan_outs WHERE post_id = \(post) AND finished_at IS NOT NULL") == 0
+  }
+
+  /// Seconds of a COPY, in plain C, of the rows that a fan-out would make.
+  func copy(_ followers: Int) async throws -> Double {
+    let post = try await database.count("SELECT next_post_id()")
+    try await checkpoint()
+    let step = Self.step(followers)
+    let rate = try Raw.copy(
+      database.url, table: "following_user_posts", first: step, step: step, count: followers, post: post)
+    try BenchError.check("rows of the COPY", try await rows(of: post), equals: followers)
+    return Double(followers) / rate
   }
 }

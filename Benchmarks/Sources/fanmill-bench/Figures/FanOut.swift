@@ -1,70 +1,105 @@
 import Foundation
 import Jobs
-import JobsPostgres
 import JobsRedis
-import Postgres
-import Social
+import PrivateServers
 
-/// One post on its way into its followers' feeds, which hold 10,000,000 rows, right after a checkpoint: from just before
-/// the post is made until the last row is visible.
+/// One post on its way into its followers' feeds, which hold 10,000,000 rows, right after a checkpoint: through the API and
+/// a worker, both as `make build` makes them and with their default settings.
 enum FanOut {
+  private static let sizes = [21_841, 100_000, 1_000_000]
+  private static let queues: [QueueName] = ["fanout", "fanout-bulk"]
+
+  /// When the clock of a measurement starts.
+  private enum From {
+    case request, answer
+  }
+
   @Sendable
   static func measure(_ stage: Stage) async throws -> [Figure] {
-    var small = Figure("fan-out to 21,841 followers", .milliseconds, [.atMost(200)])
-    var middle = Figure("fan-out to 100,000 followers", .milliseconds, [.atMost(450)])
-    var large = Figure("fan-out to 1,000,000 followers", .seconds, [.atMost(4), .ofRaw(0.4)])
+    var small = Figure("fan-out to 21,841 followers, from the API's answer", .milliseconds, [.atMost(200)])
+    var middle = Figure("fan-out to 100,000 followers, from the request", .milliseconds, [.atMost(450)])
+    var large = Figure("fan-out to 1,000,000 followers, from the request", .seconds, [.atMost(4), .ofRaw(0.4)])
     let crowd = Crowd(database: try stage.needDatabase())
+    let programs = try stage.programs()
     stage.note("fan-out: filling the feeds")
-    try await crowd.fill([21_841, 100_000, 1_000_000])
+    try await crowd.fill(sizes)
+    try await stage.flush()
+    let port = try FreePort.find()
+    let api = try await programs.startAPI(port: port)
+    let worker = try await programs.startWorker()
+    try await waitUntilReady(api, port, stage)
+    let poster = Poster(crowd: crowd, port: port, tokens: try await tokens(programs))
     for run in 1...stage.runs {
       stage.note("fan-out, run \(run)")
-      try await stage.flush()
-      let worker = try await stage.startWorker(
-        queues: [SocialJobs.fanOutQueue, SocialJobs.bulkQueue], database: crowd.database)
       try await crowd.reset()
-      small.samples.append(try await fanOut(21_841, crowd, stage) * 1000)
-      small.raw.append(try await copy(21_841, crowd) * 1000)
-      middle.samples.append(try await fanOut(100_000, crowd, stage) * 1000)
-      middle.raw.append(try await copy(100_000, crowd) * 1000)
+      small.samples.append(try await poster.fanOut(to: 21_841).fromAnswer * 1000)
+      small.raw.append(try await crowd.copy(21_841) * 1000)
+      middle.samples.append(try await poster.fanOut(to: 100_000).fromRequest * 1000)
+      middle.raw.append(try await crowd.copy(100_000) * 1000)
       try await crowd.reset()
-      large.samples.append(try await fanOut(1_000_000, crowd, stage))
+      large.samples.append(try await poster.fanOut(to: 1_000_000).fromRequest)
       try await crowd.reset()
-      large.raw.append(try await copy(1_000_000, crowd))
-      try await worker.stop()
+      large.raw.append(try await crowd.copy(1_000_000))
     }
+    try await worker.stop()
+    try await api.stop()
     return [small, middle, large]
   }
 
-  /// Seconds from making the post to the last row visible.
-  private static func fanOut(_ followers: Int, _ crowd: Crowd, _ stage: Stage) async throws -> Double {
-    let client = JobClient(
-      broker: stage.broker, ledger: PostgresLedger(pool: crowd.database.pool), logger: stage.logger)
-    let author = crowd.author(followers)
-    let draft = try PostDraft(title: "To \(followers) followers")
+  private static func tokens(_ programs: Programs) async throws -> [Int: String] {
+    var tokens: [Int: String] = [:]
+    for size in sizes { tokens[size] = try await programs.token(of: Crowd.username(size)) }
+    return tokens
+  }
+
+  private static func waitUntilReady(_ api: Child, _ port: Int, _ stage: Stage) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    var isReady = false
+    while !isReady {
+      guard api.isRunning, .now < deadline else { throw BenchError("the API or the worker did not become ready") }
+      try await Task.sleep(for: .milliseconds(20))
+      if FreePort.isFree(port) { continue }
+      isReady = try HTTPCall.send("GET", "/readyz", port: port).status == 200
+      for queue in queues where isReady { isReady = try await stage.broker.statistics(of: queue).workers == 1 }
+    }
+  }
+}
+
+/// Posts through the API and waits until every follower has the post.
+private struct Poster: Sendable {
+  /// Seconds until the last row was visible.
+  struct Times {
+    var fromRequest: Double
+    var fromAnswer: Double
+  }
+
+  private struct Post: Decodable {
+    var id: Int
+  }
+
+  let crowd: Crowd
+  let port: Int
+  let tokens: [Int: String]
+
+  func fanOut(to followers: Int) async throws -> Times {
     try await crowd.checkpoint()
-    let start = ContinuousClock.now
-    let post = try await client.transaction { try await Posts.create(draft, by: author, in: $0) }
-    while true {
-      let progress = try await FanOutProgress.of(post, in: crowd.database.pool)
-      if progress.isDone { break }
-      guard start.duration(to: .now) < .seconds(60) else {
-        throw BenchError("\(progress.delivered) of \(followers) followers have the post after a minute")
+    let requested = ContinuousClock.now
+    let answer = try HTTPCall.send(
+      "POST", "/v1/posts", port: port, token: tokens[followers], body: #"{"title": "To everybody"}"#)
+    let answered = ContinuousClock.now
+    guard answer.status == 201 else {
+      throw BenchError("the API answered \(answer.status): \(String(decoding: answer.body, as: UTF8.self))")
+    }
+    let post = try JSONDecoder().decode(Post.self, from: answer.body).id
+    while try await crowd.unfinished(post) {
+      guard answered.duration(to: .now) < .seconds(60) else {
+        throw BenchError("the post has not reached its \(followers) followers after a minute")
       }
       try await Task.sleep(for: .milliseconds(1))
     }
-    let seconds = start.duration(to: .now) / .seconds(1)
+    let end = ContinuousClock.now
     try BenchError.check("rows of the post", try await crowd.rows(of: post), equals: followers)
-    return seconds
-  }
-
-  /// Seconds of a COPY of the same rows into the same table.
-  private static func copy(_ followers: Int, _ crowd: Crowd) async throws -> Double {
-    let post = try await crowd.database.count("SELECT next_post_id()")
-    try await crowd.checkpoint()
-    let rate = try Raw.copy(
-      crowd.database.url, table: "following_user_posts", first: Crowd.step(followers),
-      step: Crowd.step(followers), count: followers, post: post)
-    try BenchError.check("rows of the COPY", try await crowd.rows(of: post), equals: followers)
-    return Double(followers) / rate
+    return Times(
+      fromRequest: requested.duration(to: end) / .seconds(1), fromAnswer: answered.duration(to: end) / .seconds(1))
   }
 }

@@ -1,11 +1,9 @@
 import EventLoop
-import Foundation
 import Logging
-import Migrations
 import Postgres
 import PrivateServers
 
-/// A private Postgres server whose commits survive a power cut, with Fanmill's schema.
+/// A private Postgres server whose commits survive a power cut.
 struct Database: Sendable {
   let url: String
   /// Its `run()` belongs to the stage.
@@ -20,14 +18,6 @@ struct Database: Sendable {
     return Database(
       url: server.url, pool: PostgresPool(configuration: configuration, size: 8, loop: loop, logger: logger),
       server: server)
-  }
-
-  func migrate() async throws {
-    let places = ["migrations", "../migrations"]
-    guard let folder = places.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
-      throw BenchError("the migrations are not here: run the benchmark in the project's folder or Benchmarks/")
-    }
-    try await Migrator(try Migration.all(in: folder), pool: pool).up()
   }
 
   func count(_ query: PostgresQuery) async throws -> Int {

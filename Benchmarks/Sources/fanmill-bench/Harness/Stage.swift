@@ -57,7 +57,7 @@ final class Stage: Sendable {
       group.addTask { await client.run() }
       if let database {
         group.addTask { await database.pool.run() }
-        try await database.migrate()
+        try await Programs(redis: redis.url, postgres: database.url).migrate()
       }
       let stage = Stage(
         redis: redis, client: client, broker: try await RedisBroker(client: client, logger: log), database: database,
@@ -99,6 +99,9 @@ final class Stage: Sendable {
     guard let database else { throw BenchError("the stage was set without Postgres") }
     return database
   }
+
+  /// Fanmill's executables, on the stage's servers.
+  func programs() throws -> Programs { try Programs(redis: redis.url, postgres: try needDatabase().url) }
 
   /// Waits until the worker child has handled `count` jobs.
   func waitForCount(_ count: Int, by child: Child, within limit: Duration = .seconds(120)) async throws {

@@ -7,7 +7,6 @@ import Logging
 import Postgres
 import Redis
 import ServiceLifecycle
-import Social
 import UnixSignals
 
 /// The benchmark as a worker process: its memory and processor time are those of a worker and nothing else.
@@ -51,21 +50,18 @@ enum WorkerChild {
         let pool = PostgresPool(
           configuration: try PostgresConfiguration(url: url), size: 10, loop: loop, logger: log)
         group.addTask { await pool.run() }
-        var registry = JobRegistry<PostgresLedger>()
-        SocialJobs.register(in: &registry)
-        try await serve(PostgresLedger(pool: pool), registry, broker, options, board, log)
+        try await serve(PostgresLedger(pool: pool), broker, options, board, log)
       } else {
-        try await serve(InMemoryLedger(), JobRegistry<InMemoryLedger>(), broker, options, board, log)
+        try await serve(InMemoryLedger(), broker, options, board, log)
       }
       group.cancelAll()
     }
   }
 
   private static func serve<L: Ledger>(
-    _ ledger: L, _ registry: JobRegistry<L>, _ broker: RedisBroker, _ options: Options, _ board: Board,
-    _ logger: Logger
+    _ ledger: L, _ broker: RedisBroker, _ options: Options, _ board: Board, _ logger: Logger
   ) async throws {
-    var registry = registry
+    var registry = JobRegistry<L>()
     registry.register(NoOp.self) { _, _ in board.count() }
     registry.register(Timed.self) { job, _ in
       board.sample(SharedClock.now - job.at)

@@ -1,0 +1,39 @@
+import Foundation
+
+/// Fanmill's own executables, as `make build` leaves them.
+struct Programs: Sendable {
+  private let folder: String
+  private let environment: [String: String]
+
+  init(redis: String, postgres: String) throws {
+    let places = [".build/release", "../.build/release"].map { URL(fileURLWithPath: $0).standardizedFileURL.path }
+    guard let folder = places.first(where: { FileManager.default.isExecutableFile(atPath: $0 + "/fanmill-worker") })
+    else { throw BenchError("Fanmill's executables are not here: `make build` makes them") }
+    self.folder = folder
+    environment = [
+      "FANMILL_REDIS_URL": redis, "FANMILL_POSTGRES_URL": postgres, "FANMILL_LOG_LEVEL": "warning",
+      "FANMILL_WORKER_PORT": "0",
+    ]
+  }
+
+  func migrate() async throws {
+    _ = try await Child.output([folder + "/fanmill", "migrate", "up"], environment: environment)
+  }
+
+  /// A session token of an account.
+  func token(of username: String) async throws -> String {
+    try await Child.output([folder + "/fanmill", "accounts", "token", username], environment: environment)
+      .trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// A worker with its default settings; it serves a moment later.
+  func startWorker() async throws -> Child {
+    try await Child.start([folder + "/fanmill-worker"], environment: environment)
+  }
+
+  func startAPI(port: Int) async throws -> Child {
+    try await Child.start(
+      [folder + "/fanmill-api"],
+      environment: environment.merging(["FANMILL_API_PORT": "\(port)", "FANMILL_HOST": "127.0.0.1"]) { $1 })
+  }
+}
