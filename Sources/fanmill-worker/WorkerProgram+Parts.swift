@@ -4,6 +4,7 @@ import Jobs
 import Postgres
 import Redis
 import ServiceLifecycle
+import Social
 
 extension Settings {
   /// How this worker works.
@@ -12,10 +13,15 @@ extension Settings {
   func workerConfiguration(known: [QueueName]) -> WorkerConfiguration {
     let served = queues ?? known.map { Queue(name: $0) }
     var configuration = WorkerConfiguration(
-      queues: Dictionary(uniqueKeysWithValues: served.map { ($0.name, $0.concurrency ?? workerConcurrency) }),
+      queues: Dictionary(uniqueKeysWithValues: served.map { ($0.name, $0.concurrency ?? concurrency(of: $0.name)) }),
       name: "\(Self.hostName)-\(getpid())-\(JobID.next().low % 0x10000)")
     configuration.shutdownLimit = shutdownTimeout
     return configuration
+  }
+
+  /// Queues share the connections to Postgres: what comes in many large pieces leaves half of them to the others.
+  private func concurrency(of queue: QueueName) -> Int {
+    queue == SocialJobs.bulkQueue ? max(1, min(workerConcurrency, postgresPool / 2)) : workerConcurrency
   }
 
   /// Where an operator who reads the worker's name would look for it.

@@ -47,7 +47,7 @@ extension Setting {
   public static let workerPort = Setting(
     "worker.port", "the port of a worker's health and metrics, 0 for none", default: "9090")
   public static let workerConcurrency = Setting(
-    "worker.concurrency", "how many jobs a worker runs at once", default: "16")
+    "worker.concurrency", "how many jobs of a queue a worker runs at once", default: "16")
   public static let queues = Setting(
     "queues", "the queues a worker serves, each with its own limit if one is named; all if not set",
     example: "fanout,fanout-bulk:2")
