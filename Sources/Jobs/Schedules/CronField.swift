@@ -1,0 +1,104 @@
+/// One of the five fields of a cron expression: which values it names.
+struct CronField: Sendable, Hashable {
+  /// What a field is about: its name, its bounds, the names that stand for numbers.
+  struct Kind: Sendable {
+    let name: String
+    let bounds: ClosedRange<Int>
+    var names: [String] = []
+
+    static let minute = Kind(name: "minute", bounds: 0...59)
+    static let hour = Kind(name: "hour", bounds: 0...23)
+    static let dayOfMonth = Kind(name: "day of month", bounds: 1...31)
+    static let month = Kind(
+      name: "month", bounds: 1...12,
+      names: ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"])
+    /// 7 is Sunday as 0 is.
+    static let dayOfWeek = Kind(
+      name: "day of week", bounds: 0...7, names: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"])
+    static let all = [minute, hour, dayOfMonth, month, dayOfWeek]
+
+    /// What belongs there, for a message.
+    var right: String {
+      let numbers = "a number from \(bounds.lowerBound) to \(bounds.upperBound)"
+      guard let first = names.first, let last = names.last else { return numbers }
+      return numbers + " or a name from \(first) to \(last)"
+    }
+  }
+
+  /// Bit n is set if n is named.
+  private(set) var bits: UInt64 = 0
+  /// Whether it begins with `*`: with a step too, as Vixie cron has it.
+  let isWildcard: Bool
+
+  func contains(_ value: Int) -> Bool { bits >> UInt64(value) & 1 == 1 }
+
+  /// The least value that is named and not less than `value`.
+  func first(from value: Int) -> Int? {
+    if value > 63 { return nil }
+    let rest = bits >> UInt64(value)
+    return rest == 0 ? nil : value + rest.trailingZeroBitCount
+  }
+
+  /// Reads a field: values, ranges `a-b`, steps `*/n` and `a-b/n`, and lists of them.
+  ///
+  /// - Throws: what is wrong, and what would be right.
+  init(_ text: Substring, _ kind: Kind) throws(Wrong) {
+    isWildcard = text.first == "*"
+    for item in text.split(separator: ",", omittingEmptySubsequences: false) {
+      if item.isEmpty { throw Wrong("an entry of its list is empty; \(kind.right) belongs there") }
+      for value in try Self.values(item, kind) { bits |= 1 << UInt64(value) }
+    }
+    if kind.bounds.upperBound == 7, contains(7) { bits = bits & 0x7F | 1 }
+  }
+
+  private static func values(_ item: Substring, _ kind: Kind) throws(Wrong) -> StrideThrough<Int> {
+    let halves = item.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    let (range, isRange) = try range(halves[0], kind)
+    guard halves.count == 2 else { return stride(from: range.lowerBound, through: range.upperBound, by: 1) }
+    guard isRange else {
+      throw Wrong("the step in '\(item)' has no range before it; write */n or a-b/n")
+    }
+    let greatest = kind.bounds.upperBound
+    guard let step = number(halves[1]), 1...greatest ~= step else {
+      throw Wrong("the step in '\(item)' is '\(halves[1])'; a number from 1 to \(greatest) belongs there")
+    }
+    return stride(from: range.lowerBound, through: range.upperBound, by: step)
+  }
+
+  /// - Returns: the values, and whether they were written as more than one.
+  private static func range(_ text: Substring, _ kind: Kind) throws(Wrong) -> (ClosedRange<Int>, Bool) {
+    // 0 to 6 are the days; 7 says one of them once more.
+    if text == "*" { return (kind.bounds.lowerBound...(kind.bounds.upperBound == 7 ? 6 : kind.bounds.upperBound), true) }
+    let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    let first = try value(ends[0], kind)
+    if ends.count == 1 { return (first...first, false) }
+    var last = try value(ends[1], kind)
+    // A week may end with Sunday: sat-sun.
+    if last == 0, first > 0, kind.bounds.upperBound == 7 { last = 7 }
+    guard first <= last else {
+      throw Wrong("the range '\(text)' ends before it begins; write it as two, joined by a comma")
+    }
+    return (first...last, true)
+  }
+
+  private static func value(_ text: Substring, _ kind: Kind) throws(Wrong) -> Int {
+    if let index = kind.names.firstIndex(of: text.lowercased()) {
+      return index + kind.bounds.lowerBound
+    }
+    guard let value = number(text), kind.bounds.contains(value) else {
+      throw Wrong("'\(text)' is none of its values; \(kind.right) belongs there")
+    }
+    return value
+  }
+
+  /// A number as digits alone.
+  private static func number(_ text: Substring) -> Int? {
+    (1...2).contains(text.utf8.count) && text.utf8.allSatisfy { 48...57 ~= $0 } ? Int(text) : nil
+  }
+
+  /// Why a field cannot be read, before it is known where it stood.
+  struct Wrong: Error {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+  }
+}

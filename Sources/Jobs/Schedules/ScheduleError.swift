@@ -1,0 +1,23 @@
+/// A schedule that cannot be. The message says what is wrong, where, and what would be right.
+public struct ScheduleError: Error, Sendable, CustomStringConvertible {
+  public struct Code: Hashable, Sendable {
+    private let name: String
+    private init(_ name: String) { self.name = name }
+
+    /// A cron expression that cannot be read.
+    public static let expression = Code("expression")
+    /// An interval that is too short, or no whole number of milliseconds.
+    public static let interval = Code("interval")
+    /// A name that cannot be one, or that two schedules have.
+    public static let name = Code("name")
+  }
+
+  public let code: Code
+  public let message: String
+  public var description: String { message }
+
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}

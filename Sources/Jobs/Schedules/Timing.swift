@@ -1,0 +1,97 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// When a schedule ticks. Every process works out the same ticks from it.
+public struct Timing: Sendable, Hashable {
+  private enum Form: Sendable, Hashable {
+    case every(milliseconds: Int64)
+    case cron(CronExpression, TimeZone)
+  }
+
+  private let form: Form
+
+  /// The shortest interval.
+  public static let shortestInterval = Duration.milliseconds(100)
+
+  /// At each multiple of `interval` since 1970-01-01T00:00:00Z, whenever a process was started: every 6 hours is at 0, 6, 12
+  /// and 18 o'clock UTC.
+  ///
+  /// - Throws: `.interval` if it is under 100 ms or no whole number of milliseconds.
+  public static func every(_ interval: Duration) throws(ScheduleError) -> Timing {
+    let isWhole = interval.components.attoseconds % 1_000_000_000_000_000 == 0
+    guard interval >= shortestInterval, interval <= .seconds(366 * 86400), isWhole else {
+      throw ScheduleError(
+        .interval,
+        "the interval \(interval) cannot be: a whole number of milliseconds from 100 to a year belongs there")
+    }
+    return Timing(form: .every(milliseconds: interval.milliseconds))
+  }
+
+  /// As a ``CronExpression`` says, by the clocks of `zone`.
+  ///
+  /// - Throws: `.expression`, naming the field.
+  public static func cron(_ expression: String, _ zone: TimeZone) throws(ScheduleError) -> Timing {
+    Timing(form: .cron(try CronExpression(expression), zone))
+  }
+
+  /// The first tick after `moment`; nil if there is none, such as on 30 February.
+  public func next(after moment: Date) -> Date? {
+    next(after: moment.unixMilliseconds).map { Date(unixMilliseconds: $0) }
+  }
+
+  /// The first tick after `milliseconds` since 1970.
+  func next(after milliseconds: Int64) -> Int64? {
+    switch form {
+    case .every(let interval): return (milliseconds.floored(by: interval) + 1) * interval
+    case .cron(let expression, let zone):
+      return expression.next(after: milliseconds.floored(by: 1000), in: zone).map { $0 * 1000 }
+    }
+  }
+
+  /// The newest ticks in a stretch of time, oldest first.
+  ///
+  /// - Parameters:
+  ///   - count: how many at most.
+  ///   - after: milliseconds since 1970; a tick at that very moment is not among them.
+  ///   - end: milliseconds since 1970; a tick at that very moment is.
+  func newest(_ count: Int, after: Int64, through end: Int64) -> [Int64] {
+    if count <= 0 || after >= end { return [] }
+    // From the end backwards in ever larger steps: a year without a worker may hold millions of ticks.
+    var stretch: Int64 = 3_600_000
+    while true {
+      let start = max(after, end - min(stretch, end - after))
+      var ticks: [Int64] = []
+      var latest = start
+      while let tick = next(after: latest), tick <= end {
+        ticks.append(tick)
+        latest = tick
+      }
+      if ticks.count >= count || start == after { return Array(ticks.suffix(count)) }
+      stretch *= 4
+    }
+  }
+}
+
+extension Timing: CustomStringConvertible {
+  /// `every 6h`, or the expression and its time zone: `0 0 * * * Asia/Seoul`.
+  public var description: String {
+    switch form {
+    case .cron(let expression, let zone): return "\(expression) \(zone.identifier)"
+    case .every(let milliseconds):
+      let units: [(name: String, size: Int64)] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)]
+      for unit in units where milliseconds % unit.size == 0 { return "every \(milliseconds / unit.size)\(unit.name)" }
+      return "every \(milliseconds)ms"
+    }
+  }
+}
+
+extension FixedWidthInteger {
+  /// Divided by `divisor`, which is positive, and rounded down, also below zero.
+  func floored(by divisor: Self) -> Self {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+}
