@@ -59,23 +59,15 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
     var rest = jobs[...]
-    var records = try Self.records(rest.popChunk(), options)
+    var records = try JobRecord.records(rest.popChunk(), options: options, isDurable: false)
     while !records.isEmpty {
       let chunk = rest.popChunk()
-      async let next = Self.records(chunk, options)
+      async let next = JobRecord.records(chunk, options: options, isDurable: false)
       try await broker.push(records)
       ids += records.lazy.map(\.id)
       records = try await next
     }
     return ids
-  }
-
-  private static func records<J: Job>(_ jobs: ArraySlice<J>, _ options: JobOptions) throws -> [JobRecord] {
-    try jobs.map { job in
-      let record = try JobRecord(job, options: options, isDurable: false)
-      try record.check()
-      return record
-    }
   }
 
   /// Pushes what the ledger already owes. A failure costs time, not jobs: the relay pushes again.

@@ -23,6 +23,14 @@ public struct JobID: Hashable, Sendable, Comparable {
   /// A new id, greater than every id this process made before.
   public static func next() -> JobID { generator.withLock { $0.next(now: unixMilliseconds()) } }
 
+  /// So many new ids in order: one look at the clock for all.
+  static func next(_ count: Int) -> [JobID] {
+    generator.withLock { generator in
+      let now = unixMilliseconds()
+      return (0..<count).map { _ in generator.next(now: now) }
+    }
+  }
+
   /// The least id that could have been made at `milliseconds` after 1970: a bound for "made before".
   public static func least(at milliseconds: Int64) -> JobID {
     JobID(high: UInt64(clamping: milliseconds) << 16, low: 0)

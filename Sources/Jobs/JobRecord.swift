@@ -83,9 +83,27 @@ extension JobRecord {
   ///
   /// - Throws: what the kind's encoder throws.
   public init<J: Job>(_ job: J, options: JobOptions = JobOptions(), isDurable: Bool) throws {
+    try self.init(job, id: .next(), options: options, isDurable: isDurable)
+  }
+
+  private init<J: Job>(_ job: J, id: JobID, options: JobOptions, isDurable: Bool) throws {
     self.init(
-      kind: J.kind, queue: options.queue ?? J.queue, priority: options.priority, version: J.payloadVersion,
+      id: id, kind: J.kind, queue: options.queue ?? J.queue, priority: options.priority, version: J.payloadVersion,
       payload: try job.encodedPayload(), isDurable: isDurable, runAt: options.runAt, uniqueKey: options.uniqueKey)
+  }
+
+  /// Records of many jobs, checked, with ids in their order.
+  ///
+  /// - Throws: `InvalidJob`, what the kind's encoder throws.
+  static func records<J: Job>(
+    _ jobs: some Collection<J>, options: JobOptions, isDurable: Bool
+  ) throws -> [JobRecord] {
+    let records = try zip(jobs, JobID.next(jobs.count)).map { job, id in
+      try JobRecord(job, id: id, options: options, isDurable: isDurable)
+    }
+    // What is checked is the same for all.
+    try records.first?.check()
+    return records
   }
 }
 

@@ -26,14 +26,18 @@ public struct JobTransaction<L: Ledger>: Sendable {
   /// Owes many jobs with one statement.
   @discardableResult
   public func enqueue<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
-    try await add(jobs.map { try JobRecord($0, options: options, isDurable: true) })
+    try await owe(JobRecord.records(jobs, options: options, isDurable: true))
   }
 
   /// Owes jobs that are records already, such as those that an operator asks for.
   @discardableResult
   public func add(_ records: [JobRecord]) async throws -> [JobID] {
-    if records.isEmpty { return [] }
     for record in records { try record.check() }
+    return try await owe(records)
+  }
+
+  private func owe(_ records: [JobRecord]) async throws -> [JobID] {
+    if records.isEmpty { return [] }
     let added = try await ledger.add(records, in: sql)
     if added.count == records.count {
       outbox.add(records)

@@ -4,6 +4,7 @@
   import Foundation
 #endif
 import Jobs
+import Redis
 
 /// The form in which a job's record stands in Redis: a fixed head that the scripts read and patch, then the rest.
 ///
@@ -17,25 +18,10 @@ import Jobs
 ///     the rest     the payload
 enum RecordCoding {
   static func encode(_ record: JobRecord) throws -> [UInt8] {
-    let kind = record.kind.rawValue.utf8
-    guard kind.count <= 255 else {
-      throw BrokerError(.unexpectedReply, "the kind '\(record.kind)' is longer than 255 bytes; give it a shorter name")
-    }
-    var failures: [UInt8] = []
-    if !record.failures.isEmpty { failures = Array(try JSONEncoder().encode(record.failures)) }
+    let argument = try RecordArgument(record)
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(27 + kind.count + failures.count + record.payload.count)
-    bytes.append(record.isDurable ? 1 : 0)
-    bytes.append(UInt8(ascii: "0") + record.priority.rawValue)
-    bytes.append(bigEndian: UInt16(clamping: record.attempts))
-    bytes.append(bigEndian: record.id.high)
-    bytes.append(bigEndian: record.id.low)
-    bytes.append(bigEndian: UInt16(clamping: record.version))
-    bytes.append(UInt8(kind.count))
-    bytes += kind
-    bytes.append(bigEndian: UInt32(failures.count))
-    bytes += failures
-    bytes += record.payload
+    bytes.reserveCapacity(argument.length)
+    argument.write(to: &bytes)
     return bytes
   }
 
@@ -80,6 +66,43 @@ enum RecordCoding {
     mutating func integer<I: FixedWidthInteger>(_ type: I.Type) throws(BrokerError) -> I {
       I(bigEndian: try take(MemoryLayout<I>.size).loadUnaligned(as: I.self))
     }
+  }
+}
+
+/// A record as an argument of a command, encoded where the command is built.
+struct RecordArgument: RedisArgument {
+  private let record: JobRecord
+  private let failures: [UInt8]
+
+  init(_ record: JobRecord) throws {
+    guard record.kind.rawValue.utf8.count <= 255 else {
+      throw BrokerError(.unexpectedReply, "the kind '\(record.kind)' is longer than 255 bytes; give it a shorter name")
+    }
+    self.record = record
+    failures = record.failures.isEmpty ? [] : Array(try JSONEncoder().encode(record.failures))
+  }
+
+  var length: Int { 27 + record.kind.rawValue.utf8.count + failures.count + record.payload.count }
+
+  func append(to buffer: inout RedisBuffer) {
+    buffer.appendBulk(length: length) { write(to: &$0) }
+  }
+
+  fileprivate func write(to bytes: inout [UInt8]) {
+    bytes.append(record.isDurable ? 1 : 0)
+    bytes.append(UInt8(ascii: "0") + record.priority.rawValue)
+    bytes.append(bigEndian: UInt16(clamping: record.attempts))
+    bytes.append(bigEndian: record.id.high)
+    bytes.append(bigEndian: record.id.low)
+    bytes.append(bigEndian: UInt16(clamping: record.version))
+    var kind = record.kind.rawValue
+    kind.withUTF8 { name in
+      bytes.append(UInt8(truncatingIfNeeded: name.count))
+      bytes.append(contentsOf: name)
+    }
+    bytes.append(bigEndian: UInt32(failures.count))
+    bytes += failures
+    bytes += record.payload
   }
 }
 

@@ -50,50 +50,53 @@ public struct RedisBroker: Broker {
 
   private func push(_ jobs: ArraySlice<JobRecord>, to queue: QueueName) async throws {
     let keys = keys(of: queue)
-    // A job that is neither kept in the ledger nor delayed needs no script: it cannot be there already.
-    let plain = jobs.filter { !$0.isDurable && $0.runAt == nil }
-    if !plain.isEmpty { try await add(plain, keys) }
-    if plain.count == jobs.count { return }
-    var rest = jobs.filter { $0.isDurable || $0.runAt != nil }[...]
-    var commands: [RedisCommand] = []
-    while !rest.isEmpty {
-      var arguments: [any RedisArgument] = []
-      for job in rest.prefix(Self.scriptBatch) {
-        arguments.append(try RecordCoding.encode(job))
-        arguments.append(job.runAt ?? 0)
-      }
-      commands.append(Scripts.push.command(keys: keys.all, arguments: arguments))
-      rest = rest.dropFirst(Self.scriptBatch)
+    // A job that is neither kept in the ledger nor delayed cannot be there already.
+    let isPlain = { (job: JobRecord) in !job.isDurable && job.runAt == nil }
+    if jobs.allSatisfy(isPlain) { return try await add(jobs, keys) }
+    let plain = jobs.filter(isPlain)
+    if !plain.isEmpty { try await add(plain[...], keys) }
+    try await pushAll(jobs.filter { !isPlain($0) }[...], Scripts.push, keys) { job, command in
+      command.append(try RecordArgument(job))
+      command.append(job.runAt ?? 0)
     }
-    try await sendAll(commands, script: Scripts.push)
   }
 
-  private func add(_ jobs: [JobRecord], _ keys: QueueKeys) async throws {
+  private func add(_ jobs: ArraySlice<JobRecord>, _ keys: QueueKeys) async throws {
     if jobs.count == 1, let job = jobs.first {
       let command = RedisCommand(
-        "XADD", keys.streams[Int(job.priority.rawValue)], "*", "j", try RecordCoding.encode(job))
-      try await translate { () async throws(RedisError) in
+        "XADD", keys.streams[Int(job.priority.rawValue)], "*", "j", try RecordArgument(job))
+      return try await translate { () async throws(RedisError) in
         try await client.send(command) { _ throws(RedisError) in }
       }
-      return
     }
-    var rest = jobs[...]
-    while !rest.isEmpty {
-      let commands = try rest.prefix(Self.scriptBatch).map { job in
-        RedisCommand("XADD", keys.streams[Int(job.priority.rawValue)], "*", "j", try RecordCoding.encode(job))
-      }
-      try await sendAll(commands, script: nil)
-      rest = rest.dropFirst(Self.scriptBatch)
-    }
+    // One script for many: a command for each would cost its sending and its reply more than its work.
+    try await pushAll(jobs, Scripts.add, keys) { job, command in command.append(try RecordArgument(job)) }
   }
 
-  private func sendAll(_ commands: [RedisCommand], script: RedisScript?) async throws {
+  private func pushAll(
+    _ jobs: ArraySlice<JobRecord>, _ script: RedisScript, _ keys: QueueKeys,
+    _ append: (JobRecord, inout RedisCommand) throws -> Void
+  ) async throws {
+    var rest = jobs
+    var commands: [RedisCommand] = []
+    while !rest.isEmpty {
+      var command = script.command(keys: keys.all)
+      let batch = rest.prefix(Self.scriptBatch)
+      command.reserve(batch.reduce(0) { $0 + $1.payload.count + 80 })
+      for job in batch { try append(job, &command) }
+      commands.append(command)
+      rest = rest.dropFirst(Self.scriptBatch)
+    }
+    try await sendAll(commands, script: script)
+  }
+
+  private func sendAll(_ commands: [RedisCommand], script: RedisScript) async throws {
     let results = try await translate { () async throws(RedisError) in
       try await client.send(pipeline: commands) { _ throws(RedisError) in }
     }
     for (index, result) in results.enumerated() {
       guard case .failure(let error) = result else { continue }
-      if let script, error.serverPrefix == "NOSCRIPT" {
+      if error.serverPrefix == "NOSCRIPT" {
         try await translate { () async throws(RedisError) in
           _ = try await client.send(script.loadCommand)
           try await client.send(commands[index]) { _ throws(RedisError) in }

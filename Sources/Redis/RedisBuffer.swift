@@ -30,6 +30,20 @@ public struct RedisBuffer: Sendable {
     parts += 1
   }
 
+  /// Appends one bulk string where it is made, without a copy.
+  ///
+  /// - Parameters:
+  ///   - length: its bytes, known beforehand since they stand in front.
+  ///   - write: appends exactly so many.
+  public mutating func appendBulk(length: Int, _ write: (inout [UInt8]) -> Void) {
+    appendLength(length)
+    let end = bytes.count + length
+    write(&bytes)
+    precondition(bytes.count == end, "a bulk string of \(length) bytes was announced and another written")
+    appendLineEnd()
+    parts += 1
+  }
+
   /// Appends one bulk string that is a decimal number.
   public mutating func appendBulk(_ value: Int64) {
     if 0 <= value, value < 10 {
