@@ -53,7 +53,8 @@ public protocol BrokerConsumer: Sendable {
   /// Hands claims back at once, their attempt not counted.
   func release(_ claims: [Claim]) async throws
 
-  /// Renews the lease, moves due delayed jobs to the ready ones, hands on what dead consumers held.
+  /// Renews the lease, moves due delayed jobs to the ready ones, hands on what dead consumers held: ready at once, or after a
+  /// short delay of its own what was in dying hands before.
   func beat() async throws -> Beat
 
   /// Hands back all that the consumer still holds, attempts not counted, and ends its part.

@@ -17,6 +17,17 @@ enum Scripts {
       return redis.call('GET', KEYS[EPOCH])
       """)
 
+  /// Makes jobs ready that nobody else can have pushed: ARGV records.
+  static let add = RedisScript(
+    """
+    #!lua
+    for i = 1, #ARGV do
+      local record = ARGV[i]
+      redis.call('XADD', KEYS[string.byte(record, 2) - 47], '*', 'j', record)
+    end
+    return #ARGV
+    """)
+
   /// Makes jobs ready or delayed: ARGV pairs of record and due time in ms after 1970 (0 for at once). A durable job that is
   /// known already is left as it is. → how many were new
   static let push = RedisScript(
@@ -188,7 +199,10 @@ enum Scripts {
       redis.call('ZREM', KEYS[TIMERS], 'd' .. id)
       if not record then return false end
       redis.call('HDEL', KEYS[DELAYED], id)
-      local place = ready(string.byte(record, 2) - 47, record)
+      local stream = string.byte(record, 2) - 47
+      -- No job of ours: it goes where somebody can look at it.
+      if stream < 1 or stream > 3 then stream = 1 end
+      local place = ready(stream, record)
       if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], id, place) end
       return true
     end
@@ -205,6 +219,15 @@ enum Scripts {
       return nil
     end
 
+    -- How long a job waits that was in the hands of dying workers so many times: at once after the first, then a time of
+    -- its own that grows. Jobs that were claimed together part ways so, and one that kills its workers dies alone.
+    -- (Lua's random numbers are the same in each call; the id's are not.)
+    local function parting(id, attempts)
+      if attempts < 2 then return 0 end
+      local drawn = (string.byte(id, 15) * 256 + string.byte(id, 16)) * (2 * attempts + 1) % 65536 / 65536
+      return math.floor(drawn * math.min(1000 * 2 ^ (attempts - 2), 15000))
+    end
+
     -- Ready again, before others: it has waited already. Counts so many attempts more.
     local function hand_back(stream, entry, count)
       local found = redis.call('XRANGE', KEYS[stream], entry, entry)
@@ -218,8 +241,16 @@ enum Scripts {
       record = string.sub(record, 1, 2) .. string.char(math.floor(attempts / 256), attempts % 256)
         .. string.sub(record, 5)
       redis.call('XDEL', KEYS[stream], entry)
-      local place = ready(1, record)
-      if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], string.sub(record, 5, 20), place) end
+      local id = string.sub(record, 5, 20)
+      local wait = count > 0 and parting(id, attempts) or 0
+      local place = 'd'
+      if wait > 0 then
+        redis.call('HSET', KEYS[DELAYED], id, record)
+        redis.call('ZADD', KEYS[TIMERS], now() + wait, 'd' .. id)
+      else
+        place = ready(1, record)
+      end
+      if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], id, place) end
     end
 
     -- Hands back what a consumer holds, each with its last delivery counted (1) or not (0). → how many, whether more are left

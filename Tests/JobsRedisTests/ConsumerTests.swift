@@ -48,6 +48,45 @@ import Testing
     await server.stop()
   }
 
+  /// Otherwise one job that kills its worker would take along, attempt by attempt, all that are claimed with it.
+  @Test func jobsThatWereInTwoDyingWorkersHandsPartWays() async throws {
+    try await RedisFixture.with { fixture in
+      let alive = try await fixture.broker.join(.default, worker: "alive", lease: .seconds(120))
+      let all = (0..<60).map { "\($0)" }
+      try await fixture.broker.push(all.map { .test($0) })
+      for life in 1...2 {
+        let dying = try await fixture.broker.join(.default, worker: "dying\(life)", lease: .milliseconds(100))
+        #expect(try await claim(60, dying).allSatisfy { $0.attempt == life })
+        try await eventually("what it held is handed on") {
+          _ = try await alive.beat()
+          return try await fixture.broker.statistics(of: .default).claimed == 0
+        }
+        let after = try await fixture.broker.statistics(of: .default)
+        #expect(life == 1 ? after.ready == 60 : after.ready < 60 && after.ready + after.delayed == 60)
+      }
+      var dues: Set<String> = []
+      for member in try await fixture.client.send(
+        RedisCommand("ZRANGE", "\(fixture.prefix):{default}:timers", 0, -1, "WITHSCORES")
+      ).elements ?? [] {
+        if let text = member.text { dues.insert(text) }
+      }
+      // Members and scores; few of 60 fall into the same millisecond of a second.
+      #expect(dues.count > 90)
+      var again: [Claim] = []
+      try await eventually("all come again") {
+        _ = try await alive.beat()
+        again += try await alive.claim(60, wait: .milliseconds(1))
+        return again.count == 60
+      }
+      #expect(Set(again.map(\.record.text)) == Set(all))
+      #expect(again.allSatisfy { $0.attempt == 3 })
+      try await alive.acknowledge(again)
+      #expect(
+        try await fixture.broker.statistics(of: .default)
+          == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
+    }
+  }
+
   @Test func anEntryThatIsNoJobStopsNobody() async throws {
     try await RedisFixture.with { fixture in
       let dead = try await fixture.broker.join(.default, worker: "dead", lease: .milliseconds(100))
