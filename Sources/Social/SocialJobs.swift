@@ -7,6 +7,8 @@ public enum SocialJobs {
   public static let fanOutQueue: QueueName = "fanout"
   /// What comes in many pieces, so that it never delays the others.
   public static let bulkQueue: QueueName = "fanout-bulk"
+  /// What accounts are told.
+  public static let notificationQueue: QueueName = "notifications"
 
   /// Makes the app's kinds known to a worker, or to whoever checks payloads.
   public static func register(in registry: inout JobRegistry<PostgresLedger>) {
@@ -16,5 +18,10 @@ public enum SocialJobs {
     registry.register(PostPurgeChunk.self, handler: PostPurgeChunk.run)
     registry.register(FeedBackfill.self, handler: FeedBackfill.run)
     registry.register(FeedPartitions.self, handler: FeedPartitions.run)
+    registry.registerBatch(
+      NotificationUpdate.self, upTo: NotificationUpdate.batchLimit, handler: NotificationUpdate.run)
+    registry.register(NotificationRetention.self, handler: NotificationRetention.run)
+    registry.register(NotificationTrim.self, handler: NotificationTrim.run)
+    registry.register(PostSweep.self, handler: PostSweep.run)
   }
 }

@@ -37,6 +37,9 @@ public struct SocialAPI: Sendable {
     AccountRoutes(jobs: jobs, pool: pool, hasher: hasher).add(to: group)
     UserRoutes(jobs: jobs, pool: pool).add(to: group)
     PostRoutes(jobs: jobs, pool: pool).add(to: group)
+    LikeRoutes(jobs: jobs, pool: pool).add(to: group)
+    CommentRoutes(jobs: jobs, pool: pool).add(to: group)
+    NotificationRoutes(jobs: jobs, pool: pool).add(to: group)
     JobRoutes(desk: desk).add(to: group)
     return router.buildResponder()
   }

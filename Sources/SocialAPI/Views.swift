@@ -79,6 +79,8 @@ struct PostView: Encodable, Sendable {
   let image: Nullable<String>
   let createdAt: Date
   let editedAt: Nullable<Date>
+  let likes: Int
+  let comments: Int
 
   init(_ post: Post) {
     id = post.id
@@ -88,6 +90,8 @@ struct PostView: Encodable, Sendable {
     image = Nullable(post.image)
     createdAt = post.createdAt
     editedAt = Nullable(post.editedAt)
+    likes = post.likes
+    comments = post.comments
   }
 }
 

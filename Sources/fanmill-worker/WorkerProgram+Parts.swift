@@ -19,9 +19,14 @@ extension Settings {
     return configuration
   }
 
-  /// Queues share the connections to Postgres: what comes in many large pieces leaves half of them to the others.
+  /// Queues share the connections to Postgres: what comes in many large pieces leaves half of them to the others, and what is
+  /// written in batches, which wait for each other where they concern one account, most of them.
   private func concurrency(of queue: QueueName) -> Int {
-    queue == SocialJobs.bulkQueue ? max(1, min(workerConcurrency, postgresPool / 2)) : workerConcurrency
+    switch queue {
+    case SocialJobs.bulkQueue: max(1, min(workerConcurrency, postgresPool / 2))
+    case SocialJobs.notificationQueue: max(1, min(workerConcurrency, postgresPool / 4))
+    default: workerConcurrency
+    }
   }
 
   /// Where an operator who reads the worker's name would look for it.

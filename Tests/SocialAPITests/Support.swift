@@ -29,6 +29,7 @@ let logger: Logger = {
 struct API: Sendable {
   let http: LoopbackHTTP
   let pool: PostgresPool
+  let broker: RedisBroker
 
   /// Serves the API over a fresh database while `body` runs.
   static func run(_ body: @Sendable (API) async throws -> Void) async throws {
@@ -68,7 +69,7 @@ struct API: Sendable {
       for await port in ports {
         var http = LoopbackHTTP(port: port)
         http.patience = 120
-        try await body(API(http: http, pool: pool))
+        try await body(API(http: http, pool: pool, broker: broker))
         break
       }
       group.cancelAll()
@@ -130,6 +131,23 @@ struct API: Sendable {
     let reply = try await send("POST", "/v1/posts", as: token, #"{"title":"\#(title)"}"#)
     try #require(reply.status == 201, "\(reply.status) \(reply.json)")
     return try #require(reply.json["id"] as? Int)
+  }
+
+  /// Does every job that waits in a queue.
+  func drain(_ queue: QueueName) async throws {
+    var registry = JobRegistry<PostgresLedger>()
+    SocialJobs.register(in: &registry)
+    let worker = Worker(
+      broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
+      configuration: WorkerConfiguration(queues: [queue: 2]), logger: logger)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await worker.run() }
+      while try await count("SELECT count(*) FROM jobs WHERE queue = \(queue.rawValue)") > 0 {
+        try #require(try await count("SELECT count(*) FROM dead_jobs") == 0, "a job was given up")
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      group.cancelAll()
+    }
   }
 
   func count(_ query: PostgresQuery) async throws -> Int { try await pool.query(query)[0].decode(Int.self) }

@@ -43,7 +43,7 @@ import Testing
   @Test func chunkWaitsForAnUnfollowAndLeavesTheFollowerOut() async throws {
     try await race(following: true) { app, author, fan, post in
       try await app.interleave {
-        _ = try await Follows.unfollow(author, by: fan, in: $0.sql)
+        _ = try await Follows.unfollow(author, by: fan, in: $0)
       } with: {
         try await app.pool.transaction { try await chunk(post, author).run(in: $0) }
       }
@@ -99,7 +99,7 @@ import Testing
   @Test func backfillWaitsForAnUnfollowAndAddsNothing() async throws {
     try await race(following: true) { app, author, fan, _ in
       try await app.interleave {
-        _ = try await Follows.unfollow(author, by: fan, in: $0.sql)
+        _ = try await Follows.unfollow(author, by: fan, in: $0)
       } with: {
         try await app.client.transaction {
           try await FeedBackfill(follower: fan, followee: author, before: .max).run(in: $0)
@@ -156,7 +156,7 @@ import Testing
       try await app.drain()
       try await app.delete(post, by: author)
       try await app.interleave {
-        _ = try await Follows.unfollow(author, by: fan, in: $0.sql)
+        _ = try await Follows.unfollow(author, by: fan, in: $0)
       } with: {
         try await app.client.transaction { try await PostPurge(post: post, author: author).run(in: $0) }
       }
@@ -167,7 +167,7 @@ import Testing
     try await race(following: true) { app, author, fan, _ in
       try await app.drain()
       try await app.interleave {
-        _ = try await Follows.unfollow(author, by: fan, in: $0.sql)
+        _ = try await Follows.unfollow(author, by: fan, in: $0)
       } with: {
         let isNew = try await app.follow(author, by: fan)
         #expect(isNew)
@@ -186,7 +186,7 @@ import Testing
       let (near, far) = (5, 70_001)
       try await app.pool.execute("INSERT INTO follows SELECT unnest(\([near, far])), \(author)")
       let post = try await app.post(by: author)
-      let held = try await app.hold { _ = try await Follows.unfollow(author, by: far, in: $0.sql) }
+      let held = try await app.hold { _ = try await Follows.unfollow(author, by: far, in: $0) }
       try await app.pool.transaction {
         try await PostFanOutChunk(post: post, author: author, first: 0, pastLast: 65_536).run(in: $0)
       }

@@ -65,7 +65,8 @@ struct App: Sendable {
     SocialJobs.register(in: &registry)
     let worker = Worker(
       broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
-      configuration: WorkerConfiguration(queues: [SocialJobs.fanOutQueue: 2, SocialJobs.bulkQueue: 3]), logger: logger)
+      configuration: WorkerConfiguration(
+        queues: [SocialJobs.fanOutQueue: 2, SocialJobs.bulkQueue: 3, SocialJobs.notificationQueue: 3]), logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await worker.run() }
       try await body()
@@ -108,7 +109,7 @@ struct App: Sendable {
 
   @discardableResult
   func unfollow(_ followee: Int, by follower: Int) async throws -> Bool {
-    try await pool.transaction { try await Follows.unfollow(followee, by: follower, in: $0) }
+    try await client.transaction { try await Follows.unfollow(followee, by: follower, in: $0) }
   }
 
   @discardableResult
@@ -119,6 +120,49 @@ struct App: Sendable {
 
   func delete(_ post: Int, by author: Int) async throws {
     try await client.transaction { try await Posts.delete(post, by: author, in: $0) }
+  }
+
+  @discardableResult
+  func like(_ post: Int, by account: Int) async throws -> Bool {
+    try await client.transaction { try await Likes.like(post, by: account, in: $0) }
+  }
+
+  @discardableResult
+  func unlike(_ post: Int, by account: Int) async throws -> Bool {
+    try await client.transaction { try await Likes.unlike(post, by: account, in: $0) }
+  }
+
+  @discardableResult
+  func comment(_ post: Int, by account: Int, _ text: String = "well said") async throws -> Int {
+    let draft = try CommentDraft(text: text)
+    return try await client.transaction { try await Comments.create(draft, on: post, by: account, in: $0) }
+  }
+
+  func deleteComment(_ id: Int, on post: Int, by account: Int) async throws {
+    try await client.transaction { try await Comments.delete(id, on: post, by: account, in: $0) }
+  }
+
+  /// The first page of an account's notifications, newest first.
+  func notifications(of owner: Int, grouped: Bool = false) async throws -> [NotificationItem] {
+    try await Notifications.list(of: owner, grouped: grouped, try PageRequest(limit: 100), in: pool).items
+  }
+
+  func unread(of owner: Int) async throws -> Int { try await Notifications.unread(of: owner, in: pool) }
+
+  func check(upTo id: Int, of owner: Int) async throws {
+    try await pool.transaction { try await Notifications.check(upTo: id, of: owner, in: $0) }
+  }
+
+  func check(_ ids: Int..., of owner: Int) async throws {
+    try await pool.transaction { try await Notifications.check(ids, of: owner, in: $0) }
+  }
+
+  func expectExactNotifications(_ location: SourceLocation = #_sourceLocation) async throws {
+    let audit = try await NotificationAudit.run(on: pool)
+    #expect(
+      audit.isExact, "missing \(audit.missingRows), stale \(audit.staleRows), miscounted \(audit.miscountedOwners)",
+      sourceLocation: location)
+    #expect(audit.pending == 0, sourceLocation: location)
   }
 
   /// Every row of every feed.

@@ -2,12 +2,13 @@ import Jobs
 import JobsPostgres
 import Postgres
 
-/// Makes and ends follows, together with the feed rows that follow from them.
+/// Makes and ends follows, together with the feed rows and the notifications that follow from them.
 ///
 /// The locks, and why no interleaving with posts, deletions and fan-outs leaves a feed with a row too many or too few, are
-/// described in `migrations/0006_fan_outs.sql`.
+/// described in `migrations/0006_fan_outs.sql`; what orders notifications, in `migrations/0010_notifications.sql`.
 public enum Follows {
-  /// Makes `follower` follow `followee` and puts the followee's posts into the follower's feed.
+  /// Makes `follower` follow `followee` and puts the followee's posts into the follower's feed, and owes telling
+  /// the followee.
   ///
   /// - Returns: whether it is new; an old follow is left as it is.
   /// - Throws: `cannot_follow_yourself`.
@@ -19,12 +20,13 @@ public enum Follows {
     let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock_shared(posts_lock(\(followee)))",
       """
-      INSERT INTO follows (follower_id, followee_id)
-      SELECT f.id, a.id FROM accounts f, accounts a WHERE f.id = \(follower) AND a.id = \(followee)
+      INSERT INTO follows (follower_id, followee_id, is_announced)
+      SELECT f.id, a.id, true FROM accounts f, accounts a WHERE f.id = \(follower) AND a.id = \(followee)
       ON CONFLICT DO NOTHING
       """,
     ])
     guard answers[1].affected == 1 else { return false }
+    try await NotificationUpdate(followOf: followee, by: follower).owe(in: transaction)
     let page = try await FeedBackfill.addPage(
       of: followee, to: follower, before: .max, limit: FeedSizes.current.followAtOnce, in: transaction.sql)
     if let next = page.next {
@@ -33,14 +35,15 @@ public enum Follows {
     return true
   }
 
-  /// Ends a follow and takes the followee's posts out of the follower's feed.
+  /// Ends a follow and takes the followee's posts out of the follower's feed, and owes taking back what the followee
+  /// was told and has not checked.
   ///
   /// - Returns: whether there was one.
   @discardableResult
   public static func unfollow(
-    _ followee: Int, by follower: Int, in transaction: PostgresTransaction
+    _ followee: Int, by follower: Int, in transaction: AppTransaction
   ) async throws -> Bool {
-    let answers = try await transaction.pipeline([
+    let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock(feed_lock(\(followee), \(follower)))",
       "DELETE FROM follows WHERE followee_id = \(followee) AND follower_id = \(follower)",
       // A statement of its own: a backfill that held the follow until now has rows that only a new snapshot shows.
@@ -52,6 +55,8 @@ public enum Follows {
       ) p WHERE f.user_id = \(follower) AND f.post_id = p.id
       """,
     ])
-    return answers[1].affected == 1
+    guard answers[1].affected == 1 else { return false }
+    try await NotificationUpdate(followOf: followee, by: follower).owe(in: transaction)
+    return true
   }
 }

@@ -12,10 +12,20 @@ public struct Post: Sendable, Hashable {
   public let createdAt: Date
   /// nil if it was never edited.
   public let editedAt: Date?
+  /// How many like it, exact up to `countLimit`, where counting ends.
+  public let likes: Int
+  /// How many comments it has, exact up to `countLimit`.
+  public let comments: Int
+
+  /// A counter row would be written by every like of a post that everybody likes, one after the other; counting this many
+  /// entries of an index takes about a millisecond.
+  public static let countLimit = 10_000
 
   /// What a statement selects for `init(row:)`, from posts `p` and their authors `a`.
   static let columns = """
-    p.id, p.title, p.description, p.image, p.created_at, p.edited_at, a.id, a.username, a.name, a.major, a.avatar
+    p.id, p.title, p.description, p.image, p.created_at, p.edited_at, a.id, a.username, a.name, a.major, a.avatar,
+    (SELECT count(*) FROM (SELECT FROM likes WHERE likes.post_id = p.id LIMIT \(countLimit)) x),
+    (SELECT count(*) FROM (SELECT FROM comments WHERE comments.post_id = p.id LIMIT \(countLimit)) x)
     """
 
   init(row: PostgresRow) throws(PostgresError) {
@@ -28,6 +38,8 @@ public struct Post: Sendable, Hashable {
     author = AccountSummary(
       id: try Int(postgres: row[6]), username: try String(postgres: row[7]), name: try String(postgres: row[8]),
       major: try String(postgres: row[9]), avatar: try String?(postgres: row[10]))
+    likes = try Int(postgres: row[11])
+    comments = try Int(postgres: row[12])
   }
 }
 

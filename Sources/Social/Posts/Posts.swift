@@ -59,13 +59,15 @@ public enum Posts {
     guard touched == 1 else { throw SocialError.notFound("post") }
   }
 
-  /// Deletes a post, and owes taking it out of the feeds.
+  /// Deletes a post, and owes taking it out of the feeds, and its likes, comments and notifications away.
   ///
   /// - Throws: `not_found`, `not_yours`.
   public static func delete(_ id: Int, by account: Int, in transaction: AppTransaction) async throws {
     try await checkAuthor(of: id, is: account, in: transaction.sql)
     let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock(posts_lock(\(account)))",
+      // Whoever likes or comments right now is through after this, and the next one finds no post.
+      "SELECT pg_advisory_xact_lock(post_lock(\(id)))",
       // Waits for the chunks that are putting the post into feeds right now: they hold its row.
       """
       WITH gone AS (DELETE FROM posts WHERE id = \(id) RETURNING id, author_id)
@@ -73,8 +75,9 @@ public enum Posts {
       """,
       "DELETE FROM fan_outs WHERE post_id = \(id)",
     ])
-    guard answers[1].affected == 1 else { throw SocialError.notFound("post") }
+    guard answers[2].affected == 1 else { throw SocialError.notFound("post") }
     try await transaction.enqueue(PostPurge(post: id, author: account))
+    try await transaction.enqueue(PostSweep(post: id, author: account))
   }
 
   private static func checkAuthor(of id: Int, is account: Int, in transaction: PostgresTransaction) async throws {

@@ -83,12 +83,13 @@ extension Request {
     return number
   }
 
-  /// Whether `?NAME=true`.
+  /// Whether `?NAME=true`; what `standard` says if it is not there.
   ///
   /// - Throws: `invalid_NAME` for another value than `true` or `false`.
-  func flag(_ name: String) throws -> Bool {
+  func flag(_ name: String, default standard: Bool = false) throws -> Bool {
     switch uri.queryParameters[name[...]] {
-    case nil, "false": return false
+    case nil: return standard
+    case "false": return false
     case "true": return true
     default: throw SocialError(.invalid(name), "\(name) is true or false", field: name)
     }

@@ -47,7 +47,7 @@ struct UserRoutes: Sendable {
   @Sendable private func unfollow(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let followee = try await Accounts.id(of: try context.parameter("name"), in: pool)
-    try await jobs.transaction { _ = try await Follows.unfollow(followee, by: viewer.id, in: $0.sql) }
+    try await jobs.transaction { _ = try await Follows.unfollow(followee, by: viewer.id, in: $0) }
     return .noContent
   }
 

@@ -1,0 +1,35 @@
+import Foundation
+import Postgres
+
+/// What somebody says to a post.
+public struct Comment: Sendable, Hashable {
+  /// Grows with time.
+  public let id: Int
+  public let author: AccountSummary
+  public let text: String
+  public let createdAt: Date
+
+  /// What a statement selects for `init(row:)`, from comments `c` and their authors `a`.
+  static let columns = "c.id, c.text, c.created_at, a.id, a.username, a.name, a.major, a.avatar"
+
+  init(row: PostgresRow) throws(PostgresError) {
+    id = try Int(postgres: row[0])
+    text = try String(postgres: row[1])
+    createdAt = try Date(postgres: row[2])
+    author = AccountSummary(
+      id: try Int(postgres: row[3]), username: try String(postgres: row[4]), name: try String(postgres: row[5]),
+      major: try String(postgres: row[6]), avatar: try String?(postgres: row[7]))
+  }
+}
+
+/// A comment that somebody writes. Checked when it is made.
+public struct CommentDraft: Sendable, Hashable {
+  public let text: String
+
+  /// - Throws: `invalid_text`.
+  public init(text: String) throws(SocialError) {
+    try FieldRules.text(text, "text", 1...2000)
+    if text.allSatisfy(\.isWhitespace) { throw .invalid("text", "is not only spaces") }
+    self.text = text
+  }
+}

@@ -1,0 +1,60 @@
+import Jobs
+import JobsPostgres
+import Postgres
+
+/// Finds the owners with notifications that are too old or too many, and owes trimming each. To be run daily; a page of owners a
+/// job.
+public struct NotificationRetention: Job {
+  public static let kind: JobKind = "notifications.retention"
+  public static let queue = SocialJobs.notificationQueue
+
+  /// Owners with ids greater than this are still to be looked at; nil for all.
+  public var after: Int?
+
+  public init(after: Int? = nil) { self.after = after }
+
+  static func run(_ job: NotificationRetention, _ context: JobContext<PostgresLedger>) async throws {
+    try await context.transaction { try await job.run(in: $0) }
+  }
+
+  func run(in transaction: AppTransaction) async throws {
+    let sizes = NotificationSizes.current
+    // The row of the least id stands for the oldest: ids grow with time, but for what a job was late to write.
+    let owners = try await transaction.sql.query(
+      """
+      SELECT c.owner_id, c.kept > \(sizes.kept) OR coalesce((
+          SELECT n.created_at < now() - make_interval(months => \(Int32(sizes.months))) FROM notifications n
+          WHERE n.owner_id = c.owner_id ORDER BY n.id LIMIT 1), false)
+      FROM notification_counts c WHERE c.owner_id > \(after ?? 0) ORDER BY c.owner_id LIMIT \(sizes.ownersPage)
+      """
+    ).decode(Int.self, Bool.self)
+    try await transaction.enqueue(owners.filter(\.1).map { NotificationTrim(owner: $0.0) })
+    if owners.count == sizes.ownersPage, let last = owners.last {
+      try await transaction.enqueue(NotificationRetention(after: last.0))
+    }
+  }
+}
+
+/// Takes away an owner's notifications that are older than 6 months or not among the newest 2,000, a few thousand a job.
+public struct NotificationTrim: Job {
+  public static let kind: JobKind = "notifications.trim"
+  public static let queue = SocialJobs.notificationQueue
+
+  public var owner: Int
+
+  public init(owner: Int) { self.owner = owner }
+
+  static func run(_ job: NotificationTrim, _ context: JobContext<PostgresLedger>) async throws {
+    try await context.transaction { try await job.run(in: $0) }
+  }
+
+  func run(in transaction: AppTransaction) async throws {
+    let sizes = NotificationSizes.current
+    let trimmed = try await transaction.sql.query(
+      """
+      SELECT trim_notifications(\(owner), \(sizes.kept), now() - make_interval(months => \(Int32(sizes.months))),
+        \(sizes.budget))
+      """)[0].decode(Int.self)
+    if trimmed >= sizes.budget { try await transaction.enqueue(self) }
+  }
+}

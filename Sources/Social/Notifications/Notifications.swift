@@ -1,0 +1,95 @@
+import Jobs
+import JobsPostgres
+import Postgres
+
+/// Reads and checks an account's notifications.
+public enum Notifications {
+  /// How many actors of a group are named.
+  public static let actorsShown = 3
+
+  /// A page of an owner's notifications, newest first.
+  ///
+  /// The cursor is an item's id. A group's place is that of its newest notification: one that grows while pages are read is
+  /// found at the top by who begins anew, and is not shown twice to who goes on.
+  ///
+  /// - Parameter isGrouped: whether the likes of one post in one window (a day, in UTC) are one item.
+  public static func list(
+    of owner: Int, grouped isGrouped: Bool = true, _ page: PageRequest, in reader: some SocialReader
+  ) async throws -> Page<NotificationItem> {
+    // A group's id is odd and its newest notification's even id just below it: what comes after it is less than both.
+    let cursor = page.cursor & ~1
+    let rows = try await reader.rows(
+      isGrouped ? groups(owner, cursor, page.limit + 1) : single(owner, cursor, page.limit + 1))
+    let items = try rows.map { try NotificationItem(row: $0, isGrouped: isGrouped) }
+    return Page(items, limit: page.limit, cursor: \.id)
+  }
+
+  private static func single(_ owner: Int, _ cursor: Int, _ limit: Int) -> PostgresQuery {
+    """
+    SELECT n.id, n.type, n.checked OR n.id <= c.checked_until, n.created_at, ARRAY[n.actor_id],
+      ARRAY[coalesce(a.username, '')], n.post_id, n.comment_id, 1::bigint, \(unescaped: isFollowed("n.actor_id"))
+    FROM (
+      SELECT * FROM notifications WHERE owner_id = \(owner) AND id < \(cursor) ORDER BY id DESC LIMIT \(limit)
+    ) n
+    JOIN notification_counts c ON c.owner_id = n.owner_id
+    LEFT JOIN accounts a ON a.id = n.actor_id
+    ORDER BY n.id DESC
+    """
+  }
+
+  /// An owner has few thousand notifications at most, which are read whole: no second table of groups has to be kept right.
+  private static func groups(_ owner: Int, _ cursor: Int, _ limit: Int) -> PostgresQuery {
+    """
+    SELECT n.id, n.type, coalesce(n.unchecked <= c.checked_until, true), n.created_at, n.actors,
+      ARRAY(
+        SELECT coalesce(a.username, '') FROM unnest(n.actors) WITH ORDINALITY AS actor (id, place)
+        LEFT JOIN accounts a ON a.id = actor.id ORDER BY place),
+      n.post_id, n.comment_id, n.count, \(unescaped: isFollowed("n.actors[1]"))
+    FROM (
+      SELECT owner_id, max(id) AS id, type, post_id, max(comment_id) AS comment_id, count(*) AS count,
+        max(created_at) AS created_at, max(id) FILTER (WHERE NOT checked) AS unchecked,
+        (array_agg(actor_id ORDER BY id DESC))[1:\(unescaped: String(actorsShown))] AS actors
+      FROM notifications WHERE owner_id = \(owner)
+      GROUP BY owner_id, type, post_id, CASE WHEN type = 0 THEN notification_window(created_at) ELSE id END
+      HAVING max(id) < \(cursor)
+      ORDER BY max(id) DESC LIMIT \(limit)
+    ) n
+    JOIN notification_counts c ON c.owner_id = n.owner_id
+    ORDER BY n.id DESC
+    """
+  }
+
+  private static func isFollowed(_ actor: String) -> String {
+    """
+    CASE WHEN n.type = 2 THEN
+      EXISTS (SELECT FROM follows f WHERE f.followee_id = \(actor) AND f.follower_id = n.owner_id) END
+    """
+  }
+
+  /// How many of an owner's notifications are not checked, each like for itself.
+  public static func unread(of owner: Int, in reader: some SocialReader) async throws -> Int {
+    let rows = try await reader.rows("SELECT unread FROM notification_counts WHERE owner_id = \(owner)")
+    return try rows.first?.decode(Int.self) ?? 0
+  }
+
+  /// Checks all of an owner's notifications up to an id, that included. A lower id than was asked for before changes nothing.
+  ///
+  /// - Throws: `invalid_upTo`.
+  public static func check(upTo id: Int, of owner: Int, in transaction: PostgresTransaction) async throws {
+    guard id >= 0 else { throw SocialError.invalid("upTo", "is the id of a notification") }
+    try await transaction.execute("SELECT check_notifications_up_to(\(owner), \(id))")
+  }
+
+  /// Checks single notifications of an owner; a group with all that it stood for when it was read.
+  ///
+  /// Those that are gone meanwhile, because a like was taken back, are passed over.
+  ///
+  /// - Throws: `invalid_ids` unless they are 1 to 1,000; `not_found` if none of them is the owner's.
+  public static func check(_ ids: [Int], of owner: Int, in transaction: PostgresTransaction) async throws {
+    guard (1...1000).contains(ids.count) else {
+      throw SocialError.invalid("ids", "is a list of 1 to 1,000 ids of notifications")
+    }
+    let found = try await transaction.query("SELECT check_notifications(\(owner), \(ids))")[0].decode(Int.self)
+    guard found > 0 else { throw SocialError.notFound(ids.count == 1 ? "notification" : "notifications") }
+  }
+}

@@ -1,0 +1,45 @@
+import Hummingbird
+import Jobs
+import Postgres
+import Social
+
+/// `posts/ID/comments`.
+struct CommentRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.post("posts/{id}/comments", use: create)
+    group.get("posts/{id}/comments", use: list)
+    group.delete("posts/{id}/comments/{comment}", use: delete)
+  }
+
+  private struct Draft: Decodable { var text: String }
+
+  @Sendable private func create(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let post = try context.postID()
+    let body = try await RequestBody(request, context)
+    let draft = try CommentDraft(text: try body.decode(Draft.self).text)
+    return try await jobs.once(request, body, by: viewer.id) { transaction in
+      let id = try await Comments.create(draft, on: post, by: viewer.id, in: transaction)
+      return try Answer(.created, CommentView(try await Comments.comment(id, on: post, in: transaction.sql)))
+    }
+  }
+
+  @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {
+    _ = try context.viewer
+    let page = try await Comments.comments(on: try context.postID(), try request.page(), in: pool)
+    return try Answer(.ok, PageView(page, CommentView.init))
+  }
+
+  @Sendable private func delete(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let post = try context.postID()
+    guard let comment = Int(try context.parameter("comment")) else {
+      throw SocialError(.notFound, "there is no such comment")
+    }
+    try await jobs.transaction { try await Comments.delete(comment, on: post, by: viewer.id, in: $0) }
+    return .noContent
+  }
+}

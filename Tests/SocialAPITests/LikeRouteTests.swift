@@ -1,0 +1,71 @@
+import Foundation
+import Postgres
+import Testing
+
+@Suite struct LikeRouteTests {
+  @Test func likingIsIdempotentAndCounted() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      let bob = try await api.open("bob")
+      let id = try await api.post("one", as: ann)
+      for _ in 0..<2 { #expect(try await api.send("PUT", "/v1/posts/\(id)/like", as: bob).status == 204) }
+      #expect(try await api.send("PUT", "/v1/posts/\(id)/like", as: ann).status == 204)
+      #expect(try await api.send("GET", "/v1/posts/\(id)", as: ann).json["likes"] as? Int == 2)
+      // Each like is told once, and one's own to nobody.
+      #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'notifications.update'") == 1)
+      for _ in 0..<2 { #expect(try await api.send("DELETE", "/v1/posts/\(id)/like", as: bob).status == 204) }
+      #expect(try await api.send("GET", "/v1/posts/\(id)", as: ann).json["likes"] as? Int == 1)
+      #expect(try await api.send("GET", "/v1/feed/home", as: ann).items.map { $0["likes"] as? Int } == [1])
+      #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'notifications.update'") == 2)
+    }
+  }
+
+  @Test func onesLikesAreListedTheLatestFirst() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      let bob = try await api.open("bob")
+      var ids: [Int] = []
+      for number in 0..<5 { ids.append(try await api.post("post \(number)", as: ann)) }
+      let order = [ids[3], ids[0], ids[4], ids[1], ids[2]]
+      for id in order { _ = try await api.send("PUT", "/v1/posts/\(id)/like", as: bob) }
+      var seen: [Int] = []
+      var path: String? = "/v1/me/likes?limit=2"
+      while let next = path {
+        let page = try await api.send("GET", next, as: bob)
+        seen += page.items.compactMap { $0["id"] as? Int }
+        path = (page.json["next"] as? Int).map { "/v1/me/likes?limit=2&before=\($0)" }
+      }
+      #expect(seen == order.reversed())
+      // They are the reader's own.
+      #expect(try await api.send("GET", "/v1/me/likes", as: ann).items.isEmpty)
+      #expect(try await api.send("DELETE", "/v1/posts/\(ids[4])", as: ann).status == 204)
+      let left = try await api.send("GET", "/v1/me/likes", as: bob)
+      #expect(left.items.map { $0["id"] as? Int } == [ids[2], ids[1], ids[0], ids[3]])
+    }
+  }
+
+  @Test func refusalsHaveTheirCodes() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      let id = try await api.post("one", as: ann)
+      for (method, path) in [
+        ("PUT", "/v1/posts/\(id)/like"), ("DELETE", "/v1/posts/\(id)/like"), ("GET", "/v1/me/likes"),
+      ] {
+        let reply = try await api.send(method, path)
+        #expect((reply.status, reply.code) == (401, "not_signed_in"), "\(method) \(path)")
+      }
+      for path in ["0", "-1", "x", "4711", "9223372036854775807", "9223372036854775808"] {
+        for method in ["PUT", "DELETE"] {
+          let reply = try await api.send(method, "/v1/posts/\(path)/like", as: ann)
+          #expect((reply.status, reply.code) == (404, "not_found"), "\(method) \(path)")
+        }
+      }
+      #expect(try await api.send("GET", "/v1/me/likes?limit=0", as: ann).code == "invalid_limit")
+      // An account that is gone takes its sessions along.
+      try await api.pool.execute("DELETE FROM accounts WHERE username = 'ann'")
+      let gone = try await api.send("PUT", "/v1/posts/\(id)/like", as: ann)
+      #expect((gone.status, gone.code) == (401, "not_signed_in"))
+      #expect(try await api.count("SELECT count(*) FROM likes") == 0)
+    }
+  }
+}
