@@ -1,0 +1,108 @@
+import ArgumentParser
+import Bootstrap
+import Postgres
+import Social
+
+struct NotificationsCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "notifications", abstract: "Check the notifications.", subcommands: [Audit.self])
+
+  struct Audit: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      abstract: "Compare every notification and every count with likes, comments and follows; exit 1 if one differs.",
+      discussion:
+        "Where jobs are still to write notifications (pending), some may be missing rightly: audit again when they are done."
+    )
+    @OptionGroup var common: CommonOptions
+    @Option(help: "How many that differ to show, of each kind.") var examples = 20
+
+    func validate() throws {
+      guard examples >= 0 else { throw ValidationError("--examples is \(examples): a number from 0 on belongs there") }
+    }
+
+    func run() async throws {
+      try await common.withPostgres { pool in
+        let audit = try await NotificationAudit.run(examples: examples, on: pool)
+        try common.output.one(NotificationAuditReport(audit)) { $0.text }
+        if !audit.isExact { throw ExitStatus.failure }
+      }
+    }
+  }
+}
+
+/// What an audit of notifications found, to be printed.
+struct NotificationAuditReport: Encodable {
+  struct Row: Encodable {
+    /// `missing`, `stale` or `miscounted`.
+    let problem: String
+    let username: String
+    let ownerId: Int
+    var type: Int?
+    var actorId: Int?
+    var postId: Int?
+    var commentId: Int?
+    /// What is counted, and what is there.
+    var kept: [Int]?
+    var unread: [Int]?
+  }
+
+  let exact: Bool
+  let expected: Int
+  let found: Int
+  let missing: Int
+  let stale: Int
+  let miscounted: Int
+  let pending: Int
+  /// The first that differ.
+  let items: [Row]
+
+  init(_ audit: NotificationAudit) {
+    func rows(_ rows: [NotificationAudit.Row], _ problem: String) -> [Row] {
+      rows.map { row in
+        Row(
+          problem: problem, username: row.username, ownerId: row.owner, type: Int(row.type.rawValue),
+          actorId: row.actor, postId: row.post == 0 ? nil : row.post, commentId: row.comment == 0 ? nil : row.comment)
+      }
+    }
+    exact = audit.isExact
+    expected = audit.expected
+    found = audit.found
+    missing = audit.missing
+    stale = audit.stale
+    miscounted = audit.miscounted
+    pending = audit.pending
+    items =
+      rows(audit.missingRows, "missing") + rows(audit.staleRows, "stale")
+      + audit.miscountedOwners.map { count in
+        Row(
+          problem: "miscounted", username: count.username, ownerId: count.owner, kept: [count.kept, count.keptFound],
+          unread: [count.unread, count.unreadFound])
+      }
+  }
+
+  var text: String {
+    let under = pending == 0 ? "" : "; \(pending.grouped) jobs are still to write some"
+    if exact { return "exact: \(found.grouped) notifications, each rightly there, none missing, all counted\(under)" }
+    let table = Table(
+      [.text("problem"), .elastic("owner"), .text("what"), .number("actor"), .number("post"), .number("comment")],
+      rows: items.map { item in
+        [
+          item.problem, item.username, Self.what(item), Self.number(item.actorId), Self.number(item.postId),
+          Self.number(item.commentId),
+        ]
+      })
+    return """
+      NOT exact: \(missing.grouped) notifications are missing and \(stale.grouped) are stale, of \(expected.grouped) that \
+      belong, and \(miscounted.grouped) owners are miscounted\(under)
+      \(table.text(width: Terminal.width))
+      """
+  }
+
+  private static func what(_ item: Row) -> String {
+    if let type = item.type { return NotificationType(rawValue: Int16(clamping: type)).description }
+    let (kept, unread) = (item.kept ?? [0, 0], item.unread ?? [0, 0])
+    return "\(kept[0]) instead of \(kept[1]), \(unread[0]) unread instead of \(unread[1])"
+  }
+
+  private static func number(_ value: Int?) -> String { value.map(String.init) ?? "" }
+}
