@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// A piece of work, as its payload: a small `Codable` struct that says what to do, not how.
 ///
 /// ```swift
@@ -36,75 +30,9 @@ extension Job {
   public static var retry: RetryPolicy { RetryPolicy() }
   public static var timeout: Duration? { .seconds(300) }
 
-  public func encodedPayload() throws -> [UInt8] { Array(try PayloadCoders.encoder.encode(self)) }
+  public func encodedPayload() throws -> [UInt8] { try PayloadCoding.encode(self) }
 
   public init(payload: [UInt8], version: Int) throws {
-    self = try PayloadCoders.decoder.decode(Self.self, from: Data(payload))
-  }
-}
-
-private enum PayloadCoders {
-  static let encoder: JSONEncoder = {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.dateEncodingStrategy = .iso8601
-    return encoder
-  }()
-  static let decoder: JSONDecoder = {
-    let decoder = JSONDecoder()
-    // As `.iso8601` reads it, but with the field in its error.
-    decoder.dateDecodingStrategy = .custom { decoder in
-      let text = try decoder.singleValueContainer().decode(String.self)
-      do {
-        return try Date(text, strategy: .iso8601)
-      } catch {
-        throw DecodingError.dataCorrupted(
-          DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not a date", underlyingError: error))
-      }
-    }
-    return decoder
-  }()
-}
-
-/// A payload that its kind cannot read: the job's fault, not the worker's, so it is never retried.
-public struct PayloadError: Error, CustomStringConvertible {
-  public let kind: JobKind
-  /// Which field is wrong and what was expected there. Never the value that was found.
-  public let problem: String
-
-  public init(kind: JobKind, underlying error: any Error) {
-    self.kind = kind
-    problem =
-      switch error as? DecodingError {
-      case .keyNotFound(let key, let context): "field '\(Self.path(context, key))' is missing"
-      case .typeMismatch(let type, let context): "field '\(Self.path(context))' is not \(Self.article(type))"
-      case .valueNotFound(let type, let context):
-        "field '\(Self.path(context))' is null where \(Self.article(type)) belongs"
-      case .dataCorrupted(let context):
-        // Foundation says the same, without a path, of a number that is too large for its field.
-        context.codingPath.isEmpty
-          ? "it is not valid JSON, or a number in it does not fit its field"
-          : "field '\(Self.path(context))' holds a value that does not belong there"
-      default: "\(error)"
-      }
-  }
-
-  public var description: String { "the payload of \(kind) does not decode: \(problem)" }
-
-  private static func path(_ context: DecodingError.Context, _ key: (any CodingKey)? = nil) -> String {
-    let path = (context.codingPath + (key.map { [$0] } ?? [])).map { $0.intValue.map(String.init) ?? $0.stringValue }
-    return path.isEmpty ? "(the whole payload)" : path.joined(separator: ".")
-  }
-
-  private static func article(_ type: any Any.Type) -> String {
-    switch type {
-    case is any BinaryInteger.Type: "an integer"
-    case is any BinaryFloatingPoint.Type: "a number"
-    case is String.Type: "a string"
-    case is Bool.Type: "true or false"
-    case is [Any].Type: "an array"
-    case is [String: Any].Type: "an object"
-    default: "a \(type)"
-    }
+    self = try PayloadCoding.decode(Self.self, from: payload)
   }
 }

@@ -112,4 +112,100 @@ import Testing
     #expect(failure.error.utf8.count <= 2003)
     #expect(failure.error.hasPrefix("abß"))
   }
+
+  struct Wrapped<Inner: Codable & Sendable>: Job {
+    static var kind: JobKind { "test.wrapped" }
+    var inner: Inner
+  }
+
+  /// What Foundation's encoder makes of a value and what the payload is say the same.
+  private func expectSame<Value: Codable & Equatable & Sendable>(_ value: Value) throws {
+    let payload = try Wrapped(inner: value).encodedPayload()
+    #expect(try Wrapped<Value>(payload: payload, version: 1).inner == value)
+    let ours = try JSONSerialization.jsonObject(with: Data(payload)) as? NSDictionary
+    let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .iso8601
+    let theirs = try JSONSerialization.jsonObject(with: encoder.encode(["inner": value])) as? NSDictionary
+    #expect(ours == theirs, "\(String(decoding: payload, as: UTF8.self))")
+  }
+
+  @Test func payloadsOfEveryFormSayWhatFoundationSays() throws {
+    struct Empty: Codable, Equatable {}
+    struct Deep: Codable, Equatable {
+      var list: [[Int?]]
+      var map: [String: [Mail.Part]]
+      var numbered: [Int: String]
+      var nothing: String?
+      var empty = Empty()
+    }
+    // `@unchecked Sendable`: nobody changes one after it is made.
+    class Base: Codable, @unchecked Sendable {
+      var one = 1
+    }
+    final class Derived: Base, Equatable, @unchecked Sendable {
+      var two = 2
+      override init() { super.init() }
+      required init(from decoder: any Decoder) throws {
+        two = try decoder.container(keyedBy: Key.self).decode(Int.self, forKey: .two)
+        try super.init(from: try decoder.container(keyedBy: Key.self).superDecoder())
+      }
+      override func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(two, forKey: .two)
+        try super.encode(to: container.superEncoder())
+      }
+      enum Key: CodingKey { case two, `super` }
+      static func == (one: Derived, other: Derived) -> Bool { one.one == other.one && one.two == other.two }
+    }
+    try expectSame("")
+    try expectSame("\u{0}\u{1}\u{1F}\u{7F}\"\\/\n\t\r\u{8}\u{C} größe \u{2028} 👩‍👩‍👧 \u{FFFF}")
+    try expectSame([Int8.min, 0, .max])
+    try expectSame([UInt64.max, 0, 10, 99, 100])
+    try expectSame([Int64.min, .max])
+    try expectSame([true, false])
+    try expectSame([1.5, -0.0, 1e300])
+    try expectSame(Float(0.25))
+    try expectSame(Date(timeIntervalSince1970: 1_700_000_000))
+    try expectSame(Data([0, 1, 254, 255]))
+    try expectSame(URL(string: "https://example.org/a%20b?c=d"))
+    try expectSame([String]())
+    try expectSame([String: Int]())
+    try expectSame(Empty())
+    try expectSame(Mail.Color.red)
+    try expectSame(Derived())
+    try expectSame(
+      Deep(
+        list: [[], [nil, 1], [2]], map: ["a": [.init(size: 1)], "": []], numbered: [1: "x", -2: "y"], nothing: nil))
+    #expect(throws: (any Error).self) { try Mail(to: "", when: .now, parts: [], weight: .nan).encodedPayload() }
+  }
+
+  /// Objects, lists and texts put together at random come back as they were.
+  @Test func randomPayloadsComeBack() throws {
+    indirect enum Tree: Codable, Equatable, Sendable {
+      case flag(Bool)
+      case number(Int)
+      case text(String?)
+      case list([Tree])
+      case named(first: Tree, second: [String: Tree])
+    }
+    let seed = UInt64.random(in: 0 ... .max)
+    print("random payloads: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    func tree(_ depth: Int) -> Tree {
+      switch Int.random(in: 0...(depth > 0 ? 4 : 2), using: &random) {
+      case 0: return .flag(Bool.random(using: &random))
+      case 1: return .number(Int(truncatingIfNeeded: UInt64.random(in: 0 ... .max, using: &random)))
+      case 2: return .text(Bool.random(using: &random) ? nil : text())
+      case 3: return .list((0..<Int.random(in: 0...3, using: &random)).map { _ in tree(depth - 1) })
+      default: return .named(first: tree(depth - 1), second: [text(): tree(depth - 1)])
+      }
+    }
+    func text() -> String {
+      let scalars = (0..<Int.random(in: 0...12, using: &random)).compactMap { _ in
+        Unicode.Scalar(UInt32.random(in: 0...(Bool.random(using: &random) ? 0x7F : 0x10FFFF), using: &random))
+      }
+      return String(String.UnicodeScalarView(scalars))
+    }
+    for _ in 0..<500 { try expectSame(tree(4)) }
+  }
 }
