@@ -30,6 +30,7 @@ let configuration: Target.Dependency = .product(name: "Configuration", package: 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -42,7 +43,7 @@ let package = Package(
     .executable(name: "fanmill-api", targets: ["fanmill-api"]),
     .executable(name: "fanmill-worker", targets: ["fanmill-worker"]),
     .library(name: "Jobs", targets: ["Jobs", "JobsRedis", "JobsPostgres"]),
-    .library(name: "DataClients", targets: ["EventLoop", "Redis", "Postgres"]),
+    .library(name: "DataClients", targets: ["EventLoop", "Redis", "Postgres", "HTTPClient"]),
     // For Benchmarks/, a package of its own.
     .library(name: "PrivateServers", targets: ["PrivateServers"]),
   ],
@@ -51,6 +52,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.0.2", traits: ["JSON"]),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+    .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
@@ -60,12 +62,15 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     // hiredis ships a pkg-config file with a flag that SwiftPM refuses, so its module map names the library itself.
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
     module("Locking", []),
     module("EventLoop", ["CLinux", "Locking", heap, collections]),
     module("Redis", ["CHiredis", "EventLoop", "Locking", collections, logging]),
     module("Postgres", ["CLibPQ", "EventLoop", "Locking", collections, logging]),
+
+    module("HTTPClient", ["CCurl", "EventLoop", httpTypes, logging]),
 
     // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
     module("PrivateServers", ["CLinux", "Locking"]),
@@ -121,6 +126,7 @@ let package = Package(
       ]),
     tests("EventLoopTests", ["EventLoop", "Locking"]),
     tests("RedisTests", ["Redis", "EventLoop", "Locking", "PrivateServers", logging]),
+    tests("HTTPClientTests", ["HTTPClient", "EventLoop", "Locking", "PrivateServers", httpTypes, logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
     // What the tests of the job queue share: an awaited condition, a broker on the tests' own Redis.
     .target(

@@ -1,0 +1,147 @@
+internal import CCurl
+
+/// Owns one easy handle of libcurl and what its options point to. Used for one transfer after the other, on the loop.
+final class CurlHandle {
+  let easy: UnsafeMutableRawPointer
+  private let errorText: UnsafeMutablePointer<CChar>
+  private var fields: UnsafeMutablePointer<curl_slist>?
+
+  /// nil if memory is short.
+  init?() {
+    guard let easy = curl_easy_init() else { return nil }
+    self.easy = easy
+    errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    errorText.pointee = 0
+  }
+
+  deinit {
+    curl_easy_cleanup(easy)
+    curl_slist_free_all(fields)
+    errorText.deallocate()
+  }
+
+  /// Takes back everything that `prepare` set, so that nothing of one request is left for the next.
+  func clear() {
+    curl_easy_reset(easy)
+    curl_slist_free_all(fields)
+    fields = nil
+    errorText.pointee = 0
+  }
+
+  // MARK: What libcurl knows of a transfer that has ended
+
+  /// libcurl's own words for a failed handshake. They name certificates and hosts; those for other failures may quote
+  /// more and are not asked for.
+  var handshakeFailure: String { String(cString: errorText) }
+
+  var status: Int { number(CURLINFO_RESPONSE_CODE) }
+
+  /// The system's reason for a connection that failed; 0 if it gave none.
+  var systemError: Int32 { Int32(truncatingIfNeeded: number(CURLINFO_OS_ERRNO)) }
+
+  /// How much of the body has left.
+  var sentBytes: Int {
+    var size: curl_off_t = 0
+    fanmill_curl_get_size(easy, CURLINFO_SIZE_UPLOAD_T, &size)
+    return Int(size)
+  }
+
+  private func number(_ info: CURLINFO) -> Int {
+    var value = 0
+    fanmill_curl_get_number(easy, info, &value)
+    return value
+  }
+
+  // MARK: Options
+
+  /// Sets everything for one transfer.
+  ///
+  /// - Parameter transfer: what the callbacks get; it has to outlive the transfer.
+  /// - Returns: libcurl's complaint about an option; nothing may be sent then, since it may be one that protects.
+  func prepare(_ transfer: HTTPTransfer, _ configuration: HTTPClientConfiguration) -> CURLcode {
+    let call = transfer.call
+    var options = CurlOptions(easy)
+    options.set(CURLOPT_URL, call.url)
+    options.set(CURLOPT_PATH_AS_IS, 1)
+    options.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    options.set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
+    options.set(CURLOPT_FOLLOWLOCATION, configuration.maximumRedirects > 0 ? 1 : 0)
+    options.set(CURLOPT_MAXREDIRS, max(0, configuration.maximumRedirects))
+    // Over TLS the first connection tells whether it carries many requests; until then the others wait for it.
+    options.set(CURLOPT_HTTP_VERSION, call.isHTTPS ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
+    options.set(CURLOPT_PIPEWAIT, call.isHTTPS ? 1 : 0)
+    options.set(CURLOPT_SSL_VERIFYPEER, 1)
+    options.set(CURLOPT_SSL_VERIFYHOST, 2)
+    options.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    if let authorities = configuration.certificateAuthorities {
+      options.set(CURLOPT_CAINFO, authorities)
+      options.set(CURLOPT_CAPATH, nil)
+    }
+    options.set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.curlMilliseconds)
+    options.set(CURLOPT_ACCEPT_ENCODING, "")
+    // Signals are the process's, not a thread's.
+    options.set(CURLOPT_NOSIGNAL, 1)
+    // A name that is still being looked up when its transfer is cancelled must not hold up the loop.
+    options.set(CURLOPT_QUICK_EXIT, 1)
+    options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    setMethod(call, configuration, &options)
+    for field in call.fields { fields = curl_slist_append(fields, field) ?? fields }
+    options.set(CURLOPT_HTTPHEADER, pointer: fields)
+    options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
+    options.setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
+    return options.failure
+  }
+
+  private func setMethod(_ call: HTTPCall, _ configuration: HTTPClientConfiguration, _ options: inout CurlOptions) {
+    switch call.method {
+    case "GET": options.set(CURLOPT_HTTPGET, 1)
+    case "HEAD": options.set(CURLOPT_NOBODY, 1)
+    default:
+      // A request with these methods says how long its body is, even if there is none.
+      if !call.body.isEmpty || ["POST", "PUT", "PATCH"].contains(call.method) { options.setBody(call.body) }
+      if call.method != "POST" { options.set(CURLOPT_CUSTOMREQUEST, call.method) }
+    }
+    if call.method != "HEAD" { options.set(CURLOPT_MAXFILESIZE_LARGE, size: configuration.maximumBodyBytes) }
+  }
+}
+
+/// Sets options and remembers the first refusal.
+struct CurlOptions {
+  private let easy: UnsafeMutableRawPointer
+  private(set) var failure = CURLE_OK
+
+  init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
+
+  private mutating func note(_ code: CURLcode) { if failure == CURLE_OK { failure = code } }
+
+  mutating func set(_ option: CURLoption, _ value: Int) { note(fanmill_curl_set_number(easy, option, value)) }
+  mutating func set(_ option: CURLoption, _ value: String?) { note(fanmill_curl_set_text(easy, option, value)) }
+  mutating func set(_ option: CURLoption, size: Int) { note(fanmill_curl_set_size(easy, option, curl_off_t(size))) }
+  mutating func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
+    note(fanmill_curl_set_pointer(easy, option, pointer))
+  }
+
+  /// Copies the body, whose size libcurl wants to know first.
+  mutating func setBody(_ body: [UInt8]) {
+    set(CURLOPT_POSTFIELDSIZE_LARGE, size: body.count)
+    if body.isEmpty { return set(CURLOPT_COPYPOSTFIELDS, "") }
+    body.withUnsafeBytes { bytes in
+      set(CURLOPT_COPYPOSTFIELDS, pointer: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    }
+  }
+
+  mutating func setCallbacks(_ transfer: UnsafeMutableRawPointer) {
+    note(fanmill_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION, transferReceivedHead))
+    set(CURLOPT_HEADERDATA, pointer: transfer)
+    note(fanmill_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION, transferReceivedBody))
+    set(CURLOPT_WRITEDATA, pointer: transfer)
+    note(fanmill_curl_set_before_request(easy, transferLeaves))
+    set(CURLOPT_PREREQDATA, pointer: transfer)
+    note(fanmill_curl_set_socket_made(easy, curlMadeSocket))
+  }
+}
+
+extension Duration {
+  /// At least 1, since libcurl reads 0 as its own default.
+  fileprivate var curlMilliseconds: Int { Int(clamping: max(1, Int64((self / .milliseconds(1)).rounded(.up)))) }
+}

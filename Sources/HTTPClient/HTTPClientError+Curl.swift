@@ -1,0 +1,44 @@
+internal import CCurl
+import Glibc
+
+extension HTTPClientError {
+  /// What libcurl's code means for a caller. Its own text is used only where it cannot quote anything of the request or
+  /// the response.
+  init(_ code: CURLcode, _ transfer: HTTPTransfer, _ handle: CurlHandle, _ configuration: HTTPClientConfiguration) {
+    if let refusal = transfer.refusal {
+      self = refusal
+      return
+    }
+    let name = transfer.call.name
+    let text = String(cString: curl_easy_strerror(code))
+    // What libcurl complains of before the first response is about the request, afterwards about a redirect.
+    let isRedirected = !transfer.head.isEmpty
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST: self.init(.nameNotResolved, "\(name): the host has no address")
+    case CURLE_COULDNT_RESOLVE_PROXY: self.init(.connection, "\(name): the proxy of the environment has no address")
+    case CURLE_COULDNT_CONNECT, CURLE_PROXY:
+      let reason = handle.systemError == 0 ? text : String(cString: strerror(handle.systemError))
+      self.init(.connection, "\(name): not reachable: \(reason)")
+    case CURLE_OPERATION_TIMEDOUT:
+      self.init(.connection, "\(name): no connection within \(configuration.connectTimeout)")
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+      CURLE_USE_SSL_FAILED, CURLE_SSL_CRL_BADFILE:
+      let reason = handle.handshakeFailure
+      self.init(.tls, "\(name): no trusted connection: \(reason.isEmpty ? text : reason)")
+    case CURLE_FILESIZE_EXCEEDED: self = .bodyTooLarge(transfer.call, configuration)
+    case CURLE_TOO_MANY_REDIRECTS:
+      self.init(.redirect, "\(name): more than \(configuration.maximumRedirects) redirects")
+    case CURLE_UNSUPPORTED_PROTOCOL where isRedirected:
+      self.init(.redirect, "\(name): redirects to something that is not https")
+    case CURLE_UNSUPPORTED_PROTOCOL: self.init(.transfer, "\(name): what came is no HTTP")
+    case CURLE_URL_MALFORMAT where isRedirected: self.init(.redirect, "\(name): redirects to something that is no URL")
+    case CURLE_URL_MALFORMAT: self.init(.invalidRequest, "\(name): not a URL")
+    default: self.init(.transfer, "\(name): \(text)")
+    }
+  }
+
+  static func bodyTooLarge(_ call: HTTPCall, _ configuration: HTTPClientConfiguration) -> HTTPClientError {
+    HTTPClientError(.bodyTooLarge, "\(call.name): the body is larger than \(configuration.maximumBodyBytes) bytes")
+  }
+}

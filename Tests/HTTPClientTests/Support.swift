@@ -1,0 +1,77 @@
+import EventLoop
+import Foundation
+import HTTPTypes
+import Logging
+import Testing
+
+@testable import HTTPClient
+
+/// Runs `body` with a client of its own, whose limits no slow machine reaches: a test that is about a limit sets it.
+func withClient(
+  _ configure: (inout HTTPClientConfiguration) -> Void = { _ in }, _ body: (HTTPClient) async throws -> Void
+) async throws {
+  var configuration = HTTPClientConfiguration()
+  configuration.connectTimeout = .seconds(60)
+  configuration.timeout = .seconds(60)
+  configuration.stallTimeout = .seconds(60)
+  configure(&configuration)
+  let loop = EventLoop(name: "http-test")
+  let client = try HTTPClient(configuration: configuration, loop: loop, logger: quiet)
+  let outcome: Result<Void, any Error>
+  do { outcome = .success(try await body(client)) } catch { outcome = .failure(error) }
+  await client.close()
+  loop.stop()
+  try outcome.get()
+}
+
+let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+/// What must never turn up in an error.
+let secrets = ["QUERY-SECRET", "FIELD-SECRET", "BODY-SECRET"]
+
+func get(_ path: String = "/", port: Int, scheme: String = "http", host: String = "127.0.0.1") -> HTTPRequest {
+  HTTPRequest(method: .get, scheme: scheme, authority: "\(host):\(port)", path: path)
+}
+
+extension HTTPClient {
+  /// The error of a request that carries secrets, none of which may be in it.
+  func failure(_ request: HTTPRequest, body: [UInt8] = []) async -> HTTPClientError? {
+    var request = request
+    request.path = request.path.map { $0 + ($0.contains("?") ? "&" : "?") + "key=QUERY-SECRET" }
+    request.headerFields[.authorization] = "Bearer FIELD-SECRET"
+    do throws(HTTPClientError) {
+      _ = try await send(request, body: body)
+      return nil
+    } catch {
+      for secret in secrets { #expect(!"\(error)".contains(secret) && !String(reflecting: error).contains(secret)) }
+      #expect(!"\(error)".contains("key="))
+      return error
+    }
+  }
+}
+
+/// Looks until `condition` holds. The test's own time limit ends it if it never does.
+func until(_ condition: () async throws -> Bool) async throws {
+  while try await !condition() { try await Task.sleep(for: .milliseconds(2)) }
+}
+
+/// A random generator whose seed is printed, so that a failure can be run again: `FANMILL_TEST_SEED=…`.
+struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  init(_ name: String) {
+    let given = ProcessInfo.processInfo.environment["FANMILL_TEST_SEED"].flatMap(UInt64.init)
+    let seed = given ?? .random(in: 0...(.max))
+    print("\(name): FANMILL_TEST_SEED=\(seed)")
+    state = seed
+  }
+
+  /// SplitMix64 (Steele, Lea, Flood 2014).
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
