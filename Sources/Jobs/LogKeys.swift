@@ -8,4 +8,6 @@ public enum LogKeys {
   public static let count = "count"
   public static let error = "error"
   public static let delay = "retry_in_ms"
+  public static let schedule = "schedule"
+  public static let tick = "tick"
 }

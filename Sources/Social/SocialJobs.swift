@@ -23,5 +23,7 @@ public enum SocialJobs {
     registry.register(NotificationRetention.self, handler: NotificationRetention.run)
     registry.register(NotificationTrim.self, handler: NotificationTrim.run)
     registry.register(PostSweep.self, handler: PostSweep.run)
+    registry.register(SessionSweep.self, handler: SessionSweep.run)
+    registry.register(IdempotencyKeySweep.self, handler: IdempotencyKeySweep.run)
   }
 }

@@ -2,7 +2,21 @@ import Jobs
 
 /// What the app does again and again, one line a feature. A job that a tick asks for may find its work done already.
 public enum SocialSchedules {
-  public static func all() throws(ScheduleError) -> [Schedule] {
-    []
+  /// - Parameter feedDays: how many days of posts the feeds' rows hold; 0 for all.
+  public static func all(feedDays: Int = 90) throws(ScheduleError) -> [Schedule] {
+    [
+      Schedule("feed.partitions", try .every(.seconds(6 * 3600)), options: unlessOwed("feed.partitions")) { _ in
+        FeedPartitions(keepDays: feedDays == 0 ? nil : feedDays)
+      },
+      Schedule("sessions.sweep", try .every(.seconds(3600)), options: unlessOwed("sessions.sweep")) { _ in
+        SessionSweep()
+      },
+      Schedule("idempotency-keys.sweep", try .every(.seconds(3600)), options: unlessOwed("idempotency-keys.sweep")) {
+        _ in IdempotencyKeySweep()
+      },
+    ]
   }
+
+  /// No job while the one of an earlier tick is still owed.
+  private static func unlessOwed(_ key: String) -> JobOptions { JobOptions(uniqueKey: key) }
 }

@@ -24,13 +24,20 @@ struct WorkerProgram: AsyncParsableCommand {
       try await program.withServers { servers in
         var registry = JobRegistry<PostgresLedger>()
         SocialJobs.register(in: &registry)
-        let worker = Worker(
-          broker: try await RedisBroker(client: servers.redis, logger: program.logger),
-          ledger: PostgresLedger(pool: servers.postgres), registry: registry,
-          configuration: program.settings.workerConfiguration(known: registry.queues), logger: program.logger)
+        let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
+        let ledger = PostgresLedger(pool: servers.postgres)
         var services: [any Service] = [
-          FeedPartitionKeeper(pool: servers.postgres, logger: program.logger), worker,
+          Worker(
+            broker: broker, ledger: ledger, registry: registry,
+            configuration: program.settings.workerConfiguration(known: registry.queues), logger: program.logger)
         ]
+        if program.settings.scheduler {
+          services.append(
+            try Scheduler(
+              try SocialSchedules.all(feedDays: program.settings.feedDays),
+              client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
+              store: PostgresScheduleStore(pool: servers.postgres), logger: program.logger))
+        }
         if program.settings.workerPort != 0 { services.append(program.health(servers)) }
         try await program.serve(services)
       }

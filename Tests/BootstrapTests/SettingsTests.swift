@@ -17,6 +17,8 @@ struct SettingsTests {
     (.workerPort, ["2001", "2002", "2003"], bare),
     (.workerConcurrency, ["31", "32", "33"], bare),
     (.queues, ["a,b:2", "c", "d"], array),
+    (.scheduler, ["off", "off", "off"], quoted),
+    (.feedDays, ["7", "8", "0"], bare),
     (.youtubeURL, ["http://a", "https://b/v3", "https://c"], quoted),
     (.youtubeKeys, ["a,b", "c", "d"], array),
     (.adminToken, ["0123456789abcdef", "0123456789abcdeg", "0123456789abcdeh"], quoted),
@@ -45,6 +47,8 @@ struct SettingsTests {
       settings.queues?.map { queue in
         queue.concurrency.map { "\(queue.name):\($0)" } ?? queue.name.rawValue
       }.joined(separator: ",")
+    case .scheduler: settings.scheduler ? "on" : "off"
+    case .feedDays: "\(settings.feedDays)"
     case .youtubeURL: settings.youtubeURL
     case .youtubeKeys: settings.youtubeKeys.isEmpty ? nil : settings.youtubeKeys.map(\.value).joined(separator: ",")
     case .adminToken: settings.adminToken?.value
@@ -100,6 +104,8 @@ struct SettingsTests {
     (.queues, "Fan out", notAQueue),
     (.queues, ":2", notAQueue),
     (.queues, "a,a:2", "the queue a stands there twice"),
+    (.scheduler, "maybe", "not one of on, off"),
+    (.feedDays, "-1", "not a whole number from 0 to 36500"),
     (.youtubeURL, "googleapis", "not a URL that begins with https:// or http://"),
     (.logLevel, "loud", "not one of trace, debug, info, notice, warning, error, critical"),
     (.logFormat, "xml", "not one of text, json"),

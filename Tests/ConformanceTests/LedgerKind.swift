@@ -52,12 +52,14 @@ struct PostgresLedgerFixture: Sendable {
     _ body: @Sendable (PostgresLedgerFixture) async throws -> Result
   ) async throws -> Result {
     let template = try await SharedServers.template("jobs_ledger") { url in
-      // Everything above this line of the file makes the tables.
-      let path = URL(filePath: #filePath).appending(path: "../../../migrations/0001_jobs.sql").standardizedFileURL
-      let text = try String(contentsOf: path, encoding: .utf8)
       let server = try await SharedServers.postgres()
       let database = url.prefix { $0 != "?" }.split(separator: "/").last.map(String.init) ?? ""
-      try await server.run(text.components(separatedBy: "-- down").first ?? "", database: database)
+      for file in ["0001_jobs.sql", "0008_schedules.sql"] {
+        let path = URL(filePath: #filePath).appending(path: "../../../migrations/\(file)").standardizedFileURL
+        let text = try String(contentsOf: path, encoding: .utf8)
+        // Everything above this line of the file makes the tables.
+        try await server.run(text.components(separatedBy: "-- down").first ?? "", database: database)
+      }
     }
     let url = try await SharedServers.freshDatabase(template: template)
     let pool = PostgresPool(

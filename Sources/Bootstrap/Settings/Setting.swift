@@ -51,6 +51,12 @@ extension Setting {
   public static let queues = Setting(
     "queues", "the queues a worker serves, each with its own limit if one is named; all if not set",
     example: "fanout,fanout-bulk:2")
+  public static let scheduler = Setting(
+    "scheduler", "whether a worker takes part in firing the schedules: on or off", default: "on")
+  public static let feedDays = Setting(
+    "feed.days",
+    "how many days of posts the feeds' rows hold, 0 for all; older pages are put together as they are read",
+    default: "90")
   public static let youtubeURL = Setting(
     "youtube.url", "where the YouTube Data API is", default: "https://www.googleapis.com/youtube/v3")
   public static let youtubeKeys = Setting(
@@ -67,7 +73,7 @@ extension Setting {
 
   /// Every setting there is, in the order in which the documentation lists them.
   public static let all: [Setting] = [
-    postgresURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues, youtubeURL, youtubeKeys,
-    adminToken, logLevel, logFormat, shutdownTimeout,
+    postgresURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues, scheduler, feedDays,
+    youtubeURL, youtubeKeys, adminToken, logLevel, logFormat, shutdownTimeout,
   ]
 }

@@ -37,6 +37,13 @@ extension Settings {
       }
       settings.queues = queues
     }
+    try settings.take(.scheduler, reader.text(.scheduler)) { settings, text throws(Wrong) in
+      guard let isOn = ["on": true, "off": false][text.lowercased()] else {
+        throw Wrong(value: text, reason: "not one of on, off")
+      }
+      settings.scheduler = isOn
+    }
+    try settings.take(.feedDays, reader.number(.feedDays, in: 0...36_500)) { $0.feedDays = $1 }
     try settings.take(.youtubeURL, reader.text(.youtubeURL)) { settings, text throws(Wrong) in
       guard let url = URL(string: text), url.scheme == "https" || url.scheme == "http", url.host != nil else {
         throw Wrong(value: text, reason: "not a URL that begins with https:// or http://")

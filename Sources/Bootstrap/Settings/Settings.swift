@@ -26,6 +26,10 @@ public struct Settings: Sendable {
   public var workerConcurrency = 16
   /// nil means every queue that the app knows.
   public var queues: [Queue]?
+  /// Whether a worker takes part in firing the schedules.
+  public var scheduler = true
+  /// 0 means all.
+  public var feedDays = 90
   public var youtubeURL = "https://www.googleapis.com/youtube/v3"
   public var youtubeKeys: [Secret] = []
   public var adminToken: Secret?

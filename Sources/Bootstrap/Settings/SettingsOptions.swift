@@ -15,6 +15,8 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   @Option(name: Setting.workerConcurrency.flagName, help: Setting.workerConcurrency.help)
   var workerConcurrency: String?
   @Option(name: Setting.queues.flagName, help: Setting.queues.help) var queues: String?
+  @Option(name: Setting.scheduler.flagName, help: Setting.scheduler.help) var scheduler: String?
+  @Option(name: Setting.feedDays.flagName, help: Setting.feedDays.help) var feedDays: String?
   @Option(name: Setting.youtubeURL.flagName, help: Setting.youtubeURL.help) var youtubeURL: String?
   @Option(name: Setting.youtubeKeys.flagName, help: Setting.youtubeKeys.help) var youtubeKeys: String?
   @Option(name: Setting.adminToken.flagName, help: Setting.adminToken.help) var adminToken: String?
@@ -28,9 +30,9 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   public var flags: [Setting: String] {
     let given: [Setting: String?] = [
       .postgresURL: postgresURL, .postgresPool: postgresPool, .redisURL: redisURL, .host: host, .apiPort: apiPort,
-      .workerPort: workerPort, .workerConcurrency: workerConcurrency, .queues: queues, .youtubeURL: youtubeURL,
-      .youtubeKeys: youtubeKeys, .adminToken: adminToken, .logLevel: logLevel, .logFormat: logFormat,
-      .shutdownTimeout: shutdownTimeout,
+      .workerPort: workerPort, .workerConcurrency: workerConcurrency, .queues: queues, .scheduler: scheduler,
+      .feedDays: feedDays, .youtubeURL: youtubeURL, .youtubeKeys: youtubeKeys, .adminToken: adminToken,
+      .logLevel: logLevel, .logFormat: logFormat, .shutdownTimeout: shutdownTimeout,
     ]
     return given.compactMapValues(\.self)
   }

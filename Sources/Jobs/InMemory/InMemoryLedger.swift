@@ -10,7 +10,13 @@ public struct InMemoryLedger: Ledger {
       var completed: Set<JobID> = []
     }
     fileprivate let changes = Locked(Changes())
-    fileprivate var name: ObjectIdentifier { ObjectIdentifier(self) }
+    private let endings = Locked<[@Sendable (Bool) -> Void]>([])
+    var name: ObjectIdentifier { ObjectIdentifier(self) }
+
+    /// Calls `body` when the transaction has ended, with whether it has committed: for what else is kept in its commit.
+    func atEnd(_ body: @escaping @Sendable (Bool) -> Void) { endings.withLock { $0.append(body) } }
+
+    fileprivate func end(commit: Bool) { for ending in endings.withLock({ $0 }) { ending(commit) } }
   }
 
   private struct UniqueKey: Hashable {
@@ -86,6 +92,7 @@ public struct InMemoryLedger: Ledger {
           if commit { state.owe(record) }
         }
       }
+      transaction.end(commit: commit)
     }
     do {
       let result = try await body(transaction)

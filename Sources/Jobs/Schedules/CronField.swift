@@ -15,6 +15,10 @@ struct CronField: Sendable, Hashable {
     /// 7 is Sunday as 0 is.
     static let dayOfWeek = Kind(
       name: "day of week", bounds: 0...7, names: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"])
+    /// What `*` names: of the days of the week 0 to 6, since 7 says one of them once more.
+    var wildcard: ClosedRange<Int> { isWeek ? 0...6 : bounds }
+    var isWeek: Bool { bounds.upperBound == 7 }
+
     static let all = [minute, hour, dayOfMonth, month, dayOfWeek]
 
     /// What belongs there, for a message.
@@ -48,7 +52,7 @@ struct CronField: Sendable, Hashable {
       if item.isEmpty { throw Wrong("an entry of its list is empty; \(kind.right) belongs there") }
       for value in try Self.values(item, kind) { bits |= 1 << UInt64(value) }
     }
-    if kind.bounds.upperBound == 7, contains(7) { bits = bits & 0x7F | 1 }
+    if kind.isWeek, contains(7) { bits = bits & 0x7F | 1 }
   }
 
   private static func values(_ item: Substring, _ kind: Kind) throws(Wrong) -> StrideThrough<Int> {
@@ -67,14 +71,13 @@ struct CronField: Sendable, Hashable {
 
   /// - Returns: the values, and whether they were written as more than one.
   private static func range(_ text: Substring, _ kind: Kind) throws(Wrong) -> (ClosedRange<Int>, Bool) {
-    // 0 to 6 are the days; 7 says one of them once more.
-    if text == "*" { return (kind.bounds.lowerBound...(kind.bounds.upperBound == 7 ? 6 : kind.bounds.upperBound), true) }
+    if text == "*" { return (kind.wildcard, true) }
     let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
     let first = try value(ends[0], kind)
     if ends.count == 1 { return (first...first, false) }
     var last = try value(ends[1], kind)
     // A week may end with Sunday: sat-sun.
-    if last == 0, first > 0, kind.bounds.upperBound == 7 { last = 7 }
+    if last == 0, first > 0, kind.isWeek { last = 7 }
     guard first <= last else {
       throw Wrong("the range '\(text)' ends before it begins; write it as two, joined by a comma")
     }

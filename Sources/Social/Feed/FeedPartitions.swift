@@ -2,7 +2,7 @@ import Jobs
 import JobsPostgres
 import Postgres
 
-/// Makes the feed's partitions ahead of time and drops the oldest. To be run daily.
+/// Makes the feed's partitions ahead of time and drops the oldest.
 public struct FeedPartitions: Job {
   public static let kind: JobKind = "feed.partitions"
 

@@ -52,12 +52,20 @@ public enum IdempotencyKeys {
       """)
   }
 
-  /// Forgets keys older than `hours`.
+  /// Forgets keys older than `hours`, the oldest first.
   ///
+  /// - Parameter limit: how many at most.
   /// - Returns: how many.
   @discardableResult
-  public static func sweep(olderThan hours: Int = 24, in transaction: PostgresTransaction) async throws -> Int {
+  public static func sweep(
+    olderThan hours: Int = 24, upTo limit: Int = 1000, in transaction: PostgresTransaction
+  ) async throws -> Int {
     try await transaction.execute(
-      "DELETE FROM idempotency_keys WHERE created_at < now() - make_interval(hours => \(Int32(hours)))")
+      """
+      DELETE FROM idempotency_keys WHERE (account_id, key) IN (
+        SELECT account_id, key FROM idempotency_keys
+        WHERE created_at < now() - make_interval(hours => \(Int32(hours))) ORDER BY created_at LIMIT \(limit)
+        FOR UPDATE SKIP LOCKED)
+      """)
   }
 }

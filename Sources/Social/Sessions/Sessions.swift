@@ -56,11 +56,17 @@ public enum Sessions {
     try await transaction.execute("DELETE FROM sessions WHERE token_hash = \(token.hash)")
   }
 
-  /// Forgets the sessions that have expired.
+  /// Forgets sessions that have expired, the longest first.
   ///
+  /// - Parameter limit: how many at most.
   /// - Returns: how many.
   @discardableResult
-  public static func sweep(in transaction: PostgresTransaction) async throws -> Int {
-    try await transaction.execute("DELETE FROM sessions WHERE expires_at <= now()")
+  public static func sweep(upTo limit: Int = 1000, in transaction: PostgresTransaction) async throws -> Int {
+    try await transaction.execute(
+      """
+      DELETE FROM sessions WHERE token_hash IN (
+        SELECT token_hash FROM sessions WHERE expires_at <= now() ORDER BY expires_at LIMIT \(limit)
+        FOR UPDATE SKIP LOCKED)
+      """)
   }
 }

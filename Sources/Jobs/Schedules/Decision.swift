@@ -1,0 +1,45 @@
+/// What is to be done about a schedule now: worked out from its state and the time, without any server.
+struct Decision: Equatable {
+  /// Fire, oldest first.
+  var ticks: [Int64] = []
+  /// Whether ticks were missed that never fire. They are not counted: there may be millions.
+  var hasSkipped = false
+  /// What is to be kept.
+  var state: ScheduleState
+  /// When to look again, in milliseconds since 1970; nil for never.
+  var next: Int64?
+
+  /// - Parameters:
+  ///   - state: as it is kept.
+  ///   - grace: a tick that is later than this, in milliseconds, was missed.
+  init(_ schedule: Schedule, _ state: ScheduleState, now: Int64, grace: Int64) {
+    self.state = state
+    let timing = schedule.timing
+    if state.timing != timing.description {
+      // Of the ticks that the new timing would have had nobody knew.
+      self.state.timing = timing.description
+      self.state.decidedUntil = max(state.decidedUntil, now)
+    }
+    self.state.kind = schedule.kind
+    next = timing.next(after: max(self.state.decidedUntil, now))
+    if state.isPaused { return }
+    let decided = self.state.decidedUntil
+    if let first = timing.next(after: decided), first <= now {
+      let edge = max(decided, now - grace - 1)
+      let onTime = timing.newest(Self.mostOnTime, after: edge, through: now)
+      let missed = schedule.missed
+      var late: [Int64] = []
+      if onTime.isEmpty || missed.firesBesideNewer {
+        late = timing.newest(missed.limit, after: decided, through: edge)
+      }
+      ticks = late + onTime
+      hasSkipped = ticks.first != first
+      self.state.decidedUntil = now
+      self.state.lastTick = ticks.last ?? state.lastTick
+    }
+    self.state.nextTick = next
+  }
+
+  /// More than a grace of seconds can hold.
+  private static let mostOnTime = 10_000
+}

@@ -1,0 +1,34 @@
+/// Keeps the states of schedules and the ticks that have fired, in the transactions of a ledger.
+///
+/// Every implementation passes the conformance suite in `Tests/ConformanceTests`.
+public protocol ScheduleStore: Sendable {
+  /// The ledger's, so that a tick fires and its job is owed in one commit.
+  associatedtype Transaction: Sendable
+
+  /// All states, by name.
+  func states() async throws -> [ScheduleState]
+
+  /// The state of a schedule, which nobody else changes before the transaction ends. Waits for whoever has it.
+  ///
+  /// - Parameter beginning: becomes the state if there is none.
+  func lock(_ beginning: ScheduleState, in transaction: Transaction) async throws -> ScheduleState
+
+  /// Replaces a state that the transaction has locked.
+  func save(_ state: ScheduleState, in transaction: Transaction) async throws
+
+  /// Notes ticks of a locked schedule as fired.
+  ///
+  /// - Returns: those that nobody had fired before.
+  func record(
+    _ ticks: [FiredTick], of schedule: ScheduleName, in transaction: Transaction
+  ) async throws -> Set<Int64>
+
+  /// The ticks that have fired, the newest first.
+  func ticks(of schedule: ScheduleName, limit: Int) async throws -> [FiredTick]
+
+  /// Forgets the oldest ticks of a schedule, at most `batch` of them, but none of the newest `keep`.
+  ///
+  /// - Returns: how many.
+  @discardableResult
+  func prune(_ schedule: ScheduleName, keep: Int, batch: Int) async throws -> Int
+}

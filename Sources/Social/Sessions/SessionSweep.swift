@@ -1,0 +1,16 @@
+import Jobs
+import JobsPostgres
+
+/// Forgets the sessions that have expired, a batch a job.
+public struct SessionSweep: Job {
+  public static let kind: JobKind = "sessions.sweep"
+  static let batch = 1000
+
+  public init() {}
+
+  static func run(_ job: SessionSweep, _ context: JobContext<PostgresLedger>) async throws {
+    try await context.transaction { transaction in
+      if try await Sessions.sweep(upTo: batch, in: transaction.sql) == batch { try await transaction.enqueue(job) }
+    }
+  }
+}
