@@ -171,7 +171,7 @@ let package = Package(
     .executableTarget(
       name: "TestWorker",
       dependencies: [
-        "Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, logging,
+        "Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, lifecycle, logging,
       ],
       path: "Tests/TestWorker", swiftSettings: settings),
     tests(

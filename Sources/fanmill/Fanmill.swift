@@ -5,7 +5,7 @@ import ArgumentParser
 struct Fanmill: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "fanmill",
-    abstract: "Sets up, watches and repairs a Fanmill: its schema, jobs, queues and feeds.",
+    abstract: "Sets up, watches and repairs a Fanmill: its schema, jobs, queues, schedules and feeds.",
     discussion: """
       In a folder where `fanmill up` runs a stack, commands find it by themselves. Elsewhere FANMILL_POSTGRES_URL and \
       FANMILL_REDIS_URL, or the flags --postgres-url and --redis-url, say where the servers are; docs/settings.md lists all \
@@ -17,8 +17,8 @@ struct Fanmill: AsyncParsableCommand, Sendable {
     version: FanmillVersion.text,
     subcommands: [
       UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, AccountsCommand.self, JobsCommand.self,
-      QueuesCommand.self, DeadCommand.self, FeedCommand.self, NotificationsCommand.self, DoctorCommand.self,
-      DemoCommand.self,
+      QueuesCommand.self, DeadCommand.self, SchedulesCommand.self, FeedCommand.self, NotificationsCommand.self,
+      DoctorCommand.self, DemoCommand.self,
     ])
 }
 

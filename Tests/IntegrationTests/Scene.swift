@@ -80,10 +80,13 @@ struct Scene: Sendable {
   }
 
   /// Starts a worker and waits until it serves.
-  func startWorker(slots: Int = 4, acknowledgeGate: Gate? = nil) async throws -> TestWorkerProcess {
+  func startWorker(
+    slots: Int = 4, acknowledgeGate: Gate? = nil, tickEvery: Int? = nil
+  ) async throws -> TestWorkerProcess {
     let before = try await stack.broker.statistics(of: Self.effects).workers
     var arguments = ["--worker-concurrency", String(slots)]
     if let acknowledgeGate { arguments += ["--acknowledge-gate", String(acknowledgeGate.key)] }
+    if let tickEvery { arguments += ["--tick-every", String(tickEvery)] }
     let program = try BuiltProgram("TestWorker").start(arguments, environment: stack.settings)
     let worker = TestWorkerProcess(program)
     await workers.add(worker)

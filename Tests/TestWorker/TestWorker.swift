@@ -4,6 +4,7 @@ import Jobs
 import JobsPostgres
 import JobsRedis
 import Logging
+import ServiceLifecycle
 import Social
 
 /// A worker for tests: the app's jobs, and a job whose effects can be counted and which stops where a test wants it to.
@@ -13,6 +14,9 @@ struct TestWorker: AsyncParsableCommand {
 
   @Option(help: "The advisory lock that acknowledging waits for, so that a test can hold it up.")
   var acknowledgeGate: Int?
+
+  @Option(help: "Takes part in firing a schedule that counts an effect every so many milliseconds.")
+  var tickEvery: Int?
 
   func run() async throws {
     try await Program.run("test-worker", options, requiring: [.postgresURL, .redisURL], logLevel: .warning) { program in
@@ -29,11 +33,21 @@ struct TestWorker: AsyncParsableCommand {
         let broker = GatedBroker(
           base: try await RedisBroker(client: servers.redis, logger: program.logger),
           gate: acknowledgeGate.map { Gate(key: $0, pool: servers.postgres) })
-        try await program.serve([
+        let ledger = PostgresLedger(pool: servers.postgres)
+        var services: [any Service] = [
           Worker(
-            broker: broker, ledger: PostgresLedger(pool: servers.postgres), registry: registry,
-            configuration: configuration, logger: program.logger)
-        ])
+            broker: broker, ledger: ledger, registry: registry, configuration: configuration, logger: program.logger)
+        ]
+        if let tickEvery {
+          let ticks = Schedule("test.ticks", try .every(.milliseconds(tickEvery)), missed: .all) { tick in
+            CountEffect(number: Int(tick.milliseconds))
+          }
+          services.append(
+            try Scheduler(
+              [ticks], client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
+              store: PostgresScheduleStore(pool: servers.postgres), logger: program.logger))
+        }
+        try await program.serve(services)
       }
     }
   }

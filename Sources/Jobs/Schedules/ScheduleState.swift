@@ -10,7 +10,7 @@ public struct ScheduleState: Sendable, Hashable {
   public var isPaused: Bool
   /// Ticks up to this moment have fired or never will.
   public var decidedUntil: Int64
-  /// The last tick that fired by the timing; nil before the first.
+  /// The last tick that fired, by the timing or by hand; nil before the first.
   public var lastTick: Int64?
   /// The next tick, as it looked when the state was saved; nil if there is none.
   public var nextTick: Int64?

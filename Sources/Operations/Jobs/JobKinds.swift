@@ -47,17 +47,22 @@ public struct JobKinds: Sendable {
   /// - Throws: `.usage`, naming the nearest kind and all there are.
   func entry(_ name: String) throws(OperationError) -> JobRegistry<PostgresLedger>.Entry {
     if let entry = registry.entries[JobKind(rawValue: name)] { return entry }
-    let names = registry.entries.keys.map(\.rawValue).sorted()
-    var message = "there is no kind of job called '\(name)'"
-    if let nearest = names.min(by: { EditDistance.between(name, $0) < EditDistance.between(name, $1) }) {
-      message += "; the nearest is '\(nearest)'. All: \(names.joined(separator: ", "))"
-    }
-    throw OperationError(.usage, message)
+    throw EditDistance.unknown("kind of job", name, of: registry.entries.keys.map(\.rawValue))
   }
 }
 
 /// How many letters must be put in, taken out or changed to make one word from another (Levenshtein).
 enum EditDistance {
+  /// What to say to somebody who asks for something by a name that nothing has.
+  static func unknown(_ what: String, _ name: String, of names: some Sequence<String>) -> OperationError {
+    let names = names.sorted()
+    var message = "there is no \(what) called '\(name)'"
+    if let nearest = names.min(by: { between(name, $0) < between(name, $1) }) {
+      message += "; the nearest is '\(nearest)'. All: \(names.joined(separator: ", "))"
+    }
+    return OperationError(.usage, message)
+  }
+
   static func between(_ one: String, _ other: String) -> Int {
     let other = Array(other)
     var row = Array(0...other.count)

@@ -1,0 +1,74 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import Postgres
+
+/// What an operator does with schedules: look, pause, resume. None of it needs a worker to run.
+public struct ScheduleDesk: Sendable {
+  let schedules: [Schedule]
+  private let pool: PostgresPool
+  let store: PostgresScheduleStore
+  let now: @Sendable () -> Date
+
+  /// - Parameter schedules: the app's.
+  public init(_ schedules: [Schedule], pool: PostgresPool, now: @escaping @Sendable () -> Date = { Date() }) {
+    self.schedules = schedules
+    self.pool = pool
+    self.now = now
+    store = PostgresScheduleStore(pool: pool)
+  }
+
+  /// All there are, by name: the app's, and those that another version of it had.
+  public func list() async throws -> [ScheduleSummary] {
+    let kept = try await store.states()
+    let new = schedules.filter { schedule in !kept.contains { $0.name == schedule.name } }
+    return (kept.map(summary) + new.map(ScheduleSummary.init(new:))).sorted { $0.name < $1.name }
+  }
+
+  /// Lets a schedule fire no more until it is resumed. Nothing changes where it is paused already.
+  ///
+  /// - Throws: `.usage` for a name that no schedule has.
+  public func pause(_ name: String) async throws -> ScheduleSummary {
+    try await change(name) { state, _ in
+      if !state.isPaused { state.pause() }
+    }
+  }
+
+  /// Lets a schedule fire again, from its next tick on: what would have fired meanwhile is not made up for. Nothing changes where
+  /// it is not paused.
+  ///
+  /// - Throws: `.usage` for a name that no schedule has.
+  public func resume(_ name: String) async throws -> ScheduleSummary {
+    try await change(name) { [milliseconds] state, schedule in
+      if state.isPaused { state.resume(schedule, at: milliseconds) }
+    }
+  }
+
+  private func change(
+    _ name: String, _ body: @escaping @Sendable (inout ScheduleState, Schedule?) -> Void
+  ) async throws -> ScheduleSummary {
+    let schedule = schedules.first { $0.name.rawValue == name }
+    let kept = try await store.states()
+    guard
+      let beginning = schedule.map({ ScheduleState(beginning: $0, at: milliseconds) })
+        ?? kept.first(where: { $0.name.rawValue == name })
+    else { throw Self.unknown(name, of: schedules.map(\.name) + kept.map(\.name)) }
+    let state = try await PostgresLedger(pool: pool).withTransaction { [store] transaction in
+      var state = try await store.lock(beginning, in: transaction)
+      body(&state, schedule)
+      try await store.save(state, in: transaction)
+      return state
+    }
+    return summary(state)
+  }
+
+  private func summary(_ kept: ScheduleState) -> ScheduleSummary {
+    ScheduleSummary(kept, isKnown: schedules.contains { $0.name == kept.name }, now: now())
+  }
+
+  static func unknown(_ name: String, of names: [ScheduleName]) -> OperationError {
+    EditDistance.unknown("schedule", name, of: Set(names.map(\.rawValue)))
+  }
+
+  var milliseconds: Int64 { Int64((now().timeIntervalSince1970 * 1000).rounded()) }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsRedis
+
+/// A schedule that was fired by hand.
+public struct ScheduleRun: Codable, Sendable, Hashable {
+  public let schedule: String
+  /// The moment that the job takes for its tick.
+  public let tick: Date
+  /// The job's id.
+  public let id: String
+  public let kind: String
+  public let queue: String
+}
+
+extension ScheduleDesk {
+  /// The app's schedule of this name.
+  ///
+  /// - Throws: `.usage`, naming the nearest one and all there are.
+  public static func schedule(_ name: String, of schedules: [Schedule]) throws(OperationError) -> Schedule {
+    guard let schedule = schedules.first(where: { $0.name.rawValue == name }) else {
+      throw unknown(name, of: schedules.map(\.name))
+    }
+    return schedule
+  }
+
+  /// Asks for a schedule's job now, besides its ticks, also while it is paused.
+  ///
+  /// - Throws: `.usage` for a name that no schedule of the app has; `.conflict` if its job's unique key is owed, mostly by the job
+  ///   of an earlier tick.
+  public func run(_ name: String, on jobs: JobDesk) async throws -> ScheduleRun {
+    let schedule = try Self.schedule(name, of: schedules)
+    let tick = Tick(schedule: schedule.name, milliseconds: milliseconds)
+    let record = try schedule.job(at: tick)
+    try await jobs.client.transaction { [store] transaction in
+      let beginning = ScheduleState(beginning: schedule, at: tick.milliseconds)
+      var state = try await store.lock(beginning, in: transaction.sql)
+      let fired = FiredTick(tick: tick.milliseconds, job: record.id)
+      guard try await !store.record([fired], of: schedule.name, in: transaction.sql).isEmpty else {
+        throw OperationError(.conflict, "not run: the schedule \(name) has fired at this very moment")
+      }
+      guard try await transaction.add([record]) == [record.id] else {
+        throw OperationError(
+          .conflict,
+          "not run: a job of \(name) is owed already, with the unique key '\(record.uniqueKey ?? "")' in \(record.queue)"
+        )
+      }
+      state.lastTick = max(state.lastTick ?? .min, tick.milliseconds)
+      try await store.save(state, in: transaction.sql)
+    }
+    return ScheduleRun(
+      schedule: name, tick: tick.time, id: record.id.description, kind: record.kind.rawValue,
+      queue: record.queue.rawValue)
+  }
+}
