@@ -16,9 +16,54 @@ public struct DemoReport: Codable, Sendable {
     public var rowsPerSecond: Double { Double(rows) / max(seconds, 0.001) }
   }
 
+  /// What readers did with a post, and what its author was told.
+  public struct Reactions: Codable, Sendable {
+    public let author: String
+    public let likes: Int
+    public let comments: Int
+    public let follows: Int
+    /// What the author had not read then.
+    public let unread: Int
+    /// How long the requests took, one after the other.
+    public let secondsAsked: Double
+    /// From the last request until the last notification was counted.
+    public let secondsUntilTold: Double
+    /// The newest notification of each type, as an app could show it.
+    public let items: [String]
+    /// Likes that were taken back.
+    public let takenBack: Int
+    public let unreadAfter: Int
+  }
+
+  /// One line of a ranking.
+  public struct Ranked: Codable, Sendable {
+    public let rank: Int
+    public let previousRank: Int?
+    public let title: String
+    public let hearts: Int
+    public let fans: Int
+  }
+
+  /// What fans looked up, gave, and what rankings came of it.
+  public struct Fans: Codable, Sendable {
+    /// How many asked.
+    public let questions: Int
+    /// How many lookups it took: those who ask the same share one.
+    public let lookups: Int
+    public let secondsToFind: Double
+    public let hearts: Int
+    public let first: [Ranked]
+    /// After more hearts.
+    public let second: [Ranked]
+  }
+
   public var lines: [Line] = []
   /// The posts while which a worker was killed.
   public var killed: Line?
+  public var reactions: Reactions?
+  public var fans: Fans?
+  /// Whether every notification and every count of them is what likes, comments and follows say.
+  public var areNotificationsExact = false
   /// Whether every feed holds what follows and posts say, no more and no less.
   public var isExact = false
   public var feedRows = 0
@@ -28,5 +73,5 @@ public struct DemoReport: Codable, Sendable {
   public var owed = 0
   public var dead = 0
 
-  public var isGood: Bool { isExact && owed == 0 && dead == 0 }
+  public var isGood: Bool { isExact && areNotificationsExact && owed == 0 && dead == 0 }
 }

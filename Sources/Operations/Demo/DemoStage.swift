@@ -11,7 +11,7 @@ actor DemoStage {
   private let folder: String
   private let settings: [String: String]
   private var processes: [(process: LocalProcess, running: ServerProcess)] = []
-  private var tokens: [String: String] = [:]
+  private var tokens: [Int: String] = [:]
 
   private init(api: LoopbackHTTP, pool: PostgresPool, folder: String, settings: [String: String]) {
     self.api = api
@@ -46,14 +46,10 @@ actor DemoStage {
 
   /// Posts through the API, as an app would.
   func post(by author: DemoAuthor) async throws -> DemoPost {
-    let token = try await token(of: author)
-    let body = try JSONEncoder().encode(["title": "News of \(author.username)", "description": "Posted by the demo."])
-    let answer = try api.send("POST", "/v1/posts", token: token, json: Array(body))
+    let answer = try await send(
+      "POST", "/v1/posts", as: author.id,
+      json: ["title": "News of \(author.username)", "description": "Posted by the demo."], expecting: 201)
     let answered = Date()
-    guard answer.status == 201 else {
-      throw OperationError(
-        .failed, "the API answered \(answer.status) to a post: \(String(decoding: answer.body, as: UTF8.self))")
-    }
     return DemoPost(id: try answer.decode(Created.self).id, answered: answered)
   }
 
@@ -61,10 +57,31 @@ actor DemoStage {
     let id: Int
   }
 
-  private func token(of author: DemoAuthor) async throws -> String {
-    if let token = tokens[author.username] { return token }
-    let token = try await pool.transaction { try await Sessions.open(for: author.id, in: $0).text }
-    tokens[author.username] = token
+  /// Calls the API as an account.
+  ///
+  /// - Throws: `.failed` for any other status than the expected ones.
+  @discardableResult
+  func send(
+    _ method: String, _ path: String, as account: Int, json body: [String: String]? = nil, expecting statuses: Int...
+  ) async throws -> LoopbackHTTP.Answer {
+    let bytes = try body.map { Array(try JSONEncoder().encode($0)) } ?? []
+    let answer = try api.send(method, path, token: try await token(of: account), json: bytes)
+    guard statuses.contains(answer.status) else {
+      throw OperationError(
+        .failed,
+        "the API answered \(method) \(path) with \(answer.status): \(String(decoding: answer.body, as: UTF8.self))")
+    }
+    return answer
+  }
+
+  func get<Value: Decodable & Sendable>(_ path: String, as account: Int, _ type: Value.Type) async throws -> Value {
+    try await send("GET", path, as: account, expecting: 200).decode(type)
+  }
+
+  private func token(of account: Int) async throws -> String {
+    if let token = tokens[account] { return token }
+    let token = try await pool.transaction { try await Sessions.open(for: account, in: $0).text }
+    tokens[account] = token
     return token
   }
 

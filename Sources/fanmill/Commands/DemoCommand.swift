@@ -91,10 +91,15 @@ extension DemoReport {
           Int(line.rowsPerSecond).grouped, line.retries.grouped, note,
         ]
       })
-    let verdict =
+    let audited =
       isExact
       ? "Audit: every feed is exact, \(feedRows.grouped) rows in all, none missing, none twice, none stale."
       : "Audit: NOT exact: \(missing.grouped) rows are missing and \(stale.grouped) are stale."
+    let told =
+      areNotificationsExact
+      ? "Every notification is what likes, comments and follows say."
+      : "Notifications are NOT what likes, comments and follows say."
+    let verdict = "\(audited) \(told)"
     let jobs =
       owed + dead == 0
       ? "Every job that was asked for is done." : "\(owed.grouped) jobs are still owed and \(dead.grouped) are dead."
@@ -102,12 +107,25 @@ extension DemoReport {
 
       \(table.text(width: nil))
 
-      \(verdict) \(jobs)
+      \(reactions?.text ?? "")
+      \(verdict)
+      \(jobs)
       A killed worker's jobs wait until its lease ends, at most 5 seconds; then another worker has them.
 
       Nothing is left running. To look further: `make up` leaves a stack running in this folder, `.build/release/fanmill --help`
       lists what there is to see, and README.md says how it works.
       """
+  }
+}
+
+extension DemoReport.Reactions {
+  fileprivate var text: String {
+    """
+    \(likes.grouped) likes, \(comments.grouped) comments and \(follows.grouped) follows of \(author): told \(secondsUntilTold.milliseconds) \
+    after the last; \(unread.grouped) unread, \(unreadAfter.grouped) once \(takenBack.grouped) had taken their like back.
+    \(items.map { "  · " + $0 }.joined(separator: "\n"))
+
+    """
   }
 }
 
