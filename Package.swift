@@ -108,6 +108,9 @@ let package = Package(
         "Bootstrap", "SocialAPI", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis",
         argumentParser,
       ]),
+    // A stand-in for the YouTube Data API: for tests, the local stack and the demo.
+    module("YouTubeStandIn", ["Locking", hummingbird, lifecycle, logging]),
+    program("fanmill-youtube", ["YouTubeStandIn", argumentParser, lifecycle, logging, signals]),
     program(
       "fanmill-worker",
       ["Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, lifecycle, logging]),
@@ -127,6 +130,7 @@ let package = Package(
     tests("EventLoopTests", ["EventLoop", "Locking"]),
     tests("RedisTests", ["Redis", "EventLoop", "Locking", "PrivateServers", logging]),
     tests("HTTPClientTests", ["HTTPClient", "EventLoop", "Locking", "PrivateServers", httpTypes, logging]),
+    tests("YouTubeStandInTests", ["YouTubeStandIn", "HTTPClient", "EventLoop", "Locking", httpTypes, logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
     // What the tests of the job queue share: an awaited condition, a broker on the tests' own Redis.
     .target(
@@ -164,7 +168,8 @@ let package = Package(
     tests(
       "CLITests",
       [
-        "fanmill", "fanmill-api", "fanmill-worker", "ProgramTestSupport", "Jobs", "JobsPostgres", "JobsRedis",
+        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "ProgramTestSupport", "Jobs", "JobsPostgres",
+        "JobsRedis",
         "JobsTestSupport", "Postgres", "PrivateServers", "Redis",
       ]),
     // A worker whose jobs stop where a test wants them to; no product.

@@ -10,6 +10,7 @@ struct LocalStackTests {
   private struct Up: Decodable {
     let api: String
     let settings: [String: String]
+    let youtubeIsStandIn: Bool
   }
 
   private func withFolder(_ body: (String) async throws -> Void) async throws {
@@ -40,6 +41,8 @@ struct LocalStackTests {
       try #require(up.status == 0, "\(up.errors)")
       let stack = try up.json(Up.self)
       #expect(stack.settings["FANMILL_ADMIN_TOKEN"] == nil)
+      #expect(stack.youtubeIsStandIn && stack.settings["FANMILL_YOUTUBE_URL"]?.hasPrefix("http://127.0.0.1:") == true)
+      #expect(try children(in: folder, named: "fanmill-youtube").count == 1)
       #expect(try await fanmill("up").status == 1)
       #expect(try await fanmill("up", "--detach", "--json").json(Up.self).api == stack.api)
       #expect(try await fanmill("doctor", "--migrations", TestStack.migrations).status == 0)
@@ -57,7 +60,7 @@ struct LocalStackTests {
       }
 
       let all = try children(in: folder, named: nil)
-      #expect(all.count == 4, "Postgres, Redis, the API, a worker")
+      #expect(all.count == 5, "Postgres, Redis, the stand-in for YouTube, the API, a worker")
       #expect(try await fanmill("down").status == 0)
       for process in all { #expect(kill(process, 0) != 0, "process \(process) is left") }
       // Nobody is found any more.
@@ -72,7 +75,7 @@ struct LocalStackTests {
         ["up", "--detach", "--api-port", "0", "--migrations", TestStack.migrations], in: folder)
       try #require(up.status == 0, "\(up.errors)")
       let all = try children(in: folder, named: nil)
-      #expect(all.count == 4)
+      #expect(all.count == 5)
       kill(try runner(in: folder), SIGKILL)
       try await eventually("all are gone") { all.allSatisfy { kill($0, 0) != 0 } }
       #expect(try await BuiltProgram("fanmill").run(["jobs", "list"], in: folder).status == 78)

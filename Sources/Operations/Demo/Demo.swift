@@ -57,7 +57,7 @@ public struct Demo: Sendable {
     _ = try await Migrator(migrations, pool: pool).up()
     let imported = try await GraphImport(users: users, follows: follows).run(on: pool) { event(.importing($0)) }
     event(.step("imported \(imported.accountsAdded) accounts and \(imported.followsAdded) follows"))
-    event(.step("starting the API and two workers"))
+    event(.step("starting a stand-in for YouTube, the API and two workers"))
     let stage = try await DemoStage.set(servers, pool, folder: folder)
     let result: Result<DemoReport, any Error>
     do {

@@ -4,7 +4,7 @@ import Postgres
 import PrivateServers
 import Social
 
-/// The demo's processes: the API and two workers, one of which dies.
+/// The demo's processes: a stand-in for YouTube, the API and two workers, one of which dies.
 actor DemoStage {
   private let api: LoopbackHTTP
   private let pool: PostgresPool
@@ -22,11 +22,14 @@ actor DemoStage {
 
   /// Starts them and waits until they can work.
   static func set(_ servers: LocalServers, _ pool: PostgresPool, folder: String) async throws -> DemoStage {
-    let settings = ["FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL]
+    let youtube = try FreePort.find()
+    var settings = ["FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL]
+    settings.merge(LocalProcess.youtubeSettings(port: youtube)) { $1 }
     let port = try FreePort.find()
     let stage = DemoStage(api: LoopbackHTTP(port: port), pool: pool, folder: folder, settings: settings)
     do {
       try await stage.start([
+        LocalProcess.youtube(port: youtube, folder: folder),
         LocalProcess.api(port: port, servers: settings, folder: folder),
         LocalProcess.worker(1, servers: settings, folder: folder),
         LocalProcess.worker(2, servers: settings, folder: folder),

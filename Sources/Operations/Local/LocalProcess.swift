@@ -1,12 +1,13 @@
 import Foundation
 import PrivateServers
 
-/// One of the stack's own processes: the API or a worker, with its health on a port of 127.0.0.1.
+/// One of the stack's own processes: the API, a worker or the stand-in for YouTube, with its health on a port of 127.0.0.1.
 public struct LocalProcess: Sendable {
   /// Such as `api` or `worker-2`; names its log.
   public let name: String
   let program: String
   public let port: Int
+  var arguments: [String] = []
   let environment: [String: String]
   public let log: String
 
@@ -30,11 +31,26 @@ public struct LocalProcess: Sendable {
       log: folder + "/worker-\(number).log")
   }
 
+  /// A stand-in for the YouTube Data API, whose channels are made up.
+  public static func youtube(port: Int, folder: String) throws(OperationError) -> LocalProcess {
+    LocalProcess(
+      name: "youtube", program: try ProgramFiles.program("fanmill-youtube"), port: port,
+      arguments: ["--port", String(port)], environment: [:], log: folder + "/youtube.log")
+  }
+
+  /// The settings that point the others at the stand-in, which takes any key.
+  static func youtubeSettings(port: Int) -> [String: String] {
+    [
+      "FANMILL_YOUTUBE_URL": "http://127.0.0.1:\(port)/youtube/v3",
+      "FANMILL_YOUTUBE_KEYS": "made-up-key-of-the-stand-in",
+    ]
+  }
+
   /// Starts it and returns at once.
   public func start() async throws -> ServerProcess {
     try await ServerProcess.start(
       ServerProcess.Plan(
-        program: program, log: log, folder: "/", environment: environment, deathSignal: "TERM"))
+        program: program, arguments: arguments, log: log, folder: "/", environment: environment, deathSignal: "TERM"))
   }
 
   /// Waits until it says that it can work.

@@ -22,18 +22,29 @@ public struct LocalStack: Sendable {
   private let workers: Int
   /// nil takes 8080 if it is free, else any other.
   private let apiPort: Int?
+  /// The settings for YouTube; empty is a stand-in.
+  private let youtube: [String: String]
   /// How long processes get to finish what they began.
   private let patience: Duration
 
+  /// - Parameter youtube: the settings by which the real service is reached, by variable; without any a stand-in is
+  ///   started.
   public init(
-    folder: LocalStackFolder, migrations: [Migration], workers: Int, apiPort: Int?, patience: Duration, logger: Logger
+    folder: LocalStackFolder, migrations: [Migration], workers: Int, apiPort: Int?, youtube: [String: String],
+    patience: Duration, logger: Logger
   ) {
     self.folder = folder
     self.migrations = migrations
     self.logger = logger
     self.workers = workers
     self.apiPort = apiPort
+    self.youtube = youtube
     self.patience = patience
+  }
+
+  /// Whether these settings of a running stack point at a stand-in for YouTube.
+  public static func isStandIn(_ settings: [String: String]) -> Bool {
+    settings["FANMILL_YOUTUBE_KEYS"] == LocalProcess.youtubeSettings(port: 0)["FANMILL_YOUTUBE_KEYS"]
   }
 
   /// Runs the stack until the task is cancelled, then stops it in order: API and workers, Redis, Postgres.
@@ -75,9 +86,18 @@ public struct LocalStack: Sendable {
     for (name, value) in ProcessInfo.processInfo.environment where name.hasPrefix("FANMILL_") {
       settings.merge([name: value]) { own, _ in own }
     }
+    var processes: [LocalProcess] = []
+    if youtube.isEmpty {
+      let port = try FreePort.find()
+      processes.append(try LocalProcess.youtube(port: port, folder: folder.path))
+      settings.merge(LocalProcess.youtubeSettings(port: port)) { $1 }
+      event(.step("starting a stand-in for YouTube, with made-up channels: FANMILL_YOUTUBE_KEYS is not set"))
+    } else {
+      settings.merge(youtube) { $1 }
+    }
     // Which worker listens where is decided here; what is for one process must not be passed on to all.
     settings["FANMILL_WORKER_PORT"] = nil
-    var processes = [try LocalProcess.api(port: port, servers: settings, folder: folder.path)]
+    processes.append(try LocalProcess.api(port: port, servers: settings, folder: folder.path))
     for number in 1...max(1, workers) {
       processes.append(try LocalProcess.worker(number, servers: settings, folder: folder.path))
     }

@@ -29,22 +29,29 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     let api: String
     let folder: String
     let settings: [String: String]
+    /// Whether lookups ask a stand-in with made-up channels, since there is no key for the real service.
+    let youtubeIsStandIn: Bool
 
     init(_ settings: [String: String], _ folder: LocalStackFolder) {
       api = "http://127.0.0.1:\(settings["FANMILL_API_PORT"] ?? "")"
       self.folder = folder.path
       // The admin token stays in its file.
       self.settings = settings.filter {
-        ["FANMILL_POSTGRES_URL", "FANMILL_REDIS_URL", "FANMILL_API_PORT"].contains($0.key)
+        ["FANMILL_POSTGRES_URL", "FANMILL_REDIS_URL", "FANMILL_API_PORT", "FANMILL_YOUTUBE_URL"].contains($0.key)
       }
+      youtubeIsStandIn = LocalStack.isStandIn(settings)
     }
 
     var text: String {
       """
       ready: \(api)
       Logs and settings: \(folder). In this folder, `fanmill doctor`, `fanmill queues list` and the other commands find the \
-      stack; for a shell: set -a; . .fanmill/env; set +a
+      stack; for a shell: set -a; . .fanmill/env; set +a\(youtubeIsStandIn ? standIn : "")
       """
+    }
+
+    private var standIn: String {
+      "\nYouTube is a stand-in with made-up channels; set FANMILL_YOUTUBE_KEYS to ask the real service."
     }
   }
 
@@ -81,8 +88,8 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     let port = program.settings.isSet(.apiPort) ? program.settings.apiPort : nil
     let stack = LocalStack(
       folder: folder, migrations: try migrations.all(), workers: workers,
-      apiPort: port == 0 ? try FreePort.find() : port, patience: program.settings.shutdownTimeout,
-      logger: program.logger)
+      apiPort: port == 0 ? try FreePort.find() : port, youtube: Self.youtube(program.settings),
+      patience: program.settings.shutdownTimeout, logger: program.logger)
     let service = LocalStackService(stack: stack) { event in
       switch event {
       case .step(let what): output.say(what)
@@ -96,6 +103,15 @@ struct UpCommand: AsyncParsableCommand, Sendable {
       }
     }
     try await program.serve([service])
+  }
+
+  /// How the real service is reached; nothing without a key for it.
+  private static func youtube(_ settings: Settings) -> [String: String] {
+    if settings.youtubeKeys.isEmpty { return [:] }
+    return [
+      Setting.youtubeURL.variable: settings.youtubeURL,
+      Setting.youtubeKeys.variable: settings.youtubeKeys.map(\.value).joined(separator: ","),
+    ]
   }
 }
 

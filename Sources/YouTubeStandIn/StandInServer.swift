@@ -1,0 +1,27 @@
+import Hummingbird
+import Logging
+import ServiceLifecycle
+
+/// The stand-in as an HTTP server; it runs until its task is cancelled or the process is asked to stop.
+public struct StandInServer: Service {
+  private let application: Application<RouterResponder<BasicRequestContext>>
+
+  /// - Parameters:
+  ///   - port: 0 for any free one.
+  ///   - onListening: gets the port once it is listened on.
+  public init(
+    desk: StandInDesk, host: String = "127.0.0.1", port: Int = 0,
+    onListening: @escaping @Sendable (Int) -> Void = { _ in }
+  ) {
+    let router = Router(context: BasicRequestContext.self)
+    StandInRoutes(desk: desk).add(to: router)
+    application = Application(
+      responder: router.buildResponder(),
+      configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "stand-in"),
+      onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) },
+      // Connections that break off are made here on purpose, and queries hold keys: neither belongs into a log.
+      logger: Logger(label: "youtube") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  public func run() async throws { try await application.run() }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Logging
+import ServiceLifecycle
+import UnixSignals
+import YouTubeStandIn
+
+/// A stand-in for the YouTube Data API, for tests and the demo: made-up channels, real shapes, troubles on demand.
+@main
+struct YouTubeProgram: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fanmill-youtube",
+    abstract: "Stands in for the YouTube Data API v3: search.list and channels.list with made-up channels.",
+    discussion: """
+      Point FANMILL_YOUTUBE_URL at the address that it prints; any key will do. `fault:NAME` in a query asks for a trouble, \
+      and so does POST /control {"fault": NAME, "times": N, "key": …, "route": "search" or "channels", "seconds": S}; \
+      {"fault": null} takes all back. {"channel": ID, "title": …} renames a channel, without a title it is gone. GET /control \
+      counts the calls. Nothing is found for what has `nobody` in it.
+
+      Troubles: \(StandInFault.allCases.map(\.rawValue).joined(separator: ", ")).
+      """)
+
+  @Option(help: "The address to listen on.") var host = "127.0.0.1"
+  @Option(help: "The port, 0 for any free one.") var port = 0
+  @Option(help: "How long every answer takes at least, such as 20ms.") var delay: Milliseconds = Milliseconds(count: 0)
+  @Option(help: "Decides which channels there are.") var seed: UInt64 = 1
+  @Option(help: "How many searches a key has a day.") var searchBudget = 100
+  @Option(help: "How many units a key has a day for the rest, one a call.") var unitBudget = 10_000
+  @Option(help: "The keys that are taken, separated by commas; any without it.") var keys: String?
+
+  func run() async throws {
+    var configuration = StandInConfiguration()
+    configuration.delay = .milliseconds(delay.count)
+    configuration.seed = seed
+    configuration.searchBudget = searchBudget
+    configuration.unitBudget = unitBudget
+    configuration.keys = keys.map { Set($0.split(separator: ",").map(String.init)) }
+    let host = host
+    let server = StandInServer(desk: StandInDesk(configuration: configuration), host: host, port: port) { port in
+      print("listening on http://\(host):\(port)/youtube/v3")
+    }
+    let group = ServiceGroup(
+      configuration: ServiceGroupConfiguration(
+        services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint],
+        logger: Logger(label: "fanmill-youtube") { _ in SwiftLogNoOpLogHandler() }))
+    try await group.run()
+  }
+}
+
+/// A time in whole milliseconds, with or without `ms` behind it.
+struct Milliseconds: ExpressibleByArgument, CustomStringConvertible {
+  let count: Int
+
+  init(count: Int) { self.count = count }
+
+  init?(argument: String) {
+    guard let count = Int(argument.hasSuffix("ms") ? String(argument.dropLast(2)) : argument), 0...600_000 ~= count
+    else { return nil }
+    self.count = count
+  }
+
+  var description: String { "\(count)ms" }
+}
