@@ -14,6 +14,11 @@ public enum SocialSchedules {
       Schedule("idempotency-keys.sweep", try .every(.seconds(3600)), options: unlessOwed("idempotency-keys.sweep")) {
         _ in IdempotencyKeySweep()
       },
+      Schedule(
+        "notifications.retention", try .every(.seconds(86_400)), options: unlessOwed("notifications.retention")
+      ) { _ in
+        NotificationRetention()
+      },
     ]
   }
 

@@ -15,6 +15,7 @@ struct Bench {
     Measurement(name: "idle", needsDatabase: true, run: Idle.measure),
     Measurement(name: "durable", needsDatabase: true, run: Durable.measure),
     Measurement(name: "fan-out", needsDatabase: true, run: FanOut.measure),
+    Measurement(name: "notifications", needsDatabase: true, run: Notices.measure),
   ]
 
   static var names: [String] { measurements.map(\.name) }

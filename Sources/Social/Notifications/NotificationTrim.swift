@@ -19,12 +19,14 @@ public struct NotificationRetention: Job {
 
   func run(in transaction: AppTransaction) async throws {
     let sizes = NotificationSizes.current
-    // The row of the least id stands for the oldest: ids grow with time, but for what a job was late to write.
+    // The rows of the least ids stand for all: ids grow with time, but for what a job was late to write.
     let owners = try await transaction.sql.query(
       """
       SELECT c.owner_id, c.kept > \(sizes.kept) OR coalesce((
-          SELECT n.created_at < now() - make_interval(months => \(Int32(sizes.months))) FROM notifications n
-          WHERE n.owner_id = c.owner_id ORDER BY n.id LIMIT 1), false)
+          SELECT min(first.created_at) < now() - make_interval(months => \(Int32(sizes.months)))
+          FROM (
+            SELECT n.created_at FROM notifications n WHERE n.owner_id = c.owner_id ORDER BY n.id LIMIT 10
+          ) first), false)
       FROM notification_counts c WHERE c.owner_id > \(after ?? 0) ORDER BY c.owner_id LIMIT \(sizes.ownersPage)
       """
     ).decode(Int.self, Bool.self)

@@ -26,12 +26,11 @@ public enum Notifications {
 
   private static func single(_ owner: Int, _ cursor: Int, _ limit: Int) -> PostgresQuery {
     """
-    SELECT n.id, n.type, n.checked OR n.id <= c.checked_until, n.created_at, ARRAY[n.actor_id],
+    SELECT n.id, n.type, n.checked OR n.id <= \(unescaped: checkedUntil), n.created_at, ARRAY[n.actor_id],
       ARRAY[coalesce(a.username, '')], n.post_id, n.comment_id, 1::bigint, \(unescaped: isFollowed("n.actor_id"))
     FROM (
       SELECT * FROM notifications WHERE owner_id = \(owner) AND id < \(cursor) ORDER BY id DESC LIMIT \(limit)
     ) n
-    JOIN notification_counts c ON c.owner_id = n.owner_id
     LEFT JOIN accounts a ON a.id = n.actor_id
     ORDER BY n.id DESC
     """
@@ -40,7 +39,7 @@ public enum Notifications {
   /// An owner has few thousand notifications at most, which are read whole: no second table of groups has to be kept right.
   private static func groups(_ owner: Int, _ cursor: Int, _ limit: Int) -> PostgresQuery {
     """
-    SELECT n.id, n.type, coalesce(n.unchecked <= c.checked_until, true), n.created_at, n.actors,
+    SELECT n.id, n.type, coalesce(n.unchecked <= \(unescaped: checkedUntil), true), n.created_at, n.actors,
       ARRAY(
         SELECT coalesce(a.username, '') FROM unnest(n.actors) WITH ORDINALITY AS actor (id, place)
         LEFT JOIN accounts a ON a.id = actor.id ORDER BY place),
@@ -54,10 +53,13 @@ public enum Notifications {
       HAVING max(id) < \(cursor)
       ORDER BY max(id) DESC LIMIT \(limit)
     ) n
-    JOIN notification_counts c ON c.owner_id = n.owner_id
     ORDER BY n.id DESC
     """
   }
+
+  private static let checkedUntil = """
+    (SELECT c.checked_until FROM notification_counts c WHERE c.owner_id = n.owner_id)
+    """
 
   private static func isFollowed(_ actor: String) -> String {
     """

@@ -26,6 +26,11 @@ struct Programs: Sendable {
       .trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
+  /// Fails unless notifications are what likes, comments and follows say.
+  func auditNotifications() async throws {
+    _ = try await Child.output([folder + "/fanmill", "notifications", "audit"], environment: environment)
+  }
+
   /// A worker with its default settings; it serves a moment later.
   func startWorker() async throws -> Child {
     try await Child.start([folder + "/fanmill-worker"], environment: environment)
