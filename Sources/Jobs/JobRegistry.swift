@@ -4,6 +4,7 @@
 /// var registry = JobRegistry<PostgresLedger>()
 /// registry.register(SendWelcome.self) { job, context in … }
 /// registry.registerBatch(CountLike.self, upTo: 500) { likes, transaction in … }
+/// registry.registerBatch(AskOutside.self, upTo: 50) { batch in … }
 /// ```
 public struct JobRegistry<L: Ledger>: Sendable {
   /// One kind and how to run it.
@@ -24,6 +25,16 @@ public struct JobRegistry<L: Ledger>: Sendable {
     case single(@Sendable (JobRecord, JobContext<L>) async throws -> Void)
     /// Decodes all and runs them in the given transaction. Throws `PayloadError` before it runs if one does not decode.
     case batch(limit: Int, run: @Sendable ([Claim], JobTransaction<L>) async throws -> Void)
+    /// Decodes what decodes and runs it; the handler ends its jobs by itself.
+    case openBatch(limit: Int, run: @Sendable ([Claim], BatchProgress<L>) async throws -> Void)
+
+    /// How many jobs run together; nil for a kind that runs one by one.
+    var batchLimit: Int? {
+      switch self {
+      case .single: nil
+      case .batch(let limit, _), .openBatch(let limit, _): limit
+      }
+    }
   }
 
   public private(set) var entries: [JobKind: Entry] = [:]
@@ -61,6 +72,32 @@ public struct JobRegistry<L: Ledger>: Sendable {
             attempt: claim.attempt)
         }
         try await handler(jobs, transaction)
+      })
+  }
+
+  /// Runs up to `limit` jobs of a kind at once, for handlers that call something outside before they write: no transaction is open until
+  /// the handler opens one, and it ends the jobs by themselves or together, as it goes.
+  ///
+  /// It is not run again with fewer jobs when it fails, since what it did outside would be done again: what it had neither
+  /// ended nor failed then is tried again later, each job by its kind's policy.
+  public mutating func registerBatch<J: Job>(
+    _ type: J.Type, upTo limit: Int, handler: @escaping @Sendable (JobBatch<J, L>) async throws -> Void
+  ) {
+    precondition(limit > 0, "a batch has room for one job at least")
+    add(
+      type,
+      .openBatch(limit: limit) { claims, progress in
+        var jobs: [BatchedJob<J>] = []
+        for claim in claims {
+          do {
+            let job = try Self.decode(J.self, claim.record.payload, claim.record.version)
+            jobs.append(BatchedJob(id: claim.record.id, job: job, attempt: claim.attempt))
+          } catch {
+            progress.fail(claim.record.id, error)
+          }
+        }
+        if jobs.isEmpty { return }
+        try await handler(JobBatch(jobs: jobs, progress: progress))
       })
   }
 

@@ -67,6 +67,13 @@ public actor InMemoryBroker: Broker {
     }
   }
 
+  /// Makes the delayed jobs of a queue ready at once, so that a test waits for no pause.
+  public func hurry(_ queue: QueueName) {
+    let delayed = queues[queue]?.delayed ?? []
+    queues[queue]?.delayed = []
+    for (_, record) in delayed { makeReady(record) }
+  }
+
   // MARK: For the consumer
 
   func epoch(of queue: QueueName) -> String { queues[queue, default: Queue()].epoch }

@@ -52,12 +52,15 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         entry = found
         admitted.append(claim)
       }
-      if let entry, case .batch(_, let handler) = entry.handler {
-        let (once, again) = Self.once(admitted)
-        await runBatch(once[...], entry, handler, &report)
-        // Two deliveries of one job: the one that ran stands for both.
-        report.settlements += again.map { .acknowledge($0) }
+      guard let entry else { break }
+      let (once, again) = Self.once(admitted)
+      switch entry.handler {
+      case .single: break
+      case .batch(_, let handler): await runBatch(once[...], entry, handler, &report)
+      case .openBatch(_, let handler): await runOpenBatch(once, handler, &report)
       }
+      // Two deliveries of one job: the one that ran stands for both.
+      report.settlements += again.map { .acknowledge($0) }
     }
     return report
   }
@@ -161,6 +164,31 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       let middle = claims.startIndex + claims.count / 2
       await runBatch(claims[..<middle], entry, handler, &report)
       await runBatch(claims[middle...], entry, handler, &report)
+    }
+  }
+
+  private func runOpenBatch(
+    _ claims: [Claim], _ handler: @Sendable ([Claim], BatchProgress<L>) async throws -> Void, _ report: inout Report
+  ) async {
+    if claims.isEmpty { return }
+    let durable = Set(claims.filter(\.record.isDurable).map(\.record.id))
+    let progress = BatchProgress(
+      queue: queue, durable: durable, ledger: client.ledger, logger: logger,
+      push: { [client] in await client.pushOwed($0) })
+    var thrown: (any Error)?
+    do { try await handler(claims, progress) } catch { thrown = error }
+    for claim in claims {
+      let record = claim.record
+      switch progress.outcome(of: record.id) {
+      case .ended: report.settlements.append(.acknowledge(claim))
+      case .failed(let error): report.failures.append((claim, error))
+      case nil:
+        if let thrown {
+          report.failures.append((claim, thrown))
+        } else {
+          report.settlements.append(record.isDurable ? .complete(claim) : .acknowledge(claim))
+        }
+      }
     }
   }
 

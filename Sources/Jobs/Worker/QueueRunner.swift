@@ -26,9 +26,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     var logger = logger
     logger[metadataKey: LogKeys.queue] = "\(queue)"
     self.logger = logger
-    let limits = registry.entries.compactMapValues { entry -> Int? in
-      if case .batch(let limit, _) = entry.handler { limit } else { nil }
-    }
+    let limits = registry.entries.compactMapValues(\.handler.batchLimit)
     buffer = ClaimBuffer(slots: slots, batchLimits: limits)
     self.slots = Slots(count: slots)
     executor = JobExecutor(
