@@ -82,7 +82,11 @@ let package = Package(
     // Numbered SQL files, applied in order: the schema.
     module("Migrations", ["Postgres", crypto]),
 
-    module("Social", ["Jobs", "JobsPostgres", "Postgres", "Locking", crypto, cryptoExtras, logging]),
+    module(
+      "Social",
+      [
+        "HTTPClient", "Jobs", "JobsPostgres", "Postgres", "Locking", crypto, cryptoExtras, httpTypes, logging, metrics,
+      ]),
     module(
       "Operations",
       [
@@ -98,7 +102,7 @@ let package = Package(
     module(
       "Bootstrap",
       [
-        "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", "EventLoop", "Locking",
+        "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", "EventLoop", "Locking",
         argumentParser, configuration, hummingbird, lifecycle, logging, metrics, signals,
       ]),
 
@@ -113,7 +117,10 @@ let package = Package(
     program("fanmill-youtube", ["YouTubeStandIn", argumentParser, lifecycle, logging, signals]),
     program(
       "fanmill-worker",
-      ["Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, lifecycle, logging]),
+      [
+        "Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "HTTPClient", "EventLoop",
+        argumentParser, lifecycle, logging,
+      ]),
     program(
       "fanmill",
       [

@@ -10,8 +10,13 @@ public enum SocialJobs {
   /// What accounts are told.
   public static let notificationQueue: QueueName = "notifications"
 
+  /// What asks YouTube, so that nothing else waits for its answers.
+  public static let lookupQueue: QueueName = "lookups"
+
   /// Makes the app's kinds known to a worker, or to whoever checks payloads.
-  public static func register(in registry: inout JobRegistry<PostgresLedger>) {
+  ///
+  /// - Parameter youtube: for a worker that runs lookups.
+  public static func register(in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil) {
     registry.register(PostFanOut.self, handler: PostFanOut.run)
     registry.register(PostFanOutChunk.self, handler: PostFanOutChunk.run)
     registry.register(PostPurge.self, handler: PostPurge.run)
@@ -25,5 +30,6 @@ public enum SocialJobs {
     registry.register(PostSweep.self, handler: PostSweep.run)
     registry.register(SessionSweep.self, handler: SessionSweep.run)
     registry.register(IdempotencyKeySweep.self, handler: IdempotencyKeySweep.run)
+    registry.registerLookups(youtube)
   }
 }

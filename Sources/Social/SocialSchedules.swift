@@ -19,6 +19,9 @@ public enum SocialSchedules {
       ) { _ in
         NotificationRetention()
       },
+      Schedule("lookups.upkeep", try .every(.seconds(3600)), options: unlessOwed("lookups.upkeep")) { _ in
+        LookupUpkeep()
+      },
     ]
   }
 

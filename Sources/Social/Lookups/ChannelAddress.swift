@@ -1,0 +1,60 @@
+import Foundation
+
+/// A web address that somebody typed where a channel belongs.
+struct ChannelAddress {
+  private let host: String
+  private let path: [String]
+
+  private static let hosts: Set<String> = [
+    "youtube.com", "www.youtube.com", "m.youtube.com", "music.youtube.com", "youtu.be", "www.youtu.be",
+  ]
+
+  /// First parts of paths that lead to something else than a channel.
+  private static let others: Set<String> = [
+    "watch", "playlist", "shorts", "live", "embed", "v", "e", "feed", "results", "hashtag", "post", "clip", "gaming",
+  ]
+
+  /// Nil for what is no address: words with a dot or a slash in them are words.
+  init?(_ text: String) {
+    let lowered = text.lowercased()
+    let hasScheme = lowered.hasPrefix("https://") || lowered.hasPrefix("http://")
+    var rest = text[...]
+    if hasScheme, let colon = text.firstIndex(of: ":") { rest = text[colon...].dropFirst(3) }
+    rest = rest.prefix { $0 != "?" && $0 != "#" }
+    let parts = rest.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+    let first = parts.first?.lowercased() ?? ""
+    let host = first.hasSuffix(":443") ? String(first.dropLast(4)) : first
+    guard hasScheme || Self.hosts.contains(host) else { return nil }
+    self.host = host
+    path = parts.dropFirst().map { $0.removingPercentEncoding ?? $0 }
+  }
+
+  /// - Throws: `invalid_q` where it leads to no channel.
+  func form() throws(SocialError) -> ChannelQuestion.Form {
+    guard Self.hosts.contains(host) else {
+      throw .invalid("q", "is an address elsewhere than on YouTube: give a channel's address, id, handle or name")
+    }
+    guard let first = path.first else {
+      throw .invalid("q", "is YouTube's own address: give a channel's, such as https://www.youtube.com/@name")
+    }
+    let isVideo = host.hasSuffix("youtu.be") && !first.hasPrefix("@") && first != "channel"
+    guard !isVideo, !Self.others.contains(first.lowercased()) else {
+      throw .invalid("q", "is the address of something else than a channel: give the channel's")
+    }
+    switch first.lowercased() {
+    case "channel":
+      guard path.count > 1, ChannelQuestion.isChannelID(path[1]) else {
+        throw .invalid("q", "has no channel's id (UC…) behind /channel/")
+      }
+      return .id(path[1])
+    case "c", "user":
+      guard path.count > 1 else { throw .invalid("q", "has no name behind /\(first)/") }
+      // Names of these old forms cannot be asked for: they are searched.
+      return .text(path[1].lowercased())
+    default:
+      let form = ChannelQuestion.form(of: first.split(whereSeparator: \.isWhitespace).joined(separator: " "))
+      if case .id(let id) = form { return .text(id.lowercased()) }
+      return form
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/// What a fan types to find a channel, read: an id, a handle, or words to search for.
+///
+/// Questions that ask the same are equal, however they were typed: they share an answer.
+public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
+  enum Form: Hashable, Sendable {
+    /// `UC…`, case and all.
+    case id(String)
+    /// With its `@`, in lower case.
+    case handle(String)
+    /// In lower case, with single spaces.
+    case text(String)
+  }
+
+  let form: Form
+
+  init(_ form: Form) { self.form = form }
+
+  /// - Parameter typed: a channel's id (`UC…`), its handle (`@…`), its address, or words.
+  /// - Throws: `invalid_q` for nothing, for more than 200 characters, for an address that is no channel's.
+  public init(_ typed: String) throws(SocialError) {
+    try FieldRules.text(typed, "q", 1...200)
+    let words = typed.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    guard !words.isEmpty else { throw .invalid("q", "is not only spaces") }
+    if let address = ChannelAddress(words) {
+      form = try address.form()
+    } else {
+      form = Self.form(of: words)
+    }
+  }
+
+  /// What words that are no address ask for.
+  static func form(of words: String) -> Form {
+    if isChannelID(words) { return .id(words) }
+    // Handles and searches do not tell large from small letters.
+    let small = words.lowercased()
+    if small.first == "@", isHandle(small.dropFirst()) { return .handle(small) }
+    return .text(small)
+  }
+
+  /// `UC` and 22 letters, digits, `-` or `_`.
+  static func isChannelID(_ text: some StringProtocol) -> Bool {
+    text.utf8.count == 24 && text.hasPrefix("UC") && text.utf8.allSatisfy(isIDByte)
+  }
+
+  static func isIDByte(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == 0x2D || byte == 0x5F
+  }
+
+  /// Letters of any script, digits, `.`, `-`, `_` and `·`.
+  static func isHandle(_ name: some StringProtocol) -> Bool {
+    (1...30).contains(name.count) && name.allSatisfy { $0.isLetter || $0.isNumber || ".-_·".contains($0) }
+  }
+
+  /// The question as it is kept: `id:UC…`, `handle:@…` or `text:…`.
+  public var key: String {
+    switch form {
+    case .id(let id): "id:\(id)"
+    case .handle(let handle): "handle:\(handle)"
+    case .text(let text): "text:\(text)"
+    }
+  }
+
+  /// Reads what `key` wrote; nil for anything else.
+  public init?(key: String) {
+    guard let colon = key.firstIndex(of: ":") else { return nil }
+    let text = String(key[colon...].dropFirst())
+    switch key[..<colon] {
+    case "id": form = .id(text)
+    case "handle": form = .handle(text)
+    case "text": form = .text(text)
+    default: return nil
+    }
+  }
+
+  public var description: String {
+    switch form {
+    case .id(let text), .handle(let text), .text(let text): text
+    }
+  }
+
+  /// The channel that it names by its id.
+  var channelID: String? {
+    if case .id(let id) = form { id } else { nil }
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Postgres
+
+/// Channels and answers as they are kept.
+public enum ChannelStore {
+  /// A kept answer.
+  struct Kept: Sendable {
+    var channels: [Channel]
+    var fetchedAt: Date
+  }
+
+  /// The latest answer to a question that is not older than `oldest`; nil if there is none.
+  static func answer(
+    to question: ChannelQuestion, since oldest: Date, in reader: some SocialReader
+  ) async throws -> Kept? {
+    let rows = try await reader.rows(answerQuery(question, since: oldest))
+    return try kept(rows)
+  }
+
+  static func answerQuery(_ question: ChannelQuestion, since oldest: Date) -> PostgresQuery {
+    // A channel that a search has found answers the question for its id too.
+    """
+    SELECT answer.fetched_at, \(unescaped: Channel.columns)
+    FROM (
+      SELECT channels, fetched_at FROM channel_answers WHERE question = \(question.key)
+      UNION ALL SELECT ARRAY[id], fetched_at FROM channels WHERE id = \(question.channelID)
+      ORDER BY fetched_at DESC LIMIT 1
+    ) answer
+    LEFT JOIN LATERAL unnest(answer.channels) WITH ORDINALITY AS hit (id, place) ON true
+    LEFT JOIN channels c ON c.id = hit.id
+    WHERE answer.fetched_at > \(oldest) ORDER BY hit.place
+    """
+  }
+
+  static func kept(_ rows: PostgresRows) throws(PostgresError) -> Kept? {
+    guard let first = rows.first else { return nil }
+    var kept = Kept(channels: [], fetchedAt: try Date(postgres: first[0]))
+    for row in rows where !row[1].isNull { kept.channels.append(try Channel(row: row, from: 1)) }
+    return kept
+  }
+
+  /// A channel that is kept; nil if none is.
+  public static func channel(_ id: String, in reader: some SocialReader) async throws -> Channel? {
+    let rows = try await reader.rows("SELECT \(unescaped: Channel.columns) FROM channels c WHERE c.id = \(id)")
+    return try rows.first.map { try Channel(row: $0) }
+  }
+
+  // MARK: Write
+
+  /// The statements that keep answers with their channels.
+  static func keep(_ answers: [(question: ChannelQuestion, answer: YouTubeAnswer)], at date: Date) -> [PostgresQuery] {
+    if answers.isEmpty { return [] }
+    var seen: [String: (channel: Channel, hasDetails: Bool)] = [:]
+    for (question, answer) in answers {
+      let hasDetails = question.hasDetails
+      for channel in answer.channels where seen[channel.id]?.hasDetails != true {
+        seen[channel.id] = (channel, hasDetails)
+      }
+    }
+    let answers = answers.sorted { $0.question.key < $1.question.key }
+    let keepAnswers: PostgresQuery = """
+      INSERT INTO channel_answers AS kept (question, channels, etag, fetched_at)
+      SELECT question, string_to_array(channels, ','), etag, \(date)
+      FROM unnest(\(answers.map(\.question.key)),
+        \(answers.map { $0.answer.channels.map(\.id).joined(separator: ",") }), \(answers.map(\.answer.etag)))
+        AS new (question, channels, etag)
+      ON CONFLICT (question) DO UPDATE SET
+        channels = excluded.channels, etag = excluded.etag, fetched_at = excluded.fetched_at
+      WHERE kept.fetched_at <= excluded.fetched_at
+      """
+    return [keepAnswers] + keep(channels: seen.values.map { $0 }, at: date)
+  }
+
+  /// The statement that keeps channels, each once, in the order of their ids, so that no two such statements wait for each other.
+  static func keep(channels: [(channel: Channel, hasDetails: Bool)], at date: Date) -> [PostgresQuery] {
+    if channels.isEmpty { return [] }
+    let sorted = channels.sorted { $0.channel.id < $1.channel.id }
+    let all = sorted.map(\.channel)
+    return [
+      """
+      INSERT INTO channels AS kept
+        (id, title, handle, thumbnail, published_at, subscribers, has_details, fetched_at)
+      SELECT id, title, handle, thumbnail, published_at, subscribers, has_details, \(date)
+      FROM unnest(\(all.map(\.id)), \(all.map(\.title)), \(all.map(\.handle)), \(all.map(\.thumbnail)),
+        \(all.map(\.publishedAt)), \(all.map(\.subscribers)), \(sorted.map(\.hasDetails)))
+        AS new (id, title, handle, thumbnail, published_at, subscribers, has_details)
+      ON CONFLICT (id) DO UPDATE SET title = excluded.title,
+        thumbnail = excluded.thumbnail, published_at = excluded.published_at,
+        handle = CASE WHEN excluded.has_details THEN excluded.handle ELSE kept.handle END,
+        subscribers = CASE WHEN excluded.has_details THEN excluded.subscribers ELSE kept.subscribers END,
+        has_details = kept.has_details OR excluded.has_details,
+        -- Details are as old as they were: what a search says does not make them newer.
+        fetched_at = CASE WHEN kept.has_details AND NOT excluded.has_details THEN kept.fetched_at
+          ELSE excluded.fetched_at END
+      WHERE kept.fetched_at <= excluded.fetched_at
+      """
+    ]
+  }
+
+  /// The statements that make answers new again which the API says have not changed.
+  static func confirm(_ questions: [ChannelQuestion], at date: Date) -> [PostgresQuery] {
+    if questions.isEmpty { return [] }
+    let keys = questions.map(\.key).sorted()
+    return [
+      "UPDATE channel_answers SET fetched_at = \(date) WHERE question = ANY(\(keys)) AND fetched_at < \(date)",
+      """
+      WITH confirmed AS (
+        SELECT c.id FROM channel_answers answer, unnest(answer.channels) AS hit (id) JOIN channels c ON c.id = hit.id
+        WHERE answer.question = ANY(\(keys)) AND (answer.question NOT LIKE 'text:%' OR NOT c.has_details)
+          AND c.fetched_at < \(date)
+        ORDER BY c.id FOR UPDATE OF c
+      )
+      UPDATE channels c SET fetched_at = \(date) FROM confirmed WHERE c.id = confirmed.id
+      """,
+    ]
+  }
+}
+
+extension ChannelQuestion {
+  /// Whether an answer tells all that is kept of a channel.
+  var hasDetails: Bool {
+    if case .text = form { false } else { true }
+  }
+}

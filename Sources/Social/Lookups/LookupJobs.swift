@@ -1,0 +1,51 @@
+import Foundation
+import Jobs
+import JobsPostgres
+
+/// A job that does one lookup. What it asks outside may be asked again when its worker dies: a call too much, no row too much.
+protocol LookupJob: Job {
+  var lookup: UUID { get }
+  init(lookup: UUID)
+}
+
+/// How often a lookup is tried: not for long, since somebody waits for it, and each try costs.
+private let lookupRetry = RetryPolicy(maxAttempts: 5, base: .seconds(1), cap: .seconds(60))
+
+/// Searches for channels by words: one call each.
+public struct TextLookup: LookupJob {
+  public static let kind: JobKind = "lookups.text"
+  public static let queue = SocialJobs.lookupQueue
+  public static let retry = lookupRetry
+  public static let timeout: Duration? = .seconds(120)
+
+  public var lookup: UUID
+
+  public init(lookup: UUID) { self.lookup = lookup }
+}
+
+/// Finds channels by id, 50 a call, and by handle, one a call.
+public struct ChannelLookup: LookupJob {
+  public static let kind: JobKind = "lookups.channels"
+  public static let queue = SocialJobs.lookupQueue
+  public static let retry = lookupRetry
+  public static let timeout: Duration? = .seconds(120)
+
+  public var lookup: UUID
+
+  public init(lookup: UUID) { self.lookup = lookup }
+}
+
+extension JobRegistry<PostgresLedger> {
+  /// - Parameter youtube: nil where payloads are checked and no lookup runs.
+  mutating func registerLookups(_ youtube: YouTube?) {
+    registerBatch(TextLookup.self, upTo: 50) { try await LookupBatch($0, youtube).run() }
+    registerBatch(ChannelLookup.self, upTo: YouTubeCall.mostIDs) { try await LookupBatch($0, youtube).run() }
+    register(LookupUpkeep.self) { try await $0.run(youtube, $1) }
+    register(ChannelRefresh.self) { try await $0.run(youtube, $1) }
+  }
+}
+
+/// A process without a way to YouTube was given a lookup.
+struct NoYouTube: Error, CustomStringConvertible {
+  let description = "this worker was started without a way to YouTube"
+}

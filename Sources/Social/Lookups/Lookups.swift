@@ -1,0 +1,156 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import Postgres
+
+/// Asks for channels: from what is kept, else by a lookup.
+///
+/// A lookup belongs to its question and to nobody: whoever has its id, which cannot be guessed, may follow it, and neither who
+/// asked nor what they typed is told.
+public struct Lookups: Sendable {
+  /// What somebody who asks gets at once.
+  public enum Answer: Sendable {
+    case channels([Channel])
+    /// A lookup's id: its answer comes.
+    case lookup(UUID)
+    /// Nothing is kept, and every budget is spent until then.
+    case exhausted(until: Date)
+    /// Nothing is kept, and no key is set or none works.
+    case noKey
+  }
+
+  public let rules: LookupRules
+  private let now: @Sendable () -> Date
+
+  public init(rules: LookupRules, now: @escaping @Sendable () -> Date = { Date() }) {
+    self.rules = rules
+    self.now = now
+  }
+
+  // MARK: Ask
+
+  /// What is kept, if it is fresh, or if YouTube cannot be asked now; else a lookup, which others who ask the same share.
+  public func ask<B: Broker>(
+    _ question: ChannelQuestion, of client: JobClient<B, PostgresLedger>, pool: PostgresPool
+  ) async throws -> Answer {
+    let date = now()
+    let kept = try await ChannelStore.answer(to: question, since: oldestKept(date), in: pool)
+    if let kept, isFresh(kept, date) { return .channels(kept.channels) }
+    let day = PacificDay(containing: date)
+    switch try await QuotaLedger.standing(rules, isSearch: question.isSearch, on: day, in: pool) {
+    case .available: break
+    case .spent:
+      if let kept { return .channels(kept.channels) }
+      let open = try await pool.query(Self.openLookup(question)).decode(UUID.self).first
+      return open.map { .lookup($0) } ?? .exhausted(until: day.end)
+    case .noKey: return kept.map { .channels($0.channels) } ?? .noKey
+    }
+    // Between its statements a lookup of the same question may end: then its answer is there, or it failed and the next begins.
+    while true {
+      if let answer = try await open(question, client, at: date) { return answer }
+    }
+  }
+
+  /// Shares the open lookup of a question or begins one.
+  ///
+  /// - Returns: nil if the one that was open ended meanwhile without an answer.
+  private func open<B: Broker>(
+    _ question: ChannelQuestion, _ client: JobClient<B, PostgresLedger>, at date: Date
+  ) async throws -> Answer? {
+    let lookup = UUID()
+    let record =
+      question.isSearch
+      ? try JobRecord(TextLookup(lookup: lookup), isDurable: true)
+      : try JobRecord(ChannelLookup(lookup: lookup), isDurable: true)
+    do {
+      return try await client.transaction { transaction in
+        let rows = try await transaction.sql.pipeline([
+          // One whose job was given up would keep its question for ever.
+          Self.endAbandoned(question, at: date),
+          """
+          INSERT INTO lookups (id, question, job, created_at)
+          VALUES (\(PostgresUUID(lookup)), \(question.key), \(PostgresUUID(record.id)), \(date))
+          ON CONFLICT (question) WHERE state IN ('waiting', 'running', 'parked') DO NOTHING
+          """,
+          Self.openLookup(question),
+          ChannelStore.answerQuery(question, since: oldestKept(date)),
+        ])
+        let open = try rows[2].decode(UUID.self).first
+        let kept = try ChannelStore.kept(rows[3])
+        let isNew = open == lookup
+        // One that ended since the first look has left what is asked for. Nothing that was begun here stays.
+        if isNew || open == nil, let kept, isFresh(kept, date) { throw Found(channels: kept.channels) }
+        if isNew { try await transaction.add([record]) }
+        return open.map { .lookup($0) }
+      }
+    } catch let found as Found {
+      return .channels(found.channels)
+    }
+  }
+
+  /// An answer that came while its lookup was about to begin: the transaction is undone.
+  private struct Found: Error {
+    let channels: [Channel]
+  }
+
+  private static func openLookup(_ question: ChannelQuestion) -> PostgresQuery {
+    "SELECT id FROM lookups WHERE question = \(question.key) AND state IN ('waiting', 'running', 'parked')"
+  }
+
+  /// Ends open lookups whose jobs nobody owes any more, such as dead ones.
+  ///
+  /// - Parameter question: nil for all.
+  static func endAbandoned(_ question: ChannelQuestion?, at date: Date) -> PostgresQuery {
+    // The job is compared again once the row is locked: a lookup that was parked meanwhile has another one.
+    """
+    UPDATE lookups l SET state = 'failed', retry_at = NULL, ended_at = \(date),
+      reason = coalesce(l.reason, 'given_up'), message = coalesce(l.message, 'its job was given up')
+    FROM (
+      SELECT id, job FROM lookups open
+      WHERE state IN ('waiting', 'running', 'parked') AND (\(question == nil) OR question = \(question?.key ?? ""))
+        AND NOT EXISTS (SELECT FROM jobs WHERE queue = \(SocialJobs.lookupQueue.rawValue) AND jobs.id = open.job)
+    ) abandoned
+    WHERE l.id = abandoned.id AND l.job = abandoned.job AND l.state IN ('waiting', 'running', 'parked')
+    """
+  }
+
+  private func isFresh(_ kept: ChannelStore.Kept, _ date: Date) -> Bool {
+    kept.fetchedAt > date.addingTimeInterval(-rules.fresh)
+  }
+
+  private func oldestKept(_ date: Date) -> Date { date.addingTimeInterval(-rules.keep) }
+
+  // MARK: Look
+
+  /// A lookup, and the channels that are kept for its question: all there are when it is done, older ones before.
+  ///
+  /// - Throws: `not_found`.
+  public func lookup(_ id: UUID, in reader: some SocialReader) async throws -> (lookup: Lookup, channels: [Channel]) {
+    let rows = try await reader.rows(
+      "SELECT \(unescaped: Lookup.columns) FROM lookups WHERE id = \(PostgresUUID(id))")
+    guard let row = rows.first else { throw SocialError.notFound("lookup") }
+    let lookup = try Lookup(row: row)
+    guard let question = ChannelQuestion(key: lookup.question) else { return (lookup, []) }
+    let kept = try await ChannelStore.answer(to: question, since: oldestKept(now()), in: reader)
+    return (lookup, kept?.channels ?? [])
+  }
+
+  /// Lookups, the latest first.
+  public static func list(
+    state: Lookup.State? = nil, limit: Int, in reader: some SocialReader
+  ) async throws -> [Lookup] {
+    let rows = try await reader.rows(
+      """
+      SELECT \(unescaped: Lookup.columns) FROM lookups WHERE \(state == nil) OR state = \(state?.rawValue ?? "")
+      ORDER BY created_at DESC, id LIMIT \(limit)
+      """)
+    return try rows.map { try Lookup(row: $0) }
+  }
+}
+
+extension ChannelQuestion {
+  /// Whether it costs a search; the rest costs little.
+  public var isSearch: Bool {
+    if case .text = form { true } else { false }
+  }
+}

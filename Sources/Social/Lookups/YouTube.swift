@@ -1,0 +1,176 @@
+import Foundation
+import Locking
+import Logging
+import Metrics
+import Postgres
+
+/// Asks the YouTube Data API within its budgets, with one key after the other.
+public struct YouTube: Sendable {
+  public let rules: LookupRules
+  let now: @Sendable () -> Date
+  let pool: PostgresPool
+  let ledger: QuotaLedger
+  private let transport: any YouTubeTransport
+  private let logger: Logger
+  private let metrics = YouTubeMetrics()
+  /// Whose turn it is.
+  private let turn = Locked(0)
+
+  /// - Parameters:
+  ///   - pool: where the budgets are booked.
+  ///   - now: the time; tests bring their own.
+  public init(
+    transport: any YouTubeTransport, rules: LookupRules, pool: PostgresPool, logger: Logger,
+    now: @escaping @Sendable () -> Date = { Date() }
+  ) {
+    self.transport = transport
+    self.rules = rules
+    self.pool = pool
+    self.now = now
+    self.logger = logger
+    ledger = QuotaLedger(pool: pool)
+  }
+
+  /// How a call ended.
+  enum Outcome: Sendable {
+    case answered(YouTubeAnswer)
+    /// It is as the etag says.
+    case notModified
+    /// Every budget is spent until then.
+    case spent(until: Date)
+    /// No key is set, or none works.
+    case noKey
+    /// It will never work.
+    case refused(LookupFailure)
+    /// Later it may work.
+    case failed(LookupFailure)
+  }
+
+  /// How a call ended, and what it used of the budgets, to be settled.
+  struct Reply: Sendable {
+    var outcome: Outcome
+    var uses: [QuotaLedger.Use] = []
+  }
+
+  // MARK: Budgets
+
+  /// Sets aside what `count` calls cost; fewer where the budgets have no more.
+  func reserve(_ count: Int, isSearch: Bool) async throws -> [QuotaLedger.Ticket] {
+    let keys = rules.keys
+    if keys.isEmpty || count == 0 { return [] }
+    let price = rules.budgets.price(isSearch: isSearch)
+    let day = PacificDay(containing: now())
+    let first = turn.withLock { turn in
+      turn = (turn + 1) % keys.count
+      return turn
+    }
+    var tickets: [QuotaLedger.Ticket] = []
+    for offset in keys.indices where tickets.count < count {
+      let key = keys[(first + offset) % keys.count]
+      let granted = try await ledger.reserve(
+        count - tickets.count, of: key, price, limit: rules.budgets.limit(of: price.kind), on: day)
+      tickets += Array(
+        repeating: QuotaLedger.Ticket(key: key, day: day, budget: price.kind, cost: price.cost), count: granted)
+    }
+    return tickets
+  }
+
+  /// Why there is nothing to set aside.
+  func lack(isSearch: Bool) async throws -> Outcome {
+    let day = PacificDay(containing: now())
+    switch try await QuotaLedger.standing(rules, isSearch: isSearch, on: day, in: pool) {
+    case .spent: return .spent(until: day.end)
+    case .noKey: return .noKey
+    case .available:
+      return .failed(LookupFailure("budget_contended", "others had set the budget aside for a moment"))
+    }
+  }
+
+  // MARK: Calls
+
+  /// Makes a call; goes on with another key where one is refused or spent.
+  ///
+  /// - Parameter ticket: what was set aside for it.
+  /// - Throws: `CancellationError`, and what the database throws.
+  func ask(_ call: YouTubeCall, etag: String? = nil, paying ticket: QuotaLedger.Ticket) async throws -> Reply {
+    var uses: [QuotaLedger.Use] = []
+    var ticket = ticket
+    while true {
+      let response: YouTubeResponse
+      do {
+        response = try await transport.get(
+          path: call.path, query: call.query + [("key", ticket.key.value)], etag: etag)
+      } catch {
+        if error is CancellationError || Task.isCancelled { throw CancellationError() }
+        let failure = error as? YouTubeTransportError
+        uses.append(QuotaLedger.Use(ticket: ticket, isSpent: !(failure?.isUnsent ?? false)))
+        metrics.failed.increment()
+        return Reply(
+          outcome: .failed(failed(failure?.reason ?? "transport", failure?.message ?? "\(error)")), uses: uses)
+      }
+      uses.append(QuotaLedger.Use(ticket: ticket, isSpent: true))
+      switch response.status {
+      case 200: return Reply(outcome: read(response, call), uses: uses)
+      case 304 where etag != nil:
+        metrics.notModified.increment()
+        return Reply(outcome: .notModified, uses: uses)
+      default: break
+      }
+      let refusal = YouTubeRefusal(response)
+      metrics.refused.increment()
+      let failure = failed(refusal.reason, refusal.message)
+      switch refusal.consequence {
+      case .final: return Reply(outcome: .refused(failure), uses: uses)
+      case .later: return Reply(outcome: .failed(failure), uses: uses)
+      case .spent: try await ledger.markSpentOut(ticket)
+      case .keyRefused: try await disable(ticket.key, failure)
+      }
+      guard let next = try await reserve(1, isSearch: call.isSearch).first else {
+        return Reply(outcome: try await lack(isSearch: call.isSearch), uses: uses)
+      }
+      ticket = next
+    }
+  }
+
+  private func read(_ response: YouTubeResponse, _ call: YouTubeCall) -> Outcome {
+    do throws(MalformedAnswer) {
+      let answer = try YouTubeAnswer(response, to: call)
+      metrics.answered.increment()
+      return .answered(answer)
+    } catch {
+      metrics.failed.increment()
+      return .failed(failed("malformed_answer", "\(error)"))
+    }
+  }
+
+  private func disable(_ key: YouTubeKey, _ failure: LookupFailure) async throws {
+    guard try await ledger.disable(key, reason: failure.reason, message: failure.message, at: now()) else { return }
+    metrics.disabledKeys.increment()
+    logger.error(
+      "a key of the YouTube API is refused and out of use; `fanmill quota` shows it",
+      metadata: ["key": "\(key.label)", "reason": "\(failure.reason)", "message": "\(failure.message)"])
+  }
+
+  /// A failure in whose text no key stands, should the service have sent one back.
+  private func failed(_ reason: String, _ message: String) -> LookupFailure {
+    func clean(_ text: String) -> String {
+      rules.keys.reduce(text) { $0.replacing($1.value, with: "[key \($1.label)]") }
+    }
+    return LookupFailure(clean(reason), clean(message))
+  }
+}
+
+/// Why a lookup did not work: kept with it, and shown to who asked.
+struct LookupFailure: Error, Sendable, CustomStringConvertible {
+  /// For programs: the service's own word, or one of ours with an underscore.
+  let reason: String
+  /// For people.
+  let message: String
+
+  init(_ reason: String, _ message: String) {
+    self.reason = reason
+    self.message = message
+  }
+
+  var description: String { message.isEmpty ? reason : "\(reason): \(message)" }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import HTTPClient
+import HTTPTypes
+
+/// The YouTube Data API by HTTP.
+public struct YouTubeHTTP: YouTubeTransport {
+  private let client: HTTPClient
+  private let scheme: String
+  private let authority: String
+  private let root: String
+
+  /// How the client should be configured: a lookup waits, and an answer is small.
+  public static var configuration: HTTPClientConfiguration {
+    var configuration = HTTPClientConfiguration()
+    configuration.timeout = .seconds(10)
+    configuration.stallTimeout = .seconds(5)
+    configuration.maximumBodyBytes = 1 << 20
+    return configuration
+  }
+
+  /// - Parameter url: the server, or the whole way to the API, `…/youtube/v3`.
+  /// - Returns: nil for what is no such URL.
+  public init?(url: String, client: HTTPClient) {
+    guard let parts = URLComponents(string: url), let scheme = parts.scheme, let host = parts.host, !host.isEmpty else {
+      return nil
+    }
+    self.client = client
+    self.scheme = scheme
+    authority = parts.port.map { "\(host):\($0)" } ?? host
+    let path = parts.percentEncodedPath.split(separator: "/").joined(separator: "/")
+    root = path.isEmpty ? "/youtube/v3" : path.hasSuffix("youtube/v3") ? "/\(path)" : "/\(path)/youtube/v3"
+  }
+
+  public func get(
+    path: String, query: [(name: String, value: String)], etag: String?
+  ) async throws -> YouTubeResponse {
+    let search = query.map { "\($0.name)=\(Self.escaped($0.value))" }.joined(separator: "&")
+    var request = HTTPRequest(
+      method: .get, scheme: scheme, authority: authority, path: "\(root)/\(path)?\(search)",
+      headerFields: [.accept: "application/json"])
+    if let etag { request.headerFields[.ifNoneMatch] = etag }
+    do throws(HTTPClientError) {
+      let (response, body) = try await client.send(request)
+      return YouTubeResponse(status: response.status.code, etag: response.headerFields[.eTag], body: body)
+    } catch {
+      if error.code == .cancelled { throw CancellationError() }
+      let unsent: [HTTPClientError.Code] = [.invalidRequest, .connection, .nameNotResolved, .tls]
+      throw YouTubeTransportError(error.code.description, error.message, isUnsent: unsent.contains(error.code))
+    }
+  }
+
+  /// All but unreserved characters (RFC 3986) as `%XX`.
+  private static func escaped(_ text: String) -> String {
+    var result: [UInt8] = []
+    for byte in text.utf8 {
+      if ChannelQuestion.isIDByte(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~") {
+        result.append(byte)
+      } else {
+        result.append(UInt8(ascii: "%"))
+        for digit in [byte >> 4, byte & 15] { result.append(digit < 10 ? 0x30 + digit : 0x41 + digit - 10) }
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+}

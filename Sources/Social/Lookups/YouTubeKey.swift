@@ -1,0 +1,23 @@
+import Crypto
+
+/// A key of the YouTube Data API. Printing it shows its label: the key itself goes into requests and nowhere else.
+public struct YouTubeKey: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  let value: String
+  /// Names the key in tables, logs and reports: the first 12 hexadecimal digits of its SHA-256, from which nobody can
+  /// tell the key.
+  public let label: String
+
+  public init(_ value: String) {
+    self.value = value
+    label = SHA256.hash(data: Array(value.utf8)).prefix(6).map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+  }
+
+  public var description: String { label }
+  public var debugDescription: String { label }
+  public var customMirror: Mirror { Mirror(self, children: ["label": label]) }
+}

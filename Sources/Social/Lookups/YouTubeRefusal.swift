@@ -1,0 +1,98 @@
+import Foundation
+
+/// An answer of the API that is an error, and what follows from it: told by its reasons, not by its status alone.
+struct YouTubeRefusal: Error, Sendable, CustomStringConvertible {
+  enum Consequence: Sendable {
+    /// The key's budget for the day is spent.
+    case spent
+    /// It is the key that is refused, not the question.
+    case keyRefused
+    /// Later it may work.
+    case later
+    /// It will never work.
+    case final
+  }
+
+  let status: Int
+  /// The API's own word for it, such as `quotaExceeded`; `http_STATUS` where it gave none.
+  let reason: String
+  /// Its message, without HTML.
+  let message: String
+  let consequence: Consequence
+
+  var description: String { message.isEmpty ? reason : "\(reason): \(message)" }
+
+  init(_ response: YouTubeResponse) {
+    status = response.status
+    // An error page that is no JSON is an error all the same.
+    let error = (try? JSONDecoder().decode(Document.self, from: Data(response.body)))?.error
+    let reasons = (error?.errors ?? []).compactMap(\.reason) + (error?.details ?? []).compactMap(\.reason)
+    reason = reasons.first ?? "http_\(response.status)"
+    message = HTMLText.plain(error?.message ?? error?.errors?.first?.message ?? "")
+    consequence = Self.consequence(of: response.status, reasons: Set(reasons), namesDay: error?.namesDay ?? false)
+  }
+
+  private static let spentReasons: Set<String> = ["quotaExceeded", "dailyLimitExceeded", "dailyLimitExceededUnreg"]
+  private static let rateReasons: Set<String> = [
+    "rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "backendError",
+  ]
+  private static let keyReasons400: Set<String> = [
+    "keyInvalid", "keyExpired", "badRequest", "API_KEY_INVALID", "API_KEY_EXPIRED",
+  ]
+  private static let keyReasons403: Set<String> = [
+    "accessNotConfigured", "forbidden", "ipRefererBlocked", "SERVICE_DISABLED", "CONSUMER_SUSPENDED",
+    "CONSUMER_INVALID", "API_KEY_SERVICE_BLOCKED", "API_KEY_HTTP_REFERRER_BLOCKED", "API_KEY_IP_ADDRESS_BLOCKED",
+  ]
+
+  private static func consequence(of status: Int, reasons: Set<String>, namesDay: Bool) -> Consequence {
+    switch status {
+    case 403 where !reasons.isDisjoint(with: spentReasons): .spent
+    case 429: namesDay || !reasons.isDisjoint(with: spentReasons) ? .spent : .later
+    case 403 where !reasons.isDisjoint(with: rateReasons): namesDay ? .spent : .later
+    case 500...: .later
+    case 400 where !reasons.isDisjoint(with: keyReasons400): .keyRefused
+    case 403 where !reasons.isDisjoint(with: keyReasons403): .keyRefused
+    case 400..<500: .final
+    // Neither an answer nor an error, such as a redirect that nobody followed.
+    default: .later
+    }
+  }
+
+  private struct Document: Decodable {
+    var error: Body?
+  }
+
+  private struct Body: Decodable {
+    struct Item: Decodable {
+      var reason: String?
+      var message: String?
+    }
+    struct Detail: Decodable {
+      var reason: String?
+      var metadata: [String: String]?
+    }
+    var message: String?
+    var errors: [Item]?
+    var details: [Detail]?
+
+    private enum CodingKeys: CodingKey { case message, errors, details }
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      // Each by itself: a detail of a form that nobody knows must not hide the reason.
+      message = try? container.decodeIfPresent(String.self, forKey: .message)
+      errors = try? container.decodeIfPresent([Item].self, forKey: .errors)
+      details = try? container.decodeIfPresent([Detail].self, forKey: .details)
+    }
+
+    /// Whether the limit that was met is one for a day: `Queries per day`, `DefaultRequestsPerDayPerProject`, `1/d/{project}`.
+    var namesDay: Bool {
+      let metadata = (details ?? []).flatMap { ($0.metadata ?? [:]).values }
+      let texts = ([message] + (errors ?? []).map(\.message)).compactMap(\.self) + metadata
+      return texts.contains { text in
+        let text = text.lowercased().filter { !" _-".contains($0) }
+        return text.contains("perday") || text.contains("1/d/") || text.contains("dailylimit")
+      }
+    }
+  }
+}

@@ -1,0 +1,295 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import Locking
+import Logging
+import Postgres
+import Testing
+
+@testable import Social
+
+@Suite(.timeLimit(.minutes(5))) struct LookupErrorTests {
+  // MARK: Spent
+
+  static let spent: [YouTubeResponse] = [
+    .refusal(403, "quotaExceeded", "The request exceeds your <a href=\\\"/x\\\">quota</a>."),
+    .refusal(403, "dailyLimitExceeded"),
+    .refusal(
+      429, "rateLimitExceeded",
+      "Quota exceeded for quota metric 'Search Queries' and limit 'Search Queries per day' of service 'youtube.googleapis.com'"
+    ),
+    .refusal(
+      429, "RESOURCE_EXHAUSTED",
+      more:
+        #","details":[{"@type":"x","reason":"RATE_LIMIT_EXCEEDED","metadata":{"quota_limit":"SearchPerDayPerProject"}}]"#
+    ),
+  ]
+
+  @Test(arguments: spent) func aSpentBudgetParksUntilMidnight(_ refusal: YouTubeResponse) async throws {
+    try await LookupStage.run { stage in
+      stage.service.answer { _ in refusal }
+      let id = try await stage.begin("words")
+      try await stage.work()
+      let midnight = PacificDay(containing: stage.time.now).end
+      let parked = try await stage.lookup(id)
+      #expect(parked.state == .parked)
+      #expect(parked.retryAt == midnight)
+      #expect(
+        try await stage.app.count("SELECT count(*) FROM jobs WHERE kind = 'lookups.text' AND run_at = \(midnight)") == 1
+      )
+      // The key's budget is known to be spent: nobody asks again today, and nothing that is new begins.
+      guard case .exhausted(let until) = try await stage.ask("other words") else { return #expect(Bool(false)) }
+      #expect(until == midnight)
+      // Who asks the same follows the lookup that is parked.
+      #expect(try await stage.begin("words") == id)
+      #expect(stage.service.requests.count == 1)
+      #expect(try await stage.used(.searches) == [1, 0])
+      // Units are another budget.
+      stage.service.answer { try YouTubeResponse.of($0) }
+      #expect(try await stage.find("@name").lookup.state == .done)
+      // The next day it goes on.
+      stage.time.advance(midnight.timeIntervalSince(stage.time.now))
+      try await stage.tryAgainAndAgain()
+      #expect(try await stage.lookup(id).state == .done)
+      #expect(try await stage.lookup(id).retryAt == nil)
+    }
+  }
+
+  @Test func aBudgetThatIsCountedOutIsNotAskedFor() async throws {
+    try await LookupStage.run { stage in
+      var stage = stage
+      stage.rules.budgets.searches = 2
+      for question in ["one", "two"] { #expect(try await stage.find(question).lookup.state == .done) }
+      guard case .exhausted = try await stage.ask("three") else { return #expect(Bool(false)) }
+      // What is kept is given, also when it is stale.
+      stage.time.advance(stage.rules.fresh + 1)
+      let day = PacificDay(containing: stage.time.now).description
+      try await stage.app.pool.execute("UPDATE youtube_quota SET day = \(day)::date")
+      guard case .channels(let kept) = try await stage.ask("one") else { return #expect(Bool(false)) }
+      #expect(kept.map(\.title) == ["about one"])
+      #expect(stage.service.requests.count == 2)
+    }
+  }
+
+  @Test func lookupsThatBeganBeforeTheBudgetWasSpentPark() async throws {
+    try await LookupStage.run { stage in
+      var stage = stage
+      stage.rules.budgets.searches = 3
+      for number in 0..<10 { _ = try await stage.begin("words \(number)") }
+      try await stage.work()
+      #expect(stage.service.requests.count == 3)
+      #expect(try await stage.app.count("SELECT count(*) FROM lookups WHERE state = 'done'") == 3)
+      #expect(try await stage.app.count("SELECT count(*) FROM lookups WHERE state = 'parked'") == 7)
+      #expect(try await stage.used(.searches) == [3, 0])
+    }
+  }
+
+  @Test func searchesMayBePaidInUnits() async throws {
+    try await LookupStage.run { stage in
+      var stage = stage
+      stage.rules.budgets = QuotaBudgets(units: 250, searchUnits: 100)
+      for number in 0..<3 { _ = try await stage.begin("words \(number)") }
+      try await stage.work()
+      #expect(stage.service.requests.count == 2)
+      #expect(try await stage.used(.units) == [200, 0])
+      #expect(try await stage.find("@name").lookup.state == .done)
+      #expect(try await stage.used(.units) == [201, 0])
+    }
+  }
+
+  // MARK: Keys
+
+  static let refusedKeys: [YouTubeResponse] = [
+    .refusal(400, "keyInvalid"), .refusal(400, "badRequest", "API key not valid. Please pass a valid API key."),
+    .refusal(403, "accessNotConfigured"), .refusal(403, "forbidden"),
+    .refusal(403, "other", more: #","details":[{"reason":"API_KEY_SERVICE_BLOCKED","domain":"googleapis.com"}]"#),
+  ]
+
+  @Test(arguments: refusedKeys) func aRefusedKeyIsDisabledAndAnotherGoesOn(_ refusal: YouTubeResponse) async throws {
+    try await LookupStage.run(keys: ["good", "bad"]) { stage in
+      stage.service.answer { $0.key == "bad" ? refusal : try YouTubeResponse.of($0) }
+      for number in 0..<6 { #expect(try await stage.find("words \(number)").lookup.state == .done) }
+      #expect(stage.service.requests.filter { $0.key == "bad" }.count == 1)
+      let disabled = try await stage.app.pool.query(
+        "SELECT label, reason FROM youtube_keys WHERE disabled_at IS NOT NULL"
+      ).decode(String.self, String.self)
+      #expect(disabled.map(\.0) == [YouTubeKey("bad").label])
+      // What was spent on the refused key was spent: invalid requests cost too.
+      #expect(try await stage.used(.searches) == [7, 0])
+    }
+  }
+
+  @Test func withoutAKeyThatWorksLookupsFailAndSaySo() async throws {
+    try await LookupStage.run(keys: ["bad", "worse"]) { stage in
+      stage.service.answer { _ in .refusal(400, "keyInvalid") }
+      let (lookup, _) = try await stage.find("words")
+      #expect(lookup.state == .failed)
+      #expect(lookup.reason == "no_key")
+      guard case .noKey = try await stage.ask("words") else { return #expect(Bool(false)) }
+      #expect(stage.service.requests.count == 2)
+    }
+    try await LookupStage.run(keys: []) { stage in
+      guard case .noKey = try await stage.ask("words") else { return #expect(Bool(false)) }
+      #expect(try await stage.app.count("SELECT count(*) FROM lookups") == 0)
+    }
+  }
+
+  @Test func aSpentKeyHandsOverToAnother() async throws {
+    try await LookupStage.run(keys: ["fresh", "spent"]) { stage in
+      stage.service.answer { $0.key == "spent" ? .refusal(403, "quotaExceeded") : try YouTubeResponse.of($0) }
+      for number in 0..<4 {
+        let (lookup, _) = try await stage.find("words \(number)")
+        #expect(lookup.state == .done)
+      }
+      #expect(stage.service.requests.filter { $0.key == "spent" }.count == 1)
+    }
+  }
+
+  // MARK: Later, or never
+
+  static let passing: [(YouTubeResponse, String)] = [
+    (.refusal(429, "rateLimitExceeded", "Quota exceeded for limit 'Queries per minute'"), "rateLimitExceeded"),
+    (.refusal(403, "userRateLimitExceeded"), "userRateLimitExceeded"), (.refusal(500, "backendError"), "backendError"),
+    (YouTubeResponse(503, "<html>Service unavailable</html>"), "http_503"), (YouTubeResponse(502, ""), "http_502"),
+    (YouTubeResponse(200, "<html>not JSON</html>"), "malformed_answer"),
+    (YouTubeResponse(200, #"{"items":[{"id":{"channelId":"UCx"},"snip"#), "malformed_answer"),
+    (YouTubeResponse(200, #"{"items":[{"id":7}]}"#), "malformed_answer"),
+    (YouTubeResponse(200, "[]"), "malformed_answer"),
+    (YouTubeResponse(302, ""), "http_302"), (YouTubeResponse(304, ""), "http_304"),
+  ]
+
+  @Test(arguments: passing.indices) func whatMayPassIsTriedAgain(_ index: Int) async throws {
+    let (answer, reason) = Self.passing[index]
+    try await LookupStage.run { stage in
+      stage.service.answer { [service = stage.service] request in
+        service.requests.count < 3 ? answer : try YouTubeResponse.of(request)
+      }
+      let id = try await stage.begin("words")
+      // Without waiting for the pauses: the jobs' attempts are the worker's own.
+      try await stage.tryAgainAndAgain()
+      #expect(try await stage.lookup(id).state == .done)
+      #expect(stage.service.requests.count == 3)
+      #expect(try await stage.used(.searches) == [3, 0])
+      stage.service.answer { _ in answer }
+      let bad = try await stage.begin("@bad")
+      try await stage.tryAgainAndAgain()
+      let failed = try await stage.lookup(bad)
+      #expect(failed.state == .failed)
+      #expect(failed.reason == reason)
+      #expect(stage.service.requests.count == 3 + TextLookup.retry.maxAttempts)
+      #expect(try await stage.app.count("SELECT count(*) FROM channels") == 1)
+      #expect(try await stage.app.count("SELECT count(*) FROM jobs") == 0)
+      #expect(try await stage.app.count("SELECT count(*) FROM dead_jobs") == 0)
+    }
+  }
+
+  @Test func aFailedTransportIsTriedAgainAndCostsOnlyWhatLeft() async throws {
+    try await LookupStage.run { stage in
+      stage.service.answer { [service = stage.service] request in
+        switch service.requests.count {
+        case 1: throw YouTubeTransportError("timeout", "no answer within 10 s")
+        case 2: throw YouTubeTransportError("name_not_resolved", "no such host", isUnsent: true)
+        default: return try YouTubeResponse.of(request)
+        }
+      }
+      let id = try await stage.begin("words")
+      try await stage.tryAgainAndAgain()
+      #expect(try await stage.lookup(id).state == .done)
+      #expect(try await stage.used(.searches) == [2, 0])
+    }
+  }
+
+  @Test func otherRefusalsAreFinalWithTheirReason() async throws {
+    try await LookupStage.run { stage in
+      stage.service.answer { _ in .refusal(404, "channelNotFound", "No <b>such</b> channel &amp; so on") }
+      let (lookup, _) = try await stage.find("@name")
+      #expect(lookup.state == .failed)
+      #expect(lookup.reason == "channelNotFound")
+      #expect(lookup.message == "No such channel & so on")
+      #expect(stage.service.requests.count == 1)
+      // Somebody who asks later may have more luck.
+      stage.service.answer { try YouTubeResponse.of($0) }
+      #expect(try await stage.find("@name").lookup.state == .done)
+    }
+  }
+
+  @Test func oneSlowAnswerKeepsNoOtherWaiting() async throws {
+    try await LookupStage.run { stage in
+      let gate = Locked(false)
+      stage.service.answer { request in
+        if request.query["q"] == "slow" { try await eventually { gate.withLock { $0 } } }
+        return try YouTubeResponse.of(request)
+      }
+      let slow = try await stage.begin("slow")
+      for number in 0..<20 { _ = try await stage.begin("words \(number)") }
+      try await stage.working(slots: 1) {
+        try await eventually { try await stage.app.count("SELECT count(*) FROM lookups WHERE state = 'done'") >= 10 }
+        #expect(try await stage.lookup(slow).state == .running)
+        gate.withLock { $0 = true }
+        try await eventually { try await stage.app.count("SELECT count(*) FROM lookups WHERE state = 'done'") == 21 }
+      }
+    }
+  }
+
+  // MARK: Secrecy
+
+  @Test func aKeyStandsNowhereButInRequests() async throws {
+    let key = "AIzaSyA-very-secret-key-0123456789abcd"
+    let log = Locked("")
+    let logger = Logger(label: "lookups") { _ in Recorder(log: log) }
+    try await LookupStage.run(keys: [key, "another-key-that-nobody-may-see"]) { stage in
+      let keys = stage.rules.keys
+      // A service that sends the key back wherever it can.
+      stage.service.answer { [service = stage.service] request in
+        switch service.requests.count % 5 {
+        case 0: return .refusal(404, "bad\(request.key)", "no such key: \(request.key)")
+        case 1: return .refusal(503, "later \(request.key)", "url was ?key=\(request.key)")
+        case 2: throw YouTubeTransportError("connection", "cannot connect to https://x/?key=\(request.key)")
+        case 3: return YouTubeResponse(200, "{\"\(request.key)\":")
+        default: return .refusal(403, "forbidden", "\(request.key) is blocked")
+        }
+      }
+      for number in 0..<12 { if case .lookup = try await stage.ask("words \(number)") {} }
+      try await stage.tryAgainAndAgain(logger: logger)
+      var seen = log.withLock { $0 } + "\(stage.rules)\(stage.youtube())\(keys)"
+      dump(keys, to: &seen)
+      for table in ["lookups", "jobs", "dead_jobs", "youtube_keys", "youtube_quota", "channels", "channel_answers"] {
+        seen += try await stage.app.pool.query("SELECT \(unescaped: table)::text FROM \(unescaped: table)")
+          .decode(String.self).joined()
+      }
+      #expect(seen.contains(keys[0].label))
+      #expect(!seen.isEmpty && stage.service.requests.count > 5)
+      for key in keys { #expect(!seen.contains(key.value)) }
+    }
+  }
+}
+
+/// Keeps all that is logged, whatever its level.
+private struct Recorder: LogHandler {
+  let log: Locked<String>
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  init(log: Locked<String>) { self.log = log }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    log.withLock { $0 += "\(event.level) \(event.message) \(metadata) \(event.metadata ?? [:])\n" }
+  }
+}
+
+extension LookupStage {
+  /// Serves until nothing is open, running jobs that wait for another attempt at once.
+  func tryAgainAndAgain(logger: Logger = logger) async throws {
+    try await working(logger: logger) {
+      try await eventually {
+        await app.broker.hurry(SocialJobs.lookupQueue)
+        return try await app.count("SELECT (SELECT count(*) FROM jobs) + \(unescaped: Self.busy)") == 0
+      }
+    }
+  }
+}
