@@ -13,12 +13,18 @@ public struct SocialAPI: Sendable {
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
   private let desk: JobDesk
+  private let lookups: Lookups
 
   /// - Parameters:
   ///   - pool: the same that `jobs`' ledger uses.
   ///   - desk: for the operators' routes.
   ///   - adminToken: opens the routes for operators; without one they are closed.
-  public init(jobs: AppJobs, pool: PostgresPool, hasher: PasswordHasher, desk: JobDesk, adminToken: AdminToken?) {
+  ///   - lookups: how channels are looked up; without a key, from what is kept alone.
+  public init(
+    jobs: AppJobs, pool: PostgresPool, hasher: PasswordHasher, desk: JobDesk, adminToken: AdminToken?,
+    lookups: Lookups = Lookups(rules: LookupRules(keys: []))
+  ) {
+    self.lookups = lookups
     self.desk = desk
     self.jobs = jobs
     self.pool = pool
@@ -40,6 +46,7 @@ public struct SocialAPI: Sendable {
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)
     NotificationRoutes(jobs: jobs, pool: pool).add(to: group)
+    LookupRoutes(jobs: jobs, pool: pool, lookups: lookups).add(to: group)
     JobRoutes(desk: desk).add(to: group)
     return router.buildResponder()
   }

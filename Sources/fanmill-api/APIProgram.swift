@@ -34,7 +34,8 @@ struct APIProgram: AsyncParsableCommand {
           jobs: jobs, pool: servers.postgres, hasher: PasswordHasher(),
           desk: JobDesk(
             pool: servers.postgres, broker: broker, kinds: .app, logger: program.logger),
-          adminToken: program.settings.adminToken.map { AdminToken($0.value) })
+          adminToken: program.settings.adminToken.map { AdminToken($0.value) },
+          lookups: Lookups(rules: program.settings.lookupRules))
         try await program.serve([
           HTTPService(
             responder: api.responder { health.addRoutes(to: $0) }, host: program.settings.host,

@@ -22,25 +22,29 @@ struct WorkerProgram: AsyncParsableCommand {
   func run() async throws {
     try await Program.run("fanmill-worker", options, requiring: [.postgresURL, .redisURL]) { program in
       try await program.withServers { servers in
-        var registry = JobRegistry<PostgresLedger>()
-        SocialJobs.register(in: &registry)
-        let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
-        let ledger = PostgresLedger(pool: servers.postgres)
-        var services: [any Service] = [
-          Worker(
-            broker: broker, ledger: ledger, registry: registry,
-            configuration: program.settings.workerConfiguration(known: registry.queues), logger: program.logger)
-        ]
-        if program.settings.scheduler {
-          services.append(
-            try Scheduler(
-              try SocialSchedules.all(feedDays: program.settings.feedDays),
-              client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
-              store: PostgresScheduleStore(pool: servers.postgres), logger: program.logger))
-        }
-        if program.settings.workerPort != 0 { services.append(program.health(servers)) }
-        try await program.serve(services)
+        try await program.withYouTube(servers) { try await serve(program, servers, $0) }
       }
     }
+  }
+
+  private func serve(_ program: Program, _ servers: Servers, _ youtube: YouTube) async throws {
+    var registry = JobRegistry<PostgresLedger>()
+    SocialJobs.register(in: &registry, youtube: youtube)
+    let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
+    let ledger = PostgresLedger(pool: servers.postgres)
+    var services: [any Service] = [
+      Worker(
+        broker: broker, ledger: ledger, registry: registry,
+        configuration: program.settings.workerConfiguration(known: registry.queues), logger: program.logger)
+    ]
+    if program.settings.scheduler {
+      services.append(
+        try Scheduler(
+          try SocialSchedules.all(feedDays: program.settings.feedDays),
+          client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
+          store: PostgresScheduleStore(pool: servers.postgres), logger: program.logger))
+    }
+    if program.settings.workerPort != 0 { services.append(program.health(servers)) }
+    try await program.serve(services)
   }
 }

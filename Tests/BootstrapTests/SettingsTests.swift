@@ -21,6 +21,12 @@ struct SettingsTests {
     (.feedDays, ["7", "8", "0"], bare),
     (.youtubeURL, ["http://a", "https://b/v3", "https://c"], quoted),
     (.youtubeKeys, ["a,b", "c", "d"], array),
+    (.youtubeSearches, ["1", "2", "3"], bare),
+    (.youtubeUnits, ["4", "5", "6"], bare),
+    (.youtubeSearchUnits, ["7", "8", "9"], bare),
+    (.youtubeFreshHours, ["10", "11", "12"], bare),
+    (.youtubeRefreshDays, ["13", "14", "15"], bare),
+    (.youtubeKeepDays, ["16", "17", "18"], bare),
     (.adminToken, ["0123456789abcdef", "0123456789abcdeg", "0123456789abcdeh"], quoted),
     (.logLevel, ["debug", "error", "trace"], quoted),
     (.logFormat, ["json", "json", "json"], quoted),
@@ -51,6 +57,12 @@ struct SettingsTests {
     case .feedDays: "\(settings.feedDays)"
     case .youtubeURL: settings.youtubeURL
     case .youtubeKeys: settings.youtubeKeys.isEmpty ? nil : settings.youtubeKeys.map(\.value).joined(separator: ",")
+    case .youtubeSearches: "\(settings.youtubeSearches)"
+    case .youtubeUnits: "\(settings.youtubeUnits)"
+    case .youtubeSearchUnits: "\(settings.youtubeSearchUnits)"
+    case .youtubeFreshHours: "\(settings.youtubeFreshHours)"
+    case .youtubeRefreshDays: "\(settings.youtubeRefreshDays)"
+    case .youtubeKeepDays: "\(settings.youtubeKeepDays)"
     case .adminToken: settings.adminToken?.value
     case .logLevel: settings.logLevel.rawValue
     case .logFormat: settings.logFormat.rawValue

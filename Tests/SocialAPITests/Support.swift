@@ -32,7 +32,9 @@ struct API: Sendable {
   let broker: RedisBroker
 
   /// Serves the API over a fresh database while `body` runs.
-  static func run(_ body: @Sendable (API) async throws -> Void) async throws {
+  static func run(
+    lookups rules: LookupRules = LookupRules(keys: []), _ body: @Sendable (API) async throws -> Void
+  ) async throws {
     let template = try await SharedServers.template("api") { url in
       try await withPool(url) { pool in
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
@@ -45,21 +47,22 @@ struct API: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       try await withPool(url) { pool in
-        try await serve(client, pool, body)
+        try await serve(client, pool, rules, body)
       }
       group.cancelAll()
     }
   }
 
   private static func serve(
-    _ client: RedisClient, _ pool: PostgresPool, _ body: @Sendable (API) async throws -> Void
+    _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
     let jobs = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
     let api = SocialAPI(
       jobs: jobs, pool: pool,
       hasher: PasswordHasher(threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
-      desk: JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger), adminToken: AdminToken(adminToken))
+      desk: JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger), adminToken: AdminToken(adminToken),
+      lookups: Lookups(rules: rules))
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let server = HTTPService(
       responder: api.responder(), host: "127.0.0.1", port: 0, setting: .apiPort, logger: logger,

@@ -58,9 +58,25 @@ extension Setting {
     "how many days of posts the feeds' rows hold, 0 for all; older pages are put together as they are read",
     default: "90")
   public static let youtubeURL = Setting(
-    "youtube.url", "where the YouTube Data API is", default: "https://www.googleapis.com/youtube/v3")
+    "youtube.url", "where the YouTube Data API is: the server, or the whole way to its /youtube/v3",
+    default: "https://www.googleapis.com")
   public static let youtubeKeys = Setting(
-    "youtube.keys", "keys of the YouTube Data API", isSecret: true, example: "key-one,key-two")
+    "youtube.keys", "keys of the YouTube Data API, used in turn; without one no channel is looked up", isSecret: true,
+    example: "key-one,key-two")
+  public static let youtubeSearches = Setting(
+    "youtube.searches", "how many searches a key may make in a day of Pacific time", default: "100")
+  public static let youtubeUnits = Setting(
+    "youtube.units", "how many units a key may spend in a day of Pacific time on everything else", default: "10000")
+  public static let youtubeSearchUnits = Setting(
+    "youtube.search.units", "what a search costs in units where searches have no budget of their own; 0 where they have",
+    default: "0")
+  public static let youtubeFreshHours = Setting(
+    "youtube.fresh.hours", "for how many hours an answer is given without asking again", default: "24")
+  public static let youtubeRefreshDays = Setting(
+    "youtube.refresh.days", "the age in days at which a channel that is kept is asked for again", default: "25")
+  public static let youtubeKeepDays = Setting(
+    "youtube.keep.days", "the age in days at which a channel that could not be asked for again is deleted",
+    default: "30")
   public static let adminToken = Setting(
     "admin.token", "the token that lets a client enqueue jobs, 16 characters or more; without it nobody can",
     isSecret: true)
@@ -74,6 +90,7 @@ extension Setting {
   /// Every setting there is, in the order in which the documentation lists them.
   public static let all: [Setting] = [
     postgresURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues, scheduler, feedDays,
-    youtubeURL, youtubeKeys, adminToken, logLevel, logFormat, shutdownTimeout,
+    youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeFreshHours, youtubeRefreshDays,
+    youtubeKeepDays, adminToken, logLevel, logFormat, shutdownTimeout,
   ]
 }

@@ -50,7 +50,23 @@ extension Settings {
       }
       settings.youtubeURL = text
     }
-    try settings.take(.youtubeKeys, reader.list(.youtubeKeys)) { $0.youtubeKeys = $1.map(Secret.init) }
+    try settings.take(.youtubeKeys, reader.list(.youtubeKeys)) { settings, keys throws(Wrong) in
+      // In whatever a key stands, it must not break out of a line.
+      guard keys.allSatisfy({ $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } }) else {
+        throw Wrong(value: "", reason: "a key has only letters, digits and signs, without spaces")
+      }
+      settings.youtubeKeys = keys.map(Secret.init)
+    }
+    try settings.take(.youtubeSearches, reader.number(.youtubeSearches, in: 0...10_000_000)) { $0.youtubeSearches = $1 }
+    try settings.take(.youtubeUnits, reader.number(.youtubeUnits, in: 0...1_000_000_000)) { $0.youtubeUnits = $1 }
+    try settings.take(.youtubeSearchUnits, reader.number(.youtubeSearchUnits, in: 0...10_000)) {
+      $0.youtubeSearchUnits = $1
+    }
+    try settings.take(.youtubeFreshHours, reader.number(.youtubeFreshHours, in: 0...720)) { $0.youtubeFreshHours = $1 }
+    try settings.take(.youtubeRefreshDays, reader.number(.youtubeRefreshDays, in: 1...30)) {
+      $0.youtubeRefreshDays = $1
+    }
+    try settings.take(.youtubeKeepDays, reader.number(.youtubeKeepDays, in: 1...30)) { $0.youtubeKeepDays = $1 }
     try settings.take(.adminToken, reader.text(.adminToken)) { settings, text throws(Wrong) in
       guard text.count >= 16 else {
         throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 16 are needed")

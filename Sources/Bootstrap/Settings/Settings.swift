@@ -30,8 +30,14 @@ public struct Settings: Sendable {
   public var scheduler = true
   /// 0 means all.
   public var feedDays = 90
-  public var youtubeURL = "https://www.googleapis.com/youtube/v3"
+  public var youtubeURL = "https://www.googleapis.com"
   public var youtubeKeys: [Secret] = []
+  public var youtubeSearches = 100
+  public var youtubeUnits = 10_000
+  public var youtubeSearchUnits = 0
+  public var youtubeFreshHours = 24
+  public var youtubeRefreshDays = 25
+  public var youtubeKeepDays = 30
   public var adminToken: Secret?
   public var logLevel = Logger.Level.info
   public var logFormat = LogFormat.text

@@ -19,6 +19,14 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   @Option(name: Setting.feedDays.flagName, help: Setting.feedDays.help) var feedDays: String?
   @Option(name: Setting.youtubeURL.flagName, help: Setting.youtubeURL.help) var youtubeURL: String?
   @Option(name: Setting.youtubeKeys.flagName, help: Setting.youtubeKeys.help) var youtubeKeys: String?
+  @Option(name: Setting.youtubeSearches.flagName, help: Setting.youtubeSearches.help) var youtubeSearches: String?
+  @Option(name: Setting.youtubeUnits.flagName, help: Setting.youtubeUnits.help) var youtubeUnits: String?
+  @Option(name: Setting.youtubeSearchUnits.flagName, help: Setting.youtubeSearchUnits.help)
+  var youtubeSearchUnits: String?
+  @Option(name: Setting.youtubeFreshHours.flagName, help: Setting.youtubeFreshHours.help) var youtubeFreshHours: String?
+  @Option(name: Setting.youtubeRefreshDays.flagName, help: Setting.youtubeRefreshDays.help)
+  var youtubeRefreshDays: String?
+  @Option(name: Setting.youtubeKeepDays.flagName, help: Setting.youtubeKeepDays.help) var youtubeKeepDays: String?
   @Option(name: Setting.adminToken.flagName, help: Setting.adminToken.help) var adminToken: String?
   @Option(name: Setting.logLevel.flagName, help: Setting.logLevel.help) var logLevel: String?
   @Option(name: Setting.logFormat.flagName, help: Setting.logFormat.help) var logFormat: String?
@@ -31,7 +39,10 @@ public struct SettingsOptions: ParsableArguments, Sendable {
     let given: [Setting: String?] = [
       .postgresURL: postgresURL, .postgresPool: postgresPool, .redisURL: redisURL, .host: host, .apiPort: apiPort,
       .workerPort: workerPort, .workerConcurrency: workerConcurrency, .queues: queues, .scheduler: scheduler,
-      .feedDays: feedDays, .youtubeURL: youtubeURL, .youtubeKeys: youtubeKeys, .adminToken: adminToken,
+      .feedDays: feedDays, .youtubeURL: youtubeURL, .youtubeKeys: youtubeKeys,
+      .youtubeSearches: youtubeSearches, .youtubeUnits: youtubeUnits, .youtubeSearchUnits: youtubeSearchUnits,
+      .youtubeFreshHours: youtubeFreshHours, .youtubeRefreshDays: youtubeRefreshDays,
+      .youtubeKeepDays: youtubeKeepDays, .adminToken: adminToken,
       .logLevel: logLevel, .logFormat: logFormat, .shutdownTimeout: shutdownTimeout,
     ]
     return given.compactMapValues(\.self)

@@ -1,0 +1,14 @@
+import Foundation
+import Social
+
+extension Settings {
+  /// What lookups may spend and how long their answers are kept.
+  public var lookupRules: LookupRules {
+    var rules = LookupRules(keys: youtubeKeys.map { YouTubeKey($0.value) })
+    rules.budgets = QuotaBudgets(searches: youtubeSearches, units: youtubeUnits, searchUnits: youtubeSearchUnits)
+    rules.fresh = TimeInterval(youtubeFreshHours) * 3600
+    rules.refresh = TimeInterval(youtubeRefreshDays) * 86_400
+    rules.keep = TimeInterval(youtubeKeepDays) * 86_400
+    return rules
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import Hummingbird
+import Jobs
+import Postgres
+import Social
+
+/// `celebs/search` and `lookups`.
+///
+/// A lookup belongs to its question: all who ask the same share one. So whoever is signed in and has its id, which cannot be
+/// guessed, may follow it; the answer tells neither who asked nor what they typed.
+struct LookupRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+  let lookups: Lookups
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.get("celebs/search", use: search)
+    group.get("lookups/{id}", use: show)
+  }
+
+  private struct Found: Encodable { var items: [ChannelView] }
+
+  private struct Begun: Encodable { var lookup: String }
+
+  @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {
+    _ = try context.viewer
+    try Self.checkPlatform(request.formValue("platform"))
+    let question = try ChannelQuestion(request.formValue("q") ?? "")
+    switch try await lookups.ask(question, of: jobs, pool: pool) {
+    case .channels(let channels): return try Answer(.ok, Found(items: channels.map(ChannelView.init)))
+    case .lookup(let id): return try Answer(.accepted, Begun(lookup: id.uuidString.lowercased()))
+    case .exhausted(let until):
+      throw Problem(
+        .serviceUnavailable, "quota_exhausted",
+        "what may be asked of YouTube today is spent, and there is no earlier answer: ask again after midnight Pacific time",
+        retryAfter: max(1, Int(until.timeIntervalSinceNow.rounded(.up))))
+    case .noKey:
+      throw Problem(
+        .serviceUnavailable, "lookups_unavailable",
+        "YouTube cannot be asked: no key of its API is set (FANMILL_YOUTUBE_KEYS), or none is accepted", retryAfter: 300
+      )
+    }
+  }
+
+  private static func checkPlatform(_ platform: String?) throws(SocialError) {
+    switch platform {
+    case "youtube": break
+    case "instagram":
+      throw SocialError(
+        SocialError.Code(rawValue: "search_unsupported"),
+        "Instagram has no search: register the username as it is, with PUT /v1/me/celebs/instagram/USERNAME",
+        field: "platform")
+    default:
+      throw SocialError(
+        SocialError.Code(rawValue: "unknown_platform"), "platform is youtube or instagram", field: "platform")
+    }
+  }
+
+  @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
+    _ = try context.viewer
+    guard let id = UUID(uuidString: try context.parameter("id")) else {
+      throw SocialError(.notFound, "there is no such lookup")
+    }
+    let (lookup, channels) = try await lookups.lookup(id, in: pool)
+    return try Answer(.ok, LookupView(lookup, channels))
+  }
+}
+
+extension Request {
+  /// A value of the query as forms write it: with `+` for a space. Nil if there is none, or it is not UTF-8.
+  fileprivate func formValue(_ name: String) -> String? {
+    for pair in (uri.query ?? "").split(separator: "&") {
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[0] == name else { continue }
+      return parts[1].replacing("+", with: " ").removingPercentEncoding
+    }
+    return nil
+  }
+}
+
+/// A channel among answers. Its account is what `me/celebs/youtube/ACCOUNT` takes.
+struct ChannelView: Encodable, Sendable {
+  let platform = "youtube"
+  let account: String
+  let id: String
+  let title: String
+  let handle: Nullable<String>
+  let thumbnail: Nullable<String>
+  let url: String
+  let publishedAt: Nullable<Date>
+  let subscribers: Nullable<Int>
+
+  private enum CodingKeys: CodingKey {
+    case platform, account, id, title, handle, thumbnail, url, publishedAt, subscribers
+  }
+
+  init(_ channel: Channel) {
+    account = channel.id
+    id = channel.id
+    title = channel.title
+    handle = Nullable(channel.handle)
+    thumbnail = Nullable(channel.thumbnail)
+    url = channel.url
+    publishedAt = Nullable(channel.publishedAt)
+    subscribers = Nullable(channel.subscribers)
+  }
+}
+
+/// A lookup as those see it who follow it.
+struct LookupView: Encodable, Sendable {
+  let state: String
+  let items: [ChannelView]
+  /// When a parked one goes on.
+  let retryAt: Date?
+  /// Why it failed, or is tried again: for programs, and for people.
+  let reason: String?
+  let message: String?
+
+  init(_ lookup: Lookup, _ channels: [Channel]) {
+    state = lookup.state.rawValue
+    items = channels.map(ChannelView.init)
+    retryAt = lookup.retryAt
+    reason = lookup.reason
+    message = lookup.message
+  }
+}
