@@ -68,8 +68,8 @@ extension Setting {
   public static let youtubeUnits = Setting(
     "youtube.units", "how many units a key may spend in a day of Pacific time on everything else", default: "10000")
   public static let youtubeSearchUnits = Setting(
-    "youtube.search.units", "what a search costs in units where searches have no budget of their own; 0 where they have",
-    default: "0")
+    "youtube.search.units",
+    "what a search costs in units where searches have no budget of their own; 0 where they have", default: "0")
   public static let youtubeFreshHours = Setting(
     "youtube.fresh.hours", "for how many hours an answer is given without asking again", default: "24")
   public static let youtubeRefreshDays = Setting(

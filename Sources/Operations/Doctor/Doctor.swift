@@ -6,6 +6,7 @@ import Logging
 import Migrations
 import Postgres
 import Redis
+import Social
 
 /// Looks at everything that Fanmill rests on and says what is wrong with it.
 public struct Doctor: Sendable {
@@ -13,13 +14,17 @@ public struct Doctor: Sendable {
   private let redis: RedisConfiguration
   private let migrations: [Migration]
   private let queues: [QueueName]
+  private let lookups: LookupRules
   private let logger: Logger
 
-  /// - Parameter queues: those that should have workers.
+  /// - Parameters:
+  ///   - queues: those that should have workers.
+  ///   - lookups: what may be asked of YouTube, and with which keys.
   public init(
     postgres: PostgresConfiguration, redis: RedisConfiguration, migrations: [Migration], queues: [QueueName],
-    logger: Logger
+    lookups: LookupRules, logger: Logger
   ) {
+    self.lookups = lookups
     self.postgres = postgres
     self.redis = redis
     self.migrations = migrations
@@ -34,7 +39,7 @@ public struct Doctor: Sendable {
     let loop = EventLoop(name: "fanmill-doctor")
     defer { loop.stop() }
     let database = await PostgresExamination(
-      configuration: postgres, migrations: migrations, loop: loop, logger: logger
+      configuration: postgres, migrations: migrations, lookups: lookups, loop: loop, logger: logger
     )
     .run()
     return database

@@ -3,11 +3,13 @@ import Foundation
 import Logging
 import Migrations
 import Postgres
+import Social
 
 /// The doctor's look at Postgres.
 struct PostgresExamination {
   let configuration: PostgresConfiguration
   let migrations: [Migration]
+  let lookups: LookupRules
   let loop: EventLoop
   let logger: Logger
 
@@ -29,7 +31,11 @@ struct PostgresExamination {
       findings.append(try await durability(connection))
       let schema = try await schema(connection)
       findings.append(schema)
-      if schema.status != .fail { findings += try await work(connection) }
+      if schema.status != .fail {
+        findings += try await work(connection)
+        findings += try await connection.transaction { [lookups] in try await YouTubeExamination(rules: lookups).run($0)
+        }
+      }
     } catch {
       findings.append(.fail("Postgres", "a question was not answered: \(error)", "look into the server's log"))
     }

@@ -15,7 +15,8 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
     try await common.run { program in
       let doctor = Doctor(
         postgres: try program.settings.postgresConfiguration(), redis: try program.settings.redisConfiguration(),
-        migrations: try migrations.all(), queues: JobKinds.app.queues, logger: program.logger)
+        migrations: try migrations.all(), queues: JobKinds.app.queues,
+        lookups: program.settings.lookupRules, logger: program.logger)
       let findings = await doctor.examine()
       try common.output.list(findings, empty: "nothing was looked at") { findings in
         Table(

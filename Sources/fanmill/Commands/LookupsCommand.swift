@@ -1,0 +1,119 @@
+import ArgumentParser
+import Bootstrap
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsRedis
+import Operations
+import Social
+
+struct LookupsCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "lookups", abstract: "Look at lookups of YouTube channels, and ask for one.",
+    subcommands: [List.self, Show.self, Run.self])
+
+  struct List: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(abstract: "List lookups, the latest first.")
+    @OptionGroup var common: CommonOptions
+    @Option(help: "Those in this state alone: waiting, running, parked, done or failed.") var state: Lookup.State?
+    @Option(help: "How many at most.") var limit = 50
+
+    func validate() throws {
+      guard 1...100_000 ~= limit else {
+        throw ValidationError("--limit is \(limit): a number from 1 to 100000 belongs there")
+      }
+    }
+
+    func run() async throws {
+      try await common.run { program in
+        try await program.withPostgres { pool in
+          let lookups = try await LookupDesk(rules: program.settings.lookupRules, pool: pool)
+            .list(state: state, limit: limit)
+          try common.output.list(lookups, empty: "there are no lookups") { Table(lookups: $0) }
+        }
+      }
+    }
+  }
+
+  struct Show: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(abstract: "Show a lookup and the channels that are kept for it.")
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The lookup's id.") var id: String
+
+    func run() async throws {
+      try await common.run { program in
+        try await program.withPostgres { pool in
+          let report = try await LookupDesk(rules: program.settings.lookupRules, pool: pool).show(id)
+          try common.output.one(report) { $0.text }
+        }
+      }
+    }
+  }
+
+  struct Run: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      abstract: "Ask for a channel as a fan does, wait for the answer and print it.",
+      discussion: """
+        The question is a channel's id (UC…), a handle (@…), an address or words. A fresh answer that is kept is printed \
+        at once; else a worker has to run. Exits with 1 where no answer comes.
+        """)
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "What to look up.") var question: String
+    @Option(help: "How many seconds to wait.") var wait = 60
+
+    func validate() throws {
+      guard 0...86_400 ~= wait else {
+        throw ValidationError("--wait is \(wait): a number of seconds from 0 to 86400 belongs there")
+      }
+    }
+
+    func run() async throws {
+      try await common.run { program in
+        try await common.withDesk(program) { desk in
+          let jobs = JobClient(
+            broker: desk.broker, ledger: PostgresLedger(pool: desk.pool), logger: program.logger)
+          let report = try await LookupDesk(rules: program.settings.lookupRules, pool: desk.pool)
+            .run(question, through: jobs, patience: .seconds(wait))
+          try common.output.one(report) { $0.text }
+        }
+      }
+    }
+  }
+}
+
+extension Lookup.State: ExpressibleByArgument {}
+
+extension Table {
+  fileprivate init(lookups: [LookupSummary]) {
+    self.init(
+      [.text("id"), .text("state"), .text("asked at"), .elastic("question"), .elastic("reason")],
+      rows: lookups.map { lookup in
+        [lookup.id, lookup.state.rawValue, lookup.createdAt.short, lookup.question, lookup.reason ?? ""]
+      })
+  }
+
+  fileprivate init(channels: [ChannelSummary]) {
+    self.init(
+      [.text("id"), .text("handle"), .elastic("title")],
+      rows: channels.map { [$0.id, $0.handle ?? "", $0.title] })
+  }
+}
+
+extension LookupReport {
+  fileprivate var text: String {
+    var lines: [(String, String)] = []
+    if let lookup {
+      lines = [
+        ("id", lookup.id), ("question", lookup.question), ("state", lookup.state.rawValue),
+        ("asked at", lookup.createdAt.short),
+      ]
+      if let endedAt = lookup.endedAt { lines.append(("ended at", endedAt.short)) }
+      if let retryAt = lookup.retryAt { lines.append(("goes on at", retryAt.short)) }
+      if let reason = lookup.reason { lines.append(("reason", reason)) }
+      if let message = lookup.message, !message.isEmpty { lines.append(("message", message)) }
+    }
+    let head = lines.map { $0.0.padding(toLength: 12, withPad: " ", startingAt: 0) + $0.1 }
+    let channels = items.isEmpty ? "no channel" : Table(channels: items).text(width: Terminal.width)
+    return (head + [channels]).joined(separator: "\n")
+  }
+}
