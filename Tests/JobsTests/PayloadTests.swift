@@ -208,4 +208,51 @@ import Testing
     }
     for _ in 0..<500 { try expectSame(tree(4)) }
   }
+
+  /// Whatever the bytes are, what is read, or refused, is what Foundation reads or refuses.
+  @Test func damagedPayloadsAreReadAsFoundationReadsThem() throws {
+    struct Order: Job, Equatable {
+      struct Line: Codable, Equatable {
+        var name: String
+        var count: Int8
+        var isGift: Bool?
+      }
+      static let kind: JobKind = "test.order"
+      var id: UInt16
+      var note: String?
+      var lines: [Line]
+      var tags: [String: Int]?
+      var price: Double?
+    }
+    let seed = UInt64.random(in: 0 ... .max)
+    print("damaged payloads: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    let whole = [
+      #"{"id":7,"lines":[{"count":-3,"name":"größe 👍","isGift":true},{"name":"","count":0}],"note":null,"tags":{"a":1}}"#,
+      #" { "id" : 65535 , "note" : "x\n" , "lines" : [ ] , "price" : 1.5 } "#,
+      #"{"id":0,"id":1,"lines":[],"extra":[[[{}],[]],true,false,null,-12,1e3],"note":"\u00e9"}"#,
+    ].map { Array($0.utf8) }
+    let interesting = Array(#"{}[]",:0123456789-+.eE\ntrufalsxé"#.utf8) + [0, 9, 31, 127, 128, 0xC3, 0xFF]
+    var good = 0
+    for round in 0..<20_000 {
+      var bytes = whole[round % whole.count]
+      for _ in 0..<Int.random(in: 0...3, using: &random) where !bytes.isEmpty {
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        let byte = interesting[Int.random(in: 0..<interesting.count, using: &random)]
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: bytes[place] = byte
+        case 1: bytes.insert(byte, at: place)
+        case 2: bytes.remove(at: place)
+        default: bytes.removeSubrange(place..<min(bytes.count, place + 9))
+        }
+      }
+      var theirs: Order?
+      do { theirs = try JSONDecoder().decode(Order.self, from: Data(bytes)) } catch {}
+      var ours: Order?
+      do { ours = try Order(payload: bytes, version: 1) } catch {}
+      #expect(ours == theirs, "\(String(decoding: bytes, as: UTF8.self))")
+      if ours != nil { good += 1 }
+    }
+    #expect(good > 2000)
+  }
 }

@@ -12,7 +12,8 @@ enum PayloadCoding {
   }
 
   static func decode<Value: Decodable>(_ type: Value.Type, from payload: [UInt8]) throws -> Value {
-    try decoder.decode(type, from: Data(payload))
+    if let value = PayloadReader.value(type, from: payload) { return value }
+    return try decoder.decode(type, from: Data(payload))
   }
 
   private static let encoder: JSONEncoder = {
