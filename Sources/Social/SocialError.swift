@@ -20,6 +20,18 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let busy = Code(rawValue: "busy")
     /// The Idempotency-Key was used for another request.
     public static let idempotencyKeyReused = Code(rawValue: "idempotency_key_reused")
+    /// The celebs' platform is none.
+    public static let unknownPlatform = Code(rawValue: "unknown_platform")
+    /// The account has registered as many celebs as it may.
+    public static let celebLimit = Code(rawValue: "celeb_limit")
+    public static let celebNotRegistered = Code(rawValue: "celeb_not_registered")
+    /// The last heart for this celeb was given less than ten minutes ago.
+    public static let heartTooSoon = Code(rawValue: "heart_too_soon")
+    /// No key is set to sign certificates with.
+    public static let certificatesOff = Code(rawValue: "certificates_off")
+    public static let malformedCertificate = Code(rawValue: "malformed_certificate")
+    /// The signature is not that of what the certificate says.
+    public static let forgedCertificate = Code(rawValue: "forged_certificate")
 
     /// A field has a value that it cannot have: `invalid_username`, `invalid_title` …
     public static func invalid(_ field: String) -> Code { Code(rawValue: "invalid_" + field) }
@@ -30,11 +42,14 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
   public let message: String
   /// The field that is wrong, if one is.
   public let field: String?
+  /// Seconds after which trying again makes sense.
+  public let retryAfter: Int?
 
-  public init(_ code: Code, _ message: String, field: String? = nil) {
+  public init(_ code: Code, _ message: String, field: String? = nil, retryAfter: Int? = nil) {
     self.code = code
     self.message = message
     self.field = field
+    self.retryAfter = retryAfter
   }
 
   public var description: String { "\(code): \(message)" }

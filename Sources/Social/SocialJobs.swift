@@ -9,6 +9,10 @@ public enum SocialJobs {
   public static let bulkQueue: QueueName = "fanout-bulk"
   /// What accounts are told.
   public static let notificationQueue: QueueName = "notifications"
+  /// What adds up hearts and fans, a batch at a time.
+  public static let countQueue: QueueName = "hearts"
+  /// What makes rankings of the counts.
+  public static let rankingQueue: QueueName = "rankings"
 
   /// What asks YouTube, so that nothing else waits for its answers.
   public static let lookupQueue: QueueName = "lookups"
@@ -31,5 +35,8 @@ public enum SocialJobs {
     registry.register(SessionSweep.self, handler: SessionSweep.run)
     registry.register(IdempotencyKeySweep.self, handler: IdempotencyKeySweep.run)
     registry.registerLookups(youtube)
+    registry.registerBatch(HeartCount.self, upTo: 1000, handler: HeartCount.run)
+    registry.registerBatch(FanCount.self, upTo: 1000, handler: FanCount.run)
+    registry.register(RankingRefresh.self, handler: RankingRefresh.run)
   }
 }

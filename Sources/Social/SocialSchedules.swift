@@ -2,8 +2,12 @@ import Jobs
 
 /// What the app does again and again, one line a feature. A job that a tick asks for may find its work done already.
 public enum SocialSchedules {
-  /// - Parameter feedDays: how many days of posts the feeds' rows hold; 0 for all.
-  public static func all(feedDays: Int = 90) throws(ScheduleError) -> [Schedule] {
+  /// - Parameters:
+  ///   - feedDays: how many days of posts the feeds' rows hold; 0 for all.
+  ///   - rankings: what makes a snapshot of the rankings.
+  public static func all(
+    feedDays: Int = 90, rankings: RankingRefresh = RankingRefresh()
+  ) throws(ScheduleError) -> [Schedule] {
     [
       Schedule("feed.partitions", try .every(.seconds(6 * 3600)), options: unlessOwed("feed.partitions")) { _ in
         FeedPartitions(keepDays: feedDays == 0 ? nil : feedDays)
@@ -21,6 +25,9 @@ public enum SocialSchedules {
       },
       Schedule("lookups.upkeep", try .every(.seconds(3600)), options: unlessOwed("lookups.upkeep")) { _ in
         LookupUpkeep()
+      },
+      Schedule("rankings.refresh", try .every(.seconds(600)), options: unlessOwed("rankings.refresh")) { _ in
+        rankings
       },
     ]
   }

@@ -14,17 +14,24 @@ public struct SocialAPI: Sendable {
   private let adminToken: AdminToken?
   private let desk: JobDesk
   private let lookups: Lookups
+  private let celebLimit: Int
+  private let certificateKey: CertificateKey?
 
   /// - Parameters:
   ///   - pool: the same that `jobs`' ledger uses.
   ///   - desk: for the operators' routes.
   ///   - adminToken: opens the routes for operators; without one they are closed.
   ///   - lookups: how channels are looked up; without a key, from what is kept alone.
+  ///   - celebLimit: how many celebs an account registers at most that has no limit of its own.
+  ///   - certificateKey: signs fans' certificates; without one there are none.
   public init(
     jobs: AppJobs, pool: PostgresPool, hasher: PasswordHasher, desk: JobDesk, adminToken: AdminToken?,
-    lookups: Lookups = Lookups(rules: LookupRules(keys: []))
+    lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
+    certificateKey: CertificateKey? = nil
   ) {
     self.lookups = lookups
+    self.celebLimit = celebLimit
+    self.certificateKey = certificateKey
     self.desk = desk
     self.jobs = jobs
     self.pool = pool
@@ -47,6 +54,7 @@ public struct SocialAPI: Sendable {
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)
     NotificationRoutes(jobs: jobs, pool: pool).add(to: group)
     LookupRoutes(jobs: jobs, pool: pool, lookups: lookups).add(to: group)
+    CelebRoutes(jobs: jobs, pool: pool, limit: celebLimit, certificateKey: certificateKey).add(to: group)
     JobRoutes(desk: desk).add(to: group)
     return router.buildResponder()
   }

@@ -35,7 +35,9 @@ struct APIProgram: AsyncParsableCommand {
           desk: JobDesk(
             pool: servers.postgres, broker: broker, kinds: .app, logger: program.logger),
           adminToken: program.settings.adminToken.map { AdminToken($0.value) },
-          lookups: Lookups(rules: program.settings.lookupRules))
+          lookups: Lookups(rules: program.settings.lookupRules),
+          celebLimit: program.settings.celebLimit,
+          certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) })
         try await program.serve([
           HTTPService(
             responder: api.responder { health.addRoutes(to: $0) }, host: program.settings.host,

@@ -25,8 +25,14 @@ extension Settings {
     switch queue {
     case SocialJobs.bulkQueue: max(1, min(workerConcurrency, postgresPool / 2))
     case SocialJobs.notificationQueue: max(1, min(workerConcurrency, postgresPool / 4))
+    case SocialJobs.countQueue, SocialJobs.rankingQueue: min(workerConcurrency, 2)
     default: workerConcurrency
     }
+  }
+
+  /// What makes a snapshot of the rankings.
+  var rankingRefresh: RankingRefresh {
+    RankingRefresh(depth: rankingDepth, timeZone: rankingTimeZone, historyDays: rankingHistory)
   }
 
   /// Where an operator who reads the worker's name would look for it.

@@ -40,7 +40,8 @@ struct WorkerProgram: AsyncParsableCommand {
     if program.settings.scheduler {
       services.append(
         try Scheduler(
-          try SocialSchedules.all(feedDays: program.settings.feedDays),
+          try SocialSchedules.all(
+            feedDays: program.settings.feedDays, rankings: program.settings.rankingRefresh),
           client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
           store: PostgresScheduleStore(pool: servers.postgres), logger: program.logger))
     }

@@ -17,8 +17,8 @@ struct Fanmill: AsyncParsableCommand, Sendable {
     version: FanmillVersion.text,
     subcommands: [
       UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, AccountsCommand.self, JobsCommand.self,
-      QueuesCommand.self, DeadCommand.self, FeedCommand.self, NotificationsCommand.self, SchedulesCommand.self,
-      LookupsCommand.self, QuotaCommand.self, DoctorCommand.self, DemoCommand.self,
+      QueuesCommand.self, DeadCommand.self, FeedCommand.self, NotificationsCommand.self, RankingCommand.self,
+      SchedulesCommand.self, LookupsCommand.self, QuotaCommand.self, DoctorCommand.self, DemoCommand.self,
     ])
 }
 

@@ -33,7 +33,9 @@ struct API: Sendable {
 
   /// Serves the API over a fresh database while `body` runs.
   static func run(
-    lookups rules: LookupRules = LookupRules(keys: []), _ body: @Sendable (API) async throws -> Void
+    lookups rules: LookupRules = LookupRules(keys: []),
+    certificateKey: CertificateKey? = CertificateKey("a key of the tests, 32 characters or more"),
+    _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let template = try await SharedServers.template("api") { url in
       try await withPool(url) { pool in
@@ -47,14 +49,15 @@ struct API: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       try await withPool(url) { pool in
-        try await serve(client, pool, rules, body)
+        try await serve(client, pool, rules, certificateKey, body)
       }
       group.cancelAll()
     }
   }
 
   private static func serve(
-    _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ body: @Sendable (API) async throws -> Void
+    _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificateKey: CertificateKey?,
+    _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
     let jobs = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
@@ -62,7 +65,7 @@ struct API: Sendable {
       jobs: jobs, pool: pool,
       hasher: PasswordHasher(threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
       desk: JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger), adminToken: AdminToken(adminToken),
-      lookups: Lookups(rules: rules))
+      lookups: Lookups(rules: rules), certificateKey: certificateKey)
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let server = HTTPService(
       responder: api.responder(), host: "127.0.0.1", port: 0, setting: .apiPort, logger: logger,
@@ -95,6 +98,7 @@ struct API: Sendable {
 
   struct Reply {
     let status: Int
+    let headers: [String: String]
     let json: [String: Any]
     var code: String? { json["code"] as? String }
     var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
@@ -115,7 +119,7 @@ struct API: Sendable {
       }
     }
     let json = answer.body.isEmpty ? [:] : try JSONSerialization.jsonObject(with: Data(answer.body))
-    return Reply(status: answer.status, json: try #require(json as? [String: Any]))
+    return Reply(status: answer.status, headers: answer.headers, json: try #require(json as? [String: Any]))
   }
 
   /// Opens an account and returns its token.

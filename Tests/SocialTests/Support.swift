@@ -66,7 +66,8 @@ struct App: Sendable {
     let worker = Worker(
       broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
       configuration: WorkerConfiguration(
-        queues: [SocialJobs.fanOutQueue: 2, SocialJobs.bulkQueue: 3, SocialJobs.notificationQueue: 3]), logger: logger)
+        queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, $0 == SocialJobs.bulkQueue ? 3 : 2) })),
+      logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await worker.run() }
       try await body()

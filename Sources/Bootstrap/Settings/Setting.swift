@@ -80,6 +80,17 @@ extension Setting {
   public static let adminToken = Setting(
     "admin.token", "the token that lets a client enqueue jobs, 16 characters or more; without it nobody can",
     isSecret: true)
+  public static let celebLimit = Setting(
+    "celeb.limit", "how many celebs an account registers at most that has no limit of its own", default: "3")
+  public static let certificateKey = Setting(
+    "certificate.key", "what fans' certificates are signed with, 32 characters or more; without it there are none",
+    isSecret: true)
+  public static let rankingTimeZone = Setting(
+    "ranking.time.zone", "where the rankings' days end at midnight, by its IANA name", default: "Asia/Seoul")
+  public static let rankingDepth = Setting(
+    "ranking.depth", "how many celebs a ranking lists at most, up to 100000", default: "10000")
+  public static let rankingHistory = Setting(
+    "ranking.history", "how many days the rankings' snapshots are kept", default: "7")
   public static let logLevel = Setting(
     "log.level", "the least severe event that is logged", default: "info")
   public static let logFormat = Setting(
@@ -91,6 +102,7 @@ extension Setting {
   public static let all: [Setting] = [
     postgresURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues, scheduler, feedDays,
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeFreshHours, youtubeRefreshDays,
-    youtubeKeepDays, adminToken, logLevel, logFormat, shutdownTimeout,
+    youtubeKeepDays, adminToken, celebLimit, certificateKey, rankingTimeZone, rankingDepth, rankingHistory, logLevel,
+    logFormat, shutdownTimeout,
   ]
 }

@@ -73,6 +73,21 @@ extension Settings {
       }
       settings.adminToken = Secret(text)
     }
+    try settings.take(.celebLimit, reader.number(.celebLimit, in: 0...1_000_000)) { $0.celebLimit = $1 }
+    try settings.take(.certificateKey, reader.text(.certificateKey)) { settings, text throws(Wrong) in
+      guard text.count >= 32 else {
+        throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 32 are needed")
+      }
+      settings.certificateKey = Secret(text)
+    }
+    try settings.take(.rankingTimeZone, reader.text(.rankingTimeZone)) { settings, text throws(Wrong) in
+      guard TimeZone.knownTimeZoneIdentifiers.contains(text) || text == "UTC" else {
+        throw Wrong(value: text, reason: "not a time zone's IANA name, such as Asia/Seoul or UTC")
+      }
+      settings.rankingTimeZone = text
+    }
+    try settings.take(.rankingDepth, reader.number(.rankingDepth, in: 1...100_000)) { $0.rankingDepth = $1 }
+    try settings.take(.rankingHistory, reader.number(.rankingHistory, in: 1...36_500)) { $0.rankingHistory = $1 }
     try settings.take(.logLevel, reader.text(.logLevel)) { settings, text throws(Wrong) in
       guard let level = Logger.Level(rawValue: text.lowercased()) else {
         let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")

@@ -39,6 +39,12 @@ public struct Settings: Sendable {
   public var youtubeRefreshDays = 25
   public var youtubeKeepDays = 30
   public var adminToken: Secret?
+  public var celebLimit = 3
+  public var certificateKey: Secret?
+  public var rankingTimeZone = "Asia/Seoul"
+  public var rankingDepth = 10_000
+  /// In days.
+  public var rankingHistory = 7
   public var logLevel = Logger.Level.info
   public var logFormat = LogFormat.text
   public var shutdownTimeout = Duration.seconds(30)
@@ -55,6 +61,7 @@ public struct Settings: Sendable {
   public var secrets: [String] {
     var secrets = youtubeKeys.map(\.value)
     if let adminToken { secrets.append(adminToken.value) }
+    if let certificateKey { secrets.append(certificateKey.value) }
     for url in [postgresURL, redisURL].compactMap(\.self) {
       secrets.append(contentsOf: URLPassword.spellings(in: url.value))
     }

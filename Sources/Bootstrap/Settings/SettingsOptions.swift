@@ -28,6 +28,11 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   var youtubeRefreshDays: String?
   @Option(name: Setting.youtubeKeepDays.flagName, help: Setting.youtubeKeepDays.help) var youtubeKeepDays: String?
   @Option(name: Setting.adminToken.flagName, help: Setting.adminToken.help) var adminToken: String?
+  @Option(name: Setting.celebLimit.flagName, help: Setting.celebLimit.help) var celebLimit: String?
+  @Option(name: Setting.certificateKey.flagName, help: Setting.certificateKey.help) var certificateKey: String?
+  @Option(name: Setting.rankingTimeZone.flagName, help: Setting.rankingTimeZone.help) var rankingTimeZone: String?
+  @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
+  @Option(name: Setting.rankingHistory.flagName, help: Setting.rankingHistory.help) var rankingHistory: String?
   @Option(name: Setting.logLevel.flagName, help: Setting.logLevel.help) var logLevel: String?
   @Option(name: Setting.logFormat.flagName, help: Setting.logFormat.help) var logFormat: String?
   @Option(name: Setting.shutdownTimeout.flagName, help: Setting.shutdownTimeout.help) var shutdownTimeout: String?
@@ -43,7 +48,9 @@ public struct SettingsOptions: ParsableArguments, Sendable {
       .youtubeSearches: youtubeSearches, .youtubeUnits: youtubeUnits, .youtubeSearchUnits: youtubeSearchUnits,
       .youtubeFreshHours: youtubeFreshHours, .youtubeRefreshDays: youtubeRefreshDays,
       .youtubeKeepDays: youtubeKeepDays, .adminToken: adminToken,
-      .logLevel: logLevel, .logFormat: logFormat, .shutdownTimeout: shutdownTimeout,
+      .celebLimit: celebLimit, .certificateKey: certificateKey, .rankingTimeZone: rankingTimeZone,
+      .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .logLevel: logLevel, .logFormat: logFormat,
+      .shutdownTimeout: shutdownTimeout,
     ]
     return given.compactMapValues(\.self)
   }

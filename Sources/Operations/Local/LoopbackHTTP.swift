@@ -7,6 +7,8 @@ import Glibc
 public struct LoopbackHTTP: Sendable {
   public struct Answer: Sendable {
     public let status: Int
+    /// By their names in small letters.
+    public let headers: [String: String]
     public let body: [UInt8]
 
     public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
@@ -86,7 +88,12 @@ public struct LoopbackHTTP: Sendable {
     guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: border) }) else {
       throw failure("its answer is cut off")
     }
-    return Answer(status: status, body: Array(bytes[(end + border.count)...]))
+    var headers: [String: String] = [:]
+    for line in String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n").dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      if parts.count == 2 { headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces) }
+    }
+    return Answer(status: status, headers: headers, body: Array(bytes[(end + border.count)...]))
   }
 
   private func failure(_ reason: String) -> OperationError {

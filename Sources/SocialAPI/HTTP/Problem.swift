@@ -40,7 +40,7 @@ struct Problem: Error, Encodable {
     case let error as SocialError:
       self.init(
         Self.status(of: error.code), error.code.rawValue, error.message, field: error.field,
-        retryAfter: error.code == .busy ? 2 : nil)
+        retryAfter: error.retryAfter ?? (error.code == .busy ? 2 : nil))
     case let error as PostgresError:
       guard [.connection, .poolExhausted, .timeout, .outcomeUnknown].contains(error.code) else { return nil }
       self.init(
@@ -65,11 +65,12 @@ struct Problem: Error, Encodable {
 
   private static func status(of code: SocialError.Code) -> HTTPResponse.Status {
     switch code {
-    case .notFound: .notFound
-    case .usernameTaken, .emailTaken, .cannotFollowYourself: .conflict
+    case .notFound, .celebNotRegistered: .notFound
+    case .usernameTaken, .emailTaken, .cannotFollowYourself, .celebLimit: .conflict
+    case .heartTooSoon: .tooManyRequests
     case .notYours: .forbidden
     case .wrongCredentials, .notSignedIn: .unauthorized
-    case .busy: .serviceUnavailable
+    case .busy, .certificatesOff: .serviceUnavailable
     default: .unprocessableContent
     }
   }

@@ -102,6 +102,6 @@ extension CommonOptions {
 extension Program {
   /// The app's, by these settings.
   fileprivate var schedules: [Schedule] {
-    get throws { try SocialSchedules.all(feedDays: settings.feedDays) }
+    get throws { try SocialSchedules.all(feedDays: settings.feedDays, rankings: rankingRefresh) }
   }
 }

@@ -1,0 +1,60 @@
+/// Where celebs are.
+public enum CelebPlatform: String, Sendable, Hashable, CaseIterable {
+  case youtube
+  case instagram
+
+  /// - Throws: `unknown_platform`.
+  public init(named name: String) throws(SocialError) {
+    guard let platform = CelebPlatform(rawValue: name) else {
+      let known = CelebPlatform.allCases.map(\.rawValue).joined(separator: " or ")
+      throw SocialError(.unknownPlatform, "a platform is \(known)", field: "platform")
+    }
+    self = platform
+  }
+}
+
+/// An account of a celeb on a platform, of a form that it can have there.
+public struct CelebAccount: Sendable, Hashable {
+  public let platform: CelebPlatform
+  /// A channel's id on YouTube; a username, in small letters, on Instagram.
+  public let name: String
+
+  /// - Throws: `unknown_platform`, `invalid_account`.
+  public init(platform: String, account: String) throws(SocialError) {
+    try self.init(CelebPlatform(named: platform), account)
+  }
+
+  /// - Throws: `invalid_account`.
+  public init(_ platform: CelebPlatform, _ account: String) throws(SocialError) {
+    let bytes = account.utf8
+    switch platform {
+    case .youtube:
+      guard bytes.count == 24, account.hasPrefix("UC"), bytes.allSatisfy({ Self.isPlain($0) || $0 == 0x2D }) else {
+        throw .invalid("account", "is a channel's id on YouTube: 'UC' and 22 letters, digits, '-' or '_'")
+      }
+      name = account
+    case .instagram:
+      let dots = account.hasPrefix(".") || account.hasSuffix(".") || account.contains("..")
+      guard (1...30).contains(bytes.count), !dots, bytes.allSatisfy({ Self.isPlain($0) || $0 == 0x2E }) else {
+        throw .invalid(
+          "account",
+          "is a username on Instagram: 1 to 30 letters, digits, '_' or '.', no '.' at an end and no two in a row")
+      }
+      // Instagram takes no notice of case.
+      name = account.lowercased()
+    }
+    self.platform = platform
+  }
+
+  /// The account's page.
+  public var url: String {
+    switch platform {
+    case .youtube: "https://www.youtube.com/channel/\(name)"
+    case .instagram: "https://www.instagram.com/\(name)/"
+    }
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == 0x5F
+  }
+}

@@ -1,0 +1,60 @@
+import Crypto
+import Foundation
+
+/// Signs certificates and checks them: HMAC with SHA-256 (RFC 2104) over what the certificate says.
+///
+/// A token is what it says, in JSON, and the signature, each in Base64 for URLs without padding, with a dot between.
+public struct CertificateKey: Sendable {
+  /// The fewest characters that a key has.
+  public static let shortest = 32
+
+  private let key: SymmetricKey
+
+  /// - Parameter text: at least `shortest` characters that nobody else knows.
+  public init(_ text: String) { key = SymmetricKey(data: Array(text.utf8)) }
+
+  public func token(for certificate: FanCertificate) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .secondsSince1970
+    let content = Array(try encoder.encode(certificate))
+    return Base64URL.text(content) + "." + Base64URL.text(Array(HMAC<SHA256>.authenticationCode(for: content, using: key)))
+  }
+
+  /// What a token says. Signatures are compared in a time that does not depend on where they differ.
+  ///
+  /// - Throws: `malformed_certificate` for what is no token, `forged_certificate` for one that was not signed with this key.
+  public func certificate(_ token: String) throws(SocialError) -> FanCertificate {
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard token.utf8.count <= 2048, parts.count == 2, let content = Base64URL.bytes(parts[0]),
+      let signature = Base64URL.bytes(parts[1]), signature.count == SHA256.byteCount
+    else { throw Self.malformed }
+    guard HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: content, using: key) else {
+      throw SocialError(.forgedCertificate, "the certificate was not signed here, or was changed since")
+    }
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .secondsSince1970
+    do {
+      return try decoder.decode(FanCertificate.self, from: Data(content))
+    } catch {
+      throw Self.malformed
+    }
+  }
+
+  private static let malformed = SocialError(.malformedCertificate, "this is no certificate: it may have been cut off")
+}
+
+/// Base64 with the alphabet for URLs and without padding (RFC 4648, 5).
+private enum Base64URL {
+  static func text(_ bytes: [UInt8]) -> String {
+    Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+
+  /// nil for anything but what `text` makes of some bytes: each content has one token.
+  static func bytes(_ text: Substring) -> [UInt8]? {
+    let plain = text.replacing("-", with: "+").replacing("_", with: "/")
+    let padding = String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
+    guard let data = Data(base64Encoded: plain + padding), self.text(Array(data)) == text else { return nil }
+    return Array(data)
+  }
+}

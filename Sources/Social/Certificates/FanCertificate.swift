@@ -1,0 +1,65 @@
+import Foundation
+import Postgres
+
+/// That somebody is a fan: since when, with how many hearts, and which place that is among the celeb's fans.
+public struct FanCertificate: Sendable, Hashable, Codable {
+  public let platform: CelebPlatform
+  public let account: String
+  /// The fan, as it was called when the certificate was made.
+  public let username: String
+  /// When the fan registered the celeb; whole seconds.
+  public let since: Date
+  /// Hearts given since then.
+  public let hearts: Int
+  /// 1 for the fan who has given the most; of those with as many, for who got there first.
+  public let rank: Int
+  /// How many fans the celeb had.
+  public let fans: Int
+  /// When the certificate was made; whole seconds.
+  public let issuedAt: Date
+
+  /// Short names: a certificate travels in an address.
+  private enum CodingKeys: String, CodingKey {
+    case platform = "p"
+    case account = "a"
+    case username = "u"
+    case since = "s"
+    case hearts = "h"
+    case rank = "r"
+    case fans = "f"
+    case issuedAt = "i"
+  }
+
+  /// A certificate of how things are now.
+  ///
+  /// - Parameter now: its time; nil for the present.
+  /// - Throws: `celeb_not_registered`.
+  public static func issue(
+    for account: CelebAccount, of fan: Int, in reader: some SocialReader, now: Date? = nil
+  ) async throws -> FanCertificate {
+    let rows = try await reader.rows(
+      """
+      SELECT a.username, f.since, f.hearts, (
+          SELECT count(*) FROM celeb_fans o WHERE o.celeb_id = f.celeb_id AND o.since IS NOT NULL
+            AND (o.hearts > f.hearts OR (o.hearts = f.hearts
+              AND (o.reached_at, o.account_id) < (f.reached_at, f.account_id)))),
+        (SELECT count(*) FROM celeb_fans o WHERE o.celeb_id = f.celeb_id AND o.since IS NOT NULL),
+        coalesce(\(now), clock_timestamp())
+      FROM celebs c JOIN celeb_fans f ON f.celeb_id = c.id JOIN accounts a ON a.id = f.account_id
+      WHERE c.platform = \(account.platform.rawValue) AND c.account = \(account.name)
+        AND f.account_id = \(fan) AND f.since IS NOT NULL
+      """)
+    guard let row = rows.first else { throw Celebs.notRegistered }
+    let (username, since, hearts, ahead, fans, issuedAt) = try row.decode(
+      String.self, Date.self, Int.self, Int.self, Int.self, Date.self)
+    return FanCertificate(
+      platform: account.platform, account: account.name, username: username, since: since.wholeSeconds, hearts: hearts,
+      rank: ahead + 1, fans: fans, issuedAt: issuedAt.wholeSeconds)
+  }
+}
+
+extension CelebPlatform: Codable {}
+
+extension Date {
+  fileprivate var wholeSeconds: Date { Date(timeIntervalSince1970: timeIntervalSince1970.rounded(.down)) }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Postgres
+
+/// Which ranking is asked for.
+public struct RankingKey: Sendable, Hashable {
+  /// What is counted.
+  public enum Measure: String, Sendable, Hashable, CaseIterable {
+    case hearts
+    case followers
+  }
+
+  /// The part of the calendar in which it is counted, up to now.
+  public enum Window: String, Sendable, Hashable, CaseIterable {
+    case day
+    case week
+    case month
+    case all
+  }
+
+  public let platform: CelebPlatform
+  public let measure: Measure
+  public let window: Window
+
+  public init(_ platform: CelebPlatform, by measure: Measure = .hearts, _ window: Window = .all) {
+    self.platform = platform
+    self.measure = measure
+    self.window = window
+  }
+
+  /// - Parameters:
+  ///   - by: `hearts` if nil.
+  ///   - window: `all` if nil.
+  /// - Throws: `unknown_platform`, `invalid_by`, `invalid_window`.
+  public init(platform: String, by: String?, window: String?) throws(SocialError) {
+    self.platform = try CelebPlatform(named: platform)
+    guard let measure = Measure(rawValue: by ?? "hearts") else { throw .invalid("by", "is hearts or followers") }
+    guard let window = Window(rawValue: window ?? "all") else {
+      throw .invalid("window", "is day, week, month or all")
+    }
+    self.measure = measure
+    self.window = window
+  }
+}
+
+/// A celeb's place in a ranking.
+public struct RankedCeleb: Sendable, Hashable {
+  /// 1 for the first.
+  public let rank: Int
+  /// The rank in the snapshot before; nil if it was not listed there.
+  public let previousRank: Int?
+  public let account: String
+  public let title: String?
+  /// Hearts that were given in the window.
+  public let hearts: Int
+  /// Fans who came in the window and are still there.
+  public let followers: Int
+
+  /// How many places it has gone up; negative for down, nil if it was not listed before.
+  public var change: Int? { previousRank.map { $0 - rank } }
+}
+
+/// A page of a ranking.
+public struct RankingPage: Sendable, Hashable {
+  /// When the snapshot was made; nil before the first.
+  public var computedAt: Date?
+  public var items: [RankedCeleb]
+  /// The cursor of the next page; nil at the end.
+  public var next: Int?
+}

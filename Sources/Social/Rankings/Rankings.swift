@@ -1,0 +1,91 @@
+import Foundation
+import Postgres
+
+/// Reads rankings.
+public enum Rankings {
+  /// A page of a ranking. All pages that follow from one cursor are of one snapshot, even if there is a newer one meanwhile.
+  ///
+  /// - Throws: `invalid_before` for a cursor whose snapshot is not kept any more.
+  public static func page(
+    of key: RankingKey, _ request: PageRequest, in reader: some SocialReader
+  ) async throws -> RankingPage {
+    let cursor = request.before.map(Cursor.init)
+    let first = (cursor?.rank ?? 0) + 1
+    let rows = try await reader.rows(
+      """
+      WITH snapshot AS MATERIALIZED (
+        SELECT id, computed_at, depth FROM ranking_snapshots
+        WHERE id = coalesce(\(cursor?.snapshot), (SELECT max(id) FROM ranking_snapshots))
+      ), list AS MATERIALIZED (
+        SELECT l.snapshot_id, l.celeb_ids, l.hearts, l.followers FROM ranking_lists l, snapshot s
+        WHERE l.platform = \(key.platform.rawValue) AND l.measure = \(key.measure.rawValue)
+          AND l.span = \(key.window.rawValue) AND l.snapshot_id <= s.id
+        ORDER BY l.snapshot_id DESC LIMIT 1
+      ), before AS MATERIALIZED (
+        SELECT l.celeb_ids FROM ranking_lists l, snapshot s
+        WHERE l.platform = \(key.platform.rawValue) AND l.measure = \(key.measure.rawValue)
+          AND l.span = \(key.window.rawValue) AND l.snapshot_id < s.id
+        ORDER BY l.snapshot_id DESC LIMIT 1
+      ), entry AS (
+        SELECT e.id, \(first) - 1 + e.place AS rank, e.hearts, e.followers, s.depth
+        FROM snapshot s, list l, unnest(
+          l.celeb_ids[\(first):\(first + request.limit)], l.hearts[\(first):\(first + request.limit)],
+          l.followers[\(first):\(first + request.limit)]
+        ) WITH ORDINALITY AS e (id, hearts, followers, place)
+      ), former AS (
+        SELECT b.id, b.place FROM before, unnest(before.celeb_ids) WITH ORDINALITY AS b (id, place), snapshot s
+        WHERE b.place <= coalesce(
+          (SELECT p.depth FROM ranking_snapshots p WHERE p.id < s.id ORDER BY p.id DESC LIMIT 1), s.depth)
+      )
+      SELECT s.id, s.computed_at, e.rank, former.place, c.account, \(unescaped: FanCeleb.title), e.hearts, e.followers
+      FROM snapshot s
+        LEFT JOIN entry e ON e.rank <= e.depth
+        LEFT JOIN celebs c ON c.id = e.id
+        LEFT JOIN former ON former.id = e.id
+      ORDER BY e.rank
+      """)
+    guard let head = rows.first else {
+      if cursor == nil { return RankingPage(items: []) }
+      throw SocialError.invalid("before", "is of a ranking that is not kept any more: begin again without it")
+    }
+    let snapshot = try Int(postgres: head[0])
+    let computedAt = try Date(postgres: head[1])
+    let items = try rows.compactMap { try RankedCeleb(row: $0) }
+    let page = Page(items, limit: request.limit) { Cursor(snapshot: snapshot, rank: $0.rank).number }
+    return RankingPage(computedAt: computedAt, items: page.items, next: page.next)
+  }
+
+  /// A snapshot and the rank up to which it has been read, as one number below 2⁵³.
+  private struct Cursor {
+    let snapshot: Int
+    let rank: Int
+
+    /// More than a list's depth.
+    private static let ranks = 1 << 17
+
+    init(snapshot: Int, rank: Int) {
+      self.snapshot = snapshot
+      self.rank = rank
+    }
+
+    init(number: Int) {
+      snapshot = number / Self.ranks
+      rank = number % Self.ranks
+    }
+
+    var number: Int { snapshot * Self.ranks + rank }
+  }
+}
+
+extension RankedCeleb {
+  /// nil for a row that has the snapshot alone.
+  fileprivate init?(row: PostgresRow) throws {
+    guard let rank = try Int?(postgres: row[2]) else { return nil }
+    self.rank = rank
+    previousRank = try Int?(postgres: row[3])
+    account = try String(postgres: row[4])
+    title = try String?(postgres: row[5])
+    hearts = try Int(postgres: row[6])
+    followers = try Int(postgres: row[7])
+  }
+}

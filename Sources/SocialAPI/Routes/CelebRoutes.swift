@@ -1,0 +1,141 @@
+import Foundation
+import Hummingbird
+import Jobs
+import Postgres
+import Social
+
+/// `me/celebs`, its hearts and certificates, `certificates` and `rankings`.
+struct CelebRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+  /// How many celebs an account registers at most.
+  let limit: Int
+  /// Without one there are no certificates.
+  let certificateKey: CertificateKey?
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.get("me/celebs", use: list)
+    group.put("me/celebs/{platform}/{account}", use: register)
+    group.delete("me/celebs/{platform}/{account}", use: remove)
+    group.post("me/celebs/{platform}/{account}/hearts", use: giveHeart)
+    group.get("me/celebs/{platform}/{account}/certificate", use: issue)
+    group.get("certificates/{token}", use: check)
+    group.get("rankings/{platform}", use: ranking)
+  }
+
+  // MARK: Celebs
+
+  private struct Own: Encodable {
+    let items: [CelebView]
+    let next = Nullable<Int>(nil)
+  }
+
+  @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let celebs = try await Celebs.list(of: try context.viewer.id, in: pool)
+    return try Answer(.ok, Own(items: celebs.map(CelebView.init)))
+  }
+
+  private struct Draft: Decodable {
+    var title: String?
+    var url: String?
+  }
+
+  @Sendable private func register(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let account = try context.celebAccount()
+    let body = try await RequestBody(request, context)
+    let wanted = body.bytes.isEmpty ? Draft() : try body.decode(Draft.self)
+    let draft = try CelebDraft(title: wanted.title, url: wanted.url)
+    let celeb = try await jobs.transaction { transaction in
+      try await Celebs.register(account, draft, by: viewer.id, limit: limit, in: transaction)
+    }
+    return try Answer(.ok, CelebView(celeb))
+  }
+
+  @Sendable private func remove(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let account = try context.celebAccount()
+    try await jobs.transaction { _ = try await Celebs.remove(account, by: viewer.id, in: $0) }
+    return .noContent
+  }
+
+  // MARK: Hearts
+
+  private struct Given: Encodable {
+    let count: Int
+    let nextAt: Date
+  }
+
+  @Sendable private func giveHeart(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let account = try context.celebAccount()
+    let body = try await RequestBody(request, context)
+    return try await jobs.once(request, body, by: viewer.id) { transaction in
+      let given = try await Hearts.give(to: account, by: viewer.id, in: transaction)
+      return try Answer(.created, Given(count: given.count, nextAt: given.nextAt))
+    }
+  }
+
+  // MARK: Certificates
+
+  private struct Issued: Encodable {
+    let token: String
+    let certificate: CertificateView
+  }
+
+  @Sendable private func issue(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let account = try context.celebAccount()
+    let key = try requireKey()
+    let certificate = try await FanCertificate.issue(for: account, of: viewer.id, in: pool)
+    return try Answer(.ok, Issued(token: try key.token(for: certificate), certificate: CertificateView(certificate)))
+  }
+
+  private struct Checked: Encodable {
+    let valid = true
+    let certificate: CertificateView
+  }
+
+  /// Open to everybody.
+  @Sendable private func check(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let certificate = try requireKey().certificate(try context.parameter("token"))
+    return try Answer(.ok, Checked(certificate: CertificateView(certificate)))
+  }
+
+  private func requireKey() throws(SocialError) -> CertificateKey {
+    guard let certificateKey else {
+      throw SocialError(.certificatesOff, "there are no certificates here: the operator has set no key to sign them with")
+    }
+    return certificateKey
+  }
+
+  // MARK: Rankings
+
+  private struct Ranking: Encodable {
+    let items: [RankedCelebView]
+    let next: Nullable<Int>
+    let computedAt: Nullable<Date>
+  }
+
+  @Sendable private func ranking(_ request: Request, _ context: APIContext) async throws -> Answer {
+    _ = try context.viewer
+    let parameters = request.uri.queryParameters
+    let key = try RankingKey(
+      platform: try context.parameter("platform"), by: parameters["by"].map(String.init),
+      window: parameters["window"].map(String.init))
+    let page = try await Rankings.page(of: key, try request.page(), in: pool)
+    return try Answer(
+      .ok,
+      Ranking(
+        items: page.items.map(RankedCelebView.init), next: Nullable(page.next), computedAt: Nullable(page.computedAt)))
+  }
+}
+
+extension APIContext {
+  /// The celeb that the path names.
+  ///
+  /// - Throws: `unknown_platform`, `invalid_account`.
+  fileprivate func celebAccount() throws -> CelebAccount {
+    try CelebAccount(platform: try parameter("platform"), account: try parameter("account"))
+  }
+}

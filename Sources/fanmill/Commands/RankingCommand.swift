@@ -1,0 +1,215 @@
+import ArgumentParser
+import Bootstrap
+import Foundation
+import Postgres
+import Social
+
+struct RankingCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "ranking", abstract: "Show, make and check the rankings of celebs.",
+    subcommands: [Show.self, Run.self, Audit.self])
+
+  struct Show: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(abstract: "Show a ranking of the latest snapshot.")
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "youtube or instagram.") var platform: String
+    @Option(help: "What is counted: hearts or followers.") var by = "hearts"
+    @Option(help: "When: day, week, month (so far) or all.") var window = "all"
+    @Option(help: "How many to show, 1–100.") var limit = 20
+    @Option(help: "Go on after this cursor, the 'next' of an earlier page.") var before: Int?
+
+    func run() async throws {
+      try await common.withPostgres { pool in
+        let key = try RankingKey(platform: platform, by: by, window: window)
+        let page = try await Rankings.page(of: key, PageRequest(before: before, limit: limit), in: pool)
+        try common.output.one(RankingReport(page)) { $0.text }
+      }
+    }
+  }
+
+  struct Run: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      abstract: "Make a new snapshot of all rankings now.",
+      discussion: """
+        It takes up what has changed since the last snapshot. With --full, and where FANMILL_RANKING_TIME_ZONE has changed, \
+        everything is counted anew from the hearts and registrations themselves, which corrects what is wrong; hearts that \
+        are given meanwhile are counted afterwards.
+        """)
+    @OptionGroup var common: CommonOptions
+    @Flag(help: "Count everything anew.") var full = false
+
+    func run() async throws {
+      try await common.run { program in
+        var refresh = program.rankingRefresh
+        refresh.recount = full
+        try await program.withPostgres { [refresh] pool in
+          let outcome = try await pool.transaction { try await refresh.run(in: $0) }
+          try common.output.one(RunReport(outcome)) { $0.text }
+        }
+      }
+    }
+  }
+
+  struct Audit: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      abstract: "Count everything anew and compare; exit 1 if something differs.",
+      discussion: """
+        Compares each celeb's counts with the hearts and registrations themselves, less those that wait to be counted, and \
+        each ranking, as it goes on from the last snapshot, with the same ranking made of all celebs. Nothing is changed: \
+        `fanmill ranking run --full` corrects.
+        """)
+    @OptionGroup var common: CommonOptions
+    @Option(help: "How many differences of a kind to show.") var examples = 20
+
+    func validate() throws {
+      guard examples > 0 else { throw ValidationError("--examples is \(examples): a number from 1 on belongs there") }
+    }
+
+    func run() async throws {
+      try await common.withPostgres { pool in
+        let audit = try await RankingAudit.run(examples: examples, on: pool)
+        try common.output.one(RankingAuditReport(audit)) { $0.text }
+        if !audit.isExact { throw ExitStatus.failure }
+      }
+    }
+  }
+}
+
+extension Program {
+  /// What makes a snapshot of the rankings, by these settings.
+  var rankingRefresh: RankingRefresh {
+    RankingRefresh(
+      depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory)
+  }
+}
+
+/// A page of a ranking, to be printed.
+private struct RankingReport: Encodable {
+  struct Row: Encodable {
+    let rank: Int
+    let previousRank: Int?
+    let change: Int?
+    let account: String
+    let title: String?
+    let hearts: Int
+    let followers: Int
+  }
+
+  let computedAt: Date?
+  let items: [Row]
+  let next: Int?
+
+  init(_ page: RankingPage) {
+    computedAt = page.computedAt
+    next = page.next
+    items = page.items.map {
+      Row(
+        rank: $0.rank, previousRank: $0.previousRank, change: $0.change, account: $0.account, title: $0.title,
+        hearts: $0.hearts, followers: $0.followers)
+    }
+  }
+
+  var text: String {
+    guard let computedAt else { return "no ranking has been made yet: `fanmill ranking run` makes one" }
+    if items.isEmpty { return "nobody is in this ranking, made \(computedAt.short)" }
+    let table = Table(
+      [
+        .number("rank"), .number("before"), .number("change"), .text("account"), .elastic("title"), .number("hearts"),
+        .number("followers"),
+      ],
+      rows: items.map { item in
+        [
+          String(item.rank), item.previousRank.map { String($0) } ?? "new",
+          item.change.map { $0 == 0 ? "=" : $0 > 0 ? "+\($0)" : "\($0)" } ?? "", item.account, item.title ?? "",
+          item.hearts.grouped, item.followers.grouped,
+        ]
+      })
+    let more = next.map { "\nmore: --before \($0)" } ?? ""
+    return "\(table.text(width: Terminal.width))\nmade \(computedAt.short)\(more)"
+  }
+}
+
+/// What making a snapshot did, to be printed.
+private struct RunReport: Encodable {
+  let snapshot: Int
+  let computedAt: Date
+  let full: Bool
+  let changedCelebs: Int
+  let changedLists: Int
+  let corrected: Int
+
+  init(_ outcome: RankingRefresh.Outcome) {
+    snapshot = outcome.snapshot
+    computedAt = outcome.computedAt
+    full = outcome.isRecount
+    changedCelebs = outcome.changes
+    changedLists = outcome.lists
+    corrected = outcome.corrected
+  }
+
+  var text: String {
+    let how =
+      full
+      ? "everything was counted anew, and the counts of \(corrected.grouped) celebs were corrected"
+      : "\(changedCelebs.grouped) celebs had changed"
+    return "snapshot \(snapshot), made \(computedAt.short): \(how); \(changedLists) lists are others than before"
+  }
+}
+
+/// What an audit of rankings found, to be printed.
+private struct RankingAuditReport: Encodable {
+  struct Row: Encodable {
+    let problem: String
+    let platform: String
+    let what: String
+    let place: String
+    let expected: String
+    let found: String
+  }
+
+  let exact: Bool
+  let celebs: Int
+  let entries: Int
+  let wrongCounts: Int
+  let wrongEntries: Int
+  let waiting: Int
+  let changed: Int
+  /// The first differences.
+  let items: [Row]
+
+  init(_ audit: RankingAudit) {
+    exact = audit.isExact
+    celebs = audit.celebs
+    entries = audit.entries
+    wrongCounts = audit.wrongCounts
+    wrongEntries = audit.wrongEntries
+    waiting = audit.waiting
+    changed = audit.changed
+    items = audit.differences.map {
+      Row(
+        problem: $0.problem, platform: $0.platform, what: $0.what, place: $0.place, expected: $0.expected,
+        found: $0.found)
+    }
+  }
+
+  var text: String {
+    let under = """
+      \(waiting.grouped) hearts and registrations wait to be counted, \(changed.grouped) celebs for the next snapshot
+      """
+    if exact {
+      return """
+        exact: the counts of \(celebs.grouped) celebs, and \(entries.grouped) entries of rankings
+        \(under)
+        """
+    }
+    let table = Table(
+      [
+        .text("problem"), .text("platform"), .text("what"), .text("place"), .elastic("expected"), .elastic("found"),
+      ], rows: items.map { [$0.problem, $0.platform, $0.what, $0.place, $0.expected, $0.found] })
+    return """
+      NOT exact: \(wrongCounts.grouped) counts and \(wrongEntries.grouped) entries of rankings are wrong
+      \(table.text(width: Terminal.width))
+      \(under)
+      """
+  }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Postgres
+import Social
+import Testing
+
+@Suite struct CelebRouteTests {
+  private let channel = "UC_x5XG1OV2P6uZZ5FSM9Ttw"
+  private var path: String { "/v1/me/celebs/youtube/\(channel)" }
+
+  @Test func aFanRegistersListsAndRemoves() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      let bob = try await api.open("bob")
+      let made = try await api.send("PUT", path, as: ann, #"{"title":"Developers","url":"https://example.org/d"}"#)
+      #expect(made.status == 200 && made.json["title"] as? String == "Developers")
+      #expect(try await api.send("PUT", path, as: ann).status == 200)
+      #expect(try await api.send("PUT", "/v1/me/celebs/instagram/An.Artist", as: ann).status == 200)
+      let own = try await api.send("GET", "/v1/me/celebs", as: ann).items
+      #expect(own.map { $0["platform"] as? String } == ["youtube", "instagram"])
+      #expect(own.map { $0["account"] as? String } == [channel, "an.artist"])
+      #expect(own.map { $0["url"] as? String } == ["https://example.org/d", "https://www.instagram.com/an.artist/"])
+      #expect(own.allSatisfy { $0["count"] as? Int == 0 && $0["recent"] is NSNull && $0["since"] is String })
+      // Another's list is another's.
+      #expect(try await api.send("GET", "/v1/me/celebs", as: bob).items.isEmpty)
+      #expect(try await api.send("DELETE", path, as: bob).status == 204)
+      #expect(try await api.send("GET", "/v1/me/celebs", as: ann).items.count == 2)
+      #expect(try await api.send("DELETE", path, as: ann).status == 204)
+      #expect(try await api.send("DELETE", path, as: ann).status == 204)
+      #expect(try await api.send("GET", "/v1/me/celebs", as: ann).items.count == 1)
+    }
+  }
+
+  @Test func whatIsWrongIsNamed() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      for (method, path) in [
+        ("GET", "/v1/me/celebs"), ("PUT", path), ("DELETE", path), ("POST", path + "/hearts"),
+        ("GET", path + "/certificate"), ("GET", "/v1/rankings/youtube"),
+      ] {
+        #expect(try await api.send(method, path).status == 401, "\(method) \(path)")
+      }
+      for (method, path, status, code) in [
+        ("PUT", "/v1/me/celebs/vine/x", 422, "unknown_platform"), ("DELETE", "/v1/me/celebs/vine/x", 422, "unknown_platform"),
+        ("POST", "/v1/me/celebs/vine/x/hearts", 422, "unknown_platform"),
+        ("GET", "/v1/me/celebs/vine/x/certificate", 422, "unknown_platform"),
+        ("GET", "/v1/rankings/vine", 422, "unknown_platform"),
+        ("PUT", "/v1/me/celebs/youtube/short", 422, "invalid_account"),
+        ("PUT", "/v1/me/celebs/instagram/a..b", 422, "invalid_account"),
+        ("POST", path + "/hearts", 404, "celeb_not_registered"),
+        ("GET", path + "/certificate", 404, "celeb_not_registered"),
+        ("GET", "/v1/rankings/youtube?by=views", 422, "invalid_by"),
+        ("GET", "/v1/rankings/youtube?window=year", 422, "invalid_window"),
+        ("GET", "/v1/rankings/youtube?limit=101", 422, "invalid_limit"),
+        ("GET", "/v1/rankings/youtube?before=131073", 422, "invalid_before"),
+      ] {
+        let reply = try await api.send(method, path, as: ann)
+        #expect((reply.status, reply.code) == (status, code), "\(method) \(path)")
+      }
+      for (body, code) in [
+        ("[]", "malformed_body"), (#"{"title":""}"#, "invalid_title"), (#"{"title":7}"#, "invalid_title"),
+        (#"{"url":"ftp://x"}"#, "invalid_url"),
+      ] {
+        #expect(try await api.send("PUT", path, as: ann, body).code == code, "\(body)")
+      }
+      for number in 1...3 {
+        #expect(try await api.send("PUT", "/v1/me/celebs/instagram/artist\(number)", as: ann).status == 200)
+      }
+      let fourth = try await api.send("PUT", "/v1/me/celebs/instagram/artist4", as: ann)
+      #expect((fourth.status, fourth.code) == (409, "celeb_limit"))
+      #expect(try await api.count("SELECT count(*) FROM celebs") == 3)
+    }
+  }
+
+  @Test func aHeartIsTakenEveryTenMinutes() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      let bob = try await api.open("bob")
+      for fan in [ann, bob] { #expect(try await api.send("PUT", path, as: fan).status == 200) }
+      let first = try await api.send("POST", path + "/hearts", as: ann, key: "k")
+      #expect(first.status == 201 && first.json["count"] as? Int == 1 && first.json["nextAt"] is String)
+      // Sent again with its key, it is the same heart; without, it comes too soon.
+      #expect(try await api.send("POST", path + "/hearts", as: ann, key: "k").status == 201)
+      let soon = try await api.send("POST", path + "/hearts", as: ann)
+      #expect((soon.status, soon.code) == (429, "heart_too_soon"))
+      let wait = try #require(soon.headers["retry-after"].flatMap { Int($0) })
+      #expect((1...600).contains(wait))
+      #expect(try await api.send("POST", path + "/hearts", as: bob).status == 201)
+      #expect(try await api.count("SELECT count(*) FROM hearts") == 2)
+      #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'hearts.count'") == 2)
+      #expect(try await api.send("GET", "/v1/me/celebs", as: ann).items.first?["count"] as? Int == 1)
+    }
+  }
+
+  @Test func aCertificateIsCheckedByAnybody() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      let bob = try await api.open("bob")
+      _ = try await api.send("PUT", path, as: ann)
+      _ = try await api.send("POST", path + "/hearts", as: ann)
+      let issued = try await api.send("GET", path + "/certificate", as: ann)
+      let token = try #require(issued.json["token"] as? String)
+      #expect(try await api.send("GET", path + "/certificate", as: bob).code == "celeb_not_registered")
+      let checked = try await api.send("GET", "/v1/certificates/\(token)")
+      let certificate = try #require(checked.json["certificate"] as? [String: Any])
+      #expect(checked.status == 200 && checked.json["valid"] as? Bool == true)
+      #expect(certificate["username"] as? String == "ann" && certificate["hearts"] as? Int == 1)
+      #expect(certificate["rank"] as? Int == 1 && certificate["account"] as? String == channel)
+      let other = token.first == "A" ? "B" : "A"
+      let forged = try await api.send("GET", "/v1/certificates/\(other)\(token.dropFirst())")
+      #expect((forged.status, forged.code) == (422, "forged_certificate"))
+      let malformed = try await api.send("GET", "/v1/certificates/nonsense")
+      #expect((malformed.status, malformed.code) == (422, "malformed_certificate"))
+    }
+    try await API.run(certificateKey: nil) { api in
+      let ann = try await api.open("ann")
+      _ = try await api.send("PUT", path, as: ann)
+      let off = try await api.send("GET", path + "/certificate", as: ann)
+      #expect((off.status, off.code) == (503, "certificates_off"))
+      #expect(try await api.send("GET", "/v1/certificates/a.b").code == "certificates_off")
+    }
+  }
+
+  @Test func aRankingHasItsSnapshotsTime() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      let none = try await api.send("GET", "/v1/rankings/youtube", as: ann)
+      #expect(none.status == 200 && none.items.isEmpty && none.json["computedAt"] is NSNull)
+      // As the jobs would leave it.
+      try await api.pool.execute(
+        """
+        INSERT INTO celebs (platform, account, title, counted_to, hearts, hearts_at, followers, followers_at)
+        SELECT 'youtube', 'UC' || lpad(i::text, 22, '0'), 'Channel ' || i, CURRENT_DATE, i, now(), 1, now()
+        FROM generate_series(1, 5) i
+        """)
+      try await api.pool.execute("INSERT INTO ranking_changes SELECT id FROM celebs")
+      _ = try await api.pool.transaction { try await RankingRefresh().run(in: $0) }
+      let page = try await api.send("GET", "/v1/rankings/youtube?by=hearts&window=all&limit=2", as: ann)
+      #expect(page.items.map { $0["rank"] as? Int } == [1, 2])
+      #expect(page.items.map { $0["hearts"] as? Int } == [5, 4])
+      #expect(page.items.map { $0["title"] as? String } == ["Channel 5", "Channel 4"])
+      #expect(page.items.allSatisfy { $0["previousRank"] is NSNull && $0["followers"] as? Int == 1 })
+      #expect(page.json["computedAt"] is String)
+      let next = try #require(page.json["next"] as? Int)
+      let rest = try await api.send("GET", "/v1/rankings/youtube?limit=10&before=\(next)", as: ann)
+      #expect(rest.items.map { $0["rank"] as? Int } == [3, 4, 5] && rest.json["next"] is NSNull)
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Postgres
+import Testing
+
+@testable import Social
+
+@Suite(.timeLimit(.minutes(2))) struct RankingTests {
+  /// 2026-10-11, a Sunday, at 23:00 in Seoul.
+  private let sunday = Date(timeIntervalSince1970: 1_791_727_200)
+
+  @Test func ranksMoveFromSnapshotToSnapshot() async throws {
+    try await App.run { app in
+      let fans = try await app.accounts(3)
+      let (one, two) = (try CelebAccount.channel(1), try CelebAccount.channel(2))
+      #expect(try await Rankings.page(of: RankingKey(.youtube), PageRequest(), in: app.pool) == RankingPage(items: []))
+      for fan in fans { for channel in [one, two] { try await app.register(channel, by: fan, now: sunday) } }
+      try await app.heart(two, by: fans[0], now: sunday)
+      try await app.heart(one, by: fans[0], now: sunday)
+      try await app.drain()
+      try await app.refresh(now: sunday)
+      // As many hearts at the same moment: the account decides.
+      let first = try await app.ranking(RankingKey(.youtube))
+      #expect(first.map(\.account) == [one.name, two.name] && first.allSatisfy { $0.previousRank == nil })
+      #expect(first.map(\.followers) == [3, 3])
+      try await app.heart(two, by: fans[1], now: sunday + 1)
+      try await app.drain()
+      try await app.refresh(now: sunday + 2)
+      let second = try await app.ranking(RankingKey(.youtube))
+      #expect(second.map(\.account) == [two.name, one.name])
+      #expect(second.map(\.previousRank) == [2, 1] && second.map(\.change) == [1, -1])
+      #expect(second.map(\.hearts) == [2, 1])
+      // As many, but later.
+      try await app.heart(one, by: fans[1], now: sunday + 3)
+      try await app.drain()
+      try await app.refresh(now: sunday + 4)
+      #expect(try await app.ranking(RankingKey(.youtube)).map(\.account) == [two.name, one.name])
+      // A snapshot with nothing new: each is where it was.
+      try await app.refresh(now: sunday + 5)
+      #expect(try await app.ranking(RankingKey(.youtube)).map(\.change) == [0, 0])
+      #expect(try await app.ranking(RankingKey(.instagram)).isEmpty)
+    }
+  }
+
+  @Test func daysEndAtMidnightAndWeeksOnSundayInTheTimeZone() async throws {
+    try await App.run { app in
+      let fan = try await app.account("fan")
+      let channel = try CelebAccount.channel(1)
+      /// In the day, the week, the month and all time; 0 where it is not listed.
+      func hearts() async throws -> [Int] {
+        var hearts: [Int] = []
+        for window in RankingKey.Window.allCases {
+          hearts.append(try await app.ranking(RankingKey(.youtube, window)).first?.hearts ?? 0)
+        }
+        return hearts
+      }
+      try await app.register(channel, by: fan, now: sunday)
+      try await app.heart(channel, by: fan, now: sunday + 3599)
+      try await app.drain()
+      try await app.refresh(now: sunday + 3599.5)
+      #expect(try await hearts() == [1, 1, 1, 1])
+      // Monday, and a heart of Monday that is counted before a late one of Sunday.
+      try await app.refresh(now: sunday + 3600)
+      #expect(try await hearts() == [0, 0, 1, 1])
+      try await app.expectExactRankings(now: sunday + 3600)
+      try await app.heart(channel, by: fan, now: sunday + 5000)
+      try await app.drain()
+      try await app.refresh(now: sunday + 5000)
+      #expect(try await hearts() == [1, 1, 2, 2])
+      // In New York the whole is one Sunday.
+      let moved = try await app.refresh(RankingRefresh(timeZone: "America/New_York"), now: sunday + 5000)
+      #expect(moved.isRecount)
+      #expect(try await hearts() == [2, 2, 2, 2])
+      try await app.expectExactRankings(now: sunday + 5000)
+    }
+  }
+
+  @Test func pagesOfOneSnapshotStayTogether() async throws {
+    try await App.run { app in
+      let fans = try await app.accounts(4)
+      let channels = try (0..<3).map { try CelebAccount.channel($0) }
+      for (index, channel) in channels.enumerated() {
+        for fan in fans[index...] { try await app.register(channel, by: fan, now: sunday) }
+      }
+      try await app.drain()
+      try await app.refresh(now: sunday)
+      let key = RankingKey(.youtube, by: .followers, .all)
+      let first = try await Rankings.page(of: key, PageRequest(limit: 1), in: app.pool)
+      #expect(first.items.map(\.account) == [channels[0].name])
+      for fan in fans[..<2] { try await app.remove(channels[0], by: fan, now: sunday + 1) }
+      try await app.remove(channels[0], by: fans[2], now: sunday + 1)
+      try await app.drain()
+      try await app.refresh(now: sunday + 2)
+      // The new snapshot begins with another celeb; the old one goes on as it was.
+      #expect(try await app.ranking(key).first?.account == channels[1].name)
+      let rest = try await Rankings.page(of: key, PageRequest(before: first.next), in: app.pool)
+      #expect(rest.items.map(\.account) == [channels[1].name, channels[2].name] && rest.computedAt == first.computedAt)
+      // Kept for a day, but the last two always.
+      try await app.refresh(RankingRefresh(historyDays: 1), now: sunday + 90_000)
+      #expect(try await app.count("SELECT count(*) FROM ranking_snapshots") == 2)
+      #expect(try await app.ranking(key).map(\.change) == [0, 0, 0])
+      let gone = try await code { _ = try await Rankings.page(of: key, PageRequest(before: first.next), in: app.pool) }
+      #expect(gone == .invalid("before"))
+      try await app.expectExactRankings(now: sunday + 90_000)
+    }
+  }
+
+  @Test func anAuditFindsWhatIsBroken() async throws {
+    let breakages = [
+      "UPDATE celebs SET hearts = hearts + 1 WHERE account LIKE '%1'": "hearts all",
+      "UPDATE celebs SET hearts_day = hearts_day - 1 WHERE account LIKE '%1'": "hearts day",
+      "UPDATE celebs SET followers_week = 0 WHERE account LIKE '%2'": "followers week",
+      "UPDATE celebs SET hearts_at = hearts_at - interval '1 second' WHERE account LIKE '%1'": "hearts reached",
+      "DELETE FROM hearts WHERE account_id = (SELECT min(account_id) FROM hearts)": "hearts all",
+      "INSERT INTO hearts SELECT * FROM hearts LIMIT 1": "hearts month",
+      "UPDATE ranking_lists SET hearts[1] = 99 WHERE span = 'week' AND measure = 'hearts'": "hearts week",
+      "UPDATE ranking_lists SET celeb_ids = ARRAY[celeb_ids[2], celeb_ids[1]] WHERE measure = 'followers' AND span = 'all'":
+        "followers all",
+      "DELETE FROM celeb_fans WHERE account_id = (SELECT min(account_id) FROM celeb_fans)": "fans registered",
+      "UPDATE celeb_fans SET hearts = hearts + 1": "hearts of the fan account1",
+    ]
+    try await App.run { app in
+      let fans = try await app.accounts(3)
+      for number in 1...2 {
+        for fan in fans[number...] + fans[..<1] {
+          try await app.register(.channel(number), by: fan, now: sunday)
+          try await app.heart(.channel(number), by: fan, now: sunday)
+        }
+      }
+      try await app.drain()
+      try await app.refresh(now: sunday)
+      try await app.expectExactRankings(now: sunday)
+      for (breakage, what) in breakages {
+        try await rollingBack(app) { transaction in
+          let touched = try await transaction.execute(PostgresQuery(unescaped: breakage))
+          try #require(touched > 0, "\(breakage)")
+          let audit = try await RankingAudit.run(examples: 20, transaction, now: sunday)
+          #expect(!audit.isExact && audit.differences.contains { $0.what == what }, "\(breakage): \(audit)")
+          if !breakage.contains("celeb_fans"), !breakage.contains("hearts SELECT"), !breakage.contains("FROM hearts") {
+            // Counting everything anew puts it right.
+            try await RankingRefresh(recount: true).run(in: transaction, now: sunday)
+            let repaired = try await RankingAudit.run(examples: 20, transaction, now: sunday)
+            #expect(repaired.isExact, "\(breakage): \(repaired)")
+          }
+        }
+      }
+    }
+  }
+
+  /// Runs `body` in a transaction that changes nothing in the end.
+  private func rollingBack(_ app: App, _ body: (PostgresTransaction) async throws -> Void) async throws {
+    struct Done: Error {}
+    do {
+      try await app.pool.transaction { transaction in
+        try await body(transaction)
+        throw Done()
+      }
+    } catch is Done {}
+  }
+}
