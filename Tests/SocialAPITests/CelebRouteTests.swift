@@ -40,7 +40,8 @@ import Testing
         #expect(try await api.send(method, path).status == 401, "\(method) \(path)")
       }
       for (method, path, status, code) in [
-        ("PUT", "/v1/me/celebs/vine/x", 422, "unknown_platform"), ("DELETE", "/v1/me/celebs/vine/x", 422, "unknown_platform"),
+        ("PUT", "/v1/me/celebs/vine/x", 422, "unknown_platform"),
+        ("DELETE", "/v1/me/celebs/vine/x", 422, "unknown_platform"),
         ("POST", "/v1/me/celebs/vine/x/hearts", 422, "unknown_platform"),
         ("GET", "/v1/me/celebs/vine/x/certificate", 422, "unknown_platform"),
         ("GET", "/v1/rankings/vine", 422, "unknown_platform"),

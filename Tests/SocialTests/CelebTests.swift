@@ -10,7 +10,9 @@ import Testing
     for name in ["UC_x5XG1OV2P6uZZ5FSM9Ttw", "UCxxxxxxxxxxxxxxxxxxxxx-"] {
       #expect(try CelebAccount(platform: "youtube", account: name).name == name)
     }
-    for name in ["", "UC", "UCxxxxxxxxxxxxxxxxxxxxx", "UCxxxxxxxxxxxxxxxxxxxxxxx", "ucxxxxxxxxxxxxxxxxxxxxxx", "UCxxxxxxxxxxxxxxxxxxxxx!",
+    for name in [
+      "", "UC", "UCxxxxxxxxxxxxxxxxxxxxx", "UCxxxxxxxxxxxxxxxxxxxxxxx", "ucxxxxxxxxxxxxxxxxxxxxxx",
+      "UCxxxxxxxxxxxxxxxxxxxxx!",
       "UCxxxxxxxxxxxxxxxxxxxxxé", "@handle",
     ] {
       #expect(throws: SocialError.self, "\(name)") { try CelebAccount(platform: "youtube", account: name) }

@@ -129,7 +129,9 @@ import Testing
       let expected = model.withLock { $0 }
       for channel in channels {
         #expect(
-          try await app.counts(channel) == [expected.hearts[channel.name, default: 0], expected.fans[channel.name, default: 0]],
+          try await app.counts(channel) == [
+            expected.hearts[channel.name, default: 0], expected.fans[channel.name, default: 0],
+          ],
           "seed \(seed)")
       }
       let listed = try await app.ranking(RankingKey(.youtube))

@@ -16,6 +16,8 @@ struct Bench {
     Measurement(name: "durable", needsDatabase: true, run: Durable.measure),
     Measurement(name: "fan-out", needsDatabase: true, run: FanOut.measure),
     Measurement(name: "notifications", needsDatabase: true, run: Notices.measure),
+    Measurement(name: "hearts", needsDatabase: true, run: Hearts.measure),
+    Measurement(name: "rankings", needsDatabase: true, run: Rankings.measure),
   ]
 
   static var names: [String] { measurements.map(\.name) }

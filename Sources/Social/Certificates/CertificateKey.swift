@@ -18,7 +18,8 @@ public struct CertificateKey: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .secondsSince1970
     let content = Array(try encoder.encode(certificate))
-    return Base64URL.text(content) + "." + Base64URL.text(Array(HMAC<SHA256>.authenticationCode(for: content, using: key)))
+    return Base64URL.text(content) + "."
+      + Base64URL.text(Array(HMAC<SHA256>.authenticationCode(for: content, using: key)))
   }
 
   /// What a token says. Signatures are compared in a time that does not depend on where they differ.

@@ -76,7 +76,9 @@ public struct RankingRefresh: Job {
     let row = try await transaction.query(query, timeout: .seconds(1800))[0]
     let (snapshot, computedAt, changes, lists, corrected) = try row.decode(
       Int.self, Date.self, Int.self, Int.self, Int.self)
-    if let historyDays { try await prune(before: computedAt.addingTimeInterval(-86_400 * Double(historyDays)), transaction) }
+    if let historyDays {
+      try await prune(before: computedAt.addingTimeInterval(-86_400 * Double(historyDays)), transaction)
+    }
     return Outcome(
       snapshot: snapshot, computedAt: computedAt, isRecount: isRecount, changes: changes, lists: lists,
       corrected: corrected)

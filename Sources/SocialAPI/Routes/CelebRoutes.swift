@@ -104,7 +104,8 @@ struct CelebRoutes: Sendable {
 
   private func requireKey() throws(SocialError) -> CertificateKey {
     guard let certificateKey else {
-      throw SocialError(.certificatesOff, "there are no certificates here: the operator has set no key to sign them with")
+      throw SocialError(
+        .certificatesOff, "there are no certificates here: the operator has set no key to sign them with")
     }
     return certificateKey
   }

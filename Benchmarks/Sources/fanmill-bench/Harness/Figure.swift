@@ -8,8 +8,9 @@ struct Figure: Sendable {
     case microseconds = "µs"
     case rowsPerSecond = "rows/s"
     case commandsPerSecond = "commands/s"
+    case times = "×"
 
-    var isBetterWhenHigher: Bool { self == .perSecond || self == .rowsPerSecond }
+    var isBetterWhenHigher: Bool { self == .perSecond || self == .rowsPerSecond || self == .times }
   }
 
   let title: String

@@ -32,8 +32,12 @@ struct Programs: Sendable {
   }
 
   /// A worker with its default settings; it serves a moment later.
-  func startWorker() async throws -> Child {
-    try await Child.start([folder + "/fanmill-worker"], environment: environment)
+  ///
+  /// - Parameter schedules: whether it fires the app's schedules too.
+  func startWorker(schedules: Bool = true) async throws -> Child {
+    try await Child.start(
+      [folder + "/fanmill-worker"],
+      environment: environment.merging(["FANMILL_SCHEDULER": schedules ? "on" : "off"]) { $1 })
   }
 
   func startAPI(port: Int) async throws -> Child {

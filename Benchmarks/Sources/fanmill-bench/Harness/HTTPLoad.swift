@@ -1,0 +1,86 @@
+import Foundation
+import Glibc
+
+/// Requests to this machine over connections that stay open, each connection with a thread of its own that sends a request and
+/// reads its answer, by blocking calls.
+struct HTTPLoad: Sendable {
+  struct Outcome: Sendable {
+    var perSecond: Double
+    /// Milliseconds, one a request.
+    var latencies: [Double]
+  }
+
+  let port: Int
+  let connections: Int
+
+  /// Sends one request for each token, and checks the status of each answer.
+  func run(_ method: String, _ path: String, tokens: [String], expecting status: Int) async throws -> Outcome {
+    let start = ContinuousClock.now
+    let latencies = try await withThrowingTaskGroup(of: [Double].self) { group in
+      for lane in 0..<connections {
+        let mine = stride(from: lane, to: tokens.count, by: connections).map { tokens[$0] }
+        group.addTask {
+          try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+              continuation.resume(with: Result { try send(method, path, mine, status) })
+            }
+          }
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    return Outcome(
+      perSecond: Double(tokens.count) / (start.duration(to: .now) / .seconds(1)), latencies: latencies)
+  }
+
+  private func send(_ method: String, _ path: String, _ tokens: [String], _ status: Int) throws -> [Double] {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { throw BenchError("no socket: errno \(errno)") }
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let connected = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard connected == 0 else { throw BenchError("port \(port) does not accept: errno \(errno)") }
+    var on: Int32 = 1
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+    var piece = [UInt8](repeating: 0, count: 16_384)
+    var latencies: [Double] = []
+    for token in tokens {
+      let request = Array(
+        "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(token)\r\nContent-Length: 0\r\n\r\n"
+          .utf8)
+      let start = ContinuousClock.now
+      guard write(descriptor, request, request.count) == request.count else {
+        throw BenchError("\(path): cannot be sent")
+      }
+      var answer: [UInt8] = []
+      repeat {
+        let count = read(descriptor, &piece, piece.count)
+        guard count > 0 else { throw BenchError("\(path): no whole answer") }
+        answer += piece[..<count]
+      } while !Self.isWhole(answer)
+      latencies.append(start.duration(to: .now) / .milliseconds(1))
+      let words = answer.prefix(16).split(separator: UInt8(ascii: " "))
+      guard words.count > 1, Int(String(decoding: words[1], as: UTF8.self)) == status else {
+        throw BenchError("\(path) was answered: \(String(decoding: answer, as: UTF8.self))")
+      }
+    }
+    return latencies
+  }
+
+  /// Whether the head and as many bytes as it announces are there.
+  private static func isWhole(_ answer: [UInt8]) -> Bool {
+    let text = String(decoding: answer, as: UTF8.self)
+    guard let end = text.range(of: "\r\n\r\n") else { return false }
+    let head = text[..<end.lowerBound].lowercased()
+    guard let field = head.range(of: "content-length:") else { return true }
+    let digits = head[field.upperBound...].drop { $0 == " " }.prefix { $0.isNumber }
+    return text[end.upperBound...].utf8.count >= (Int(digits) ?? 0)
+  }
+}
