@@ -28,6 +28,14 @@ struct SettingsTests {
     (.youtubeRefreshDays, ["13", "14", "15"], bare),
     (.youtubeKeepDays, ["16", "17", "18"], bare),
     (.adminToken, ["0123456789abcdef", "0123456789abcdeg", "0123456789abcdeh"], quoted),
+    (.celebLimit, ["0", "5", "7"], bare),
+    (
+      .certificateKey,
+      ["a", "b", "c"].map { String(repeating: $0, count: 32) }, quoted
+    ),
+    (.rankingTimeZone, ["UTC", "America/New_York", "Europe/Paris"], quoted),
+    (.rankingDepth, ["1", "100", "100000"], bare),
+    (.rankingHistory, ["1", "30", "365"], bare),
     (.logLevel, ["debug", "error", "trace"], quoted),
     (.logFormat, ["json", "json", "json"], quoted),
     (.shutdownTimeout, ["1s", "2m", "300ms"], quoted),
@@ -64,6 +72,11 @@ struct SettingsTests {
     case .youtubeRefreshDays: "\(settings.youtubeRefreshDays)"
     case .youtubeKeepDays: "\(settings.youtubeKeepDays)"
     case .adminToken: settings.adminToken?.value
+    case .celebLimit: "\(settings.celebLimit)"
+    case .certificateKey: settings.certificateKey?.value
+    case .rankingTimeZone: settings.rankingTimeZone
+    case .rankingDepth: "\(settings.rankingDepth)"
+    case .rankingHistory: "\(settings.rankingHistory)"
     case .logLevel: settings.logLevel.rawValue
     case .logFormat: settings.logFormat.rawValue
     case .shutdownTimeout:
@@ -119,6 +132,10 @@ struct SettingsTests {
     (.scheduler, "maybe", "not one of on, off"),
     (.feedDays, "-1", "not a whole number from 0 to 36500"),
     (.youtubeURL, "googleapis", "not a URL that begins with https:// or http://"),
+    (.celebLimit, "-1", "not a whole number from 0 to 1000000"),
+    (.rankingTimeZone, "Mars/Base", "not a time zone's IANA name, such as Asia/Seoul or UTC"),
+    (.rankingDepth, "0", "not a whole number from 1 to 100000"),
+    (.rankingHistory, "0", "not a whole number from 1 to 36500"),
     (.logLevel, "loud", "not one of trace, debug, info, notice, warning, error, critical"),
     (.logFormat, "xml", "not one of text, json"),
     (.shutdownTimeout, "soon", notATime),
@@ -137,6 +154,8 @@ struct SettingsTests {
   @Test func aSecretIsRefusedWithoutBeingShown() {
     let line = "FANMILL_ADMIN_TOKEN (from the environment): 4 characters are too few, at least 16 are needed"
     #expect(refusal(environment: ["FANMILL_ADMIN_TOKEN": "tiny"]) == line)
+    let key = "FANMILL_CERTIFICATE_KEY (from the environment): 4 characters are too few, at least 32 are needed"
+    #expect(refusal(environment: ["FANMILL_CERTIFICATE_KEY": "tiny"]) == key)
   }
 
   @Test func aMissingFileIsRefused() {
@@ -193,15 +212,19 @@ struct SettingsTests {
     let settings = try Settings.read(environment: [
       "FANMILL_POSTGRES_URL": "postgres://u:p%40ss-word@h/d", "FANMILL_REDIS_URL": "redis://:redis#pass@h",
       "FANMILL_ADMIN_TOKEN": "a-token-of-sixteen-or-more", "FANMILL_YOUTUBE_KEYS": "first-key,second-key",
+      "FANMILL_CERTIFICATE_KEY": "certificates-are-signed-with-this",
     ])
     var dumped = ""
     dump(settings, to: &dumped)
     for text in ["\(settings)", String(reflecting: settings), dumped] {
-      for secret in ["p%40ss-word", "redis#pass", "a-token", "first-key", "second-key"] {
+      for secret in ["p%40ss-word", "redis#pass", "a-token", "first-key", "second-key", "signed-with-this"] {
         #expect(!text.contains(secret))
       }
     }
-    let all: Set = ["p%40ss-word", "p@ss-word", "redis#pass", "a-token-of-sixteen-or-more", "first-key", "second-key"]
+    let all: Set = [
+      "p%40ss-word", "p@ss-word", "redis#pass", "a-token-of-sixteen-or-more", "first-key", "second-key",
+      "certificates-are-signed-with-this",
+    ]
     #expect(Set(settings.secrets) == all)
     let refused = settings.refusal(of: .postgresURL, value: "postgres://u:p@h", because: "cannot read postgres://u:p@h")
     #expect(refused.description == "FANMILL_POSTGRES_URL (from the environment): not a value that can be used")
