@@ -41,6 +41,11 @@ import Testing
       // Again, it changes nothing; and the first who gives a title gives it for all.
       #expect(try await app.register(channel, by: fans[0], title: "Two") == first)
       #expect(try await app.register(channel, by: fans[1], title: "Three").title == "One")
+      // What YouTube says goes before it.
+      try await app.pool.execute(
+        "INSERT INTO channels (id, title, has_details, fetched_at) VALUES (\(channel.name), 'The channel', false, now())"
+      )
+      #expect(try await Celebs.list(of: fans[1], in: app.pool).map(\.title) == ["The channel"])
       try await app.drain()
       #expect(try await app.counts(channel) == [0, 2])
       #expect(try await app.remove(channel, by: fans[0]))

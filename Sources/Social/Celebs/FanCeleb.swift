@@ -17,8 +17,10 @@ public struct FanCeleb: Sendable, Hashable {
   /// What a statement selects for `init(row:)`, from celebs `c` and their fans `f`.
   static let columns = "c.platform, c.account, \(title), c.url, f.since, f.hearts, f.hearted_at"
 
-  /// What a celeb `c` is called. The one place to say it: what a platform itself is known to say goes before what fans say.
-  static let title = "c.title"
+  /// What a celeb `c` is called: what YouTube says, if its channel is kept, goes before what fans say.
+  static let title = """
+    coalesce((SELECT k.title FROM channels k WHERE c.platform = 'youtube' AND k.id = c.account), c.title)
+    """
 
   init(row: PostgresRow) throws {
     let account = try CelebAccount(platform: String(postgres: row[0]), account: String(postgres: row[1]))
