@@ -7,8 +7,8 @@ import PrivateServers
 import Social
 
 /// The main job from nothing: private servers, a real follower graph, the API and two workers as processes, posts by accounts
-/// of several sizes, a worker killed in the middle, likes and comments and follows of which authors are told, and an audit of
-/// every feed and notification. It leaves nothing behind.
+/// of several sizes, a worker killed in the middle, likes and comments and follows of which authors are told, channels
+/// that fans look up and give hearts, rankings, and an audit of all. It leaves nothing behind.
 public struct Demo: Sendable {
   /// Something that happened, to be told to whoever watches.
   public enum Event: Sendable {
@@ -102,9 +102,12 @@ public struct Demo: Sendable {
       let reactions = DemoReactions(author: largest, post: try await stage.post(by: largest))
       report.reactions = try await reactions.play(on: stage, pool)
     }
-    event(.step("auditing every feed and every notification"))
+    event(.step("fans look up channels, register them and give hearts; rankings are computed twice"))
+    report.fans = try await DemoFans().play(on: stage, pool)
+    event(.step("auditing every feed, every notification and every ranking"))
     try await stage.waitUntilNothingIsOwed()
     report.areNotificationsExact = try await NotificationAudit.run(on: pool).isExact
+    report.areRankingsExact = try await RankingAudit.run(on: pool).isExact
     let audit = try await FeedAudit.run(on: pool)
     (report.isExact, report.feedRows) = (audit.isExact, audit.found)
     (report.missing, report.stale) = (audit.missing, audit.stale)

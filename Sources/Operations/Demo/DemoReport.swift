@@ -64,6 +64,8 @@ public struct DemoReport: Codable, Sendable {
   public var fans: Fans?
   /// Whether every notification and every count of them is what likes, comments and follows say.
   public var areNotificationsExact = false
+  /// Whether every ranking is what hearts and registrations say.
+  public var areRankingsExact = false
   /// Whether every feed holds what follows and posts say, no more and no less.
   public var isExact = false
   public var feedRows = 0
@@ -73,5 +75,5 @@ public struct DemoReport: Codable, Sendable {
   public var owed = 0
   public var dead = 0
 
-  public var isGood: Bool { isExact && areNotificationsExact && owed == 0 && dead == 0 }
+  public var isGood: Bool { isExact && areNotificationsExact && areRankingsExact && owed == 0 && dead == 0 }
 }

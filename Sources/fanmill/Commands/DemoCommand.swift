@@ -99,7 +99,10 @@ extension DemoReport {
       areNotificationsExact
       ? "Every notification is what likes, comments and follows say."
       : "Notifications are NOT what likes, comments and follows say."
-    let verdict = "\(audited) \(told)"
+    let ranked =
+      areRankingsExact
+      ? "Every ranking is what hearts say." : "Rankings are NOT what hearts and registrations say."
+    let verdict = "\(audited) \(told) \(ranked)"
     let jobs =
       owed + dead == 0
       ? "Every job that was asked for is done." : "\(owed.grouped) jobs are still owed and \(dead.grouped) are dead."
@@ -108,6 +111,7 @@ extension DemoReport {
       \(table.text(width: nil))
 
       \(reactions?.text ?? "")
+      \(fans?.text ?? "")
       \(verdict)
       \(jobs)
       A killed worker's jobs wait until its lease ends, at most 5 seconds; then another worker has them.
@@ -126,6 +130,30 @@ extension DemoReport.Reactions {
     \(items.map { "  · " + $0 }.joined(separator: "\n"))
 
     """
+  }
+}
+
+extension DemoReport.Fans {
+  fileprivate var text: String {
+    let ranking = Table(
+      [.number("rank"), .text("channel"), .number("hearts"), .number("fans"), .text("before")],
+      rows: second.map { line in
+        [line.rank.grouped, line.title, line.hearts.grouped, line.fans.grouped, line.movement]
+      })
+    return """
+      \(questions.grouped) fans looked up their channels with \(lookups.grouped) lookups, found after \(secondsToFind.milliseconds), \
+      and gave \(hearts.grouped) hearts. The ranking of the day, computed again after the last of them:
+      \(ranking.text(width: nil))
+
+      """
+  }
+}
+
+extension DemoReport.Ranked {
+  /// Where it was in the ranking before, and which way it went.
+  fileprivate var movement: String {
+    guard let previousRank else { return "new" }
+    return previousRank == rank ? "same" : "\(previousRank) \(rank < previousRank ? "↑" : "↓")"
   }
 }
 
