@@ -14,6 +14,8 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let notYours = Code(rawValue: "not_yours")
     /// No account has this address and this password.
     public static let wrongCredentials = Code(rawValue: "wrong_credentials")
+    /// Too many passwords were tried for an address.
+    public static let tooManyAttempts = Code(rawValue: "too_many_attempts")
     /// There is no session of this token, or it has expired.
     public static let notSignedIn = Code(rawValue: "not_signed_in")
     /// More passwords wait to be checked than can be in good time.

@@ -50,6 +50,21 @@ import Testing
     }
   }
 
+  @Test func tooManyPasswordsForAnAddressAreRefused() async throws {
+    try await API.run { api in
+      _ = try await api.open("ann")
+      try await api.pool.execute(
+        """
+        INSERT INTO sign_in_attempts (address_hash, attempts, since)
+        VALUES (sha256('ann@example.org'), 20, now())
+        """)
+      let refused = try await api.send("POST", "/v1/sessions", #"{"email":"ann@example.org","password":"a password"}"#)
+      #expect((refused.status, refused.code) == (429, "too_many_attempts"))
+      let other = try await api.send("POST", "/v1/sessions", #"{"email":"bob@example.org","password":"a password"}"#)
+      #expect(other.code == "wrong_credentials")
+    }
+  }
+
   @Test func aBodyIsReadUpToAMebibyte() async throws {
     try await API.run { api in
       let token = try await api.open("ann")

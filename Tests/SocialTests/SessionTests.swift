@@ -99,6 +99,44 @@ import Testing
     }
   }
 
+  @Test func nobodyTriesManyPasswords() async throws {
+    let hasher = PasswordHasher(threads: 2, limit: 100, parameters: weak)
+    try await App.run { app in
+      let ann = try Registration(username: "ann", email: "ann@example.org", password: "long enough", name: "Ann")
+      let hash = try await hasher.hash(ann.password)
+      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: hash, in: $0) }
+      let signIn = { @Sendable (email: String, password: String) async throws -> SocialError.Code? in
+        do {
+          let found = try await Sessions.authenticate(email: email, password: password, hasher: hasher, in: app.pool)
+          #expect(found == id)
+          return nil
+        } catch let error as SocialError {
+          #expect(error.code != .tooManyAttempts || (1...900).contains(error.retryAfter ?? 0))
+          return error.code
+        }
+      }
+      // A right one forgets the wrong ones before it.
+      for _ in 1..<SignInAttempts.limit { #expect(try await signIn("ann@example.org", "wrong") == .wrongCredentials) }
+      #expect(try await signIn("ann@example.org", "long enough") == nil)
+      #expect(try await app.count("SELECT count(*) FROM sign_in_attempts") == 0)
+      for email in ["ann@example.org", "nobody@example.org"] {
+        let answers = try await withThrowingTaskGroup(of: SocialError.Code?.self) { group in
+          for number in 0..<(2 * SignInAttempts.limit) {
+            group.addTask { try await signIn(number % 2 == 0 ? email : email.uppercased(), "guess \(number)") }
+          }
+          return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.filter { $0 == .wrongCredentials }.count == SignInAttempts.limit)
+        #expect(answers.filter { $0 == .tooManyAttempts }.count == SignInAttempts.limit)
+      }
+      #expect(try await signIn("ann@example.org", "long enough") == .tooManyAttempts)
+      #expect(try await app.pool.transaction { try await SignInAttempts.sweep(upTo: 10, in: $0) } == 0)
+      try await app.pool.execute("UPDATE sign_in_attempts SET since = since - interval '16 minutes'")
+      #expect(try await signIn("ann@example.org", "long enough") == nil)
+      #expect(try await app.pool.transaction { try await SignInAttempts.sweep(upTo: 10, in: $0) } == 1)
+    }
+  }
+
   @Test(arguments: [
     "", "short", String(repeating: "a", count: 44), String(repeating: "=", count: 43),
     String(repeating: "ä", count: 43),

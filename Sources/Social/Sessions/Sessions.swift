@@ -25,19 +25,21 @@ public enum Sessions {
   /// Whose address and password these are. Takes as long for an unknown address as for a wrong password.
   ///
   /// - Returns: the account's id, for `open`.
-  /// - Throws: `wrong_credentials`, `busy`.
+  /// - Throws: `wrong_credentials`, `too_many_attempts`, `busy`.
   public static func authenticate(
-    email: String, password: String, hasher: PasswordHasher, in reader: some SocialReader
+    email: String, password: String, hasher: PasswordHasher, in pool: PostgresPool
   ) async throws -> Int {
+    try await SignInAttempts.count(email, in: pool)
     let rows =
       email.utf8.contains(0)
       ? []
-      : try await reader.rows("SELECT id, password_hash FROM accounts WHERE lower(email) = lower(\(email))")
+      : try await pool.rows("SELECT id, password_hash FROM accounts WHERE lower(email) = lower(\(email))")
         .decode(Int.self, String?.self)
     let isRight = try await hasher.check(password, against: rows.first?.1)
     guard let row = rows.first, isRight else {
       throw SocialError(.wrongCredentials, "no account has this email address and this password")
     }
+    try await SignInAttempts.forget(email, in: pool)
     return row.0
   }
 

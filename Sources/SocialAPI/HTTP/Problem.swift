@@ -67,7 +67,7 @@ struct Problem: Error, Encodable {
     switch code {
     case .notFound, .celebNotRegistered: .notFound
     case .usernameTaken, .emailTaken, .cannotFollowYourself, .celebLimit: .conflict
-    case .heartTooSoon: .tooManyRequests
+    case .heartTooSoon, .tooManyAttempts: .tooManyRequests
     case .notYours: .forbidden
     case .wrongCredentials, .notSignedIn: .unauthorized
     case .busy, .certificatesOff: .serviceUnavailable
