@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import Postgres
 import Testing
 
@@ -143,6 +144,36 @@ import Testing
           }
         }
       }
+    }
+  }
+
+  @Test func countingAnewWaitsForWhatIsBeingCounted() async throws {
+    try await App.run { app in
+      let fan = try await app.account("fan")
+      let channel = try CelebAccount.channel(1)
+      try await app.register(channel, by: fan, now: sunday)
+      try await app.drain()
+      try await app.heart(channel, by: fan, now: sunday)
+      try await app.pool.execute("UPDATE celebs SET hearts = 99")
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        try await app.pool.transaction { transaction in
+          let payload = try await transaction.query("DELETE FROM jobs RETURNING payload")[0].decode(String.self)
+          let job = try HeartCount(payload: Array(payload.utf8), version: 1)
+          var counts = CelebCounts()
+          counts.addHeart(of: job.celeb, at: job.at)
+          try await counts.write(in: transaction)
+          group.addTask {
+            let outcome = try await app.refresh(RankingRefresh(recount: true), now: sunday + 1)
+            #expect(outcome.corrected == 1)
+          }
+          try await eventually {
+            try await app.count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") > 0
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await app.counts(channel) == [1, 1])
+      try await app.expectExactRankings(now: sunday + 1)
     }
   }
 
