@@ -36,7 +36,8 @@ public struct NotificationUpdate: Job, Hashable {
     if actor != owner { try await transaction.enqueue(self) }
   }
 
-  /// How many are done by one statement. Measured: 1,000 take about 20 ms, and larger batches are no faster a row.
+  /// How many are done by one statement. Measured with 1,500,000 notifications there and 630 owners a batch: 1,000 take the
+  /// server 30 ms.
   static let batchLimit = 1000
 
   @Sendable
