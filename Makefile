@@ -14,7 +14,7 @@ help: ## print this list
 setup: ## install what the machine lacks: C libraries, Redis, Postgres, linters
 	@scripts/install-packages dev
 
-build: setup ## build the three executables, optimised, into .build/release
+build: setup ## build the executables, optimised, into .build/release
 	swift build -c release
 
 demo: build ## run the main job from nothing, on private servers and real data, and audit it

@@ -70,7 +70,7 @@ let package = Package(
     module("Redis", ["CHiredis", "EventLoop", "Locking", collections, logging]),
     module("Postgres", ["CLibPQ", "EventLoop", "Locking", collections, logging]),
 
-    module("HTTPClient", ["CCurl", "EventLoop", httpTypes, logging]),
+    module("HTTPClient", ["CCurl", "EventLoop", "Locking", httpTypes, logging]),
 
     // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
     module("PrivateServers", ["CLinux", "Locking"]),

@@ -142,6 +142,6 @@ struct CurlOptions {
 }
 
 extension Duration {
-  /// At least 1, since libcurl reads 0 as its own default.
-  fileprivate var curlMilliseconds: Int { Int(clamping: max(1, Int64((self / .milliseconds(1)).rounded(.up)))) }
+  /// At least 1, since libcurl reads 0 as its own default, and at most what fits its arithmetic.
+  fileprivate var curlMilliseconds: Int { Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000)) }
 }

@@ -199,14 +199,14 @@ final class CurlMulti {
 
   private func finish(_ transfer: HTTPTransfer, _ code: CURLcode) {
     guard let handle = transfer.handle else { return }
-    transfer.status = handle.status
     guard code == CURLE_OK else {
       return end(transfer, HTTPClientError(code, transfer, handle, configuration))
     }
     // libcurl takes a connection that ends within a head for the end of the response.
-    end(
-      transfer,
-      transfer.head.isComplete
-        ? nil : HTTPClientError(.transfer, "\(transfer.call.name): the response's head is cut off"))
+    guard transfer.head.isComplete else {
+      return end(transfer, HTTPClientError(.transfer, "\(transfer.call.name): the response's head is cut off"))
+    }
+    transfer.complete(status: handle.status)
+    end(transfer, nil)
   }
 }

@@ -40,7 +40,7 @@ public final class HTTPClient: Sendable {
     let call = try HTTPCall(request, body: body, userAgent: configuration.userAgent)
     let transfer = HTTPTransfer(call, configuration)
     try await transfers.perform(transfer)
-    return (transfer.response, transfer.body)
+    return try transfer.response()
   }
 
   /// Closes all connections. What is under way fails with `.closed`, and so does whatever is sent later.

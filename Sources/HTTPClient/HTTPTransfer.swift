@@ -1,20 +1,20 @@
 import EventLoop
 import HTTPTypes
+import Locking
 
 /// One request on its way, from the moment it is handed in until its task is told how it went: what libcurl's callbacks
 /// fill.
 ///
 /// `CurlMulti` keeps it for exactly as long as libcurl has pointers to it.
 final class HTTPTransfer: @unchecked Sendable {
-  // `@unchecked Sendable`: `call` is a constant; every other field is touched on the event loop's thread only. What came
-  // is also read by the waiting task, after it was resumed with success, when nobody writes it any more.
+  // `@unchecked Sendable`: `call` and `configuration` are constants, `outcome` is a lock; every other field is touched on
+  // the event loop's thread only.
 
   let call: HTTPCall
   private let configuration: HTTPClientConfiguration
 
   private(set) var head = ResponseHead()
-  private(set) var body: [UInt8] = []
-  var status = 0
+  private var body: [UInt8] = []
   /// Why one of the callbacks refused what came; libcurl only says that one did.
   private(set) var refusal: HTTPClientError?
 
@@ -81,10 +81,29 @@ final class HTTPTransfer: @unchecked Sendable {
     return false
   }
 
+  // MARK: What came
+
+  private struct Outcome: Sendable {
+    let status: Int
+    let head: ResponseHead
+    let body: [UInt8]
+  }
+
+  private let outcome = Locked<Outcome?>(nil)
+
+  /// Hands what came over to the waiting task.
+  func complete(status: Int) {
+    let came = Outcome(status: status, head: head, body: body)
+    outcome.withLock { $0 = came }
+  }
+
   /// What came. Asked by the waiting task when it was resumed with success.
-  var response: HTTPResponse {
-    HTTPResponse(
-      status: HTTPResponse.Status(code: status), headerFields: head.fields(isDecoded: call.method != "HEAD"))
+  func response() throws(HTTPClientError) -> (HTTPResponse, [UInt8]) {
+    guard let came = outcome.withLock({ $0 }) else {
+      throw HTTPClientError(.transfer, "\(call.name): ended without a response")
+    }
+    let fields = came.head.fields(isDecoded: call.method != "HEAD")
+    return (HTTPResponse(status: HTTPResponse.Status(code: came.status), headerFields: fields), came.body)
   }
 
   static func cancelled(_ call: HTTPCall) -> HTTPClientError {

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 /// What came before a body, as bytes: collected on the loop, read elsewhere.
-struct ResponseHead {
+struct ResponseHead: Sendable {
   private(set) var bytes: [UInt8] = []
   /// Whether the empty line has come. Trailers may follow it.
   private(set) var isComplete = false

@@ -109,7 +109,7 @@ struct CancellationTests {
               if isCancelled {
                 cancelled.withLock { $0 += 1 }
               } else {
-                #expect(transfer.body == Array("/\(task)/\(round)".utf8))
+                #expect(try transfer.response().1 == Array("/\(task)/\(round)".utf8))
               }
             }
           }
