@@ -29,8 +29,10 @@ struct ChannelAddress {
     path = parts.dropFirst().map { $0.removingPercentEncoding ?? $0 }
   }
 
+  /// What the address calls the channel, and whether it is only a name to search for.
+  ///
   /// - Throws: `invalid_q` where it leads to no channel.
-  func form() throws(SocialError) -> ChannelQuestion.Form {
+  func name() throws(SocialError) -> (words: String, isText: Bool) {
     guard Self.hosts.contains(host) else {
       throw .invalid("q", "is an address elsewhere than on YouTube: give a channel's address, id, handle or name")
     }
@@ -46,15 +48,13 @@ struct ChannelAddress {
       guard path.count > 1, ChannelQuestion.isChannelID(path[1]) else {
         throw .invalid("q", "has no channel's id (UC…) behind /channel/")
       }
-      return .id(path[1])
+      return (path[1], false)
     case "c", "user":
       guard path.count > 1 else { throw .invalid("q", "has no name behind /\(first)/") }
       // Names of these old forms cannot be asked for: they are searched.
-      return .text(path[1].lowercased())
+      return (path[1], true)
     default:
-      let form = ChannelQuestion.form(of: first.split(whereSeparator: \.isWhitespace).joined(separator: " "))
-      if case .id(let id) = form { return .text(id.lowercased()) }
-      return form
+      return (first, ChannelQuestion.isChannelID(first))
     }
   }
 }

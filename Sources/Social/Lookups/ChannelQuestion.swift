@@ -12,21 +12,34 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
   }
 
   let form: Form
-
-  init(_ form: Form) { self.form = form }
+  /// What is sent: as it was typed, letter for letter, but for spaces and what an address has around it.
+  let words: String
 
   /// - Parameter typed: a channel's id (`UC…`), its handle (`@…`), its address, or words.
   /// - Throws: `invalid_q` for nothing, for more than 200 characters, for an address that is no channel's.
   public init(_ typed: String) throws(SocialError) {
     try FieldRules.text(typed, "q", 1...200)
-    let words = typed.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    guard !words.isEmpty else { throw .invalid("q", "is not only spaces") }
-    if let address = ChannelAddress(words) {
-      form = try address.form()
+    let typed = try Self.tidy(typed)
+    if let address = ChannelAddress(typed) {
+      let name = try address.name()
+      // Decoded, it may hold what could not be typed.
+      words = try Self.tidy(name.words)
+      form = name.isText ? .text(words.lowercased()) : Self.form(of: words)
     } else {
-      form = Self.form(of: words)
+      words = typed
+      form = Self.form(of: typed)
     }
   }
+
+  private static func tidy(_ text: String) throws(SocialError) -> String {
+    let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    guard !words.isEmpty else { throw .invalid("q", "is not only spaces") }
+    try FieldRules.text(words, "q", 1...200)
+    return words
+  }
+
+  public static func == (one: Self, other: Self) -> Bool { one.form == other.form }
+  public func hash(into hasher: inout Hasher) { hasher.combine(form) }
 
   /// What words that are no address ask for.
   static func form(of words: String) -> Form {
@@ -61,9 +74,12 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Reads what `key` wrote; nil for anything else.
-  public init?(key: String) {
+  ///
+  /// - Parameter words: what is sent, if it is known.
+  public init?(key: String, words: String? = nil) {
     guard let colon = key.firstIndex(of: ":") else { return nil }
     let text = String(key[colon...].dropFirst())
+    self.words = words ?? text
     switch key[..<colon] {
     case "id": form = .id(text)
     case "handle": form = .handle(text)

@@ -85,7 +85,7 @@ struct LookupBatch<J: LookupJob>: Sendable {
       """)
     let byLookup = Dictionary(jobs.map { ($0.job.lookup, $0) }) { first, _ in first }
     return try rows.decode(UUID.self, String.self, String?.self).compactMap { id, key, etag in
-      guard let job = byLookup[id], let question = ChannelQuestion(key: key) else { return nil }
+      guard let job = byLookup[id], let question = ChannelQuestion(key: key, words: job.job.words) else { return nil }
       return Open(id: id, question: question, etag: etag, job: job)
     }
   }
@@ -97,8 +97,8 @@ struct LookupBatch<J: LookupJob>: Sendable {
     for lookup in lookups {
       switch lookup.question.form {
       case .id: byID.append(lookup)
-      case .handle(let handle): calls.append(Planned(call: .handle(handle), lookups: [lookup]))
-      case .text(let text): calls.append(Planned(call: .search(text), lookups: [lookup]))
+      case .handle: calls.append(Planned(call: .handle(lookup.question.words), lookups: [lookup]))
+      case .text: calls.append(Planned(call: .search(lookup.question.words), lookups: [lookup]))
       }
     }
     while !byID.isEmpty {

@@ -5,7 +5,9 @@ import JobsPostgres
 /// A job that does one lookup. What it asks outside may be asked again when its worker dies: a call too much, no row too much.
 protocol LookupJob: Job {
   var lookup: UUID { get }
-  init(lookup: UUID)
+  /// What is sent for the lookup's question.
+  var words: String { get }
+  init(lookup: UUID, words: String)
 }
 
 /// How often a lookup is tried: not for long, since somebody waits for it, and each try costs.
@@ -19,8 +21,12 @@ public struct TextLookup: LookupJob {
   public static let timeout: Duration? = .seconds(120)
 
   public var lookup: UUID
+  public var words: String
 
-  public init(lookup: UUID) { self.lookup = lookup }
+  public init(lookup: UUID, words: String) {
+    self.lookup = lookup
+    self.words = words
+  }
 }
 
 /// Finds channels by id, 50 a call, and by handle, one a call.
@@ -31,8 +37,12 @@ public struct ChannelLookup: LookupJob {
   public static let timeout: Duration? = .seconds(120)
 
   public var lookup: UUID
+  public var words: String
 
-  public init(lookup: UUID) { self.lookup = lookup }
+  public init(lookup: UUID, words: String) {
+    self.lookup = lookup
+    self.words = words
+  }
 }
 
 extension JobRegistry<PostgresLedger> {

@@ -80,7 +80,8 @@ struct LookupRecord<J: LookupJob>: Sendable {
     if parked.isEmpty { return [] }
     let records = try parked.map { lookup, until in
       let runAt = Int64((until.timeIntervalSince1970 * 1000).rounded(.up))
-      return try JobRecord(J(lookup: lookup.id), options: JobOptions(runAt: runAt), isDurable: true)
+      return try JobRecord(
+        J(lookup: lookup.id, words: lookup.question.words), options: JobOptions(runAt: runAt), isDurable: true)
     }
     try await transaction.add(records)
     return [

@@ -60,8 +60,8 @@ public struct Lookups: Sendable {
     let lookup = UUID()
     let record =
       question.isSearch
-      ? try JobRecord(TextLookup(lookup: lookup), isDurable: true)
-      : try JobRecord(ChannelLookup(lookup: lookup), isDurable: true)
+      ? try JobRecord(TextLookup(lookup: lookup, words: question.words), isDurable: true)
+      : try JobRecord(ChannelLookup(lookup: lookup, words: question.words), isDurable: true)
     do {
       return try await client.transaction { transaction in
         let rows = try await transaction.sql.pipeline([

@@ -29,7 +29,8 @@ import Testing
     "", " ", "\t\n ", String(repeating: "a", count: 201), "a\0b", "https://example.org/@name", "http://",
     "https://youtube.com",
     "youtube.com/", "https://www.youtube.com/watch?v=dQw4w9WgXcQ", "https://youtu.be/dQw4w9WgXcQ",
-    "youtube.com/shorts/abc", "youtube.com/channel/abc", "youtube.com/channel", "youtube.com/c/",
+    "youtube.com/shorts/abc", "youtube.com/channel/abc", "youtube.com/channel", "youtube.com/c/", "youtube.com/@a%00b",
+    "youtube.com/c/%20",
   ])
   func whatAsksForNoChannelIsRefused(_ typed: String) async throws {
     #expect(try await code { _ = try ChannelQuestion(typed) } == .invalid("q"))
