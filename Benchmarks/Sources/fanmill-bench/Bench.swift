@@ -18,6 +18,7 @@ struct Bench {
     Measurement(name: "notifications", needsDatabase: true, run: Notices.measure),
     Measurement(name: "hearts", needsDatabase: true, run: Hearts.measure),
     Measurement(name: "rankings", needsDatabase: true, run: Rankings.measure),
+    Measurement(name: "lookups", needsDatabase: true, run: ChannelLookups.measure),
   ]
 
   static var names: [String] { measurements.map(\.name) }

@@ -31,13 +31,21 @@ struct Programs: Sendable {
     _ = try await Child.output([folder + "/fanmill", "notifications", "audit"], environment: environment)
   }
 
-  /// A worker with its default settings; it serves a moment later.
+  /// A worker with its default settings, but for those given; it serves a moment later.
   ///
   /// - Parameter schedules: whether it fires the app's schedules too.
-  func startWorker(schedules: Bool = true) async throws -> Child {
+  func startWorker(schedules: Bool = true, _ settings: [String: String] = [:]) async throws -> Child {
     try await Child.start(
       [folder + "/fanmill-worker"],
-      environment: environment.merging(["FANMILL_SCHEDULER": schedules ? "on" : "off"]) { $1 })
+      environment: environment.merging(settings) { $1 }
+        .merging(["FANMILL_SCHEDULER": schedules ? "on" : "off"]) { $1 })
+  }
+
+  /// The stand-in for YouTube.
+  func startYouTube(port: Int, delay: String, searches: Int) async throws -> Child {
+    try await Child.start([
+      folder + "/fanmill-youtube", "--port", "\(port)", "--delay", delay, "--search-budget", "\(searches)",
+    ])
   }
 
   func startAPI(port: Int) async throws -> Child {
