@@ -133,7 +133,21 @@ final class LibPQCanceller: @unchecked Sendable {
   func cancel() {
     var reason = [CChar](repeating: 0, count: 256)
     // It reaches the statement or it does not: either way the statement's own answer is what counts.
-    _ = PQcancel(pointer, &reason, Int32(reason.count))
+    Self.withoutBrokenPipes { _ = PQcancel(pointer, &reason, Int32(reason.count)) }
+  }
+
+  /// libpq sends a cancellation with plain send(2): to a server that has gone, that must not be the process's end. The
+  /// thread is not ours, so its signals are put back as they were.
+  private static func withoutBrokenPipes(_ body: () -> Void) {
+    var pipe = sigset_t()
+    sigemptyset(&pipe)
+    sigaddset(&pipe, SIGPIPE)
+    var before = sigset_t()
+    pthread_sigmask(SIG_BLOCK, &pipe, &before)
+    body()
+    var noWait = timespec()
+    while sigtimedwait(&pipe, nil, &noWait) == SIGPIPE {}
+    pthread_sigmask(SIG_SETMASK, &before, nil)
   }
 }
 
