@@ -38,6 +38,8 @@ final class ScriptedServer: Sendable {
   }
 
   private func accept(_ script: @escaping @Sendable (ScriptedConnection) -> Void) {
+    // Closed by its only reader: a number that is closed elsewhere may be another server's when this comes to it again.
+    defer { close(listener) }
     while true {
       let descriptor = Glibc.accept(listener, nil, nil)
       guard descriptor >= 0 else { return }
@@ -60,7 +62,6 @@ final class ScriptedServer: Sendable {
 
   func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
     state.withLock { state in
       state.isStopped = true
       for descriptor in state.connections { shutdown(descriptor, Int32(SHUT_RDWR)) }

@@ -26,12 +26,14 @@ enum SignInAttempts {
       RETURNING attempts,
         ceil(extract(epoch FROM since + \(unescaped: interval) - coalesce(\(now), now())))::bigint
       """)
-    let (attempts, left) = try rows[0].decode(Int32.self, Int.self)
+    let (attempts, time) = try rows[0].decode(Int32.self, Int.self)
+    // Counting may have begun in a transaction that is younger than this one.
+    let left = min(max(time, 1), window * 60)
     guard attempts <= limit else {
       throw SocialError(
         .tooManyAttempts,
         "too many passwords were tried for this email address: try again in \((left + 59) / 60) minutes",
-        retryAfter: max(1, left))
+        retryAfter: left)
     }
   }
 
