@@ -17,7 +17,7 @@ setup: ## install what the machine lacks: C libraries, Redis, Postgres, linters
 build: setup ## build the executables, optimised, into .build/release
 	swift build -c release
 
-demo: build ## run the main job from nothing, on private servers and real data, and audit it
+demo: build ## run all of it from nothing, on private servers and real data, and audit it
 	.build/release/fanmill demo
 
 test: setup ## build and run all tests; they start private servers of their own

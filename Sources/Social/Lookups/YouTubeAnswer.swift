@@ -102,6 +102,7 @@ private struct Count: Decodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
+    // Which of the two it is its form tells: that it is not the first is no error.
     if let text = try? container.decode(String.self) {
       value = Int(text)
     } else {

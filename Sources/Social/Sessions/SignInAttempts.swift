@@ -13,18 +13,17 @@ enum SignInAttempts {
 
   /// Counts an attempt.
   ///
-  /// - Parameter now: nil for the present.
   /// - Throws: `too_many_attempts` past the limit.
-  static func count(_ email: String, now: Date? = nil, in pool: PostgresPool) async throws {
+  static func count(_ email: String, in pool: PostgresPool) async throws {
     let rows = try await pool.query(
       """
       INSERT INTO sign_in_attempts AS a (address_hash, attempts, since)
-      VALUES (\(hash(email)), 1, coalesce(\(now), now()))
+      VALUES (\(hash(email)), 1, now())
       ON CONFLICT (address_hash) DO UPDATE SET
         attempts = CASE WHEN a.since <= excluded.since - \(unescaped: interval) THEN 1 ELSE a.attempts + 1 END,
         since = CASE WHEN a.since <= excluded.since - \(unescaped: interval) THEN excluded.since ELSE a.since END
       RETURNING attempts,
-        ceil(extract(epoch FROM since + \(unescaped: interval) - coalesce(\(now), now())))::bigint
+        ceil(extract(epoch FROM since + \(unescaped: interval) - now()))::bigint
       """)
     let (attempts, time) = try rows[0].decode(Int32.self, Int.self)
     // Counting may have begun in a transaction that is younger than this one.

@@ -9,7 +9,7 @@ import UnixSignals
 struct DemoCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Show the main job from nothing: servers, a real follower graph, workers, posts, a kill -9, an audit.",
+    abstract: "Show it all from nothing: servers, a real graph, posts, a kill -9, likes, rankings, an audit.",
     shouldDisplay: false)
 
   @OptionGroup var common: CommonOptions
