@@ -29,7 +29,8 @@ extension App {
 
   @discardableResult
   func heart(_ account: CelebAccount, by fan: Int, now: Date? = nil) async throws -> Hearts.Given {
-    try await client.transaction { try await Hearts.give(to: account, by: fan, in: $0, now: now) }
+    let heart = Heart(to: account, by: fan)
+    return try await client.transaction { try await Hearts.give([heart], in: $0, now: now)[0].get() }
   }
 
   @discardableResult

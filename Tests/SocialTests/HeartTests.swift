@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import Locking
 import Postgres
 import Testing
@@ -37,6 +38,58 @@ import Testing
       }
       try await app.drain()
       #expect(try await app.counts(channel) == [3, 1])
+    }
+  }
+
+  @Test func eachHeartOfABatchIsTakenOrRefusedForItself() async throws {
+    try await App.run { app in
+      let fans = try await app.accounts(3)
+      let (one, two) = (try CelebAccount.channel(1), try CelebAccount.channel(2))
+      try await app.register(one, by: fans[0], now: noon)
+      try await app.register(one, by: fans[1], now: noon)
+      try await app.register(two, by: fans[1], now: noon)
+      try await app.heart(one, by: fans[1], now: noon)
+      let hearts = [
+        Heart(to: one, by: fans[0]), Heart(to: one, by: fans[2]), Heart(to: one, by: fans[1]),
+        Heart(to: two, by: fans[1]), Heart(to: one, by: fans[0]),
+      ]
+      let outcomes = try await app.client.transaction { try await Hearts.give(hearts, in: $0, now: noon) }
+      let seen = outcomes.map { outcome -> String in
+        switch outcome {
+        case .success(let given): "\(given.count)"
+        case .failure(let error): error.code.rawValue
+        }
+      }
+      // The two of one fan for one celeb race: either may be the one that is taken.
+      #expect([seen[0], seen[4]].sorted() == ["1", "heart_too_soon"])
+      #expect(Array(seen[1...3]) == ["celeb_not_registered", "heart_too_soon", "1"])
+      try await app.drain()
+      #expect(try await app.counts(one) == [2, 2])
+      #expect(try await app.counts(two) == [1, 1])
+    }
+  }
+
+  /// Batches that name the same fans in opposite orders lock them in the same.
+  @Test func batchesNeverWaitForEachOther() async throws {
+    try await App.run(connections: 8) { app in
+      let fans = try await app.accounts(40)
+      let channel = try CelebAccount.channel(1)
+      for fan in fans { try await app.register(channel, by: fan, now: noon) }
+      let hearts = fans.map { Heart(to: channel, by: $0) }
+      for round in 0..<10 {
+        let now = noon.addingTimeInterval(Double(round) * 600)
+        let taken = try await withThrowingTaskGroup(of: Int.self) { group in
+          for index in 0..<8 {
+            group.addTask {
+              let batch = index % 2 == 0 ? hearts : hearts.reversed()
+              let outcomes = try await app.client.transaction { try await Hearts.give(batch, in: $0, now: now) }
+              return outcomes.count { if case .success = $0 { true } else { false } }
+            }
+          }
+          return try await group.reduce(0, +)
+        }
+        #expect(taken == fans.count)
+      }
     }
   }
 

@@ -3,6 +3,17 @@ import Jobs
 import JobsPostgres
 import Postgres
 
+/// A heart that a fan wants to give.
+public struct Heart: Sendable, Hashable {
+  public var account: CelebAccount
+  public var fan: Int
+
+  public init(to account: CelebAccount, by fan: Int) {
+    self.account = account
+    self.fan = fan
+  }
+}
+
 /// Gives hearts to celebs.
 public enum Hearts {
   /// How long a fan waits between two hearts for one celeb.
@@ -16,49 +27,69 @@ public enum Hearts {
     public let nextAt: Date
   }
 
-  /// Gives a heart and owes counting it for the celeb.
+  /// Gives hearts and owes counting them for their celebs; each is taken or refused for itself.
   ///
-  /// One statement decides and writes: of requests that race, the first locks the fan's own row, and each that waited for it
-  /// checks the time again. No row is written that another fan's heart needs.
+  /// The fans' own rows are locked first, in the order of their keys, so that no two transactions wait for each other; the next
+  /// statement, which sees what was committed until then, looks at the time and writes. So of requests that race for one
+  /// heart, in one transaction or in several, one is taken. No row is written that another fan's heart needs.
   ///
-  /// - Parameter now: the time of the heart; nil for the present.
-  /// - Throws: `celeb_not_registered`, `heart_too_soon`.
+  /// - Parameter now: the time of the hearts; nil for the present.
+  /// - Returns: for each heart, in their order, what was taken, or its refusal: `celeb_not_registered`, `heart_too_soon`.
   public static func give(
-    to account: CelebAccount, by fan: Int, in transaction: AppTransaction, now: Date? = nil
-  ) async throws -> Given {
-    let rows = try await transaction.sql.query(
+    _ hearts: [Heart], in transaction: AppTransaction, now: Date? = nil
+  ) async throws -> [Result<Given, SocialError>] {
+    let (platforms, accounts) = (hearts.map(\.account.platform.rawValue), hearts.map(\.account.name))
+    let fans = hearts.map(\.fan)
+    let answers = try await transaction.sql.pipeline([
+      """
+      SELECT FROM unnest(\(platforms), \(accounts), \(fans)) AS heart (platform, account, fan)
+      JOIN celebs c ON c.platform = heart.platform AND c.account = heart.account
+      JOIN celeb_fans f ON f.account_id = fan AND f.celeb_id = c.id
+      ORDER BY f.account_id, f.celeb_id FOR NO KEY UPDATE OF f
+      """,
       """
       WITH clock AS MATERIALIZED (
         SELECT coalesce(\(now), clock_timestamp()) AS at
       ), given AS (
         UPDATE celeb_fans f SET hearts = f.hearts + 1, hearted_at = clock.at, reached_at = clock.at
-        FROM celebs c, clock
-        WHERE c.platform = \(account.platform.rawValue) AND c.account = \(account.name)
-          AND f.account_id = \(fan) AND f.celeb_id = c.id AND f.since IS NOT NULL
+        FROM unnest(\(platforms), \(accounts), \(fans)) WITH ORDINALITY AS heart (platform, account, fan, place)
+        JOIN celebs c ON c.platform = heart.platform AND c.account = heart.account, clock
+        WHERE f.account_id = fan AND f.celeb_id = c.id AND f.since IS NOT NULL
           AND (f.hearted_at IS NULL OR f.hearted_at <= clock.at - make_interval(secs => \(seconds)))
-        RETURNING f.celeb_id, f.account_id, f.hearts, f.hearted_at
+        RETURNING place, f.celeb_id, f.account_id, f.hearts, f.hearted_at
       ), kept AS (
         INSERT INTO hearts (celeb_id, account_id, given_at) SELECT celeb_id, account_id, hearted_at FROM given
       )
-      SELECT celeb_id, hearts, to_microseconds(hearted_at), hearted_at + make_interval(secs => \(seconds)) FROM given
-      """)
-    guard let row = rows.first else { throw try await refusal(account, fan, transaction.sql, now) }
-    let (celeb, count, at, nextAt) = try row.decode(Int.self, Int.self, Int.self, Date.self)
-    try await transaction.enqueue(HeartCount(celeb: celeb, fan: fan, at: at))
-    return Given(count: count, nextAt: nextAt)
+      SELECT place, celeb_id, account_id, hearts, to_microseconds(hearted_at),
+        hearted_at + make_interval(secs => \(seconds))
+      FROM given
+      """,
+    ])
+    var outcomes = [Result<Given, SocialError>?](repeating: nil, count: hearts.count)
+    var counts: [HeartCount] = []
+    for row in try answers[1].decode(Int.self, Int.self, Int.self, Int.self, Int.self, Date.self) {
+      let (place, celeb, fan, count, at, nextAt) = row
+      outcomes[place - 1] = .success(Given(count: count, nextAt: nextAt))
+      counts.append(HeartCount(celeb: celeb, fan: fan, at: at))
+    }
+    if !counts.isEmpty { try await transaction.enqueue(counts) }
+    for place in outcomes.indices where outcomes[place] == nil {
+      outcomes[place] = .failure(try await refusal(hearts[place], transaction.sql, now))
+    }
+    return outcomes.compactMap { $0 }
   }
 
   /// Why a heart was not taken.
   private static func refusal(
-    _ account: CelebAccount, _ fan: Int, _ transaction: PostgresTransaction, _ now: Date?
+    _ heart: Heart, _ transaction: PostgresTransaction, _ now: Date?
   ) async throws -> SocialError {
     let rows = try await transaction.query(
       """
       SELECT ceil(extract(epoch FROM f.hearted_at + make_interval(secs => \(seconds))
         - coalesce(\(now), clock_timestamp())))::bigint
       FROM celebs c JOIN celeb_fans f ON f.celeb_id = c.id
-      WHERE c.platform = \(account.platform.rawValue) AND c.account = \(account.name)
-        AND f.account_id = \(fan) AND f.since IS NOT NULL
+      WHERE c.platform = \(heart.account.platform.rawValue) AND c.account = \(heart.account.name)
+        AND f.account_id = \(heart.fan) AND f.since IS NOT NULL
       """)
     guard let row = rows.first else { return Celebs.notRegistered }
     let left = max(1, try row.decode(Int?.self) ?? 1)

@@ -32,6 +32,9 @@ extension AppJobs {
 }
 
 extension Request {
+  /// Whether it may be sent again and is to be answered as it was the first time.
+  var isRepeatable: Bool { headers[.idempotencyKey] != nil }
+
   /// What makes another request another: method, path, and what it says.
   func fingerprint(_ said: [UInt8]) -> [UInt8] {
     var hash = SHA256()

@@ -12,6 +12,18 @@ struct CelebRoutes: Sendable {
   let limit: Int
   /// Without one there are no certificates.
   let certificateKey: CertificateKey?
+  /// Hearts that come at the same time share a transaction: everybody loves the same celeb at the same time.
+  private let hearts: Gatherer<Heart, Result<Hearts.Given, SocialError>>
+
+  init(jobs: AppJobs, pool: PostgresPool, limit: Int, certificateKey: CertificateKey?) {
+    self.jobs = jobs
+    self.pool = pool
+    self.limit = limit
+    self.certificateKey = certificateKey
+    hearts = Gatherer(upTo: 256) { batch in
+      try await jobs.transaction { try await Hearts.give(batch, in: $0) }
+    }
+  }
 
   func add(to group: RouterGroup<APIContext>) {
     group.get("me/celebs", use: list)
@@ -70,10 +82,16 @@ struct CelebRoutes: Sendable {
     let viewer = try context.viewer
     let account = try context.celebAccount()
     let body = try await RequestBody(request, context)
+    let heart = Heart(to: account, by: viewer.id)
+    guard request.isRepeatable else { return try Self.answer(try await hearts.answer(heart)) }
     return try await jobs.once(request, body, by: viewer.id) { transaction in
-      let given = try await Hearts.give(to: account, by: viewer.id, in: transaction)
-      return try Answer(.created, Given(count: given.count, nextAt: given.nextAt))
+      try Self.answer(try await Hearts.give([heart], in: transaction)[0])
     }
+  }
+
+  private static func answer(_ outcome: Result<Hearts.Given, SocialError>) throws -> Answer {
+    let given = try outcome.get()
+    return try Answer(.created, Given(count: given.count, nextAt: given.nextAt))
   }
 
   // MARK: Certificates
