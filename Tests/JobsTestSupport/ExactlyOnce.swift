@@ -22,6 +22,13 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
     var number: Int
   }
 
+  /// Runs in batches that end their jobs by themselves, a part at a time.
+  struct Opened: Job {
+    static var kind: JobKind { "test.opened" }
+    static var retry: RetryPolicy { Single.retry }
+    var number: Int
+  }
+
   struct Effect: Job {
     static var kind: JobKind { "test.effect" }
     static var queue: QueueName { effects }
@@ -77,8 +84,9 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
     for start in stride(from: 0, to: jobs, by: 10) {
       let numbers = Array(start..<min(start + 10, jobs))
       try await client.transaction { transaction in
-        try await transaction.enqueue(numbers.filter { $0 % 3 > 0 }.map { Single(number: $0) })
+        try await transaction.enqueue(numbers.filter { $0 % 3 == 1 }.map { Single(number: $0) })
         try await transaction.enqueue(numbers.filter { $0 % 3 == 0 }.map { Batched(number: $0) })
+        try await transaction.enqueue(numbers.filter { $0 % 3 == 2 }.map { Opened(number: $0) })
       }
     }
   }
@@ -99,6 +107,26 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
       try await transaction.enqueue(batch.map { Effect(number: $0.job.number) })
       if chaos.happens(0.02) { try await Task.sleep(for: .milliseconds(chaos.number(100..<600))) }
       try chaos.mayFail("in the batch", 0.1)
+    }
+    registry.registerBatch(Opened.self, upTo: 8) { [chaos] batch in
+      try chaos.mayFail("before the batch's transactions", 0.05)
+      var sound: [BatchedJob<Opened>] = []
+      for job in batch.jobs {
+        do {
+          try chaos.mayFail("one job of the batch", 0.1)
+          sound.append(job)
+        } catch {
+          batch.fail(job, error)
+        }
+      }
+      for part in [sound.prefix(sound.count / 2), sound.suffix(sound.count - sound.count / 2)] where !part.isEmpty {
+        try await batch.transaction(ending: Array(part)) { live, transaction in
+          try await transaction.enqueue(live.map { Effect(number: $0.job.number) })
+          if chaos.happens(0.02) { try await Task.sleep(for: .milliseconds(chaos.number(100..<600))) }
+          try chaos.mayFail("in a part of the batch", 0.1)
+        }
+      }
+      try chaos.mayFail("after the batch's transactions", 0.05)
     }
     return registry
   }

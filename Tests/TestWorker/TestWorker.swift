@@ -28,8 +28,6 @@ struct TestWorker: AsyncParsableCommand {
         var configuration = WorkerConfiguration(
           queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, slots) }))
         configuration.shutdownLimit = program.settings.shutdownTimeout
-        configuration.relayInterval = .seconds(2)
-        configuration.relayAge = .seconds(2)
         let broker = GatedBroker(
           base: try await RedisBroker(client: servers.redis, logger: program.logger),
           gate: acknowledgeGate.map { Gate(key: $0, pool: servers.postgres) })

@@ -44,9 +44,10 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   /// Sweeps each queue: all of it when the broker's epoch is new, else what is old enough to have arrived.
   private func relay() async throws {
     var swept: [QueueName: String] = [:]
-    var lastSweep: ContinuousClock.Instant?
+    var nextSweep = ContinuousClock.now
     while true {
-      let isDue = lastSweep.map { .now - $0 >= configuration.relayInterval } ?? true
+      let begun = ContinuousClock.now
+      let isDue = begun >= nextSweep
       for (queue, epoch) in epochs.all {
         if swept[queue] != epoch {
           let pushed = try await sweep(queue, olderThan: .zero)
@@ -65,7 +66,8 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
           }
         }
       }
-      if isDue { lastSweep = .now }
+      // Where millions wait, a sweep takes long: at most half of the time is spent on them.
+      if isDue { nextSweep = .now + max(configuration.relayInterval, begun.duration(to: .now)) }
       try await Task.sleep(for: min(configuration.heartbeat, configuration.relayInterval) / 2)
     }
   }

@@ -9,9 +9,10 @@ public struct WorkerConfiguration: Sendable {
   /// How long running jobs get to finish after a stop was asked for; the rest is handed back.
   public var shutdownLimit: Duration = .seconds(25)
   /// Between two sweeps for jobs that the ledger owes and the broker does not know.
-  public var relayInterval: Duration = .seconds(5)
-  /// How old an owed job is before the relay asks the broker about it: time for its push to arrive.
-  public var relayAge: Duration = .seconds(5)
+  public var relayInterval: Duration = .seconds(2)
+  /// How old an owed job is before the relay asks the broker about it: time for its push to arrive. With the interval it
+  /// bounds how long a job waits whose process died between commit and push.
+  public var relayAge: Duration = .seconds(2)
   /// Names the worker in leases, logs and errors. Unique: a restart is another worker.
   public var name: String
 
