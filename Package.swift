@@ -34,6 +34,9 @@ let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-h
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let instrumentation: Target.Dependency = .product(name: "Instrumentation", package: "swift-distributed-tracing")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
 let package = Package(
@@ -52,9 +55,11 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.0.2", traits: ["JSON"]),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
   ],
@@ -75,7 +80,7 @@ let package = Package(
     // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
     module("PrivateServers", ["CLinux", "Locking"]),
 
-    module("Jobs", ["Locking", collections, lifecycle, logging, metrics]),
+    module("Jobs", ["Locking", collections, instrumentation, lifecycle, logging, metrics]),
     module("JobsRedis", ["Jobs", "Redis", "EventLoop", logging]),
     module("JobsPostgres", ["Jobs", "Postgres", logging]),
 
@@ -90,14 +95,14 @@ let package = Package(
     module(
       "Operations",
       [
-        "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "PrivateServers", "Redis", "CLinux",
-        "EventLoop", "Locking", crypto, logging,
+        "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "HTTPClient", "Postgres", "PrivateServers",
+        "Redis", "CLinux", "EventLoop", "Locking", crypto, httpTypes, lifecycle, logging,
       ]),
     module(
       "SocialAPI",
       [
-        "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", crypto, hummingbird, logging,
-        metrics,
+        "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres", "Redis", crypto,
+        hummingbird, logging, metrics,
       ]),
     module(
       "Bootstrap",
@@ -150,7 +155,7 @@ let package = Package(
         "Jobs", "JobsRedis", "JobsPostgres", "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis",
         logging,
       ]),
-    tests("JobsTests", ["Jobs", "JobsTestSupport", "Locking", lifecycle, logging]),
+    tests("JobsTests", ["Jobs", "JobsTestSupport", "Locking", instrumentation, lifecycle, logging]),
     tests("JobsRedisTests", ["Jobs", "JobsRedis", "JobsTestSupport", "Locking", "PrivateServers", "Redis", logging]),
     tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),
     tests("MigrationsTests", ["Migrations", "Postgres", "EventLoop", "PrivateServers", logging]),

@@ -11,18 +11,21 @@ public struct JobContext<L: Ledger>: Sendable {
   public let attempt: Int
   /// Milliseconds since 1970 at which the job was asked for.
   public let createdAt: Int64
+  /// What the job follows from. What its handler asks for inherits it.
+  public let trace: TraceID?
   let base: Logger
   let isDurable: Bool
   let ledger: L
   let outbox: Outbox
   let isCompleted = Locked(false)
 
-  /// Carries the job's id, kind and attempt. Made when it is asked for: most jobs log nothing.
+  /// Carries the job's id, kind, attempt and trace. Made when it is asked for: most jobs log nothing.
   public var logger: Logger {
     var logger = base
     logger[metadataKey: LogKeys.job] = "\(id)"
     logger[metadataKey: LogKeys.kind] = "\(kind)"
     logger[metadataKey: LogKeys.attempt] = "\(attempt)"
+    if let trace { logger[metadataKey: LogKeys.trace] = "\(trace)" }
     return logger
   }
 
@@ -60,4 +63,6 @@ public struct BatchedJob<J: Job>: Sendable {
   public let id: JobID
   public let job: J
   public let attempt: Int
+  /// What it follows from.
+  public let trace: TraceID?
 }

@@ -18,11 +18,13 @@ public struct JobRecord: Sendable, Hashable {
   public var uniqueKey: String?
   /// What went wrong so far, oldest first. The ledger keeps this for durable jobs; only broker-only ones carry it along.
   public var failures: [JobFailure]
+  /// Names the request or the tick that the job follows from; nil where nobody said.
+  public var trace: TraceID?
 
   public init(
     id: JobID = .next(), kind: JobKind, queue: QueueName, priority: JobPriority = .normal, version: Int = 1,
     payload: [UInt8], isDurable: Bool, attempts: Int = 0, runAt: Int64? = nil, uniqueKey: String? = nil,
-    failures: [JobFailure] = []
+    failures: [JobFailure] = [], trace: TraceID? = nil
   ) {
     self.id = id
     self.kind = kind
@@ -35,6 +37,7 @@ public struct JobRecord: Sendable, Hashable {
     self.runAt = runAt
     self.uniqueKey = uniqueKey
     self.failures = failures
+    self.trace = trace
   }
 
   /// Milliseconds since 1970 at which the job was made.
@@ -79,17 +82,18 @@ public struct JobOptions: Sendable {
 }
 
 extension JobRecord {
-  /// A job ready to be kept or sent.
+  /// A job ready to be kept or sent, in the trace of the task that asks for it.
   ///
   /// - Throws: what the kind's encoder throws.
   public init<J: Job>(_ job: J, options: JobOptions = JobOptions(), isDurable: Bool) throws {
-    try self.init(job, id: .next(), options: options, isDurable: isDurable)
+    try self.init(job, id: .next(), options: options, isDurable: isDurable, trace: TraceContext.current?.id)
   }
 
-  private init<J: Job>(_ job: J, id: JobID, options: JobOptions, isDurable: Bool) throws {
+  private init<J: Job>(_ job: J, id: JobID, options: JobOptions, isDurable: Bool, trace: TraceID?) throws {
     self.init(
       id: id, kind: J.kind, queue: options.queue ?? J.queue, priority: options.priority, version: J.payloadVersion,
-      payload: try job.encodedPayload(), isDurable: isDurable, runAt: options.runAt, uniqueKey: options.uniqueKey)
+      payload: try job.encodedPayload(), isDurable: isDurable, runAt: options.runAt, uniqueKey: options.uniqueKey,
+      trace: trace)
   }
 
   /// Records of many jobs, checked, with ids in their order.
@@ -98,8 +102,9 @@ extension JobRecord {
   static func records<J: Job>(
     _ jobs: some Collection<J>, options: JobOptions, isDurable: Bool
   ) throws -> [JobRecord] {
+    let trace = TraceContext.current?.id
     let records = try zip(jobs, JobID.next(jobs.count)).map { job, id in
-      try JobRecord(job, id: id, options: options, isDurable: isDurable)
+      try JobRecord(job, id: id, options: options, isDurable: isDurable, trace: trace)
     }
     // What is checked is the same for all.
     try records.first?.check()

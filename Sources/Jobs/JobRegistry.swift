@@ -69,7 +69,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
         let jobs = try claims.map { claim in
           BatchedJob(
             id: claim.record.id, job: try Self.decode(J.self, claim.record.payload, claim.record.version),
-            attempt: claim.attempt)
+            attempt: claim.attempt, trace: claim.record.trace)
         }
         try await handler(jobs, transaction)
       })
@@ -91,7 +91,8 @@ public struct JobRegistry<L: Ledger>: Sendable {
         for claim in claims {
           do {
             let job = try Self.decode(J.self, claim.record.payload, claim.record.version)
-            jobs.append(BatchedJob(id: claim.record.id, job: job, attempt: claim.attempt))
+            jobs.append(
+              BatchedJob(id: claim.record.id, job: job, attempt: claim.attempt, trace: claim.record.trace))
           } catch {
             progress.fail(claim.record.id, error)
           }

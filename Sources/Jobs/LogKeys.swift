@@ -5,6 +5,8 @@ public enum LogKeys {
   public static let queue = "queue"
   public static let attempt = "attempt"
   public static let worker = "worker"
+  /// Of the request or the tick that the job follows from, in whatever process.
+  public static let trace = "trace_id"
   public static let count = "count"
   public static let error = "error"
   public static let delay = "retry_in_ms"

@@ -30,13 +30,13 @@ public struct PostgresLedger: Ledger {
   public func add(_ jobs: [JobRecord], in transaction: PostgresTransaction) async throws -> [JobID] {
     let rows = try await transaction.query(
       """
-      INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, unique_key)
-      SELECT queue, id, kind, version, priority, payload, attempts, to_timestamp(run_at / 1000.0), unique_key
+      INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
+      SELECT queue, id, kind, version, priority, payload, attempts, to_timestamp(run_at / 1000.0), unique_key, trace
       FROM unnest(\(jobs.map(\.queue.rawValue)), \(jobs.map { PostgresUUID($0.id) }), \(jobs.map(\.kind.rawValue)),
           \(jobs.map { Int32(clamping: $0.version) }), \(jobs.map { Int16($0.priority.rawValue) }),
           \(jobs.map { text($0.payload) }), \(jobs.map { Int32(clamping: $0.attempts) }), \(jobs.map(\.runAt)),
-          \(jobs.map(\.uniqueKey)))
-        AS new (queue, id, kind, version, priority, payload, attempts, run_at, unique_key)
+          \(jobs.map(\.uniqueKey)), \(jobs.map { $0.trace.map { PostgresUUID($0) } }))
+        AS new (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
       ON CONFLICT DO NOTHING
       RETURNING id
       """)
@@ -87,19 +87,20 @@ public struct PostgresLedger: Ledger {
               DELETE FROM jobs WHERE queue = \(record.queue.rawValue) AND id = \(PostgresUUID(record.id)) RETURNING *
             )
             INSERT INTO dead_jobs
-              (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at)
+              (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at, trace)
             SELECT id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)), unique_key,
-              coalesce(failures, '[]'::jsonb) || \(failure)::jsonb, created_at
+              coalesce(failures, '[]'::jsonb) || \(failure)::jsonb, created_at, trace
             FROM gone ON CONFLICT (id) DO NOTHING
             """)
         } else {
           let failures = try json(record.failures + [job.failure])
           try await transaction.execute(
             """
-            INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at)
+            INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, trace)
             VALUES (\(PostgresUUID(record.id)), \(record.queue.rawValue), \(record.kind.rawValue),
               \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(text(record.payload)),
-              \(Int32(clamping: job.attempts)), \(failures)::jsonb, to_timestamp(\(record.createdAt) / 1000.0))
+              \(Int32(clamping: job.attempts)), \(failures)::jsonb, to_timestamp(\(record.createdAt) / 1000.0),
+              \(record.trace.map { PostgresUUID($0) }))
             ON CONFLICT (id) DO NOTHING
             """)
         }
@@ -166,16 +167,19 @@ public struct PostgresLedger: Ledger {
   public func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
     let rows = try await pool.query(
       """
-      SELECT id, kind, version, priority, payload, attempts, (extract(epoch FROM run_at) * 1000)::bigint, unique_key
+      SELECT id, kind, version, priority, payload, attempts, (extract(epoch FROM run_at) * 1000)::bigint, unique_key,
+        trace
       FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) })) AND NOT parked
       """)
     return try rows.map { row in
-      let (id, kind, version, priority, payload, attempts, runAt, uniqueKey) = try row.decode(
-        PostgresUUID.self, String.self, Int.self, Int16.self, String.self, Int.self, Int64?.self, String?.self)
+      let (id, kind, version, priority, payload, attempts, runAt, uniqueKey, trace) = try row.decode(
+        PostgresUUID.self, String.self, Int.self, Int16.self, String.self, Int.self, Int64?.self, String?.self,
+        PostgresUUID?.self)
       return JobRecord(
         id: JobID(id), kind: JobKind(rawValue: kind), queue: queue,
         priority: JobPriority(rawValue: UInt8(clamping: priority)) ?? .normal, version: version,
-        payload: Array(payload.utf8), isDurable: true, attempts: attempts, runAt: runAt, uniqueKey: uniqueKey)
+        payload: Array(payload.utf8), isDurable: true, attempts: attempts, runAt: runAt, uniqueKey: uniqueKey,
+        trace: trace.flatMap { TraceID($0) })
     }
   }
 

@@ -16,6 +16,9 @@ import Redis
 ///     byte 22      the length of the kind, then the kind
 ///     4 bytes      the length of the failures as JSON, then those (durable jobs have theirs in the ledger)
 ///     the rest     the payload
+///
+/// A job's trace stands before its failures, as an element of the same array that has a fixed form (`TraceMark`): a worker of a
+/// version that knows of no traces reads a failure without a text there and runs the job as any other.
 enum RecordCoding {
   static func encode(_ record: JobRecord) throws -> [UInt8] {
     let argument = try RecordArgument(record)
@@ -34,11 +37,12 @@ enum RecordCoding {
     let id = JobID(high: try reader.integer(UInt64.self), low: try reader.integer(UInt64.self))
     let version = try reader.integer(UInt16.self)
     let kind = try reader.take(Int(try reader.integer(UInt8.self)))
-    let failures = try reader.take(Int(try reader.integer(UInt32.self)))
+    let history = try reader.take(Int(try reader.integer(UInt32.self)))
+    let (trace, failures) = TraceMark.split(history)
     var decoded: [JobFailure] = []
     if !failures.isEmpty {
       do {
-        decoded = try JSONDecoder().decode([JobFailure].self, from: Data(failures))
+        decoded = try JSONDecoder().decode([JobFailure].self, from: Data(failures)).filter { !TraceMark.isMark($0) }
       } catch {
         throw BrokerError(.unexpectedReply, "the failures of job \(id) in Redis do not decode", underlying: error)
       }
@@ -46,7 +50,7 @@ enum RecordCoding {
     return JobRecord(
       id: id, kind: JobKind(rawValue: String(decoding: kind, as: UTF8.self)), queue: queue,
       priority: JobPriority(rawValue: priority) ?? .normal, version: Int(version),
-      payload: Array(reader.rest), isDurable: durable == 1, attempts: Int(attempts), failures: decoded)
+      payload: Array(reader.rest), isDurable: durable == 1, attempts: Int(attempts), failures: decoded, trace: trace)
   }
 
   private struct Reader {
@@ -79,7 +83,8 @@ struct RecordArgument: RedisArgument {
       throw BrokerError(.unexpectedReply, "the kind '\(record.kind)' is longer than 255 bytes; give it a shorter name")
     }
     self.record = record
-    failures = record.failures.isEmpty ? [] : Array(try JSONEncoder().encode(record.failures))
+    let failures = record.failures.isEmpty ? [] : Array(try JSONEncoder().encode(record.failures))
+    self.failures = record.trace.map { TraceMark.join($0, failures) } ?? failures
   }
 
   var length: Int { 27 + record.kind.rawValue.utf8.count + failures.count + record.payload.count }

@@ -12,7 +12,10 @@ import Testing
     try await kind.with { try await check($0) }
 
     @Sendable func check(_ ledger: some TestedLedger) async throws {
-      let (job, other, gone) = (JobRecord.test(), JobRecord.test(), JobRecord.test())
+      let (job, gone) = (JobRecord.test(), JobRecord.test())
+      var traced = JobRecord.test()
+      traced.trace = .random()
+      let other = traced
       _ = try await ledger.add(job, other)
       try await ledger.recordFailures(
         [

@@ -54,7 +54,7 @@ struct PostgresLedgerFixture: Sendable {
     let template = try await SharedServers.template("jobs_ledger") { url in
       let server = try await SharedServers.postgres()
       let database = url.prefix { $0 != "?" }.split(separator: "/").last.map(String.init) ?? ""
-      for file in ["0001_jobs.sql", "0008_schedules.sql"] {
+      for file in ["0001_jobs.sql", "0008_schedules.sql", "0022_traces.sql"] {
         let path = URL(filePath: #filePath).appending(path: "../../../migrations/\(file)").standardizedFileURL
         let text = try String(contentsOf: path, encoding: .utf8)
         // Everything above this line of the file makes the tables.

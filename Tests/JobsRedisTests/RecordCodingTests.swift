@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import JobsTestSupport
 import Testing
@@ -19,7 +20,10 @@ import Testing
       version: Int.random(in: 0...65535, using: &generator),
       payload: (0..<Int.random(in: 0...300, using: &generator)).map { _ in .random(in: 0...255, using: &generator) },
       isDurable: isDurable, attempts: Int.random(in: 0...65535, using: &generator),
-      failures: (0..<count).map { JobFailure(attempt: $0, at: 17, error: "\"no\"\n\($0)", worker: "w") })
+      failures: (0..<count).map { JobFailure(attempt: $0, at: 17, error: "\"no\"\n\($0)", worker: "w") },
+      trace: Bool.random(using: &generator)
+        ? TraceID(high: .random(in: 0...UInt64.max, using: &generator), low: .random(in: 1...99, using: &generator))
+        : nil)
   }
 
   @Test func everyRecordComesBack() throws {
@@ -62,6 +66,43 @@ import Testing
     #expect(Array(bytes[4..<20]) == record.id.bytes)
     record.attempts = 1_000_000
     #expect(try Array(RecordCoding.encode(record)[2..<4]) == [0xFF, 0xFF])
+  }
+
+  /// What a worker of a version without traces knows of a failure.
+  private struct PlainFailure: Codable, Equatable {
+    var attempt: Int
+    var at: Int64
+    var error: String
+    var worker: String
+  }
+
+  @Test func aWorkerThatKnowsNoTracesReadsAFailureThatSaysNothing() throws {
+    var record = JobRecord.test("{}", kind: "kind", isDurable: false)
+    record.trace = .random()
+    record.failures = [JobFailure(attempt: 1, at: 17, error: "no", worker: "w")]
+    let bytes = try RecordCoding.encode(record)
+    let length = bytes[27..<31].reduce(0) { $0 << 8 | Int($1) }
+    let history = Array(bytes[31..<31 + length])
+    let read = try JSONDecoder().decode([PlainFailure].self, from: Data(history))
+    let failures = [
+      PlainFailure(attempt: 0, at: 0, error: "", worker: ""),
+      PlainFailure(attempt: 1, at: 17, error: "no", worker: "w"),
+    ]
+    #expect(read == failures)
+    #expect(Array(bytes[(31 + length)...]) == record.payload)
+
+    // And what it writes back has lost the trace, and nothing else.
+    let written = try JSONEncoder().encode(failures)
+    let count = (0..<4).map { UInt8(truncatingIfNeeded: written.count >> (24 - 8 * $0)) }
+    var expected = record
+    expected.trace = nil
+    #expect(try decode(Array(bytes[..<27]) + count + Array(written) + record.payload) == expected)
+  }
+
+  @Test func aJobWithoutATraceIsAsItWas() throws {
+    let bytes = try RecordCoding.encode(JobRecord.test("{}", kind: "kind", isDurable: true))
+    #expect(bytes.count == 27 + 4 + 2)
+    #expect(Array(bytes[27..<31]) == [0, 0, 0, 0])
   }
 
   @Test func aKindThatIsTooLongIsRefused() {

@@ -67,7 +67,8 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
       for (index, schedule) in schedules.enumerated() {
         guard let due = agenda[index], due <= now else { continue }
         do {
-          let decision = try await fire(schedule)
+          // A trace for each firing: its jobs, and what they ask for, are found by it.
+          let decision = try await TraceContext.begin().run { try await fire(schedule) }
           agenda[index] = decision.next
           unpruned[index] += decision.ticks.count
           if unpruned[index] >= configuration.pruneEvery {

@@ -69,8 +69,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   /// it back.
   func settle(_ report: Report, isTimedOut: Bool) {
     for settlement in report.settlements {
-      if case .acknowledge(let claim) = settlement { metrics.completed(claim.record) }
-      if case .complete(let claim) = settlement { metrics.completed(claim.record) }
+      if case .acknowledge(let claim) = settlement { done(claim) }
+      if case .complete(let claim) = settlement { done(claim) }
       settlements.add(settlement)
     }
     for (claim, error) in report.failures {
@@ -80,6 +80,11 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         ? "it ran longer than its limit of \(limit(of: .single(claim)) ?? .zero) and was cancelled" : "\(error)"
       settlements.add(failure(of: claim, text, isFinal: error is PayloadError))
     }
+  }
+
+  private func done(_ claim: Claim) {
+    metrics.completed(claim.record)
+    logger.debug("the job is done", metadata: metadata(claim, [:]))
   }
 
   // MARK: One claim
@@ -107,9 +112,9 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     let record = claim.record
     let context = JobContext<L>(
       id: record.id, kind: record.kind, queue: queue, attempt: claim.attempt, createdAt: record.createdAt,
-      base: logger, isDurable: record.isDurable, ledger: client.ledger, outbox: Outbox())
+      trace: record.trace, base: logger, isDurable: record.isDurable, ledger: client.ledger, outbox: Outbox())
     do {
-      try await handler(record, context)
+      try await record.inTrace { try await handler(record, context) }
     } catch is JobAlreadyDone {
       await client.pushOwed(context.outbox.take())
       report.settlements.append(.acknowledge(claim))
@@ -147,7 +152,9 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         let live = claims.filter { !$0.record.isDurable || owed.contains($0.record.id) }
         if live.isEmpty { return }
         hasBegun.withLock { $0 = true }
-        try await handler(live, JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
+        try await Self.inTrace(of: live) {
+          try await handler(live, JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
+        }
       }
       await client.pushOwed(outbox.take())
       report.settlements += claims.map { .acknowledge($0) }
@@ -176,7 +183,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       queue: queue, durable: durable, ledger: client.ledger, logger: logger,
       push: { [client] in await client.pushOwed($0) })
     var thrown: (any Error)?
-    do { try await handler(claims, progress) } catch { thrown = error }
+    do { try await Self.inTrace(of: claims) { try await handler(claims, progress) } } catch { thrown = error }
     for claim in claims {
       let record = claim.record
       switch progress.outcome(of: record.id) {
@@ -190,6 +197,14 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         }
       }
     }
+  }
+
+  /// Runs a batch in the trace of its jobs, if all are of one: else nobody could say which of them a line belongs to.
+  private static func inTrace(of claims: [Claim], _ body: () async throws -> Void) async rethrows {
+    guard let first = claims.first, claims.allSatisfy({ $0.record.trace == first.record.trace }) else {
+      return try await body()
+    }
+    try await first.record.inTrace(body)
   }
 
   /// The first claim of each job, and the further ones of the same jobs.
@@ -236,8 +251,10 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   }
 
   private func metadata(_ claim: Claim, _ more: Logger.Metadata) -> Logger.Metadata {
-    more.merging([
+    var all: Logger.Metadata = [
       LogKeys.job: "\(claim.record.id)", LogKeys.kind: "\(claim.record.kind)", LogKeys.attempt: "\(claim.attempt)",
-    ]) { one, _ in one }
+    ]
+    if let trace = claim.record.trace { all[LogKeys.trace] = "\(trace)" }
+    return all.merging(more) { $1 }
   }
 }

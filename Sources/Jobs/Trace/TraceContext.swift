@@ -1,0 +1,81 @@
+import Instrumentation
+
+/// Where in a trace one is: what travels from process to process as the header `traceparent`, and within a process with the task.
+///
+/// It rides in swift-distributed-tracing's context, so that it goes wherever that goes. A job asked for inside takes the
+/// trace's id along (`JobRecord.trace`), and its handler runs in the same trace.
+public struct TraceContext: Hashable, Sendable {
+  public let id: TraceID
+  /// Names the one step of the trace that is under way; not 0.
+  public let span: UInt64
+  /// Whether whoever began the trace keeps it.
+  public let isSampled: Bool
+
+  public init(id: TraceID, span: UInt64, isSampled: Bool = true) {
+    self.id = id
+    self.span = max(1, span)
+    self.isSampled = isSampled
+  }
+
+  /// A step of its own in the trace that a request came with; of a new trace, if it came with none that can be read.
+  ///
+  /// - Parameter traceparent: the request's header.
+  public static func begin(following traceparent: String? = nil) -> TraceContext {
+    let span = UInt64.random(in: 1...UInt64.max)
+    guard let caller = traceparent.flatMap(TraceContext.init(traceparent:)) else {
+      return TraceContext(id: .random(), span: span)
+    }
+    return TraceContext(id: caller.id, span: span, isSampled: caller.isSampled)
+  }
+
+  /// A step of its own in a trace.
+  public static func begin(in trace: TraceID) -> TraceContext {
+    TraceContext(id: trace, span: .random(in: 1...UInt64.max))
+  }
+
+  /// - Parameter traceparent: version, trace id, parent id and flags (https://www.w3.org/TR/trace-context/#traceparent-header);
+  ///   of a version later than 00, what begins the same.
+  public init?(traceparent: String) {
+    let text = Array(traceparent.utf8)
+    guard text.count >= 55, text[2] == 0x2D, text[35] == 0x2D, text[52] == 0x2D,
+      let version = TraceHex.number(text[..<2]), version != 0xFF,
+      text.count == 55 || (version > 0 && text[55] == 0x2D),
+      let high = TraceHex.number(text[3..<19]), let low = TraceHex.number(text[19..<35]),
+      let id = TraceID(high: high, low: low),
+      let span = TraceHex.number(text[36..<52]), span != 0, let flags = TraceHex.number(text[53..<55])
+    else { return nil }
+    self.init(id: id, span: span, isSampled: flags & 1 == 1)
+  }
+
+  /// The header with which a call to another process goes on with the trace.
+  public var traceparent: String { "00-\(id)-\(TraceHex.text(span))-0\(isSampled ? 1 : 0)" }
+
+  // MARK: The task's
+
+  private enum Key: InstrumentationContextKey {
+    typealias Value = TraceContext
+    static var nameOverride: String? { "traceparent" }
+  }
+
+  /// The trace of the task that asks; nil outside any.
+  public static var current: TraceContext? { InstrumentationContext.current?[Key.self] }
+
+  /// Runs `body`, and every task that it begins, in this step of the trace.
+  public func run<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+  ) async rethrows -> Result {
+    var context = InstrumentationContext.current ?? .topLevel
+    context[Key.self] = self
+    return try await InstrumentationContext.withValue(context, operation: body)
+  }
+}
+
+extension JobRecord {
+  /// Runs `body` in the job's trace; a job without one costs nothing here.
+  func inTrace<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+  ) async rethrows -> Result {
+    guard let trace else { return try await body() }
+    return try await TraceContext(id: trace, span: id.low).run(body)
+  }
+}
