@@ -44,6 +44,8 @@ public struct SocialAPI: Sendable {
     adding addRoutes: (Router<APIContext>) -> Void = { _ in }
   ) -> RouterResponder<APIContext> {
     let router = Router(context: APIContext.self)
+    router.add(middleware: RequestTracing())
+    router.add(middleware: RequestMetrics())
     addRoutes(router)
     router.add(middleware: ProblemMiddleware())
     let group = router.group("v1").add(middleware: Authentication(pool: pool, adminToken: adminToken))

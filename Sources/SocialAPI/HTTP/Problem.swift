@@ -52,7 +52,8 @@ struct Problem: Error, Encodable {
   }
 
   static let internalError = Problem(
-    .internalServerError, "internal", "the server failed; its log has the reason under this request's id")
+    .internalServerError, "internal",
+    "the server failed; its log has the reason under the trace id of this answer's traceparent")
 
   private init(httpStatus status: HTTPResponse.Status) {
     switch status {
