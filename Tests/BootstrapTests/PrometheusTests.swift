@@ -40,6 +40,9 @@ struct PrometheusTests {
       job_run_seconds_bucket{le="10"} 2
       job_run_seconds_bucket{le="30"} 2
       job_run_seconds_bucket{le="60"} 2
+      job_run_seconds_bucket{le="120"} 3
+      job_run_seconds_bucket{le="300"} 3
+      job_run_seconds_bucket{le="600"} 3
       job_run_seconds_bucket{le="+Inf"} 3
       job_run_seconds_sum 61.0014
       job_run_seconds_count 3
@@ -63,6 +66,32 @@ struct PrometheusTests {
     let lines = registry.scrape().split(separator: "\n").filter { $0.hasPrefix("hits_total{") }
     #expect(lines.count == 11)
     #expect(lines.contains("hits_total{path=\"other\"} 990"))
+  }
+
+  @Test func aGaugeThatNobodySetsAnyMoreIsWrittenNoMore() {
+    let registry = PrometheusRegistry()
+    let meters = ["b", "a", "c"].map { Meter(label: "depth", dimensions: [("queue", $0)], factory: registry) }
+    for (number, meter) in meters.enumerated() { meter.set(number) }
+    #expect(registry.scrape().hasSuffix("depth{queue=\"a\"} 1\ndepth{queue=\"b\"} 0\ndepth{queue=\"c\"} 2\n"))
+    meters[0].destroy()
+    #expect(registry.scrape().hasSuffix("depth{queue=\"a\"} 1\ndepth{queue=\"c\"} 2\n"))
+    for meter in meters { meter.destroy() }
+    #expect(registry.scrape() == "")
+    Meter(label: "depth", dimensions: [("queue", "b")], factory: registry).set(7)
+    #expect(registry.scrape().hasSuffix("depth{queue=\"b\"} 7\n"))
+  }
+
+  @Test func everyNumberIsWrittenAsItIs() {
+    let registry = PrometheusRegistry()
+    let meter = Meter(label: "n", factory: registry)
+    let forms: [(Double, String)] = [
+      (0, "0"), (-1, "-1"), (10, "10"), (-9_007_199_254_740_991, "-9007199254740991"), (0.25, "0.25"),
+      (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"), (1e300, "1e+300"),
+    ]
+    for (number, form) in forms {
+      meter.set(number)
+      #expect(registry.scrape().hasSuffix("\nn \(form)\n"))
+    }
   }
 
   @Test func aNameOfTwoKindsIsWrittenOnce() {

@@ -79,7 +79,7 @@ public struct Health: Sendable {
         """
       return answer(.serviceUnavailable, problem, type: "application/problem+json")
     }
-    router.get("metrics") { _, _ in answer(.ok, registry.scrape(), type: PrometheusText.contentType) }
+    router.get("metrics") { _, _ in answer(.ok, registry.scrapeBytes(), type: PrometheusText.contentType) }
   }
 
   /// A server for these three alone: for the worker, which has no other.
@@ -98,8 +98,12 @@ public struct Health: Sendable {
   private func answer(
     _ status: HTTPResponse.Status, _ body: String, type: String = "application/json"
   ) -> Response {
+    answer(status, Array(body.utf8), type: type)
+  }
+
+  private func answer(_ status: HTTPResponse.Status, _ body: [UInt8], type: String) -> Response {
     Response(
       status: status, headers: [.contentType: type, .cacheControl: "no-store"],
-      body: ResponseBody(byteBuffer: ByteBuffer(string: body)))
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
   }
 }

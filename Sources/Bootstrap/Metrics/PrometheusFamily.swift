@@ -10,19 +10,42 @@ struct PrometheusFamily: Sendable {
     case counter, gauge, histogram
   }
 
+  let name: String
   let kind: Kind
   /// The name that the code gave, before a unit or `_total` was put behind it.
   let source: String
-  var series: [[PrometheusLabel]: any PrometheusSeries] = [:]
+  private(set) var series: [[PrometheusLabel]: any PrometheusSeries] = [:]
+  /// The series as they are written, by their labels.
+  private(set) var inOrder: [any PrometheusSeries] = []
+
+  init(name: String, kind: Kind, source: String) {
+    self.name = name
+    self.kind = kind
+    self.source = source
+  }
+
+  mutating func add(_ made: any PrometheusSeries, _ labels: [PrometheusLabel]) {
+    series[labels] = made
+    var low = 0
+    var high = inOrder.count
+    while low < high {
+      let middle = (low + high) / 2
+      if inOrder[middle].labels < made.labels { low = middle + 1 } else { high = middle }
+    }
+    inOrder.insert(made, at: low)
+  }
+
+  mutating func remove(_ gone: any PrometheusSeries) {
+    guard let key = series.first(where: { $0.value === gone })?.key else { return }
+    series[key] = nil
+    inOrder.removeAll { $0 === gone }
+  }
 }
 
-/// What one series holds at the moment of a scrape.
-enum PrometheusSample {
-  case number(Double)
-  /// `counts[i]` is how many values lie at or below `bounds[i]` and above the bound before it; the last is above all.
-  case distribution(bounds: [Double], counts: [Int], sum: Double)
-}
-
+/// One series: what it holds, and how that is written.
 protocol PrometheusSeries: AnyObject, Sendable {
-  func sample() -> PrometheusSample
+  /// `a="x",b="y"`, escaped and sorted; empty without labels.
+  var labels: String { get }
+  /// Writes its lines as they are at this moment.
+  func write(to text: inout PrometheusText)
 }

@@ -3,17 +3,33 @@ import Metrics
 
 /// A number that only grows.
 final class PrometheusCounter: PrometheusSeries, CounterHandler, FloatingPointCounterHandler {
+  let labels: String
+  private let beginning: [UInt8]
   private let value = Locked(0.0)
+
+  init(_ name: String, _ labels: String) {
+    self.labels = labels
+    beginning = PrometheusText.beginning(name, labels)
+  }
 
   func increment(by amount: Int64) { increment(by: Double(amount)) }
   func increment(by amount: Double) { if amount > 0 { value.withLock { $0 += amount } } }
   func reset() { value.withLock { $0 = 0 } }
-  func sample() -> PrometheusSample { .number(value.withLock { $0 }) }
+  func write(to text: inout PrometheusText) { text.line(beginning, value.withLock { $0 }) }
 }
 
 /// A number that goes up and down.
 final class PrometheusGauge: PrometheusSeries, MeterHandler, RecorderHandler {
+  let labels: String
+  let family: String
+  private let beginning: [UInt8]
   private let value = Locked(0.0)
+
+  init(_ name: String, _ labels: String) {
+    family = name
+    self.labels = labels
+    beginning = PrometheusText.beginning(name, labels)
+  }
 
   func set(_ value: Int64) { set(Double(value)) }
   func set(_ value: Double) { self.value.withLock { $0 = value } }
@@ -21,7 +37,7 @@ final class PrometheusGauge: PrometheusSeries, MeterHandler, RecorderHandler {
   func decrement(by amount: Double) { value.withLock { $0 -= amount } }
   func record(_ value: Int64) { set(Double(value)) }
   func record(_ value: Double) { set(value) }
-  func sample() -> PrometheusSample { .number(value.withLock { $0 }) }
+  func write(to text: inout PrometheusText) { text.line(beginning, value.withLock { $0 }) }
 }
 
 /// How values are distributed over fixed buckets.
@@ -31,11 +47,21 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
     var sum = 0.0
   }
 
+  let labels: String
   private let bounds: [Double]
+  /// Of the lines of the buckets, the sum and the count.
+  private let beginnings: (buckets: [[UInt8]], sum: [UInt8], count: [UInt8])
   private let state: Locked<State>
 
-  init(bounds: [Double]) {
+  init(_ name: String, _ labels: String, bounds: [Double]) {
+    self.labels = labels
     self.bounds = bounds
+    let others = labels.isEmpty ? "" : labels + ","
+    beginnings = (
+      (bounds + [.infinity]).map {
+        PrometheusText.beginning(name + "_bucket", "\(others)le=\"\(PrometheusText.number($0))\"")
+      }, PrometheusText.beginning(name + "_sum", labels), PrometheusText.beginning(name + "_count", labels)
+    )
     state = Locked(State(counts: Array(repeating: 0, count: bounds.count + 1)))
   }
 
@@ -54,8 +80,14 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
   // Prometheus' unit of time is the second, whatever a reader prefers.
   func preferDisplayUnit(_ unit: TimeUnit) {}
 
-  func sample() -> PrometheusSample {
+  func write(to text: inout PrometheusText) {
     let (counts, sum) = state.withLock { ($0.counts, $0.sum) }
-    return .distribution(bounds: bounds, counts: counts, sum: sum)
+    var total = 0
+    for (beginning, count) in zip(beginnings.buckets, counts) {
+      total += count
+      text.line(beginning, total)
+    }
+    text.line(beginnings.sum, sum)
+    text.line(beginnings.count, total)
   }
 }
