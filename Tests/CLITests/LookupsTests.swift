@@ -1,8 +1,10 @@
 import Foundation
+import JobsTestSupport
 import Postgres
 import ProgramTestSupport
 import Testing
-import YouTubeStandIn
+
+@testable import YouTubeStandIn
 
 /// The worker and the CLI as they were built, on the stand-in for YouTube.
 @Suite("fanmill lookups, quota", .timeLimit(.minutes(5)))
@@ -11,20 +13,27 @@ struct LookupsTests {
   private static let other = "AIzaSyC-another-secret-of-the-tests-01"
 
   /// A stack with a worker whose lookups go to a stand-in.
+  ///
+  /// - Parameter isProxy: the stand-in takes the place of a proxy, and the service has a name that no server knows.
   private func withWorker(
-    keys: String = key, searches: Int = 100, _ body: @Sendable (TestStack, CLI, RunningProgram) async throws -> Void
+    keys: String = key, searches: Int = 100, isProxy: Bool = false,
+    desk: StandInDesk = StandInDesk(configuration: StandInConfiguration()),
+    _ body: @Sendable (TestStack, CLI, RunningProgram) async throws -> Void
   ) async throws {
     try await TestStack.with { stack in
       let (ports, port) = AsyncStream.makeStream(of: Int.self)
-      let server = StandInServer(
-        desk: StandInDesk(configuration: StandInConfiguration()), onListening: { port.yield($0) })
+      let server = StandInServer(desk: desk, onListening: { port.yield($0) })
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await server.run() }
         for await port in ports {
-          let settings = stack.settings.merging([
+          var settings = stack.settings.merging([
             "FANMILL_YOUTUBE_URL": "http://127.0.0.1:\(port)", "FANMILL_YOUTUBE_KEYS": keys,
-            "FANMILL_YOUTUBE_SEARCHES": "\(searches)", "FANMILL_WORKER_PORT": "0",
+            "FANMILL_YOUTUBE_SEARCHES": "\(searches)", "FANMILL_WORKER_PORT": "0", "FANMILL_SHUTDOWN_TIMEOUT": "1s",
           ]) { $1 }
+          if isProxy {
+            settings["FANMILL_YOUTUBE_URL"] = "http://youtube.invalid"
+            settings["http_proxy"] = "http://127.0.0.1:\(port)"
+          }
           let worker = try BuiltProgram("fanmill-worker").start(
             environment: settings.merging(["FANMILL_LOG_LEVEL": "trace"]) { $1 })
           defer { worker.send(SIGKILL) }
@@ -103,6 +112,55 @@ struct LookupsTests {
       }
       #expect(worker.errorsSoFar.contains("out of use"))
       for key in [Self.key, Self.other] { #expect(!printed.contains(key)) }
+    }
+  }
+
+  @Test("Calls go through the proxy that the environment names")
+  func proxy() async throws {
+    try await withWorker(isProxy: true) { _, cli, _ in
+      let found = try items(try await cli("lookups", "run", "Some Body", "--json"))
+      #expect(!found.isEmpty)
+    }
+  }
+
+  @Test("A worker that is stopped in the middle of a call leaves the lookup to the next")
+  func stop() async throws {
+    let desk = StandInDesk(configuration: StandInConfiguration())
+    // The first call never ends by itself.
+    desk.order(StandInDesk.Order(fault: .slow, times: 1, seconds: 3600))
+    try await withWorker(desk: desk) { stack, cli, worker in
+      async let asked = cli("lookups", "run", "some body", "--json")
+      try await eventually("the service is asked") { desk.usage.all.search == 1 }
+      worker.send(SIGTERM)
+      #expect(await worker.outcome().status == 0)
+      let next = try BuiltProgram("fanmill-worker").start(environment: cli.settings)
+      defer { next.send(SIGKILL) }
+      let found = try items(try await asked)
+      #expect(!found.isEmpty)
+      #expect(desk.usage.all.search == 2)
+      #expect(try await stack.count("SELECT count(*) FROM lookups WHERE state = 'done'") == 1)
+      // A call that was cut off may have cost what it costs.
+      #expect(try await stack.count("SELECT sum(spent + reserved)::bigint FROM youtube_quota") == 2)
+    }
+  }
+
+  @Test("What YouTube said is asked for again before it is too old, and deleted when it is")
+  func upkeep() async throws {
+    try await withWorker { stack, cli, _ in
+      let kept = try items(try await cli("lookups", "run", "@SomeBody", "--json"))
+      let gone = try items(try await cli("lookups", "run", "@AnotherBody", "--json"))
+      let ids = [kept, gone].compactMap { $0.first?["id"] as? String }
+      try #require(ids.count == 2)
+      try await stack.pool.execute(
+        "UPDATE channels SET title = 'old', fetched_at = now() - interval '27 days' WHERE id = \(ids[0])")
+      try await stack.pool.execute("UPDATE channels SET fetched_at = now() - interval '31 days' WHERE id = \(ids[1])")
+      try await cli("schedules", "run", "lookups.upkeep")
+      try await eventually("one is asked for anew") {
+        try await stack.count(
+          "SELECT count(*) FROM channels WHERE id = \(ids[0]) AND title <> 'old' AND fetched_at > now() - interval '1 hour'"
+        ) == 1
+      }
+      #expect(try await stack.count("SELECT count(*) FROM channels WHERE id = \(ids[1])") == 0)
     }
   }
 }
