@@ -17,6 +17,8 @@ public protocol Job: Codable, Sendable {
   static var retry: RetryPolicy { get }
   /// How long a handler may run before it is cancelled and counted as failed; nil for no limit.
   static var timeout: Duration? { get }
+  /// The payload's fields, for people; nil where nobody can say. A kind that brings a form of its own says so here.
+  static var payloadFields: [PayloadField]? { get }
 
   /// The payload as UTF-8 text. JSON, unless a kind is so hot that it brings a form of its own.
   func encodedPayload() throws -> [UInt8]
@@ -29,6 +31,7 @@ extension Job {
   public static var payloadVersion: Int { 1 }
   public static var retry: RetryPolicy { RetryPolicy() }
   public static var timeout: Duration? { .seconds(300) }
+  public static var payloadFields: [PayloadField]? { PayloadField.all(of: Self.self) }
 
   public func encodedPayload() throws -> [UInt8] { try PayloadCoding.encode(self) }
 

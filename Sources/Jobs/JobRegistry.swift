@@ -14,6 +14,8 @@ public struct JobRegistry<L: Ledger>: Sendable {
     public let version: Int
     public let retry: RetryPolicy
     public let timeout: Duration?
+    /// The payload's fields, found out when asked for; nil where the kind cannot say.
+    public let fields: @Sendable () -> [PayloadField]?
     /// Checks a payload without running it.
     ///
     /// - Throws: `PayloadError`.
@@ -111,6 +113,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
   private mutating func add<J: Job>(_ type: J.Type, _ handler: Handler) {
     entries[J.kind] = Entry(
       kind: J.kind, queue: J.queue, version: J.payloadVersion, retry: J.retry, timeout: J.timeout,
+      fields: { J.payloadFields },
       validate: { payload, version in _ = try Self.decode(J.self, payload, version) }, handler: handler)
   }
 

@@ -43,6 +43,7 @@ struct JobsTests {
     "A payload that does not decode is refused with the field that is wrong",
     arguments: [
       (#"{"post":"one","author":2}"#, "field 'post' is not an integer"), (#"{"post":1}"#, "field 'author' is missing"),
+      (#"{"post":1,"autor":2}"#, "field 'autor' is unknown; the nearest is 'author'"),
       ("{", "not valid JSON"),
     ])
   func badPayload(payload: String, problem: String) async throws {

@@ -13,6 +13,8 @@ public struct KindSummary: Codable, Sendable, Hashable {
   public let maxAttempts: Int
   /// How long a handler may run, in seconds; nil for no limit.
   public let timeout: Double?
+  /// The payload's fields; nil where nobody can say.
+  public let fields: [PayloadField]?
 }
 
 /// The kinds that the app knows, and what to say to somebody who asks for another.
@@ -40,7 +42,8 @@ public struct JobKinds: Sendable {
     registry.entries.values.sorted { $0.kind < $1.kind }.map { entry in
       KindSummary(
         kind: entry.kind.rawValue, queue: entry.queue.rawValue, version: entry.version,
-        maxAttempts: entry.retry.maxAttempts, timeout: entry.timeout.map { $0 / .seconds(1) })
+        maxAttempts: entry.retry.maxAttempts, timeout: entry.timeout.map { $0 / .seconds(1) },
+        fields: entry.fields())
     }
   }
 

@@ -44,6 +44,7 @@ extension JobKinds {
     if let key = request.uniqueKey, !(1...200).contains(key.utf8.count) || key.utf8.contains(0) {
       throw OperationError(.usage, "a unique key has 1 to 200 bytes, none of them 0")
     }
+    if let stranger = Self.unknownField(in: request.payload, of: entry) { throw stranger }
     do {
       try entry.validate(request.payload, entry.version)
     } catch {
@@ -53,5 +54,27 @@ extension JobKinds {
       kind: entry.kind, queue: queue, priority: request.priority, version: entry.version, payload: request.payload,
       isDurable: true, runAt: request.runAt.map { Int64($0.timeIntervalSince1970 * 1000) },
       uniqueKey: request.uniqueKey)
+  }
+
+  /// A field that the kind does not know: mostly one that is spelled wrong, which decoding alone would pass over.
+  private static func unknownField(
+    in payload: [UInt8], of entry: JobRegistry<PostgresLedger>.Entry
+  ) -> OperationError? {
+    guard let fields = entry.fields() else { return nil }
+    let found: Any
+    do {
+      found = try JSONSerialization.jsonObject(with: Data(payload))
+    } catch {
+      // That it is no JSON is told by decoding it.
+      return nil
+    }
+    let names = fields.map(\.name)
+    guard let stranger = (found as? [String: Any])?.keys.sorted().first(where: { !names.contains($0) }) else {
+      return nil
+    }
+    let problem = "the payload of \(entry.kind) does not decode: field '\(stranger)' is unknown"
+    guard let nearest = names.min(by: { EditDistance.between(stranger, $0) < EditDistance.between(stranger, $1) })
+    else { return OperationError(.data, "\(problem); it has no fields") }
+    return OperationError(.data, "\(problem); the nearest is '\(nearest)'. All: \(names.joined(separator: ", "))")
   }
 }
