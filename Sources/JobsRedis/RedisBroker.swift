@@ -11,7 +11,7 @@ import Redis
 /// let broker = try await RedisBroker(client: client, logger: logger)
 /// ```
 public struct RedisBroker: Broker {
-  private let client: RedisClient
+  let client: RedisClient
   private let prefix: String
   private let logger: Logger
   private let pressure: MemoryPressure

@@ -11,6 +11,8 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
     public static let data = Code("data")
     /// A file that cannot be opened.
     public static let noInput = Code("no input")
+    /// A file that cannot be written.
+    public static let noOutput = Code("no output")
     /// There is no such job, account, dead letter.
     public static let notFound = Code("not found")
     /// It is there already, or in a state in which it cannot be done.

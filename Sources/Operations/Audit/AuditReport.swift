@@ -1,0 +1,55 @@
+import Postgres
+import Social
+
+/// What one audit found, in numbers.
+public struct AuditFinding: Codable, Sendable, Hashable {
+  public enum Verdict: String, Codable, Sendable, CaseIterable {
+    /// All is as it should be.
+    case exact
+    /// Something differs, and jobs are owed that may put it right: audit again when they are done.
+    case pending
+    /// Something differs that nobody is about to put right.
+    case wrong
+  }
+
+  /// `feeds`, `notifications`, `notification counts`, `heart counts`, `rankings` or `jobs`.
+  public let audit: String
+  public let verdict: Verdict
+  /// How many were compared.
+  public let compared: Int
+  /// How many of them differ.
+  public let differing: Int
+  /// Jobs that are owed and change what was compared.
+  public let pending: Int
+  /// What to do where something differs; nil where nothing does.
+  public let advice: String?
+
+  init(_ audit: String, compared: Int, differing: Int, pending: Int, advice: String) {
+    self.audit = audit
+    self.compared = compared
+    self.differing = differing
+    self.pending = pending
+    verdict = differing == 0 ? .exact : pending > 0 ? .pending : .wrong
+    self.advice =
+      switch verdict {
+      case .exact: nil
+      case .pending: "audit again when the jobs are done"
+      case .wrong: advice
+      }
+  }
+}
+
+/// Every audit in one verdict.
+public struct AuditReport: Codable, Sendable {
+  /// The worst of all.
+  public let verdict: AuditFinding.Verdict
+  public let items: [AuditFinding]
+
+  init(_ items: [AuditFinding]) {
+    self.items = items
+    verdict =
+      items.contains { $0.verdict == .wrong } ? .wrong : items.contains { $0.verdict == .pending } ? .pending : .exact
+  }
+
+  public var isExact: Bool { verdict == .exact }
+}
