@@ -1,12 +1,13 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-thread up down bench lint format
+.PHONY: help setup build install demo test test-thread up down bench lint format
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
 # Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
 few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 hadolint := .build-tools/bin/hadolint
+PREFIX := /usr/local
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -16,6 +17,10 @@ setup: ## install what the machine lacks: C libraries, Redis, Postgres, linters
 
 build: setup ## build the executables, optimised, into .build/release
 	swift build -c release
+
+# What is built is installed, so that `make` may run as somebody else than `sudo make install`.
+install: ## install programs, migrations, shell completions and man pages under PREFIX (/usr/local; DESTDIR for packagers)
+	scripts/install-programs "$(DESTDIR)$(PREFIX)"
 
 demo: build ## run all of it from nothing, on private servers and real data, and audit it
 	.build/release/fanmill demo
@@ -42,7 +47,7 @@ lint: setup ## check format, Dockerfile, compose file and scripts; changes nothi
 	swift format lint --strict --parallel --recursive $(swift_folders)
 	$(hadolint) Dockerfile
 	docker-compose --env-file .env.example config --quiet
-	bash -n scripts/install-packages deploy/healthcheck .ci/run
+	bash -n scripts/install-packages scripts/install-programs deploy/healthcheck .ci/run
 
 format: ## rewrite the Swift files in the project's format
 	swift format --in-place --parallel --recursive $(swift_folders)

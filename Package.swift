@@ -182,7 +182,7 @@ let package = Package(
       [
         "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "ProgramTestSupport", "Jobs", "JobsPostgres",
         "JobsRedis",
-        "JobsTestSupport", "Postgres", "PrivateServers", "Redis", "YouTubeStandIn",
+        "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis", "YouTubeStandIn",
       ]),
     // A worker whose jobs stop where a test wants them to; no product.
     .executableTarget(

@@ -95,6 +95,7 @@ struct CommandFailure {
         case .usage: ExitStatus.usage
         case .data: ExitStatus.data
         case .noInput: ExitStatus.noInput
+        case .noOutput: ExitStatus.noOutput
         default: ExitStatus.failure
         }
     case let error as GraphImportError:
@@ -116,4 +117,22 @@ extension ExitStatus {
   static let data = ExitCode(65)
   /// A file that cannot be read (`EX_NOINPUT`).
   static let noInput = ExitCode(66)
+  /// A file that cannot be written (`EX_CANTCREAT`).
+  static let noOutput = ExitCode(73)
+
+  /// What a command exits with, and when, for --help and the man pages.
+  static let documented: [(status: Int32, meaning: String)] = [
+    (0, "what was asked for happened"),
+    (1, "it did not happen, or an audit or the doctor found something wrong"),
+    (
+      64,
+      "the arguments mean nothing, or something would be destroyed, nobody is there to be asked, and --yes is not given"
+    ),
+    (65, "the data that were given are wrong, such as a payload or a line of a file"),
+    (66, "a file cannot be read"),
+    (69, "Redis or Postgres cannot be reached"),
+    (73, "a file cannot be written"),
+    (78, "a setting is missing or wrong"),
+    (130, "Ctrl-C ended it"),
+  ]
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Bootstrap
 
 /// The admin CLI: it parses, calls `Operations`, and prints.
 @main
@@ -11,17 +12,19 @@ struct Fanmill: AsyncParsableCommand, Sendable {
       FANMILL_REDIS_URL, or the flags --postgres-url and --redis-url, say where the servers are; docs/settings.md lists all \
       settings. Every command takes --json.
 
-      Exit status: 0 if what was asked for happened, 1 if not, 64 for wrong arguments, 65 for wrong data, 66 for a file that \
-      cannot be read, 69 for servers that cannot be reached, 78 for a wrong setting.
+      Exit status: \(ExitStatus.documented.map { "\($0.status) \($0.meaning)" }.joined(separator: "; ")).
       """,
     version: FanmillVersion.text,
     subcommands: [
       UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, AccountsCommand.self, JobsCommand.self,
       QueuesCommand.self, DeadCommand.self, FeedCommand.self, NotificationsCommand.self, RankingCommand.self,
-      SchedulesCommand.self, LookupsCommand.self, QuotaCommand.self, DoctorCommand.self, DemoCommand.self,
+      SchedulesCommand.self, LookupsCommand.self, QuotaCommand.self, AuditCommand.self, DoctorCommand.self,
+      ExportCommand.self, CompletionCommand.self, ManualCommand.self, DemoCommand.self,
     ])
 }
 
 enum FanmillVersion {
   static let text = "0.1.0"
+  /// When it was made, as man pages write it.
+  static let date = "November 21, 2026"
 }

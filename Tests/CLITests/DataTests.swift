@@ -27,9 +27,11 @@ struct DataTests {
     try await cli("migrate", "up", "--migrations", TestStack.migrations)
     let all = try await applied()
     #expect(!all.isEmpty && all.allSatisfy { $0 })
-    try await cli("migrate", "down", "--migrations", TestStack.migrations)
+    let refused = try await cli("migrate", "down", "--migrations", TestStack.migrations, status: 64)
+    #expect(refused.errors.contains("--yes"))
+    try await cli("migrate", "down", "--yes", "--migrations", TestStack.migrations)
     #expect(try await applied() == all.dropLast() + [false])
-    try await cli("migrate", "down", "--count", "1000", "--migrations", TestStack.migrations)
+    try await cli("migrate", "down", "--count", "1000", "-y", "--migrations", TestStack.migrations)
     #expect(try await applied().allSatisfy { !$0 })
     try await cli("migrate", "up", "--migrations", TestStack.migrations)
   }

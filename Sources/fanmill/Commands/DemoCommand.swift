@@ -3,7 +3,6 @@ import Bootstrap
 import Foundation
 import Logging
 import Operations
-import UnixSignals
 
 /// What `make demo` calls.
 struct DemoCommand: AsyncParsableCommand, Sendable {
@@ -51,28 +50,6 @@ struct DemoCommand: AsyncParsableCommand, Sendable {
       case .line(let line):
         output.say("[\(time) s]   \(line.author): \(line.rows.grouped) rows in \(line.seconds.milliseconds)")
       }
-    }
-  }
-
-  /// Runs `body` until Ctrl-C, which cancels it: what it started is stopped before this returns.
-  private func interruptible<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
-    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-    return try await withThrowingTaskGroup(of: Value?.self) { group in
-      group.addTask { try await body() }
-      group.addTask {
-        for await _ in signals { return nil }
-        return nil
-      }
-      defer { group.cancelAll() }
-      guard let value = try await group.next() ?? nil else {
-        group.cancelAll()
-        // What the body throws when it is cancelled is no news.
-        do { while try await group.next() != nil {} } catch {}
-        throw ExitCode(130)
-      }
-      return value
     }
   }
 }

@@ -20,7 +20,7 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
       let findings = await doctor.examine()
       try common.output.list(findings, empty: "nothing was looked at") { findings in
         Table(
-          [.text(""), .text("what"), .elastic("found"), .elastic("what to do")],
+          [.state(""), .text("what"), .elastic("found"), .elastic("what to do")],
           rows: findings.map { [$0.status.rawValue, $0.name, $0.detail, $0.advice ?? ""] })
       }
       if findings.contains(where: { $0.status == .fail }) { throw ExitStatus.failure }

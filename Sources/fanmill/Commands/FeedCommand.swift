@@ -1,11 +1,102 @@
 import ArgumentParser
 import Bootstrap
+import Foundation
+import Operations
 import Postgres
 import Social
 
 struct FeedCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "feed", abstract: "Check the feeds.", subcommands: [Audit.self])
+    commandName: "feed", abstract: "Look at feeds, check them, put them right.",
+    subcommands: [Show.self, Rebuild.self, Audit.self])
+
+  struct Show: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      abstract: "Show what is in an account's feed, the newest first.",
+      discussion: "Posts older than feeds hold rows for are put together from follows and posts, as a reader sees them."
+    )
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The account's username.") var name: String
+    @Flag(help: "Its own posts too.") var own = false
+    @Option(help: "How many at most, 1 to 100.") var limit = 20
+    @Option(help: "Go on after this cursor, the 'next' of an earlier page.") var before: Int?
+
+    struct Item: Encodable {
+      let postId: Int
+      let author: String
+      let title: String
+      let createdAt: Date
+    }
+
+    func validate() throws {
+      guard PageRequest.limits ~= limit else {
+        throw ValidationError("--limit is \(limit): a number from 1 to 100 belongs there")
+      }
+    }
+
+    func run() async throws {
+      try await common.withPostgres { pool in
+        let page = try await Feed.following(
+          try await FeedCommand.account(name, on: pool), own: own, PageRequest(before: before, limit: limit), in: pool)
+        let items = page.items.map {
+          Item(postId: $0.id, author: $0.author.username, title: $0.title, createdAt: $0.createdAt)
+        }
+        try common.output.list(items, next: page.next.map { String($0) }, empty: "nothing is in the feed of \(name)") {
+          Table(
+            [.id("post"), .text("author"), .text("posted"), .elastic("title")],
+            rows: $0.map { [String($0.postId), $0.author, $0.createdAt.away(), $0.title] })
+        }
+      }
+    }
+  }
+
+  struct Rebuild: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      abstract: "Make a feed, or all of them, what follows and posts say they hold.",
+      discussion: """
+        Adds the rows that are missing and takes the stale ones away, beside whatever else goes on: no row is there twice, and \
+        it may be broken off and run again.
+        """)
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The account's username.") var name: String?
+    @Flag(help: "Everybody's feed.") var all = false
+
+    func validate() throws {
+      guard (name != nil) != all else { throw ValidationError("give an account's NAME, or --all") }
+    }
+
+    struct Report: Encodable {
+      let authors: Int
+      let added: Int
+      let removed: Int
+    }
+
+    func run() async throws {
+      try await common.withPostgres { pool in
+        let line = ProgressLine()
+        defer { line.clear() }
+        var account: Int?
+        if let name { account = try await FeedCommand.account(name, on: pool) }
+        let report = try await FeedRebuild(account: account).run(on: pool) { progress in
+          guard let total = progress.total else { return line.show(0, "looking for what differs") }
+          line.show(progress.done, of: total, "authors")
+        }
+        line.clear()
+        try common.output.one(Report(authors: report.authors, added: report.added, removed: report.removed)) {
+          $0.added + $0.removed == 0
+            ? "nothing was to be done" : "\($0.added.grouped) rows added, \($0.removed.grouped) taken away"
+        }
+      }
+    }
+  }
+
+  fileprivate static func account(_ name: String, on pool: PostgresPool) async throws -> Int {
+    do {
+      return try await Accounts.id(of: name, in: pool)
+    } catch let error as SocialError where error.code == .notFound {
+      throw SocialError(.notFound, "there is no account '\(name)'")
+    }
+  }
 
   struct Audit: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
@@ -13,16 +104,12 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
       discussion:
         "Where posts are still on their way (pending), rows may be missing rightly: audit again when they are done.")
     @OptionGroup var common: CommonOptions
-    @Option(help: "How many rows that differ to show, of either kind.") var examples = 20
-
-    func validate() throws {
-      guard examples >= 0 else { throw ValidationError("--examples is \(examples): a number from 0 on belongs there") }
-    }
+    @OptionGroup var shown: ExampleOptions
 
     func run() async throws {
       try await common.withPostgres { pool in
-        let audit = try await FeedAudit.run(examples: examples, on: pool)
-        try common.output.one(AuditReport(audit)) { $0.text }
+        let audit = try await FeedAudit.run(examples: shown.examples, on: pool)
+        try common.output.one(FeedAuditReport(audit)) { $0.text }
         if !audit.isExact { throw ExitStatus.failure }
       }
     }
@@ -30,7 +117,7 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
 }
 
 /// What an audit found, to be printed.
-struct AuditReport: Encodable {
+struct FeedAuditReport: Encodable {
   struct Row: Encodable {
     /// `missing` or `stale`.
     let problem: String
@@ -69,7 +156,7 @@ struct AuditReport: Encodable {
       rows: items.map { [$0.problem, $0.username, String($0.postId)] })
     return """
       NOT exact: \(missing.grouped) rows are missing and \(stale.grouped) are stale, of \(expected.grouped) that belong\(under)
-      \(table.text(width: Terminal.width))
+      \(table.text(on: .output))
       """
   }
 }

@@ -16,9 +16,9 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
         payload that does not decode with 65 and the field that is wrong.
         """)
     @OptionGroup var common: CommonOptions
-    @Argument(help: "The job's kind; `fanmill jobs kinds` lists them.") var kind: String
+    @Argument(help: "The job's kind; `fanmill jobs kinds` lists them.", completion: .kinds) var kind: String
     @Option(help: "The payload as JSON, or @FILE (@- is the standard input).") var payload: String
-    @Option(help: "Another queue than the kind's own.") var queue: String?
+    @Option(help: "Another queue than the kind's own.", completion: .queues) var queue: String?
     @Option(help: "When it is due, in ISO 8601, such as 2030-01-31T12:00:00Z.") var at: String?
     @Option(name: .customLong("in"), help: "How long until it is due, such as 90s, 15m, 2h or 1d.") var delay: String?
     @Option(help: "high, normal or low.") var priority: JobPriority = .normal
@@ -171,7 +171,7 @@ extension Table {
   init(jobs: [JobSummary]) {
     self.init(
       [
-        .text("id"), .text("kind"), .text("queue"), .text("state"), .number("attempts"), .text("due or died"),
+        .id(), .text("kind"), .text("queue").extra, .state(), .number("attempts").extra, .text("due or died"),
         .elastic("error"),
       ],
       rows: jobs.map { job in

@@ -59,13 +59,8 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
         """)
     @OptionGroup var common: CommonOptions
     @Argument(help: "What to look up.") var question: String
-    @Option(help: "How many seconds to wait.") var wait = 60
-
-    func validate() throws {
-      guard 0...86_400 ~= wait else {
-        throw ValidationError("--wait is \(wait): a number of seconds from 0 to 86400 belongs there")
-      }
-    }
+    @Option(name: [.customLong("timeout"), .customLong("wait")], help: "How long to wait, \(TimeSpan.form).")
+    var timeout = TimeSpan(seconds: 60)
 
     func run() async throws {
       try await common.run { program in
@@ -73,7 +68,7 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
           let jobs = JobClient(
             broker: desk.broker, ledger: PostgresLedger(pool: desk.pool), logger: program.logger)
           let report = try await LookupDesk(rules: program.settings.lookupRules, pool: desk.pool)
-            .run(question, through: jobs, patience: .seconds(wait))
+            .run(question, through: jobs, patience: timeout.duration)
           try common.output.one(report) { $0.text }
         }
       }
@@ -86,15 +81,15 @@ extension Lookup.State: ExpressibleByArgument {}
 extension Table {
   fileprivate init(lookups: [LookupSummary]) {
     self.init(
-      [.text("id"), .text("state"), .text("asked at"), .elastic("question"), .elastic("reason")],
+      [.id(), .state(), .text("asked"), .elastic("question"), .elastic("reason")],
       rows: lookups.map { lookup in
-        [lookup.id, lookup.state.rawValue, lookup.createdAt.short, lookup.question, lookup.reason ?? ""]
+        [lookup.id, lookup.state.rawValue, lookup.createdAt.away(), lookup.question, lookup.reason ?? ""]
       })
   }
 
   fileprivate init(channels: [ChannelSummary]) {
     self.init(
-      [.text("id"), .text("handle"), .elastic("title")],
+      [.id(), .text("handle"), .elastic("title")],
       rows: channels.map { [$0.id, $0.handle ?? "", $0.title] })
   }
 }
@@ -112,8 +107,7 @@ extension LookupReport {
       if let reason = lookup.reason { lines.append(("reason", reason)) }
       if let message = lookup.message, !message.isEmpty { lines.append(("message", message)) }
     }
-    let head = lines.map { $0.0.padding(toLength: 12, withPad: " ", startingAt: 0) + $0.1 }
-    let channels = items.isEmpty ? "no channel" : Table(channels: items).text(width: Terminal.width)
-    return (head + [channels]).joined(separator: "\n")
+    let channels = items.isEmpty ? "no channel" : Table(channels: items).text(on: .output)
+    return ((lines.isEmpty ? [] : [facts(lines)]) + [channels]).joined(separator: "\n")
   }
 }

@@ -10,7 +10,9 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
     subcommands: [Up.self, Down.self, Status.self])
 
   struct MigrationsOption: ParsableArguments, Sendable {
-    @Option(name: .customLong("migrations"), help: "The folder of the migrations, if it is not found by itself.")
+    @Option(
+      name: .customLong("migrations"), help: "The folder of the migrations, if it is not found by itself.",
+      completion: .directory)
     var folder: String?
 
     func all() throws -> [Migration] { try Migration.all(in: folder ?? ProgramFiles.migrations()) }
@@ -40,6 +42,7 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(abstract: "Undo the latest migrations, and lose what they hold.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var migrations: MigrationsOption
+    @OptionGroup var confirmation: Confirmation
     @Option(help: "How many to undo.") var count = 1
 
     func validate() throws {
@@ -49,6 +52,8 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.withPostgres { pool in
         let output = common.output
+        try confirmation.ask(
+          "undo the latest \(count == 1 ? "migration" : "\(count) migrations") and lose what is in their tables")
         let undone = try await Migrator(migrations.all(), pool: pool).down(count) { output.say("undid \($0.file)") }
         if output.isJSON { try output.json(Report(undone)) } else if undone.isEmpty { output.say("nothing to undo") }
       }

@@ -14,15 +14,11 @@ struct NotificationsCommand: AsyncParsableCommand, Sendable {
         "Where jobs are still to write notifications (pending), some may be missing rightly: audit again when they are done."
     )
     @OptionGroup var common: CommonOptions
-    @Option(help: "How many that differ to show, of each kind.") var examples = 20
-
-    func validate() throws {
-      guard examples >= 0 else { throw ValidationError("--examples is \(examples): a number from 0 on belongs there") }
-    }
+    @OptionGroup var shown: ExampleOptions
 
     func run() async throws {
       try await common.withPostgres { pool in
-        let audit = try await NotificationAudit.run(examples: examples, on: pool)
+        let audit = try await NotificationAudit.run(examples: shown.examples, on: pool)
         try common.output.one(NotificationAuditReport(audit)) { $0.text }
         if !audit.isExact { throw ExitStatus.failure }
       }
@@ -94,7 +90,7 @@ struct NotificationAuditReport: Encodable {
     return """
       NOT exact: \(missing.grouped) notifications are missing and \(stale.grouped) are stale, of \(expected.grouped) that \
       belong, and \(miscounted.grouped) owners are miscounted\(under)
-      \(table.text(width: Terminal.width))
+      \(table.text(on: .output))
       """
   }
 

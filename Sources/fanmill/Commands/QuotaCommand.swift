@@ -52,14 +52,14 @@ extension Table {
   fileprivate init(keys: [KeyStanding]) {
     self.init(
       [
-        .text("key"), .text("budget"), .number("spent"), .number("reserved"), .number("left"), .number("a day"),
-        .text("resets at"), .elastic("state"),
+        .id("key"), .text("budget"), .number("spent"), .number("reserved").extra, .number("left"), .number("a day"),
+        .text("whole again"), .elastic("state"),
       ],
       rows: keys.flatMap { key in
         key.budgets.map { budget in
           [
             key.key, budget.name, budget.spent.grouped, budget.reserved.grouped, budget.left.grouped,
-            budget.limit.grouped, key.resetsAt.short, key.state,
+            budget.limit.grouped, key.resetsAt.away(), key.state,
           ]
         }
       })

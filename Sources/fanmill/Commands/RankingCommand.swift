@@ -12,11 +12,22 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
   struct Show: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(abstract: "Show a ranking of the latest snapshot.")
     @OptionGroup var common: CommonOptions
-    @Argument(help: "youtube or instagram.") var platform: String
-    @Option(help: "What is counted: hearts or followers.") var by = "hearts"
-    @Option(help: "When: day, week, month (so far) or all.") var window = "all"
+    @Argument(help: "youtube or instagram.", completion: .list(["youtube", "instagram"])) var platform: String
+    @Option(help: "What is counted: hearts or followers.", completion: .list(["hearts", "followers"])) var by = "hearts"
+    @Option(
+      help: "When: day, week, month (so far) or all.", completion: .list(["day", "week", "month", "all"]))
+    var window = "all"
     @Option(help: "How many to show, 1–100.") var limit = 20
     @Option(help: "Go on after this cursor, the 'next' of an earlier page.") var before: Int?
+
+    func validate() throws {
+      do {
+        _ = try RankingKey(platform: platform, by: by, window: window)
+        _ = try PageRequest(before: before, limit: limit)
+      } catch {
+        throw ValidationError(error.message)
+      }
+    }
 
     func run() async throws {
       try await common.withPostgres { pool in
@@ -59,15 +70,11 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
         `fanmill ranking run --full` corrects.
         """)
     @OptionGroup var common: CommonOptions
-    @Option(help: "How many differences of a kind to show.") var examples = 20
-
-    func validate() throws {
-      guard examples > 0 else { throw ValidationError("--examples is \(examples): a number from 1 on belongs there") }
-    }
+    @OptionGroup var shown: ExampleOptions
 
     func run() async throws {
       try await common.withPostgres { pool in
-        let audit = try await RankingAudit.run(examples: examples, on: pool)
+        let audit = try await RankingAudit.run(examples: shown.examples, on: pool)
         try common.output.one(RankingAuditReport(audit)) { $0.text }
         if !audit.isExact { throw ExitStatus.failure }
       }
@@ -125,7 +132,7 @@ private struct RankingReport: Encodable {
         ]
       })
     let more = next.map { "\nmore: --before \($0)" } ?? ""
-    return "\(table.text(width: Terminal.width))\nmade \(computedAt.short)\(more)"
+    return "\(table.text(on: .output))\nmade \(computedAt.short)\(more)"
   }
 }
 
@@ -208,7 +215,7 @@ private struct RankingAuditReport: Encodable {
       ], rows: items.map { [$0.problem, $0.platform, $0.what, $0.place, $0.expected, $0.found] })
     return """
       NOT exact: \(wrongCounts.grouped) counts and \(wrongEntries.grouped) entries of rankings are wrong
-      \(table.text(width: Terminal.width))
+      \(table.text(on: .output))
       \(under)
       """
   }

@@ -27,13 +27,12 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
         try common.output.list(try await desk.list(), empty: "there are no schedules") { schedules in
           Table(
             [
-              .text("schedule"), .text("state"), .text("timing"), .text("kind"), .text("last tick"),
-              .text("next tick"),
+              .id("schedule"), .state(), .text("timing"), .text("kind").extra, .text("last tick"), .text("next tick"),
             ],
             rows: schedules.map { schedule in
               [
-                schedule.name, schedule.state.rawValue, schedule.timing, schedule.kind, schedule.lastTick?.short ?? "",
-                schedule.nextTick?.short ?? "",
+                schedule.name, schedule.state.rawValue, schedule.timing, schedule.kind, schedule.lastTick?.away() ?? "",
+                schedule.nextTick?.away() ?? "",
               ]
             })
         }

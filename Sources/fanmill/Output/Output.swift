@@ -1,14 +1,20 @@
 import Foundation
-import Glibc
 
 /// Prints a command's result: for people, or as one JSON document.
 struct Output: Sendable {
   let isJSON: Bool
 
   /// A list: `{"items": […]}`, or a table.
-  func list<Item: Encodable>(_ items: [Item], empty: String, _ table: ([Item]) -> Table) throws {
-    if isJSON { return try json(Items(items: items)) }
-    print(items.isEmpty ? empty : table(items).text(width: Terminal.width))
+  ///
+  /// - Parameters:
+  ///   - next: where a list that is longer goes on; the document's `next`.
+  ///   - empty: what people read where nothing is in it.
+  func list<Item: Encodable>(
+    _ items: [Item], next: String? = nil, empty: String, _ table: ([Item]) -> Table
+  ) throws {
+    if isJSON { return try json(Items(items: items, next: next)) }
+    print(items.isEmpty ? empty : table(items).text(on: .output))
+    if let next { print(Style.dim.paint("more: --before \(next)", isColored: Terminal.output.isColored)) }
   }
 
   /// One thing: the document, or the lines that `text` makes.
@@ -18,10 +24,15 @@ struct Output: Sendable {
   }
 
   func json(_ value: some Encodable) throws {
+    print(String(decoding: try Self.encoder().encode(value), as: UTF8.self))
+  }
+
+  /// How documents are written: fields in order, times in ISO 8601.
+  static func encoder() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
-    print(String(decoding: try encoder.encode(value), as: UTF8.self))
+    return encoder
   }
 
   /// Says something on the way, to people alone.
@@ -36,19 +47,6 @@ struct Output: Sendable {
 
   private struct Items<Item: Encodable>: Encodable {
     let items: [Item]
+    let next: String?
   }
-}
-
-/// What is known of the terminal.
-enum Terminal {
-  /// The columns of the one that the standard output goes to; nil if it goes elsewhere, where nothing is cut off.
-  static var width: Int? {
-    var size = winsize()
-    guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
-      return nil
-    }
-    return Int(size.ws_col)
-  }
-
-  static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 }
 }

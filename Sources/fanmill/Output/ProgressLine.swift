@@ -1,18 +1,21 @@
 import Foundation
 import Locking
 
-/// A line on the terminal that tells how far something is; nothing where the standard error output is no terminal.
+/// A line on the terminal that tells how far something is that takes its time; nothing where the standard error output is no
+/// terminal.
 final class ProgressLine: Sendable {
   private struct State {
-    var shown = ""
     var drawn: ContinuousClock.Instant?
   }
 
   private let state = Locked(State())
   private let isShown: Bool
+  private let start = ContinuousClock.now
   private static let barWidth = 24
+  /// What is over sooner shows no bar.
+  private static let patience = Duration.seconds(1)
 
-  init(isShown: Bool = Terminal.showsProgress) { self.isShown = isShown }
+  init(isShown: Bool = Terminal.errors.isTerminal) { self.isShown = isShown }
 
   /// - Parameter share: how much is done, 0–1.
   func show(_ share: Double, _ what: String) {
@@ -22,20 +25,31 @@ final class ProgressLine: Sendable {
     draw("\(bar) \(what)", isForced: share >= 1)
   }
 
+  /// - Parameter total: how many there will be; nil where nobody knows.
+  func show(_ done: Int, of total: Int?, _ what: String) {
+    guard let total, total > 0 else { return draw("\(done.grouped) \(what)", isForced: false) }
+    show(Double(done) / Double(total), "\(done.grouped) of \(total.grouped) \(what)")
+  }
+
   /// Takes the line away.
   func clear() {
     guard isShown else { return }
-    draw("", isForced: true)
+    let wasDrawn = state.withLock { $0.drawn != nil }
+    if wasDrawn { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
   }
 
   private func draw(_ line: String, isForced: Bool) {
     let now = ContinuousClock.now
+    guard isShown, now - start >= Self.patience else { return }
     let isDue = state.withLock { state in
       if let drawn = state.drawn, now - drawn < .milliseconds(50), !isForced { return false }
-      state = State(shown: line, drawn: now)
+      state.drawn = now
       return true
     }
+    if !isDue { return }
+    // A line that is wrapped could not be drawn over.
+    let text = Terminal.errors.columns.map { line.cut(to: $0 - 1) } ?? line
     // Carriage return, the line, and "erase to the end of the line" (ECMA-48, EL).
-    if isDue { FileHandle.standardError.write(Data("\r\(line)\u{1B}[K".utf8)) }
+    FileHandle.standardError.write(Data("\r\(text)\u{1B}[K".utf8))
   }
 }

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Bootstrap
+import Operations
+
+struct AuditCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "audit", abstract: "Run every audit and print one verdict; exit 1 unless all is exact.",
+    discussion: """
+      Feeds, notifications, their counts, heart counts and rankings are compared with what they are made of, and the jobs that \
+      the ledger owes with what the broker knows. Nothing is changed. pending: something differs, and jobs are owed that may \
+      put it right. wrong: something differs, and nobody is about to.
+      """)
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    try await common.withDesk { desk in
+      let line = ProgressLine()
+      defer { line.clear() }
+      let report = try await Audit(pool: desk.pool, broker: desk.broker, queues: JobKinds.app.queues).run {
+        done, what in
+        line.show(Double(done) / Double(Audit.steps), "auditing \(what)")
+      }
+      line.clear()
+      try common.output.one(report) { $0.text }
+      if !report.isExact { throw ExitStatus.failure }
+    }
+  }
+}
+
+extension AuditReport {
+  fileprivate var text: String {
+    let table = Table(
+      [
+        .state("verdict"), .text("audit"), .number("compared"), .number("differing"), .number("pending"),
+        .elastic("what to do"),
+      ],
+      rows: items.map { item in
+        [
+          item.verdict.rawValue, item.audit, item.compared.grouped, item.differing.grouped, item.pending.grouped,
+          item.advice ?? "",
+        ]
+      })
+    let sentence =
+      switch verdict {
+      case .exact: "all is exact"
+      case .pending: "NOT exact yet: jobs are owed that may put it right; audit again when they are done"
+      case .wrong: "NOT exact"
+      }
+    return table.text(on: .output) + "\n"
+      + (Style.ofState(verdict.rawValue)?.paint(sentence, isColored: Terminal.output.isColored) ?? sentence)
+  }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import Operations
+
+struct ExportCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "Write accounts, follows and jobs into files.",
+    discussion: """
+      Accounts and follows are TSV, as `fanmill import` reads them; jobs and dead letters are JSON, one a line. A file whose name \
+      ends in .gz is packed by gzip; - is the standard output. Each file is as the database was at one moment, and takes its \
+      name when it is complete.
+      """)
+  @OptionGroup var common: CommonOptions
+  @Option(help: "The file for accounts.", completion: .file()) var users: String?
+  @Option(help: "The file for follows.", completion: .file()) var follows: String?
+  @Option(help: "The file for the jobs that are owed.", completion: .file()) var jobs: String?
+  @Option(help: "The file for dead letters.", completion: .file()) var dead: String?
+
+  func validate() throws {
+    let files = [users, follows, jobs, dead].compactMap(\.self)
+    if files.isEmpty {
+      throw ValidationError("give --users FILE, --follows FILE, --jobs FILE, --dead FILE, or several")
+    }
+    guard Set(files).count == files.count else { throw ValidationError("give each its own file") }
+    if common.json, files.contains("-") {
+      throw ValidationError("--json and a file on the standard output do not go together")
+    }
+  }
+
+  /// How many lines each file has; nil where it was not asked for.
+  struct Report: Encodable {
+    var accounts: Int?
+    var follows: Int?
+    var jobs: Int?
+    var dead: Int?
+  }
+
+  func run() async throws {
+    try await common.withPostgres { pool in
+      let line = ProgressLine()
+      defer { line.clear() }
+      var report = Report()
+      if users != nil || follows != nil {
+        let graph = try await GraphExport(users: users, follows: follows).run(on: pool) {
+          line.show($0, of: nil, "accounts and follows")
+        }
+        if users != nil { report.accounts = graph.accounts }
+        if follows != nil { report.follows = graph.follows }
+      }
+      if let jobs {
+        report.jobs = try await JobExport(.owed, to: jobs).run(on: pool) { line.show($0, of: nil, "jobs") }
+      }
+      if let dead {
+        report.dead = try await JobExport(.dead, to: dead).run(on: pool) { line.show($0, of: nil, "dead letters") }
+      }
+      line.clear()
+      // The standard output is a file's.
+      if [users, follows, jobs, dead].contains("-") { return }
+      try common.output.one(report) { $0.text }
+    }
+  }
+}
+
+extension ExportCommand.Report {
+  fileprivate var text: String {
+    let counts = [
+      accounts.map { "\($0.grouped) accounts" }, follows.map { "\($0.grouped) follows" },
+      jobs.map { "\($0.grouped) jobs" }, dead.map { "\($0.grouped) dead letters" },
+    ]
+    return counts.compactMap(\.self).joined(separator: ", ") + " written"
+  }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import Foundation
+import Operations
+
+/// What a command takes that destroys something.
+struct Confirmation: ParsableArguments, Sendable {
+  @Flag(name: [.customShort("y"), .customLong("yes")], help: "Do it without a question.")
+  var isGiven = false
+
+  /// Asks unless `--yes` stands there.
+  ///
+  /// - Parameter question: what would be done, such as `cancel job 42`.
+  /// - Throws: `.usage` where nobody can be asked, `.refused` for any answer but yes.
+  func ask(_ question: String) throws(OperationError) {
+    if isGiven { return }
+    guard Terminal.canAsk else {
+      throw OperationError(
+        .usage, "nothing was done: to \(question) is not undone; say --yes, since nobody is here to ask")
+    }
+    FileHandle.standardError.write(Data("\(question.prefix(1).uppercased() + question.dropFirst())? [y/N] ".utf8))
+    let answer = (readLine() ?? "").trimmingCharacters(in: .whitespaces).lowercased()
+    guard answer == "y" || answer == "yes" else { throw OperationError(.refused, "nothing was done") }
+  }
+}
+
+extension OperationError.Code {
+  /// Somebody was asked and did not say yes.
+  static let refused = OperationError.Code("refused")
+}
