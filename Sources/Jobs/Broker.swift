@@ -21,6 +21,26 @@ public protocol Broker: Sendable {
 
   func statistics(of queue: QueueName) async throws -> QueueStatistics
 
+  /// What it holds of a queue; it costs the same however much that is.
+  func depth(of queue: QueueName) async throws -> QueueDepth
+
+  /// Forgets those of `ids` that nobody has claimed: ready ones and those that wait for their time.
+  ///
+  /// - Parameter ids: of durable jobs.
+  /// - Returns: those that were there. A claimed one stays until its worker settles it.
+  func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID]
+
+  /// Makes those of `ids` that nobody has claimed ready at `due`, in milliseconds since 1970; at once where that has passed.
+  ///
+  /// - Parameter ids: of durable jobs.
+  /// - Returns: those that were there.
+  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID]
+
+  /// Forgets all that nobody has claimed. What the ledger owes of it comes back by and by.
+  ///
+  /// - Returns: how many jobs.
+  func clear(_ queue: QueueName) async throws -> Int
+
   /// Where the loops that do nothing but talk to the broker run best; nil for no preference.
   var executor: (any TaskExecutor)? { get }
 }
@@ -42,6 +62,9 @@ public protocol BrokerConsumer: Sendable {
 
   /// Ends the claim that waits, if one does, and makes every later one return at once with nothing.
   func interruptClaim() async
+
+  /// Ends the claim that waits, if one does. A later one waits as ever.
+  func endWait() async
 
   /// Forgets jobs that are done, dead or parked. Harmless for claims of others.
   func acknowledge(_ claims: [Claim]) async throws
@@ -89,12 +112,16 @@ public struct Claim: Sendable {
   public var receipt: String
   /// Which life of the consumer claimed it: claims of an earlier life are not its own any more.
   public var incarnation: Int
+  /// Milliseconds since 1970, by the broker's clock, at which the job became ready.
+  public var readyAt: Int64
 
-  public init(record: JobRecord, attempt: Int, receipt: String, incarnation: Int) {
+  /// - Parameter readyAt: nil for when the job was made.
+  public init(record: JobRecord, attempt: Int, receipt: String, incarnation: Int, readyAt: Int64? = nil) {
     self.record = record
     self.attempt = attempt
     self.receipt = receipt
     self.incarnation = incarnation
+    self.readyAt = readyAt ?? record.createdAt
   }
 }
 

@@ -107,6 +107,9 @@ public struct JobRegistry<L: Ledger>: Sendable {
   /// The newest payload version of each kind that can run here.
   public var versions: [JobKind: Int] { entries.mapValues(\.version) }
 
+  /// The kinds, by name.
+  var kinds: [JobKind] { entries.keys.sorted() }
+
   /// The queues that the kinds name.
   public var queues: [QueueName] { Set(entries.values.map(\.queue)).sorted() }
 

@@ -16,13 +16,17 @@ public protocol Ledger: Sendable {
   @discardableResult
   func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID]
 
-  /// Ends jobs in a transaction: the first one to do so does them, everybody else gets nothing back.
+  /// Ends jobs in a transaction: the first one to do so does them, everybody else gets nothing back. Of those that had
+  /// failed before a record is kept.
   ///
   /// - Returns: the ids that were owed until now.
   func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID]
 
   /// Ends jobs whose handlers wrote nothing through the ledger's transaction.
   func complete(_ ids: [JobID], queue: QueueName) async throws
+
+  /// Ends jobs that are not wanted any more, and keeps a record of those that were owed.
+  func cancel(_ ids: [JobID], queue: QueueName) async throws
 
   /// Notes failed attempts of durable jobs and when each is due again.
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws
@@ -68,6 +72,28 @@ public struct FailedJob: Sendable {
     self.id = id
     self.failure = failure
     self.runAt = runAt
+  }
+}
+
+/// A durable job that is not owed any more, as a record of it is kept for a while.
+public struct EndedJob: Sendable {
+  /// How it ended.
+  public enum State: String, Codable, Sendable, CaseIterable {
+    /// It was done, after it had failed.
+    case done
+    /// Somebody did not want it any more.
+    case cancelled
+    /// It was a dead letter, which somebody threw away.
+    case deleted
+  }
+
+  /// With all its failures.
+  public var record: JobRecord
+  public var state: State
+
+  public init(record: JobRecord, state: State) {
+    self.record = record
+    self.state = state
   }
 }
 

@@ -33,6 +33,8 @@ extension Duration {
             + Double(duration.components.attoseconds) / 1e9) * factor)))
   }
 
+  var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+
   var milliseconds: Int64 {
     components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
   }

@@ -7,7 +7,8 @@ import Jobs
 import Logging
 import Postgres
 
-/// The ledger in Postgres: the tables `jobs` and `dead_jobs` (`migrations/0001_jobs.sql`).
+/// The ledger in Postgres: the tables `jobs` and `dead_jobs` (`migrations/0001_jobs.sql`) and `ended_jobs`
+/// (`migrations/0016_operations.sql`).
 public struct PostgresLedger: Ledger {
   public typealias Transaction = PostgresTransaction
 
@@ -47,18 +48,64 @@ public struct PostgresLedger: Ledger {
     _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction
   ) async throws -> [JobID] {
     if ids.isEmpty { return [] }
-    return try self.ids(try await transaction.query(deletion(ids, queue)))
+    // A scan of the index in key order, so that two deletions of the same rows lock them in the same order. The row as a
+    // whole is made only of those that failed.
+    return try self.ids(
+      try await transaction.query(
+        """
+        WITH gone AS (
+          DELETE FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))
+          RETURNING id, CASE WHEN failures IS NOT NULL THEN jobs END AS job
+        ), kept AS (\(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
+        SELECT id FROM gone
+        """))
   }
 
   public func complete(_ ids: [JobID], queue: QueueName) async throws {
     if ids.isEmpty { return }
     try await pool.execute(
-      "DELETE FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))")
+      """
+      WITH gone AS (
+        DELETE FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))
+        RETURNING CASE WHEN failures IS NOT NULL THEN jobs END AS job
+      )
+      \(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job"))
+      """)
   }
 
-  /// A scan of the index in key order, so that two deletions of the same rows lock them in the same order.
-  private func deletion(_ ids: [JobID], _ queue: QueueName) -> PostgresQuery {
-    "DELETE FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) })) RETURNING id"
+  // MARK: Cancel
+
+  public func cancel(_ ids: [JobID], queue: QueueName) async throws {
+    if ids.isEmpty { return }
+    let ids = ids.map { PostgresUUID($0) }
+    try await pool.execute(
+      """
+      WITH gone AS (
+        DELETE FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids)) RETURNING jobs AS job
+      ), unmarked AS (DELETE FROM job_cancellations WHERE id = ANY(\(ids)))
+      \(unescaped: EndedRows.insert("cancelled", from: "gone", row: "job"))
+      """)
+  }
+
+  /// Ends those of `ids` that no open transaction holds, and keeps a record of them.
+  ///
+  /// - Returns: their ids.
+  public func cancelUnheld(
+    _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction
+  ) async throws -> [JobID] {
+    if ids.isEmpty { return [] }
+    return try self.ids(
+      try await transaction.query(
+        """
+        WITH free AS (
+          SELECT id AS free_id FROM jobs
+          WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))
+          ORDER BY id FOR UPDATE SKIP LOCKED
+        ), gone AS (
+          DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
+        ), kept AS (\(unescaped: EndedRows.insert("cancelled", from: "gone", row: "job")))
+        SELECT id FROM gone
+        """))
   }
 
   // MARK: Failures

@@ -184,7 +184,7 @@ public struct RedisBroker: Broker {
     if let message = pressure.refusal { throw BrokerError(.full, message) }
   }
 
-  private func translate<Output: Sendable>(
+  func translate<Output: Sendable>(
     _ body: () async throws(RedisError) -> Output
   ) async throws(BrokerError) -> Output {
     do throws(RedisError) {

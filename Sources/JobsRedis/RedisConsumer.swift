@@ -154,6 +154,10 @@ public actor RedisConsumer: BrokerConsumer {
 
   public func interruptClaim() async {
     isInterrupted = true
+    await endWait()
+  }
+
+  public func endWait() async {
     guard isClaiming, let reader else { return }
     do {
       try await client.send(RedisCommand("CLIENT", "UNBLOCK", reader.clientID))
@@ -190,19 +194,32 @@ public actor RedisConsumer: BrokerConsumer {
         // An entry that was deleted while it was pending has no fields.
         guard entry.count == 2, entry[1].count == 2 else { continue }
         let receipt = "\(number)" + String(decoding: entry[0].bytes, as: UTF8.self)
+        let readyAt = milliseconds(ofEntry: entry[0].bytes)
         let fields = entry[1]
         let record = fields[1]
         do throws(BrokerError) {
           let decoded = try RecordCoding.decode(record.bytes, queue: queue)
           arrived.claims.append(
             .success(
-              Claim(record: decoded, attempt: decoded.attempts + 1, receipt: receipt, incarnation: incarnation)))
+              Claim(
+                record: decoded, attempt: decoded.attempts + 1, receipt: receipt, incarnation: incarnation,
+                readyAt: readyAt)))
         } catch {
           arrived.claims.append(.failure(error))
         }
       }
     }
     return arrived
+  }
+
+  /// An entry's id begins with the milliseconds at which it was added.
+  private static func milliseconds(ofEntry id: UnsafeRawBufferPointer) -> Int64 {
+    var milliseconds: Int64 = 0
+    for byte in id {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
+      milliseconds = milliseconds &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
+    }
+    return milliseconds
   }
 
   private func currentReader() async throws -> Reader {

@@ -179,9 +179,9 @@ enum Scripts {
       return hurried
       """)
 
-  private static let head = "#!lua flags=allow-oom\n" + functions
+  static let head = "#!lua flags=allow-oom\n" + functions
 
-  private static let functions = """
+  static let functions = """
     local TIMERS, DELAYED, KNOWN, EPOCH = 4, 5, 6, 7
 
     local function now()

@@ -17,6 +17,8 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
     public static let notFound = Code("not found")
     /// It is there already, or in a state in which it cannot be done.
     public static let conflict = Code("conflict")
+    /// Whoever asks may only look.
+    public static let forbidden = Code("forbidden")
     /// It was tried and did not work.
     public static let failed = Code("failed")
   }
@@ -31,4 +33,14 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
   }
 
   public var description: String { message }
+
+  /// How long a page of a list may be.
+  public static let limits = 1...100_000
+
+  /// - Throws: `.usage` for a page that is longer than a list gives, or empty.
+  static func check(limit: Int) throws(OperationError) {
+    guard limits.contains(limit) else {
+      throw OperationError(.usage, "a limit of \(limit) cannot be: 1 to 100,000 belongs there, and `next` goes on")
+    }
+  }
 }

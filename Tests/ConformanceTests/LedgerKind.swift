@@ -6,6 +6,7 @@ import Locking
 import Logging
 import Postgres
 import PrivateServers
+import Testing
 
 /// The ledgers that the suite runs on.
 enum LedgerKind: String, CaseIterable, Sendable {
@@ -24,6 +25,8 @@ enum LedgerKind: String, CaseIterable, Sendable {
 protocol TestedLedger: Ledger {
   /// The dead letters: each with its attempts and errors.
   func deadLetters() async throws -> [JobID: DeadLetter]
+  /// The jobs that were cancelled, or done after a failure: each with its state and errors.
+  func endedJobs() async throws -> [JobID: EndedLetter]
 }
 
 struct DeadLetter: Equatable {
@@ -32,7 +35,22 @@ struct DeadLetter: Equatable {
   var errors: [String]
 }
 
+struct EndedLetter: Equatable {
+  var state: EndedJob.State
+  var attempts: Int
+  var errors: [String]
+}
+
 extension InMemoryLedger: TestedLedger {
+  func endedJobs() -> [JobID: EndedLetter] {
+    var letters: [JobID: EndedLetter] = [:]
+    for job in ended {
+      letters[job.record.id] = EndedLetter(
+        state: job.state, attempts: job.record.attempts, errors: job.record.failures.map(\.error))
+    }
+    return letters
+  }
+
   func deadLetters() -> [JobID: DeadLetter] {
     var letters: [JobID: DeadLetter] = [:]
     for job in dead {
@@ -54,7 +72,7 @@ struct PostgresLedgerFixture: Sendable {
     let template = try await SharedServers.template("jobs_ledger") { url in
       let server = try await SharedServers.postgres()
       let database = url.prefix { $0 != "?" }.split(separator: "/").last.map(String.init) ?? ""
-      for file in ["0001_jobs.sql", "0008_schedules.sql", "0022_traces.sql"] {
+      for file in ["0001_jobs.sql", "0008_schedules.sql", "0016_operations.sql", "0022_traces.sql"] {
         let path = URL(filePath: #filePath).appending(path: "../../../migrations/\(file)").standardizedFileURL
         let text = try String(contentsOf: path, encoding: .utf8)
         // Everything above this line of the file makes the tables.
@@ -90,6 +108,19 @@ struct TestedPostgresLedger: TestedLedger {
     return letters
   }
 
+  func endedJobs() async throws -> [JobID: EndedLetter] {
+    let rows = try await fixture.pool.query(
+      "SELECT id, state, attempts, coalesce(failures, '[]')::text FROM ended_jobs")
+    var letters: [JobID: EndedLetter] = [:]
+    for row in rows {
+      let (id, state, attempts, failures) = try row.decode(PostgresUUID.self, String.self, Int.self, String.self)
+      let errors = try JSONDecoder().decode([JobFailure].self, from: Data(failures.utf8)).map(\.error)
+      letters[JobID(id)] = EndedLetter(
+        state: try #require(EndedJob.State(rawValue: state)), attempts: attempts, errors: errors)
+    }
+    return letters
+  }
+
   func withTransaction<Result: Sendable>(
     _ body: @Sendable (PostgresTransaction) async throws -> Result
   ) async throws -> Result { try await ledger.withTransaction(body) }
@@ -100,6 +131,7 @@ struct TestedPostgresLedger: TestedLedger {
     try await ledger.complete(ids, queue: queue, in: transaction)
   }
   func complete(_ ids: [JobID], queue: QueueName) async throws { try await ledger.complete(ids, queue: queue) }
+  func cancel(_ ids: [JobID], queue: QueueName) async throws { try await ledger.cancel(ids, queue: queue) }
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws {
     try await ledger.recordFailures(failures, queue: queue)
   }

@@ -60,6 +60,18 @@ public struct ChaosBroker<Base: Broker>: Broker {
   public func statistics(of queue: QueueName) async throws -> QueueStatistics {
     try await base.statistics(of: queue)
   }
+
+  public func depth(of queue: QueueName) async throws -> QueueDepth { try await base.depth(of: queue) }
+
+  public func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] {
+    try await base.remove(ids, from: queue)
+  }
+
+  public func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {
+    try await base.reschedule(ids, in: queue, to: due)
+  }
+
+  public func clear(_ queue: QueueName) async throws -> Int { try await base.clear(queue) }
 }
 
 public struct ChaosConsumer<Base: BrokerConsumer>: BrokerConsumer {
@@ -75,6 +87,8 @@ public struct ChaosConsumer<Base: BrokerConsumer>: BrokerConsumer {
   }
 
   public func interruptClaim() async { await base.interruptClaim() }
+
+  public func endWait() async { await base.endWait() }
 
   public func acknowledge(_ claims: [Claim]) async throws {
     try chaos.mayFail("acknowledge is not sent", 0.05)
@@ -143,6 +157,8 @@ public struct ChaosLedger<Base: Ledger>: Ledger {
     try await base.complete(ids, queue: queue)
     try chaos.mayFail("complete has no reply", 0.05)
   }
+
+  public func cancel(_ ids: [JobID], queue: QueueName) async throws { try await base.cancel(ids, queue: queue) }
 
   public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws {
     try chaos.mayFail("failures are not sent", 0.05)

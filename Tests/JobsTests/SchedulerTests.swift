@@ -134,6 +134,7 @@ import Testing
         try await base.complete(ids, queue: queue, in: transaction)
       }
       func complete(_ ids: [JobID], queue: QueueName) async throws { try await base.complete(ids, queue: queue) }
+      func cancel(_ ids: [JobID], queue: QueueName) async throws { try await base.cancel(ids, queue: queue) }
       func recordFailures(_ failures: [FailedJob], queue: QueueName) { base.recordFailures(failures, queue: queue) }
       func bury(_ dead: [DeadJob]) async throws { try await base.bury(dead) }
       func park(_ jobs: [JobRecord]) { base.park(jobs) }

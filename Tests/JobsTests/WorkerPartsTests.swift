@@ -158,10 +158,10 @@ import Testing
         for index in 0..<slots.count {
           group.addTask {
             await slots.run(index) {
-              slots.began(index, limit: .zero)
+              slots.began(index, .batch([]), limit: .zero, at: .now)
               // Only the limit ends it.
               while !Task.isCancelled { await Task.yield() }
-              return slots.ended(index)
+              return slots.ended(index) != nil
             }
           }
         }
@@ -188,6 +188,12 @@ private struct DeafBroker: Broker {
   }
   func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] { await base.unknown(ids, in: queue) }
   func statistics(of queue: QueueName) async throws -> QueueStatistics { await base.statistics(of: queue) }
+  func depth(of queue: QueueName) async throws -> QueueDepth { await base.depth(of: queue) }
+  func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] { await base.remove(ids, from: queue) }
+  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {
+    await base.reschedule(ids, in: queue, to: due)
+  }
+  func clear(_ queue: QueueName) async throws -> Int { await base.clear(queue) }
 }
 
 /// A ledger that cannot be reached.
@@ -205,6 +211,7 @@ private struct AwayLedger: Ledger {
   func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID] { throw error }
   func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID] { throw error }
   func complete(_ ids: [JobID], queue: QueueName) async throws { throw error }
+  func cancel(_ ids: [JobID], queue: QueueName) async throws { throw error }
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws { throw error }
   func bury(_ dead: [DeadJob]) async throws { throw error }
   func park(_ jobs: [JobRecord]) async throws { throw error }

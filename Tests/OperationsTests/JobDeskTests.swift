@@ -16,7 +16,8 @@ struct JobDeskTests {
 
   private func ask(_ stack: TestStack, uniqueKey: String? = nil) async throws -> JobRecord {
     try await desk(stack).enqueue(
-      JobRequest(kind: "posts.fan-out", payload: Array(#"{"post":1,"author":2}"#.utf8), uniqueKey: uniqueKey))
+      JobRequest(kind: "posts.fan-out", payload: Array(#"{"post":1,"author":2}"#.utf8), uniqueKey: uniqueKey),
+      by: .tester)
   }
 
   @Test("Each state is told from the others")
@@ -33,17 +34,19 @@ struct JobDeskTests {
             runAt: 4_000_000_000_000)
         ],
         queue: "fanout")
-      let listed = try await JobDesk.list(JobDesk.Filter(), on: stack.pool)
+      let listed = try await desk(stack).page(JobFilter()).items
       #expect(listed.map(\.state) == [.waiting, .retrying, .delayed, .parked], "the newest first")
       #expect(listed[1].attempts == 3 && listed[1].error == "it broke")
       for state in [JobState.waiting, .retrying, .delayed, .parked] {
-        #expect(try await JobDesk.list(JobDesk.Filter(state: state), on: stack.pool).count == 1)
+        #expect(try await desk(stack).page(JobFilter(state: state)).items.map(\.state) == [state])
       }
-      #expect(try await JobDesk.list(JobDesk.Filter(limit: 2), on: stack.pool).count == 2)
+      #expect(try await desk(stack).page(JobFilter(limit: 2)).items.count == 2)
       let detail = try await desk(stack).show(records[2].id.description)
       #expect(detail.failures.map(\.error) == ["it broke"])
 
-      let parked = await #expect(throws: OperationError.self) { try await desk(stack).retry(records[0].id.description) }
+      let parked = await #expect(throws: OperationError.self) {
+        try await desk(stack).retry(records[0].id.description, by: .tester)
+      }
       #expect(parked?.code == .conflict)
     }
   }
@@ -59,8 +62,8 @@ struct JobDeskTests {
         FROM generate_series(1, 2500) i
         """)
       for number in 1...2 { _ = try await ask(stack, uniqueKey: "key \(number)") }
-      #expect(try await desk(stack).deadLetters.retry(.all(kind: "feed.backfill")).isEmpty)
-      #expect(try await desk(stack).deadLetters.retry(.all(kind: nil)).count == 2498)
+      #expect(try await desk(stack).deadLetters.retry(.all(kind: "feed.backfill"), by: .tester).isEmpty)
+      #expect(try await desk(stack).deadLetters.retry(.all(kind: nil), by: .tester).count == 2498)
       #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 2)
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 2500)
       #expect(try await stack.broker.statistics(of: "fanout").ready == 2500)

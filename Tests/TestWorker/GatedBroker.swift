@@ -31,6 +31,18 @@ struct GatedBroker: Broker {
   func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] { try await base.unknown(ids, in: queue) }
 
   func statistics(of queue: QueueName) async throws -> QueueStatistics { try await base.statistics(of: queue) }
+
+  func depth(of queue: QueueName) async throws -> QueueDepth { try await base.depth(of: queue) }
+
+  func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] {
+    try await base.remove(ids, from: queue)
+  }
+
+  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {
+    try await base.reschedule(ids, in: queue, to: due)
+  }
+
+  func clear(_ queue: QueueName) async throws -> Int { try await base.clear(queue) }
 }
 
 struct GatedConsumer: BrokerConsumer {
@@ -42,6 +54,8 @@ struct GatedConsumer: BrokerConsumer {
   func claim(_ count: Int, wait: Duration) async throws -> [Claim] { try await base.claim(count, wait: wait) }
 
   func interruptClaim() async { await base.interruptClaim() }
+
+  func endWait() async { await base.endWait() }
 
   func acknowledge(_ claims: [Claim]) async throws {
     try await gate?.pass()

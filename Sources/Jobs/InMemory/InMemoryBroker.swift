@@ -4,7 +4,7 @@ import DequeModule
 /// those that need another process.
 public actor InMemoryBroker: Broker {
   struct Queue {
-    var ready: [JobPriority: Deque<JobRecord>] = [:]
+    var ready: [JobPriority: Deque<Ready>] = [:]
     var claimed: [String: Claimed] = [:]
     var delayed: [(due: ContinuousClock.Instant, record: JobRecord)] = []
     var known: Set<JobID> = []
@@ -13,6 +13,12 @@ public actor InMemoryBroker: Broker {
     var waiters: Deque<Waiter> = []
 
     var readyCount: Int { ready.values.reduce(0) { $0 + $1.count } }
+  }
+
+  struct Ready {
+    var record: JobRecord
+    /// Milliseconds since 1970.
+    var since: Int64
   }
 
   struct Claimed {
@@ -27,7 +33,7 @@ public actor InMemoryBroker: Broker {
     let continuation: CheckedContinuation<Void, Never>
   }
 
-  private var queues: [QueueName: Queue] = [:]
+  var queues: [QueueName: Queue] = [:]
   private var lastNumber = 0
 
   public init() {}
@@ -79,16 +85,16 @@ public actor InMemoryBroker: Broker {
   func epoch(of queue: QueueName) -> String { queues[queue, default: Queue()].epoch }
 
   /// - Returns: nil for a consumer without a lease, which has to join anew before it claims.
-  func claim(_ count: Int, from name: QueueName, as consumer: String) -> [(JobRecord, Int, String)]? {
+  func claim(_ count: Int, from name: QueueName, as consumer: String) -> [(Ready, Int, String)]? {
     var queue = queues[name, default: Queue()]
     guard queue.leases[consumer] != nil else { return nil }
-    var taken: [(JobRecord, Int, String)] = []
+    var taken: [(Ready, Int, String)] = []
     for priority in JobPriority.allCases {
-      while taken.count < count, let record = queue.ready[priority, default: []].popFirst() {
+      while taken.count < count, let ready = queue.ready[priority, default: []].popFirst() {
         let receipt = "\(JobID.next())"
-        let attempt = record.attempts + 1
-        queue.claimed[receipt] = Claimed(record: record, attempt: attempt, consumer: consumer)
-        taken.append((record, attempt, receipt))
+        let attempt = ready.record.attempts + 1
+        queue.claimed[receipt] = Claimed(record: ready.record, attempt: attempt, consumer: consumer)
+        taken.append((ready, attempt, receipt))
       }
     }
     queues[name] = queue
@@ -174,8 +180,9 @@ public actor InMemoryBroker: Broker {
 
   /// - Parameter rank: before which others it comes: those of its own priority, unless it was handed back, for then it has
   ///   waited already.
-  private func makeReady(_ record: JobRecord, _ rank: JobPriority? = nil) {
-    queues[record.queue, default: Queue()].ready[rank ?? record.priority, default: []].append(record)
+  func makeReady(_ record: JobRecord, _ rank: JobPriority? = nil) {
+    let ready = Ready(record: record, since: unixMilliseconds())
+    queues[record.queue, default: Queue()].ready[rank ?? record.priority, default: []].append(ready)
     // All of them: the one that is woken alone may have been interrupted meanwhile, and the others would sleep on.
     endWait(record.queue) { _ in true }
   }
@@ -211,7 +218,10 @@ public actor InMemoryConsumer: BrokerConsumer {
     while true {
       let life = incarnation
       if let taken = await broker.claim(count, from: queue, as: worker) {
-        return taken.map { Claim(record: $0.0, attempt: $0.1, receipt: $0.2, incarnation: life) }
+        return taken.map { ready, attempt, receipt in
+          Claim(
+            record: ready.record, attempt: attempt, receipt: receipt, incarnation: life, readyAt: ready.since)
+        }
       }
       _ = await beat()
     }
@@ -221,6 +231,8 @@ public actor InMemoryConsumer: BrokerConsumer {
     isInterrupted = true
     await broker.endWait(queue) { [worker] in $0.consumer == worker }
   }
+
+  public func endWait() async { await broker.endWait(queue) { [worker] in $0.consumer == worker } }
 
   public func acknowledge(_ claims: [Claim]) async { await broker.acknowledge(claims, in: queue) }
 

@@ -35,6 +35,7 @@ public struct InMemoryLedger: Ledger {
     var failures: [JobID: [JobFailure]] = [:]
     var parked: Set<JobID> = []
     var dead: [JobID: DeadJob] = [:]
+    var ended: [JobID: EndedJob] = [:]
     var keys: [UniqueKey: JobID] = [:]
     var counts: [QueueName: Int] = [:]
     var order: [QueueName: IDOrder] = [:]
@@ -67,6 +68,8 @@ public struct InMemoryLedger: Ledger {
 
   /// The dead letters, each with its errors.
   public var dead: [DeadJob] { state.withLock { Array($0.dead.values) } }
+  /// The records of jobs that were cancelled, or done after they had failed.
+  public var ended: [EndedJob] { state.withLock { Array($0.ended.values) } }
   public var owedCount: Int { state.withLock { $0.owed.count } }
   public func owedCount(in queue: QueueName) -> Int { state.withLock { $0.counts[queue] ?? 0 } }
   public var parkedCount: Int { state.withLock { $0.parked.count } }
@@ -82,9 +85,9 @@ public struct InMemoryLedger: Ledger {
       state.withLock { state in
         for id in changes.completed {
           state.lockedJobs[id] = nil
-          if commit {
-            state.end(id)
-            state.failures[id] = nil
+          if commit, var record = state.end(id), let failures = state.failures.removeValue(forKey: id) {
+            record.failures = failures
+            state.ended[id] = EndedJob(record: record, state: .done)
           }
         }
         for record in changes.added {
@@ -152,6 +155,18 @@ public struct InMemoryLedger: Ledger {
 
   public func complete(_ ids: [JobID], queue: QueueName) async throws {
     try await withTransaction { _ = try await complete(ids, queue: queue, in: $0) }
+  }
+
+  public func cancel(_ ids: [JobID], queue: QueueName) async throws {
+    for id in ids {
+      try await unlocked { state -> Void? in
+        if state.lockedJobs[id] != nil { return nil }
+        guard state.owed[id]?.queue == queue, var record = state.end(id) else { return () }
+        record.failures = state.failures.removeValue(forKey: id) ?? []
+        state.ended[id] = EndedJob(record: record, state: .cancelled)
+        return ()
+      }
+    }
   }
 
   public func recordFailures(_ failures: [FailedJob], queue: QueueName) {

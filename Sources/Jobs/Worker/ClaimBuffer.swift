@@ -118,11 +118,14 @@ final class ClaimBuffer: Sendable {
 
   /// Takes out what has not begun of earlier lives of the consumer, because it is somebody else's now.
   ///
-  func drop(olderThan incarnation: Int) -> [Claim] {
+  func drop(olderThan incarnation: Int) -> [Claim] { takeBack { $0.incarnation < incarnation } }
+
+  /// Takes out what has not begun and `isMeant`.
+  func takeBack(where isMeant: (Claim) -> Bool = { _ in true }) -> [Claim] {
     let (dropped, wake) = state.withLock { state in
       let all = drain(&state)
-      put(all.filter { $0.incarnation >= incarnation }, &state)
-      return (all.filter { $0.incarnation < incarnation }, claimerToWake(&state))
+      put(all.filter { !isMeant($0) }, &state)
+      return (all.filter(isMeant), claimerToWake(&state))
     }
     if let (claimer, room) = wake { claimer.resume(returning: room) }
     return dropped

@@ -10,13 +10,20 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     var failures: [(claim: Claim, error: any Error)] = []
   }
 
+  /// A kind that can run here.
+  private struct Known: Sendable {
+    let entry: JobRegistry<L>.Entry
+    let metrics: JobMetrics
+    /// Its place in the tally.
+    let place: Int
+  }
+
   private let queue: QueueName
   private let worker: String
-  private let registry: JobRegistry<L>
+  private let known: [JobKind: Known]
   private let client: JobClient<B, L>
   private let settlements: Settlements
   private let logger: Logger
-  private let metrics: JobMetrics
 
   init(
     queue: QueueName, worker: String, registry: JobRegistry<L>, client: JobClient<B, L>,
@@ -24,17 +31,22 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   ) {
     self.queue = queue
     self.worker = worker
-    self.registry = registry
     self.client = client
     self.settlements = settlements
     self.logger = logger
-    metrics = JobMetrics(queue: queue, kinds: registry.entries.keys.sorted())
+    var known: [JobKind: Known] = [:]
+    for (place, kind) in registry.kinds.enumerated() {
+      known[kind] = registry.entries[kind].map { entry in
+        Known(entry: entry, metrics: JobMetrics(queue: queue, kind: kind), place: place)
+      }
+    }
+    self.known = known
   }
 
   func limit(of item: WorkItem) -> Duration? {
     switch item {
-    case .single(let claim): registry.entries[claim.record.kind]?.timeout
-    case .batch(let claims): claims.first.flatMap { registry.entries[$0.record.kind]?.timeout }
+    case .single(let claim): known[claim.record.kind]?.entry.timeout
+    case .batch(let claims): claims.first.flatMap { known[$0.record.kind]?.entry.timeout }
     }
   }
 
@@ -65,45 +77,83 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     return report
   }
 
+  /// How long an item took, for the tally.
+  struct Timing: Sendable {
+    /// Milliseconds since 1970.
+    var began: Int64
+    /// Each job's part of the item's time, in nanoseconds.
+    var run: Int64
+  }
+
   /// Settles an item. A handler that a shutdown cancelled is left as it is: it has not failed, and leaving the queue hands
   /// it back.
-  func settle(_ report: Report, isTimedOut: Bool) {
+  func settle(_ report: Report, _ cutoff: Slots.Cutoff?, _ timing: Timing) {
     for settlement in report.settlements {
-      if case .acknowledge(let claim) = settlement { done(claim) }
-      if case .complete(let claim) = settlement { done(claim) }
-      settlements.add(settlement)
+      switch settlement {
+      case .acknowledge(let claim):
+        if case .unwanted(let ids) = cutoff, ids.contains(claim.record.id) {
+          // Somebody ended it meanwhile, as was wanted, or it was faster: either way nothing is owed.
+          settlements.add(.cancel(claim))
+        } else {
+          settlements.add(settlement, tally(claim, .completed, timing))
+        }
+      case .complete(let claim): settlements.add(settlement, tally(claim, .completed, timing))
+      case .bury(let claim, _): settlements.add(settlement, tally(claim, .dead, timing))
+      default: settlements.add(settlement)
+      }
     }
     for (claim, error) in report.failures {
-      if Task.isCancelled, !isTimedOut { continue }
-      let text =
-        isTimedOut
-        ? "it ran longer than its limit of \(limit(of: .single(claim)) ?? .zero) and was cancelled" : "\(error)"
-      settlements.add(failure(of: claim, text, isFinal: error is PayloadError))
+      switch cutoff {
+      case .unwanted(let ids):
+        // Its neighbours in a batch have not failed.
+        let isUnwanted = ids.contains(claim.record.id)
+        if isUnwanted { logger.notice("a job was cancelled, since nobody wants it any more", metadata: metadata(claim, [:])) }
+        settlements.add(isUnwanted ? .cancel(claim) : .release(claim))
+      case .timeLimit:
+        fail(claim, "it ran longer than its limit of \(limit(of: .single(claim)) ?? .zero) and was cancelled", timing)
+      case nil:
+        if !Task.isCancelled { fail(claim, "\(error)", isFinal: error is PayloadError, timing) }
+      }
     }
   }
 
-  private func done(_ claim: Claim) {
-    metrics.completed(claim.record)
-    logger.debug("the job is done", metadata: metadata(claim, [:]))
+  private func fail(_ claim: Claim, _ text: String, isFinal: Bool = false, _ timing: Timing) {
+    let settlement = failure(of: claim, text, isFinal: isFinal)
+    if case .bury = settlement {
+      settlements.add(settlement, tally(claim, .dead, timing))
+    } else {
+      settlements.add(settlement, tally(claim, .failed, timing))
+    }
+  }
+
+  /// Counts an attempt.
+  private func tally(_ claim: Claim, _ outcome: JobTally.Outcome, _ timing: Timing) -> JobTally.Entry? {
+    guard let known = known[claim.record.kind] else { return nil }
+    let entry = JobTally.Entry(
+      kind: known.place, outcome: outcome, run: timing.run, wait: max(0, timing.began - claim.readyAt) * 1_000_000)
+    known.metrics.ended(entry)
+    if outcome == .completed { logger.debug("the job is done", metadata: metadata(claim, [:])) }
+    return entry
   }
 
   // MARK: One claim
 
   /// The entry to run a claim with; nil where it is settled without running.
   private func admit(_ claim: Claim, _ report: inout Report) -> JobRegistry<L>.Entry? {
-    guard let entry = registry.entries[claim.record.kind], claim.record.version <= entry.version else {
+    guard let known = known[claim.record.kind], claim.record.version <= known.entry.version else {
       logger.warning(
         "this worker does not know the job; it is parked for one that does",
         metadata: metadata(claim, ["version": "\(claim.record.version)"]))
       report.settlements.append(.park(claim))
       return nil
     }
+    let entry = known.entry
     if claim.attempt > entry.retry.maxAttempts {
       let text = "each of its \(entry.retry.maxAttempts) attempts ended with its worker's death or a lost lease"
       report.settlements.append(failure(of: claim, text, isFinal: true))
       return nil
     }
-    if claim.attempt > 1 { metrics.repeats(claim.record) }
+    if claim.attempt > 1 { known.metrics.repeats() }
     return entry
   }
 
@@ -234,16 +284,14 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   }
 
   private func failure(of claim: Claim, _ text: String, isFinal: Bool) -> Settlement {
-    let policy = registry.entries[claim.record.kind]?.retry ?? RetryPolicy()
+    let policy = known[claim.record.kind]?.entry.retry ?? RetryPolicy()
     let failure = JobFailure(attempt: claim.attempt, at: unixMilliseconds(), error: text, worker: worker)
     if isFinal || claim.attempt >= policy.maxAttempts {
-      metrics.died(claim.record)
       logger.error("the job is dead", metadata: metadata(claim, [LogKeys.error: "\(failure.error)"]))
       return .bury(claim, failure)
     }
     var generator = SystemRandomNumberGenerator()
     let delay = policy.delay(afterAttempt: claim.attempt, using: &generator)
-    metrics.failed(claim.record)
     logger.warning(
       "the job failed and will be tried again",
       metadata: metadata(claim, [LogKeys.error: "\(failure.error)", LogKeys.delay: "\(delay.milliseconds)"]))

@@ -3,21 +3,26 @@ import Logging
 /// One worker's work on one queue: a loop that claims, slots that run, a loop that settles, a heartbeat apart from all of
 /// them.
 final class QueueRunner<B: Broker, L: Ledger>: Sendable {
-  private let queue: QueueName
+  let queue: QueueName
+  private let kinds: [JobKind]
   private let broker: B
   private let ledger: L
   private let configuration: WorkerConfiguration
   private let logger: Logger
   private let buffer: ClaimBuffer
-  private let settlements = Settlements()
+  private let settlements: Settlements
+  private let gate = ClaimGate()
   private let slots: Slots
   private let executor: JobExecutor<B, L>
   private let epochs: Epochs
+  private let closings: AsyncStream<Void>
+  private let pauses: AsyncStream<Void>.Continuation
 
   init(
     queue: QueueName, slots: Int, broker: B, ledger: L, registry: JobRegistry<L>,
     configuration: WorkerConfiguration, epochs: Epochs, logger: Logger
   ) {
+    (closings, pauses) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.epochs = epochs
     self.queue = queue
     self.broker = broker
@@ -29,6 +34,8 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     let limits = registry.entries.compactMapValues(\.handler.batchLimit)
     buffer = ClaimBuffer(slots: slots, batchLimits: limits)
     self.slots = Slots(count: slots)
+    kinds = registry.kinds
+    settlements = Settlements(kinds: kinds.count)
     executor = JobExecutor(
       queue: queue, worker: configuration.name, registry: registry,
       client: JobClient(broker: broker, ledger: ledger, logger: logger), settlements: settlements, logger: logger)
@@ -44,6 +51,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         await stop.wait()
         await self.handBack(consumer)
       }
+      background.addTask { await self.obeyPauses(consumer) }
       await withTaskGroup(of: Void.self) { settling in
         settling.addTask(executorPreference: preferred) { await self.settle(consumer, stop) }
         await work(consumer, stop)
@@ -111,16 +119,24 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   private func claim(_ consumer: B.Consumer, _ stop: StopSignal) async {
     var backoff = Backoff()
     while !stop.isStopping {
+      await gate.pass()
       await settlements.room()
       let room = await buffer.room()
       if room == 0 { return }
+      if gate.isClosed, !stop.isStopping { continue }
       do {
         let claims = try await consumer.claim(room, wait: .seconds(5))
         backoff.reset()
         if claims.isEmpty { continue }
+        if gate.isClosed {
+          await giveBack(claims, to: consumer)
+          continue
+        }
         let owed = await dropSettled(claims)
         buffer.add(owed)
         if stop.isStopping { await handBack(consumer) }
+        // What came while the gate was closing.
+        if gate.isClosed { await giveBack(buffer.takeBack(), to: consumer) }
       } catch {
         if stop.isStopping { return }
         logger.error("jobs cannot be claimed", metadata: [LogKeys.error: "\(error)"])
@@ -153,26 +169,87 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     // First of all nothing more begins: the broker may take its time to answer.
     let unbegun = buffer.close()
     settlements.stopClaims()
+    gate.end()
     await consumer.interruptClaim()
-    if unbegun.isEmpty { return }
+    await giveBack(unbegun, to: consumer)
+  }
+
+  private func giveBack(_ claims: [Claim], to consumer: B.Consumer) async {
+    if claims.isEmpty { return }
     do {
-      try await consumer.release(unbegun)
+      try await consumer.release(claims)
     } catch {
       logger.warning("claims are handed back when the queue is left", metadata: [LogKeys.error: "\(error)"])
     }
   }
 
-  /// - Returns: false when the slot needs another task, because this one was cancelled for a handler's time limit.
+  // MARK: Orders
+
+  /// Claims no more, or again.
+  func pause(_ isPaused: Bool) {
+    if !isPaused {
+      if gate.isClosed { logger.notice("the queue is claimed from again") }
+      gate.open()
+    } else if gate.close() {
+      logger.notice("the queue is paused: nothing is claimed from it")
+      pauses.yield()
+    }
+  }
+
+  /// Each time the gate closes, ends the claim that waits and gives back what has not begun.
+  private func obeyPauses(_ consumer: B.Consumer) async {
+    for await _ in closings where gate.isClosed {
+      await consumer.endWait()
+      await giveBack(buffer.takeBack(), to: consumer)
+    }
+  }
+
+  /// Cancels what runs of `ids`; what has not begun of them never does.
+  func cancel(_ ids: Set<JobID>) {
+    slots.cancel(ids)
+    for claim in buffer.takeBack(where: { $0.record.isDurable && ids.contains($0.record.id) }) {
+      settlements.add(.cancel(claim))
+    }
+  }
+
+  // MARK: Report
+
+  /// What runs now.
+  ///
+  /// - Parameters:
+  ///   - now: the moment in milliseconds since 1970 that `instant` is.
+  ///   - most: how many jobs are named at most.
+  func running(at now: Int64, _ instant: ContinuousClock.Instant, most: Int) -> [WorkerReport.Running] {
+    var named: [WorkerReport.Running] = []
+    for (item, since) in slots.running {
+      let began = now - (instant - since).milliseconds
+      for claim in item.claims.prefix(most - named.count) {
+        named.append(
+          WorkerReport.Running(
+            id: claim.record.id, kind: claim.record.kind, queue: queue, attempt: claim.attempt, since: began))
+      }
+    }
+    return named
+  }
+
+  /// What was done since the last call.
+  func takeCounts() -> [(JobKind, JobCounts)] {
+    zip(kinds, settlements.takeTally()).filter { !$0.1.isEmpty }.map { ($0.0, $0.1) }
+  }
+
+  /// - Returns: false when the slot needs another task, because this one was cancelled.
   private func runItems(slot: Int) async -> Bool {
     let clock = ContinuousClock()
     while let item = await buffer.next() {
-      let start = clock.now
-      slots.began(slot, limit: executor.limit(of: item))
+      let (start, began) = (clock.now, unixMilliseconds())
+      slots.began(slot, item, limit: executor.limit(of: item), at: start)
       let report = await executor.run(item)
-      let isTimedOut = slots.ended(slot)
-      executor.settle(report, isTimedOut: isTimedOut)
-      buffer.finished(item.count, seconds: start.duration(to: clock.now) / .seconds(1))
-      if isTimedOut { return false }
+      let cutoff = slots.ended(slot)
+      let took = start.duration(to: clock.now)
+      let each = took.nanoseconds / Int64(max(1, item.count))
+      executor.settle(report, cutoff, JobExecutor<B, L>.Timing(began: began, run: each))
+      buffer.finished(item.count, seconds: took / .seconds(1))
+      if cutoff != nil { return false }
     }
     return true
   }

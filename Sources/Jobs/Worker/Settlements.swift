@@ -9,6 +9,10 @@ enum Settlement: Sendable {
   case retry(Claim, JobFailure, Duration)
   case bury(Claim, JobFailure)
   case park(Claim)
+  /// Nobody wants it any more.
+  case cancel(Claim)
+  /// Somebody else may have it; the attempt does not count.
+  case release(Claim)
 }
 
 /// The settlements of one queue on their way to the one loop that settles, in batches as large as they gather while the
@@ -20,17 +24,27 @@ final class Settlements: Sendable {
     var claimer: CheckedContinuation<Void, Never>?
     var isClosed = false
     var isStopping = false
+    var tally: JobTally
   }
 
   /// Beyond so many that wait, no more is claimed: while the ledger or the broker is away, jobs wait better in the queue
   /// than in a worker's memory.
   private let most = 5000
 
-  private let state = Locked(State())
+  private let state: Locked<State>
+  private let kinds: Int
 
-  func add(_ settlement: Settlement) {
+  /// - Parameter kinds: how many places the tally has.
+  init(kinds: Int = 0) {
+    self.kinds = kinds
+    state = Locked(State(tally: JobTally(kinds: kinds)))
+  }
+
+  /// - Parameter entry: what it adds to the tally, under the one lock that it takes anyway.
+  func add(_ settlement: Settlement, _ entry: JobTally.Entry? = nil) {
     let wake = state.withLock { state -> (CheckedContinuation<[Settlement]?, Never>, [Settlement])? in
       state.pending.append(settlement)
+      if let entry { state.tally.add(entry) }
       guard let settler = state.settler else { return nil }
       state.settler = nil
       return (settler, Self.take(&state))
@@ -66,6 +80,15 @@ final class Settlements: Sendable {
         return false
       }
       if isRoom { claimer.resume() }
+    }
+  }
+
+  /// What was counted since the last call, by the kind's place.
+  func takeTally() -> [JobCounts] {
+    state.withLock { state in
+      let counts = state.tally.counts
+      state.tally = JobTally(kinds: kinds)
+      return counts
     }
   }
 

@@ -16,12 +16,16 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     var dead: [DeadJob] = []
     var buried: [Claim] = []
     var parked: [Claim] = []
+    var cancelled: [Claim] = []
+    var released: [Claim] = []
     acknowledged.reserveCapacity(batch.count)
     for settlement in batch {
       switch settlement {
       case .acknowledge(let claim): acknowledged.append(claim)
       case .complete(let claim): completed.append(claim)
       case .park(let claim): parked.append(claim)
+      case .cancel(let claim): cancelled.append(claim)
+      case .release(let claim): released.append(claim)
       case .bury(let claim, let failure):
         dead.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))
         buried.append(claim)
@@ -41,10 +45,16 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     var done = acknowledged
     let (deadJobs, failedJobs, parkedJobs) = (dead, failed, parked.map(\.record))
     let completedIDs = completed.map(\.record.id)
+    let cancelledIDs = cancelled.map(\.record.id)
     if !completed.isEmpty,
       await persist("complete", stop, { try await ledger.complete(completedIDs, queue: queue) })
     {
       done += completed
+    }
+    if !cancelled.isEmpty,
+      await persist("cancel", stop, { try await ledger.cancel(cancelledIDs, queue: queue) })
+    {
+      done += cancelled
     }
     if !deadJobs.isEmpty, await persist("bury", stop, { try await ledger.bury(deadJobs) }) { done += buried }
     if !parkedJobs.isEmpty, await persist("park", stop, { try await ledger.park(parkedJobs) }) { done += parked }
@@ -52,9 +62,10 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
       // A failure that cannot be noted is still waited out.
       _ = await persist("note failures of", stop) { try await ledger.recordFailures(failedJobs, queue: queue) }
     }
-    let (ended, again) = (done, retries)
+    let (ended, again, back) = (done, retries, released)
     if !ended.isEmpty { _ = await persist("acknowledge", stop) { try await consumer.acknowledge(ended) } }
     if !again.isEmpty { _ = await persist("retry", stop) { try await consumer.retry(again) } }
+    if !back.isEmpty { _ = await persist("hand back", stop) { try await consumer.release(back) } }
   }
 
   /// Tries until it succeeds: whoever is away comes back. After a stop it gives up, and the lease's end settles the rest.

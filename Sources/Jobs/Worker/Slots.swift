@@ -3,12 +3,23 @@ import Locking
 /// The tasks that run one queue's handlers, and their time limits.
 ///
 /// A slot is one long-lived task that runs one item after another, so that starting a job costs no task. A handler past its
-/// kind's limit has its slot's task cancelled; the slot then goes on in a new task.
+/// kind's limit, or whose job nobody wants any more, has its slot's task cancelled; the slot then goes on in a new task.
 final class Slots: Sendable {
   private struct Slot {
     var task: Task<Bool, Never>?
     var deadline: ContinuousClock.Instant?
-    var isTimedOut = false
+    /// What runs in it, and since when.
+    var item: WorkItem?
+    var since = ContinuousClock.now
+    var cutoff: Cutoff?
+  }
+
+  /// Why a handler was cancelled.
+  enum Cutoff: Sendable {
+    /// It took longer than its kind may.
+    case timeLimit
+    /// Nobody wants these of its jobs any more.
+    case unwanted(Set<JobID>)
   }
 
   private let slots: Locked<[Slot]>
@@ -19,7 +30,7 @@ final class Slots: Sendable {
     slots = Locked(Array(repeating: Slot(), count: count))
   }
 
-  /// Runs `work` for a slot until it returns true; again in a new task each time it was cancelled for its time limit.
+  /// Runs `work` for a slot until it returns true; again in a new task each time it was cancelled.
   func run(_ index: Int, _ work: @escaping @Sendable () async -> Bool) async {
     var isFinished = false
     while !isFinished {
@@ -36,18 +47,43 @@ final class Slots: Sendable {
     }
   }
 
-  func began(_ index: Int, limit: Duration?) {
-    guard let limit else { return }
-    let deadline = ContinuousClock.now + limit
-    slots.withLock { $0[index].deadline = deadline }
+  func began(_ index: Int, _ item: WorkItem, limit: Duration?, at start: ContinuousClock.Instant) {
+    let deadline = limit.map { start + $0 }
+    slots.withLock { slots in
+      slots[index].deadline = deadline
+      slots[index].item = item
+      slots[index].since = start
+    }
   }
 
-  /// - Returns: whether the handler's time limit passed, so that its task is cancelled and can run nothing more.
-  func ended(_ index: Int) -> Bool {
+  /// - Returns: why the slot's task is cancelled, so that it can run nothing more; nil if it is not.
+  func ended(_ index: Int) -> Cutoff? {
     slots.withLock { slots in
       slots[index].deadline = nil
-      return slots[index].isTimedOut
+      slots[index].item = nil
+      return slots[index].cutoff
     }
+  }
+
+  /// What runs now, each with when it began.
+  var running: [(item: WorkItem, since: ContinuousClock.Instant)] {
+    slots.withLock { slots in slots.compactMap { slot in slot.item.map { ($0, slot.since) } } }
+  }
+
+  /// Cancels the handlers that run one of `ids`.
+  func cancel(_ ids: Set<JobID>) {
+    let unwanted = slots.withLock { slots in
+      var tasks: [Task<Bool, Never>] = []
+      for index in slots.indices {
+        guard let item = slots[index].item, slots[index].cutoff == nil, let task = slots[index].task else { continue }
+        let found = item.claims.filter { $0.record.isDurable && ids.contains($0.record.id) }.map(\.record.id)
+        if found.isEmpty { continue }
+        slots[index].cutoff = .unwanted(Set(found))
+        tasks.append(task)
+      }
+      return tasks
+    }
+    for task in unwanted { task.cancel() }
   }
 
   /// Cancels the handlers whose limit has passed.
@@ -55,10 +91,10 @@ final class Slots: Sendable {
     let overdue = slots.withLock { slots in
       var tasks: [Task<Bool, Never>] = []
       for index in slots.indices {
-        guard let deadline = slots[index].deadline, deadline <= now, !slots[index].isTimedOut,
+        guard let deadline = slots[index].deadline, deadline <= now, slots[index].cutoff == nil,
           let task = slots[index].task
         else { continue }
-        slots[index].isTimedOut = true
+        slots[index].cutoff = .timeLimit
         tasks.append(task)
       }
       return tasks

@@ -3,18 +3,26 @@ import ServiceLifecycle
 
 /// Runs jobs: claims them from a broker, gives them to their handlers, settles how they ended.
 ///
-/// `run()` serves until a graceful shutdown is asked for: then no more is claimed, what runs gets `shutdownLimit` to finish,
+/// `run()` serves until a graceful shutdown is asked for, or an operator asks it through the directory to stop: then no more is claimed, what runs gets `shutdownLimit` to finish,
 /// and the rest is handed back at once, neither lost nor marked failed.
 public struct Worker<B: Broker, L: Ledger>: Service {
   private let broker: B
   private let ledger: L
   private let registry: JobRegistry<L>
   private let configuration: WorkerConfiguration
+  private let directory: (any WorkerDirectory)?
+  private let clock: any WallClock
   private let logger: Logger
 
+  /// - Parameters:
+  ///   - directory: where it says what it does and is told what operators want; nil for nowhere.
+  ///   - clock: says in which minute something was done.
   public init(
-    broker: B, ledger: L, registry: JobRegistry<L>, configuration: WorkerConfiguration, logger: Logger
+    broker: B, ledger: L, registry: JobRegistry<L>, configuration: WorkerConfiguration,
+    directory: (any WorkerDirectory)? = nil, clock: any WallClock = .system, logger: Logger
   ) {
+    self.directory = directory
+    self.clock = clock
     self.broker = broker
     self.ledger = ledger
     self.registry = registry
@@ -30,17 +38,22 @@ public struct Worker<B: Broker, L: Ledger>: Service {
     let relay = Relay(
       broker: broker, ledger: ledger, kinds: registry.versions, configuration: configuration, epochs: epochs,
       logger: logger)
+    let runners = configuration.queues.map { queue, slots in
+      QueueRunner(
+        queue: queue, slots: slots, broker: broker, ledger: ledger, registry: registry, configuration: configuration,
+        epochs: epochs, logger: logger)
+    }
+    let reporter = directory.map { directory in
+      Reporter(
+        directory: directory, runners: runners, configuration: configuration, clock: clock, logger: logger)
+    }
     await withTaskCancellationOrGracefulShutdownHandler {
       await withTaskGroup(of: Void.self) { background in
         background.addTask { await relay.run() }
         background.addTask { await relay.unpark() }
+        if let reporter { background.addTask { await reporter.run(until: stop) } }
         await withTaskGroup(of: Void.self) { group in
-          for (queue, slots) in configuration.queues {
-            let runner = QueueRunner(
-              queue: queue, slots: slots, broker: broker, ledger: ledger, registry: registry,
-              configuration: configuration, epochs: epochs, logger: logger)
-            group.addTask { await runner.run(until: stop) }
-          }
+          for runner in runners { group.addTask { await runner.run(until: stop) } }
         }
         background.cancelAll()
       }

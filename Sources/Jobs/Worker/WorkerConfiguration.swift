@@ -13,6 +13,14 @@ public struct WorkerConfiguration: Sendable {
   /// How old an owed job is before the relay asks the broker about it: time for its push to arrive. With the interval it
   /// bounds how long a job waits whose process died between commit and push.
   public var relayAge: Duration = .seconds(2)
+  /// Between two reports to the directory of workers, each of which brings orders.
+  public var reportInterval: Duration = .seconds(1)
+  /// After so many reports what was done since is counted in.
+  public var reportsPerCount = 5
+  /// Where the worker's process is, for people who look for it.
+  public var host = ""
+  /// Of the program.
+  public var version = ""
   /// Names the worker in leases, logs and errors. Unique: a restart is another worker.
   public var name: String
 

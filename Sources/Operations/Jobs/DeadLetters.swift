@@ -1,13 +1,14 @@
+import Foundation
 import Jobs
 import JobsPostgres
 import JobsRedis
 import Postgres
 
-/// What an operator does with jobs that are not tried any more.
+/// What an operator does with jobs that are not tried any more, one or many at a time.
 public struct DeadLetters: Sendable {
   private let client: JobClient<RedisBroker, PostgresLedger>
   private let pool: PostgresPool
-  /// So many are owed again in one transaction.
+  /// So many in one transaction.
   private static let batch = 1000
 
   /// Which dead letters.
@@ -15,6 +16,21 @@ public struct DeadLetters: Sendable {
     case one(JobID)
     /// All, or all of one kind.
     case all(kind: String?)
+
+    /// How the action log names them.
+    fileprivate var subject: String {
+      switch self {
+      case .one(let id): id.description
+      case .all(let kind): kind ?? "*"
+      }
+    }
+
+    fileprivate func action(_ verb: String) -> String {
+      switch self {
+      case .one: "dead.\(verb)"
+      case .all: "dead.\(verb)-all"
+      }
+    }
   }
 
   init(client: JobClient<RedisBroker, PostgresLedger>, pool: PostgresPool) {
@@ -26,52 +42,95 @@ public struct DeadLetters: Sendable {
   ///
   /// One whose unique key is owed by another job stays where it is.
   ///
+  /// - Parameter progress: is called after each batch with how many are owed again so far.
   /// - Returns: those that are owed again.
-  public func retry(_ choice: Choice) async throws -> [JobID] {
-    var retried: [JobID] = []
-    var refused: [JobID] = []
-    while true {
-      let skipped = refused
-      let (added, kept) = try await client.transaction { transaction in
-        let records = try await Self.take(choice, skipping: skipped, in: transaction.sql)
-        if records.isEmpty { return ([JobID](), [JobID]()) }
+  /// - Throws: `.forbidden`.
+  public func retry(
+    _ choice: Choice, by actor: Actor, progress: @Sendable (Int) -> Void = { _ in }
+  ) async throws -> [JobID] {
+    try actor.mustBeAbleToAct()
+    return try await inBatches(choice, progress) { after in
+      try await client.transaction { transaction in
+        let records = try await take(choice, after: after, in: transaction.sql)
         let added = try await transaction.add(records)
-        try await Self.forget(added, in: transaction.sql)
-        return (added, Array(Set(records.map(\.id)).subtracting(added)))
+        try await forget(added, in: transaction.sql)
+        if !added.isEmpty {
+          try await ActionLog.record(
+            choice.action("retry"), choice.subject, detail: ["jobs": "\(added.count)"], by: actor, in: transaction.sql)
+        }
+        return (added, records.count, records.last?.id)
       }
-      retried += added
-      refused += kept
-      if added.count + kept.count < Self.batch { return retried }
     }
   }
 
-  private static func take(
-    _ choice: Choice, skipping refused: [JobID], in sql: PostgresTransaction
-  ) async throws -> [JobRecord] {
-    let (id, kind): (JobID?, String?) =
-      switch choice {
-      case .one(let id): (id, nil)
-      case .all(let kind): (nil, kind)
+  /// Throws dead letters away; a record of each is kept for a while.
+  ///
+  /// - Parameter progress: is called after each batch with how many are gone so far.
+  /// - Returns: those that are gone.
+  /// - Throws: `.forbidden`.
+  public func delete(
+    _ choice: Choice, by actor: Actor, progress: @Sendable (Int) -> Void = { _ in }
+  ) async throws -> [JobID] {
+    try actor.mustBeAbleToAct()
+    return try await inBatches(choice, progress) { after in
+      try await pool.transaction { transaction in
+        let ids = try await take(choice, after: after, in: transaction).map(\.id)
+        if ids.isEmpty { return (ids, 0, nil) }
+        try await transaction.execute(
+          """
+          WITH gone AS (DELETE FROM dead_jobs WHERE id = ANY(\(ids.map { PostgresUUID($0) })) RETURNING *)
+          \(unescaped: EndedRows.insert("deleted", from: "gone"))
+          """)
+        try await ActionLog.record(
+          choice.action("delete"), choice.subject, detail: ["jobs": "\(ids.count)"], by: actor, in: transaction)
+        return (ids, ids.count, ids.last)
       }
-    let rows = try await sql.query(
-      """
-      SELECT id, queue, kind, version, priority, payload, unique_key FROM dead_jobs
-      WHERE (\(id.map { PostgresUUID($0) }) IS NULL OR id = \(id.map { PostgresUUID($0) }))
-        AND (\(kind) IS NULL OR kind = \(kind)) AND id <> ALL(\(refused.map { PostgresUUID($0) }))
-      ORDER BY id LIMIT \(batch) FOR UPDATE
-      """)
-    return try rows.map { row in
-      let (id, queue, kind, version, priority, payload, uniqueKey) = try row.decode(
-        PostgresUUID.self, String.self, String.self, Int.self, Int.self, String.self, String?.self)
+    }
+  }
+
+  /// Goes through the dead letters in the order of their ids. What died meanwhile may come too.
+  private func inBatches(
+    _ choice: Choice, _ progress: @Sendable (Int) -> Void,
+    _ body: (JobID) async throws -> (done: [JobID], taken: Int, last: JobID?)
+  ) async throws -> [JobID] {
+    var done: [JobID] = []
+    var after = JobID(high: 0, low: 0)
+    while true {
+      let batch = try await body(after)
+      done += batch.done
+      progress(done.count)
+      guard batch.taken == Self.batch, let last = batch.last else { return done }
+      after = last
+    }
+  }
+
+  private func take(
+    _ choice: Choice, after: JobID, in sql: PostgresTransaction
+  ) async throws -> [JobRecord] {
+    let columns = "id, queue, kind, version, priority, payload, unique_key, trace"
+    let query: PostgresQuery =
+      switch choice {
+      case .one(let id): "SELECT \(unescaped: columns) FROM dead_jobs WHERE id = \(PostgresUUID(id)) FOR UPDATE"
+      case .all(let kind):
+        """
+        SELECT \(unescaped: columns) FROM dead_jobs
+        WHERE id > \(PostgresUUID(after)) AND (\(kind) IS NULL OR kind = \(kind))
+        ORDER BY id LIMIT \(Self.batch) FOR UPDATE
+        """
+      }
+    return try await sql.query(query).map { row in
+      let (id, queue, kind, version, priority, payload, uniqueKey, trace) = try row.decode(
+        PostgresUUID.self, String.self, String.self, Int.self, Int.self, String.self, String?.self, PostgresUUID?.self)
       return JobRecord(
         id: JobID(id), kind: JobKind(rawValue: kind), queue: QueueName(rawValue: queue),
         priority: JobPriority(rawValue: UInt8(clamping: priority)) ?? .normal, version: version,
-        payload: Array(payload.utf8), isDurable: true, uniqueKey: uniqueKey)
+        payload: Array(payload.utf8), isDurable: true, uniqueKey: uniqueKey, trace: trace.flatMap { TraceID($0) })
     }
   }
 
   /// Takes dead letters away and leaves their errors with the jobs that they are again.
-  private static func forget(_ ids: [JobID], in sql: PostgresTransaction) async throws {
+  private func forget(_ ids: [JobID], in sql: PostgresTransaction) async throws {
+    if ids.isEmpty { return }
     try await sql.execute(
       """
       WITH gone AS (
@@ -84,20 +143,39 @@ public struct DeadLetters: Sendable {
 }
 
 extension JobDesk {
-  /// Dead letters, to be tried again.
+  /// Dead letters, to be tried again or thrown away.
   public var deadLetters: DeadLetters { DeadLetters(client: client, pool: pool) }
+
+  /// Tries all dead letters again, or those of one kind; one whose unique key is owed stays.
+  ///
+  /// - Returns: how many.
+  public func retryDead(
+    kind: String?, by actor: Actor, progress: @Sendable (Int) -> Void = { _ in }
+  ) async throws -> Int {
+    try await deadLetters.retry(.all(kind: kind), by: actor, progress: progress).count
+  }
+
+  /// Throws all dead letters away, or those of one kind.
+  ///
+  /// - Returns: how many.
+  public func deleteDead(
+    kind: String?, by actor: Actor, progress: @Sendable (Int) -> Void = { _ in }
+  ) async throws -> Int {
+    try await deadLetters.delete(.all(kind: kind), by: actor, progress: progress).count
+  }
 
   /// Tries one dead letter again.
   ///
-  /// - Throws: `.usage`, `.notFound`; `.conflict` if its unique key is owed by another job.
-  public func retryDead(_ text: String) async throws -> JobSummary {
-    let detail = try await show(text)
-    guard detail.job.state == .dead else {
-      throw OperationError(.conflict, "job \(text) is not dead but \(detail.job.state.rawValue)")
+  /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not dead, or its unique key is owed by another job.
+  public func retryDead(_ text: String, by actor: Actor) async throws -> JobSummary {
+    let id = try Self.parse(text)
+    guard let job = try await summary(id) else { throw Self.unknown(id) }
+    guard job.state == .dead else {
+      throw OperationError(.conflict, "job \(text) is not dead but \(job.state.rawValue)")
     }
-    guard try await !deadLetters.retry(.one(try Self.parse(text))).isEmpty else {
+    guard try await !deadLetters.retry(.one(id), by: actor).isEmpty else {
       throw OperationError(
-        .conflict, "job \(text) stays dead: another job with its unique key '\(detail.job.uniqueKey ?? "")' is owed")
+        .conflict, "job \(text) stays dead: another job with its unique key '\(job.uniqueKey ?? "")' is owed")
     }
     return try await show(text).job
   }

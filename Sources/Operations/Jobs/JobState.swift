@@ -10,4 +10,18 @@ public enum JobState: String, Codable, Sendable, CaseIterable {
   case parked
   /// Not tried any more.
   case dead
+  /// Done. Of jobs that never failed no record is kept.
+  case done
+  /// Somebody did not want it any more.
+  case cancelled
+  /// A dead letter that somebody threw away.
+  case deleted
+
+  /// Whether the ledger still owes it.
+  public var isOwed: Bool {
+    switch self {
+    case .waiting, .delayed, .retrying, .parked: true
+    case .dead, .done, .cancelled, .deleted: false
+    }
+  }
 }

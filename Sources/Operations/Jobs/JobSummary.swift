@@ -3,7 +3,7 @@ import Jobs
 import JobsPostgres
 import Postgres
 
-/// A job that is owed or dead, in a line.
+/// A job, in a line.
 public struct JobSummary: Codable, Sendable, Hashable {
   public let id: String
   public let kind: String
@@ -17,6 +17,8 @@ public struct JobSummary: Codable, Sendable, Hashable {
   public let runAt: Date?
   /// When it became a dead letter.
   public let diedAt: Date?
+  /// When it was done, cancelled or deleted.
+  public let endedAt: Date?
   public let uniqueKey: String?
   /// The latest error, if one was noted.
   public let error: String?
@@ -39,8 +41,12 @@ public struct JobDetail: Codable, Sendable {
   public let payload: String
   /// Oldest first.
   public let failures: [Failure]
-  /// Whether the broker knows it; nil for a dead letter. A job that is due and unknown there is pushed by the relay.
+  /// Whether the broker knows it; nil for a job that is not owed. One that is due and unknown there is pushed by the relay.
   public let isInBroker: Bool?
+  /// What has happened to it so far, oldest first.
+  public let timeline: [JobEvent]
+  /// Follows the request that asked for it through logs; nil where none is known.
+  public let traceID: String?
 }
 
 /// The columns of a `JobSummary`, the same from both tables.
@@ -49,11 +55,16 @@ enum JobRow {
   static let owed = """
     id, kind, queue, CASE WHEN parked THEN 'parked' WHEN run_at > now() AND failures IS NOT NULL THEN 'retrying'
       WHEN run_at > now() THEN 'delayed' ELSE 'waiting' END AS state,
-    priority, attempts, created_at, run_at, NULL::timestamptz AS died_at, unique_key, failures->-1->>'error' AS error
+    priority, attempts, created_at, run_at, NULL::timestamptz AS died_at, NULL::timestamptz AS ended_at, unique_key,
+    failures->-1->>'error' AS error
     """
   static let dead = """
-    id, kind, queue, 'dead' AS state, priority, attempts, created_at, NULL::timestamptz AS run_at, died_at, unique_key,
-    failures->-1->>'error' AS error
+    id, kind, queue, 'dead' AS state, priority, attempts, created_at, NULL::timestamptz AS run_at, died_at,
+    NULL::timestamptz AS ended_at, unique_key, failures->-1->>'error' AS error
+    """
+  static let ended = """
+    id, kind, queue, state, priority, attempts, created_at, NULL::timestamptz AS run_at, NULL::timestamptz AS died_at,
+    ended_at, unique_key, failures->-1->>'error' AS error
     """
 
   static func summary(_ row: PostgresRow) throws -> JobSummary {
@@ -66,21 +77,27 @@ enum JobRow {
       attempts: try row.decode(Int.self, named: "attempts"),
       createdAt: try row.decode(Date.self, named: "created_at"), runAt: try row.decode(Date?.self, named: "run_at"),
       diedAt: try row.decode(Date?.self, named: "died_at"),
+      endedAt: try row.decode(Date?.self, named: "ended_at"),
       uniqueKey: try row.decode(String?.self, named: "unique_key"),
       error: try row.decode(String?.self, named: "error"))
   }
 
-  /// The whole of it; the row has `version`, `payload` and `failures` besides.
-  static func detail(_ row: PostgresRow, isInBroker: Bool?) throws -> JobDetail {
+  /// The whole of it; the row has `version`, `payload`, `failures` and `trace` besides.
+  ///
+  /// - Parameter others: what happened to it besides what its own row tells.
+  static func detail(_ row: PostgresRow, isInBroker: Bool?, others: [JobEvent]) throws -> JobDetail {
     let noted = try row.decode(PostgresJSON?.self, named: "failures")
     let failures = try noted.map { try JSONDecoder().decode([JobFailure].self, from: Data($0.bytes)) } ?? []
+    let job = try summary(row)
+    let told = failures.map { failure in
+      JobDetail.Failure(
+        attempt: failure.attempt, at: Date(timeIntervalSince1970: Double(failure.at) / 1000), error: failure.error,
+        worker: failure.worker)
+    }
     return JobDetail(
-      job: try summary(row), version: try row.decode(Int.self, named: "version"),
-      payload: try row.decode(String.self, named: "payload"),
-      failures: failures.map { failure in
-        JobDetail.Failure(
-          attempt: failure.attempt, at: Date(timeIntervalSince1970: Double(failure.at) / 1000), error: failure.error,
-          worker: failure.worker)
-      }, isInBroker: isInBroker)
+      job: job, version: try row.decode(Int.self, named: "version"),
+      payload: try row.decode(String.self, named: "payload"), failures: told, isInBroker: isInBroker,
+      timeline: JobEvent.timeline(of: job, failures: told, others: others),
+      traceID: try row.decode(PostgresUUID?.self, named: "trace").flatMap { TraceID($0) }?.description)
   }
 }

@@ -22,9 +22,9 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.withPostgres { pool in
-        let jobs = try await JobDesk.list(
-          JobDesk.Filter(state: .dead, kind: kind, queue: queue, limit: limit), on: pool)
-        try common.output.list(jobs, empty: "there are no dead letters") { Table(jobs: $0) }
+        let page = try await JobDesk.page(
+          JobFilter(state: .dead, kind: kind, queue: queue, limit: limit), on: pool)
+        try common.output.list(page.items, empty: "there are no dead letters") { Table(jobs: $0) }
       }
     }
   }
@@ -66,13 +66,13 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.withDesk { desk in
         if let id {
-          let job = try await desk.jobs.retryDead(id)
+          let job = try await desk.jobs.retryDead(id, by: .terminal)
           return try common.output.one(Retried(items: [job.id])) { _ in "\(job.id) is owed again" }
         }
-        let ids = try await desk.jobs.deadLetters.retry(.all(kind: kind))
+        let ids = try await desk.jobs.deadLetters.retry(.all(kind: kind), by: .terminal)
         try common.output.one(Retried(items: ids.map(\.description))) { "\($0.items.count.grouped) are owed again" }
-        let left = try await JobDesk.list(JobDesk.Filter(state: .dead, kind: kind, limit: 1), on: desk.pool)
-        if !left.isEmpty {
+        let left = try await desk.jobs.page(JobFilter(state: .dead, kind: kind, limit: 1))
+        if !left.items.isEmpty {
           throw OperationError(
             .conflict, "some stay dead: jobs with their unique keys are owed; see `fanmill dead list`")
         }

@@ -36,7 +36,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
         // Refused before any server is asked.
         _ = try JobKinds.app.record(request)
         try await common.withDesk(program) { desk in
-          let record = try await desk.jobs.enqueue(request)
+          let record = try await desk.jobs.enqueue(request, by: .terminal)
           try common.output.one(Enqueued(id: record.id.description, kind: kind, queue: record.queue.rawValue)) { $0.id }
         }
       }
@@ -92,7 +92,8 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       abstract: "List jobs that are owed, the newest first, or dead ones.")
     @OptionGroup var common: CommonOptions
-    @Option(help: "waiting, delayed, retrying, parked or dead; without it all that are owed.") var state: JobState?
+    @Option(help: "waiting, delayed, retrying, parked, dead, done, cancelled or deleted; without it all that are owed.")
+    var state: JobState?
     @Option(help: "Jobs of this kind alone.") var kind: String?
     @Option(help: "Jobs of this queue alone.") var queue: String?
     @Option(help: "How many at most.") var limit = 50
@@ -105,9 +106,9 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.withPostgres { pool in
-        let jobs = try await JobDesk.list(
-          JobDesk.Filter(state: state, kind: kind, queue: queue, limit: limit), on: pool)
-        try common.output.list(jobs, empty: "no such job is owed") { Table(jobs: $0) }
+        let page = try await JobDesk.page(
+          JobFilter(state: state, kind: kind, queue: queue, limit: limit), on: pool)
+        try common.output.list(page.items, empty: "no such job is owed") { Table(jobs: $0) }
       }
     }
   }
@@ -132,7 +133,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.withDesk { desk in
-        try common.output.one(try await desk.jobs.retry(id)) { "\($0.id) is \($0.state.rawValue)" }
+        try common.output.one(try await desk.jobs.retry(id, by: .terminal)) { "\($0.id) is \($0.state.rawValue)" }
       }
     }
   }

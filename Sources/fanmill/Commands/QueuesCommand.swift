@@ -16,7 +16,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.withDesk { desk in
-        let queues = try await QueueOverview.list(known: JobKinds.app.queues, broker: desk.broker, pool: desk.pool)
+        let queues = try await QueueDesk(pool: desk.pool, broker: desk.broker).list()
         try common.output.list(queues, empty: "there are no queues") { queues in
           Table(
             [

@@ -1,0 +1,59 @@
+import Locking
+
+/// A directory of workers within the process, for tests.
+public final class InMemoryWorkerDirectory: WorkerDirectory {
+  private struct State {
+    var reports: [String: WorkerReport] = [:]
+    var beats: [String: Int] = [:]
+    var orders: [String: WorkerOrders] = [:]
+    var paused: Set<QueueName> = []
+    var cancelled: Set<JobID> = []
+    var counts: [JobKind: JobCounts] = [:]
+  }
+
+  private let state = Locked(State())
+
+  public init() {}
+
+  public func beat(_ report: WorkerReport) -> WorkerOrders {
+    state.withLock { state in
+      state.reports[report.name] = report
+      state.beats[report.name, default: 0] += 1
+      Self.add(report.minutes, &state)
+      var orders = state.orders[report.name] ?? WorkerOrders()
+      orders.pausedQueues = state.paused
+      orders.cancelled = state.cancelled
+      return orders
+    }
+  }
+
+  public func leave(_ report: WorkerReport) {
+    state.withLock { state in
+      state.reports[report.name] = nil
+      Self.add(report.minutes, &state)
+    }
+  }
+
+  // MARK: What a test sees
+
+  /// The workers that are there, by name.
+  public var reports: [String: WorkerReport] { state.withLock { $0.reports } }
+  /// How often a worker has reported.
+  public func beats(of worker: String) -> Int { state.withLock { $0.beats[worker] ?? 0 } }
+  /// What was done of each kind.
+  public var counts: [JobKind: JobCounts] { state.withLock { $0.counts } }
+
+  // MARK: What a test asks of workers
+
+  public func order(_ worker: String, _ change: @Sendable (inout WorkerOrders) -> Void) {
+    state.withLock { change(&$0.orders[worker, default: WorkerOrders()]) }
+  }
+
+  public func pause(_ queue: QueueName) { state.withLock { _ = $0.paused.insert(queue) } }
+  public func resume(_ queue: QueueName) { state.withLock { _ = $0.paused.remove(queue) } }
+  public func cancel(_ job: JobID) { state.withLock { _ = $0.cancelled.insert(job) } }
+
+  private static func add(_ minutes: [JobMinute], _ state: inout State) {
+    for minute in minutes { state.counts[minute.kind, default: JobCounts()] += minute.counts }
+  }
+}

@@ -1,0 +1,12 @@
+/// Where workers say what they do and are told what operators want of them.
+///
+/// Jobs do not depend on it: a worker that cannot reach its directory goes on as it was last told.
+public protocol WorkerDirectory: Sendable {
+  /// Notes that a worker is there, and adds its minutes to what was counted before.
+  ///
+  /// - Returns: what is asked of it now.
+  func beat(_ report: WorkerReport) async throws -> WorkerOrders
+
+  /// Forgets a worker, once it runs nothing any more, and adds its last minutes.
+  func leave(_ report: WorkerReport) async throws
+}

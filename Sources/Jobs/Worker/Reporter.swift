@@ -1,0 +1,119 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Glibc
+import Logging
+
+/// Says once a second what a worker does, and has it do what operators want.
+final class Reporter<B: Broker, L: Ledger>: Sendable {
+  private let directory: any WorkerDirectory
+  private let runners: [QueueRunner<B, L>]
+  private let configuration: WorkerConfiguration
+  private let clock: any WallClock
+  private let startedAt: Int64
+  private let logger: Logger
+
+  init(
+    directory: any WorkerDirectory, runners: [QueueRunner<B, L>], configuration: WorkerConfiguration,
+    clock: any WallClock, logger: Logger
+  ) {
+    self.directory = directory
+    self.runners = runners
+    self.configuration = configuration
+    self.clock = clock
+    self.logger = logger
+    startedAt = clock.now.unixMilliseconds
+  }
+
+  /// Reports until cancelled, then takes the worker out of the directory.
+  func run(until stop: StopSignal) async {
+    var (reports, isQuiet, isFailing) = (0, false, false)
+    // What could not be told yet.
+    var minutes: [JobMinute] = []
+    while !Task.isCancelled {
+      reports += 1
+      if reports % max(1, configuration.reportsPerCount) == 0 { minutes = merge(minutes, takeMinutes()) }
+      do {
+        let orders = try await directory.beat(report(stop.isStopping ? .stopping : isQuiet ? .quiet : .running, minutes))
+        minutes = []
+        isQuiet = orders.isQuiet
+        obey(orders, stop)
+        if isFailing { logger.info("the directory of workers is back") }
+        isFailing = false
+      } catch {
+        if Task.isCancelled { break }
+        // As it was last told, so it goes on.
+        if !isFailing {
+          logger.warning("the directory of workers cannot be reached", metadata: [LogKeys.error: "\(error)"])
+        }
+        isFailing = true
+      }
+      do { try await Task.sleep(for: configuration.reportInterval) } catch { break }
+    }
+    await leave(merge(minutes, takeMinutes()))
+  }
+
+  /// A task of its own, since this one is cancelled; it is awaited here, and the directory answers in time or not at all.
+  private func leave(_ minutes: [JobMinute]) async {
+    let last = report(.stopping, minutes)
+    await Task { [directory, logger] in
+      do {
+        try await directory.leave(last)
+      } catch {
+        logger.warning(
+          "the worker is still in the directory, and counts as lost soon", metadata: [LogKeys.error: "\(error)"])
+      }
+    }.value
+  }
+
+  private func obey(_ orders: WorkerOrders, _ stop: StopSignal) {
+    for runner in runners {
+      runner.pause(orders.isPaused(runner.queue))
+      if !orders.cancelled.isEmpty { runner.cancel(orders.cancelled) }
+    }
+    if orders.isStopped, !stop.isStopping {
+      logger.notice("an operator asks the worker to stop")
+      stop.stop()
+    }
+  }
+
+  private func report(_ state: WorkerReport.State, _ minutes: [JobMinute]) -> WorkerReport {
+    let (now, instant) = (clock.now.unixMilliseconds, ContinuousClock.now)
+    var running: [WorkerReport.Running] = []
+    for runner in runners {
+      running += runner.running(at: now, instant, most: WorkerReport.mostRunning - running.count)
+    }
+    return WorkerReport(
+      name: configuration.name, host: configuration.host, pid: getpid(), version: configuration.version,
+      startedAt: startedAt, state: state,
+      queues: configuration.queues.sorted { $0.key < $1.key }.map { WorkerReport.Queue(queue: $0.key, slots: $0.value) },
+      running: running, minutes: minutes)
+  }
+
+  private func takeMinutes() -> [JobMinute] {
+    let minute = clock.now.unixMilliseconds / 60_000 * 60_000
+    return runners.flatMap { runner in
+      runner.takeCounts().map { kind, counts in
+        JobMinute(minute: minute, queue: runner.queue, kind: kind, counts: counts)
+      }
+    }
+  }
+
+  /// One entry for each minute, queue and kind.
+  private func merge(_ one: [JobMinute], _ other: [JobMinute]) -> [JobMinute] {
+    if one.isEmpty { return other }
+    var merged = one
+    for minute in other {
+      if let place = merged.firstIndex(where: {
+        $0.minute == minute.minute && $0.queue == minute.queue && $0.kind == minute.kind
+      }) {
+        merged[place].counts += minute.counts
+      } else {
+        merged.append(minute)
+      }
+    }
+    return merged
+  }
+}

@@ -1,0 +1,116 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Jobs
+import Postgres
+
+/// The directory of workers in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations` and `job_minutes`
+/// (`migrations/0016_operations.sql`).
+///
+/// It has a connection of its own: a worker whose jobs have all of the pool's is still heard and told.
+public actor PostgresWorkerDirectory: WorkerDirectory {
+  private let pool: PostgresPool
+  private let limit: Duration
+  private var connection: PostgresConnection?
+
+  /// - Parameters:
+  ///   - pool: says where Postgres is.
+  ///   - limit: how long an answer may take.
+  public init(pool: PostgresPool, limit: Duration = .seconds(5)) {
+    self.pool = pool
+    self.limit = limit
+  }
+
+  public func beat(_ report: WorkerReport) async throws -> WorkerOrders {
+    let queues = report.queues.map(\.queue.rawValue)
+    let rows = try await send(
+      """
+      WITH seen AS (
+        INSERT INTO workers (name, host, pid, version, started_at, state, queues, running)
+        VALUES (\(report.name), \(report.host), \(report.pid), \(report.version),
+          to_timestamp(\(report.startedAt) / 1000.0), \(report.state.rawValue), \(try json(report.queues)),
+          \(try json(report.running)))
+        ON CONFLICT (name) DO UPDATE
+          SET seen_at = now(), state = excluded.state, queues = excluded.queues, running = excluded.running
+        RETURNING orders
+      ) \(counting: report.minutes)
+      SELECT (SELECT orders FROM seen), ARRAY(SELECT queue FROM queue_pauses WHERE queue = ANY(\(queues))),
+        ARRAY(SELECT id FROM job_cancellations WHERE queue = ANY(\(queues)) LIMIT 10000)
+      """)
+    let (orders, paused, cancelled) = try rows[0].decode(String?.self, [String].self, [PostgresUUID].self)
+    return WorkerOrders(
+      isQuiet: orders != nil, isStopped: orders == "stop",
+      pausedQueues: Set(paused.map { QueueName(rawValue: $0) }), cancelled: Set(cancelled.map { JobID($0) }))
+  }
+
+  public func leave(_ report: WorkerReport) async throws {
+    defer { connection = nil }
+    do {
+      _ = try await send(
+        """
+        WITH gone AS (DELETE FROM workers WHERE name = \(report.name)) \(counting: report.minutes) SELECT 1
+        """)
+    } catch {
+      await connection?.close()
+      throw error
+    }
+    await connection?.close()
+  }
+
+  private func send(_ query: PostgresQuery) async throws -> PostgresRows {
+    if let connection, await connection.isClosed { self.connection = nil }
+    let connection: PostgresConnection
+    if let open = self.connection {
+      connection = open
+    } else {
+      connection = try await pool.dedicatedConnection()
+      self.connection = connection
+    }
+    return try await connection.query(query, timeout: limit)
+  }
+
+  private func json(_ value: some Encodable) throws -> PostgresJSON {
+    PostgresJSON(Array(try JSONEncoder().encode(value)))
+  }
+}
+
+extension PostgresQuery.StringInterpolation {
+  /// A part of a WITH clause that adds minutes to what was counted before; nothing where there are none.
+  fileprivate mutating func appendInterpolation(counting minutes: [JobMinute]) {
+    if minutes.isEmpty { return }
+    // In the order of the key: workers that count the same minutes wait for one another, never in a circle.
+    let minutes = minutes.sorted { ($0.minute, $0.queue, $0.kind) < ($1.minute, $1.queue, $1.kind) }
+    appendLiteral(
+      """
+      , counted AS (
+        INSERT INTO job_minutes AS old (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        SELECT to_timestamp(minute / 1000.0), queue, kind, completed, failed, dead, run_ms, wait_ms FROM unnest(
+      """)
+    appendInterpolation(minutes.map(\.minute))
+    appendLiteral(", ")
+    appendInterpolation(minutes.map(\.queue.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(minutes.map(\.kind.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Int64($0.counts.completed) })
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Int64($0.counts.failed) })
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Int64($0.counts.dead) })
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Double($0.counts.run) / 1e6 })
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Double($0.counts.wait) / 1e6 })
+    appendLiteral(
+      """
+      ) AS new (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        ON CONFLICT (minute, queue, kind) DO UPDATE
+          SET completed = old.completed + excluded.completed, failed = old.failed + excluded.failed,
+            dead = old.dead + excluded.dead, run_ms = old.run_ms + excluded.run_ms,
+            wait_ms = old.wait_ms + excluded.wait_ms
+      )
+      """)
+  }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import Jobs
+
+/// A worker, for people who look at it.
+public struct WorkerSummary: Codable, Sendable, Hashable {
+  /// How it stands with a worker.
+  public enum State: String, Codable, Sendable, CaseIterable {
+    case running
+    /// It claims no more.
+    case quiet
+    /// It claims no more and ends when nothing runs any more.
+    case stopping
+    /// Nobody has heard of it for ten seconds: it is dead, cut off, or stands still.
+    case lost
+  }
+
+  /// A queue that it serves.
+  public struct Queue: Codable, Sendable, Hashable {
+    public let queue: String
+    /// How many of its jobs run at once.
+    public let slots: Int
+    /// Whether it claims nothing from it.
+    public let isPaused: Bool
+  }
+
+  /// A job that it runs.
+  public struct Running: Codable, Sendable, Hashable {
+    public let id: String
+    public let kind: String
+    public let queue: String
+    public let attempt: Int
+    public let since: Date
+  }
+
+  public let name: String
+  public let host: String
+  public let pid: Int
+  public let version: String
+  public let startedAt: Date
+  public let seenAt: Date
+  public let state: State
+  /// What it was asked for and has not done yet: `quiet` or `stop`.
+  public let orders: String?
+  public let queues: [Queue]
+  /// Of many the first few hundred.
+  public let running: [Running]
+}

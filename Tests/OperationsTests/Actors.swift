@@ -1,0 +1,7 @@
+import Operations
+
+extension Actor {
+  static let tester = Actor(name: "tester")
+  /// Somebody who may only look.
+  static let visitor = Actor(name: "visitor", role: .readOnly)
+}
