@@ -194,7 +194,8 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "TestWorker", "ProgramTestSupport", "Social", "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport",
+        "TestWorker", "ProgramTestSupport", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis",
+        "JobsTestSupport",
         "Postgres", "PrivateServers", "Redis", "EventLoop", logging,
       ]),
     tests(

@@ -38,5 +38,6 @@ public enum SocialJobs {
     registry.registerBatch(HeartCount.self, upTo: 1000, handler: HeartCount.run)
     registry.registerBatch(FanCount.self, upTo: 1000, handler: FanCount.run)
     registry.register(RankingRefresh.self, handler: RankingRefresh.run)
+    registry.register(LedgerSweep.self, handler: LedgerSweep.run)
   }
 }

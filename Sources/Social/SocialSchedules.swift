@@ -1,12 +1,14 @@
 import Jobs
+import JobsPostgres
 
 /// What the app does again and again, one line a feature. A job that a tick asks for may find its work done already.
 public enum SocialSchedules {
   /// - Parameters:
   ///   - feedDays: how many days of posts the feeds' rows hold; 0 for all.
   ///   - rankings: what makes a snapshot of the rankings.
+  ///   - endedDays: how many days records of ended jobs are kept.
   public static func all(
-    feedDays: Int = 90, rankings: RankingRefresh = RankingRefresh()
+    feedDays: Int = 90, rankings: RankingRefresh = RankingRefresh(), endedDays: Int = 7
   ) throws(ScheduleError) -> [Schedule] {
     [
       Schedule("feed.partitions", try .every(.seconds(6 * 3600)), options: unlessOwed("feed.partitions")) { _ in
@@ -28,6 +30,9 @@ public enum SocialSchedules {
       },
       Schedule("rankings.refresh", try .every(.seconds(600)), options: unlessOwed("rankings.refresh")) { _ in
         rankings
+      },
+      Schedule("ledger.sweep", try .every(.seconds(600)), options: unlessOwed("ledger.sweep")) { _ in
+        LedgerSweep(endedDays: endedDays)
       },
     ]
   }

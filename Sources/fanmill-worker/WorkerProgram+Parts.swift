@@ -16,6 +16,8 @@ extension Settings {
       queues: Dictionary(uniqueKeysWithValues: served.map { ($0.name, $0.concurrency ?? concurrency(of: $0.name)) }),
       name: "\(Self.hostName)-\(getpid())-\(JobID.next().low % 0x10000)")
     configuration.shutdownLimit = shutdownTimeout
+    configuration.host = Self.hostName
+    configuration.version = Program.version
     return configuration
   }
 

@@ -35,13 +35,15 @@ struct WorkerProgram: AsyncParsableCommand {
     var services: [any Service] = [
       Worker(
         broker: broker, ledger: ledger, registry: registry,
-        configuration: program.settings.workerConfiguration(known: registry.queues), logger: program.logger)
+        configuration: program.settings.workerConfiguration(known: registry.queues),
+        directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger)
     ]
     if program.settings.scheduler {
       services.append(
         try Scheduler(
           try SocialSchedules.all(
-            feedDays: program.settings.feedDays, rankings: program.settings.rankingRefresh),
+            feedDays: program.settings.feedDays, rankings: program.settings.rankingRefresh,
+            endedDays: program.settings.endedDays),
           client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
           store: PostgresScheduleStore(pool: servers.postgres), logger: program.logger))
     }

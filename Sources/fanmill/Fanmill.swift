@@ -1,5 +1,6 @@
 import ArgumentParser
 import Bootstrap
+import Bootstrap
 
 /// The admin CLI: it parses, calls `Operations`, and prints.
 @main
@@ -24,7 +25,7 @@ struct Fanmill: AsyncParsableCommand, Sendable {
 }
 
 enum FanmillVersion {
-  static let text = "0.1.0"
+  static let text = Program.version
   /// When it was made, as man pages write it.
   static let date = "November 21, 2026"
 }

@@ -36,6 +36,7 @@ struct SettingsTests {
     (.rankingTimeZone, ["UTC", "America/New_York", "Europe/Paris"], quoted),
     (.rankingDepth, ["1", "100", "100000"], bare),
     (.rankingHistory, ["1", "30", "365"], bare),
+    (.endedDays, ["1", "30", "365"], bare),
     (.logLevel, ["debug", "error", "trace"], quoted),
     (.logFormat, ["json", "json", "json"], quoted),
     (.shutdownTimeout, ["1s", "2m", "300ms"], quoted),
@@ -77,6 +78,7 @@ struct SettingsTests {
     case .rankingTimeZone: settings.rankingTimeZone
     case .rankingDepth: "\(settings.rankingDepth)"
     case .rankingHistory: "\(settings.rankingHistory)"
+    case .endedDays: "\(settings.endedDays)"
     case .logLevel: settings.logLevel.rawValue
     case .logFormat: settings.logFormat.rawValue
     case .shutdownTimeout:
@@ -136,6 +138,7 @@ struct SettingsTests {
     (.rankingTimeZone, "Mars/Base", "not a time zone's IANA name, such as Asia/Seoul or UTC"),
     (.rankingDepth, "0", "not a whole number from 1 to 100000"),
     (.rankingHistory, "0", "not a whole number from 1 to 36500"),
+    (.endedDays, "0", "not a whole number from 1 to 3650"),
     (.logLevel, "loud", "not one of trace, debug, info, notice, warning, error, critical"),
     (.logFormat, "xml", "not one of text, json"),
     (.shutdownTimeout, "soon", notATime),

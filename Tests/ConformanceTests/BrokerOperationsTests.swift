@@ -15,7 +15,8 @@ import Testing
       #expect(try await broker.depth(of: .default) == QueueDepth())
       let before = milliseconds(fromNow: .zero)
       try await broker.push([
-        .test("high", priority: .high), .test("normal"), .test("low", priority: .low), .test("fleeting", isDurable: false),
+        .test("high", priority: .high), .test("normal"), .test("low", priority: .low),
+        .test("fleeting", isDurable: false),
         later("later"),
       ])
       let first = try await broker.depth(of: .default)
@@ -57,7 +58,9 @@ import Testing
     try await kind.with { fixture in
       let broker = fixture.broker
       let consumer = try await fixture.join()
-      let (claimed, ready, delayed, never) = (JobRecord.test("claimed"), JobRecord.test("ready"), later("later"), JobRecord.test("never"))
+      let (claimed, ready, delayed, never) = (
+        JobRecord.test("claimed"), JobRecord.test("ready"), later("later"), JobRecord.test("never")
+      )
       try await broker.push([claimed])
       let claims = try await consumer.claimAll(1)
       try await broker.push([ready, delayed, .test("stays")])
@@ -79,7 +82,9 @@ import Testing
     try await kind.with { fixture in
       let broker = fixture.broker
       let consumer = try await fixture.join()
-      let (claimed, ready, delayed, never) = (JobRecord.test("claimed"), JobRecord.test("ready"), later("later"), JobRecord.test("never"))
+      let (claimed, ready, delayed, never) = (
+        JobRecord.test("claimed"), JobRecord.test("ready"), later("later"), JobRecord.test("never")
+      )
       try await broker.push([claimed])
       _ = try await consumer.claimAll(1)
       try await broker.push([ready, delayed])

@@ -28,13 +28,15 @@ struct TestWorker: AsyncParsableCommand {
         var configuration = WorkerConfiguration(
           queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, slots) }))
         configuration.shutdownLimit = program.settings.shutdownTimeout
+        configuration.reportInterval = .milliseconds(50)
         let broker = GatedBroker(
           base: try await RedisBroker(client: servers.redis, logger: program.logger),
           gate: acknowledgeGate.map { Gate(key: $0, pool: servers.postgres) })
         let ledger = PostgresLedger(pool: servers.postgres)
         var services: [any Service] = [
           Worker(
-            broker: broker, ledger: ledger, registry: registry, configuration: configuration, logger: program.logger)
+            broker: broker, ledger: ledger, registry: registry, configuration: configuration,
+            directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger)
         ]
         if let tickEvery {
           let ticks = Schedule("test.ticks", try .every(.milliseconds(tickEvery)), missed: .all) { tick in

@@ -20,6 +20,9 @@ import UnixSignals
 /// }
 /// ```
 public struct Program: Sendable {
+  /// Of all programs of Fanmill.
+  public static let version = "0.1.0"
+
   public let name: String
   public let settings: Settings
   public let logger: Logger
@@ -76,7 +79,10 @@ public struct Program: Sendable {
     var configuration = ServiceGroupConfiguration(
       services: services.map { service in
         // The description of a service would show all that it holds.
-        .init(service: service, serviceName: String(describing: type(of: service)))
+        .init(
+          // A service that ends by itself was asked to, as a worker is by its operator: the process ends in order then.
+          service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+          serviceName: String(describing: type(of: service)))
       },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
     // Each service keeps to the limit by itself; this is for the one that does not.

@@ -91,6 +91,10 @@ extension Setting {
     "ranking.depth", "how many celebs a ranking lists at most, up to 100000", default: "10000")
   public static let rankingHistory = Setting(
     "ranking.history", "how many days the rankings' snapshots are kept", default: "7")
+  public static let endedDays = Setting(
+    "ended.days",
+    "how many days records are kept of jobs that were cancelled, deleted, or done after they had failed",
+    default: "7")
   public static let logLevel = Setting(
     "log.level", "the least severe event that is logged", default: "info")
   public static let logFormat = Setting(
@@ -102,7 +106,7 @@ extension Setting {
   public static let all: [Setting] = [
     postgresURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues, scheduler, feedDays,
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeFreshHours, youtubeRefreshDays,
-    youtubeKeepDays, adminToken, celebLimit, certificateKey, rankingTimeZone, rankingDepth, rankingHistory, logLevel,
-    logFormat, shutdownTimeout,
+    youtubeKeepDays, adminToken, celebLimit, certificateKey, rankingTimeZone, rankingDepth, rankingHistory,
+    endedDays, logLevel, logFormat, shutdownTimeout,
   ]
 }

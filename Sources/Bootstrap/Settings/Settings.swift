@@ -45,6 +45,8 @@ public struct Settings: Sendable {
   public var rankingDepth = 10_000
   /// In days.
   public var rankingHistory = 7
+  /// How many days records of ended jobs are kept.
+  public var endedDays = 7
   public var logLevel = Logger.Level.info
   public var logFormat = LogFormat.text
   public var shutdownTimeout = Duration.seconds(30)

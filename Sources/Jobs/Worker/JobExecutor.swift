@@ -107,7 +107,9 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       case .unwanted(let ids):
         // Its neighbours in a batch have not failed.
         let isUnwanted = ids.contains(claim.record.id)
-        if isUnwanted { logger.notice("a job was cancelled, since nobody wants it any more", metadata: metadata(claim, [:])) }
+        if isUnwanted {
+          logger.notice("a job was cancelled, since nobody wants it any more", metadata: metadata(claim, [:]))
+        }
         settlements.add(isUnwanted ? .cancel(claim) : .release(claim))
       case .timeLimit:
         fail(claim, "it ran longer than its limit of \(limit(of: .single(claim)) ?? .zero) and was cancelled", timing)

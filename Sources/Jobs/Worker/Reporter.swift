@@ -36,7 +36,8 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       reports += 1
       if reports % max(1, configuration.reportsPerCount) == 0 { minutes = merge(minutes, takeMinutes()) }
       do {
-        let orders = try await directory.beat(report(stop.isStopping ? .stopping : isQuiet ? .quiet : .running, minutes))
+        let orders = try await directory.beat(
+          report(stop.isStopping ? .stopping : isQuiet ? .quiet : .running, minutes))
         minutes = []
         isQuiet = orders.isQuiet
         obey(orders, stop)
@@ -88,7 +89,9 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     return WorkerReport(
       name: configuration.name, host: configuration.host, pid: getpid(), version: configuration.version,
       startedAt: startedAt, state: state,
-      queues: configuration.queues.sorted { $0.key < $1.key }.map { WorkerReport.Queue(queue: $0.key, slots: $0.value) },
+      queues: configuration.queues.sorted { $0.key < $1.key }.map {
+        WorkerReport.Queue(queue: $0.key, slots: $0.value)
+      },
       running: running, minutes: minutes)
   }
 

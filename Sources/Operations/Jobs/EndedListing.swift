@@ -48,7 +48,8 @@ struct EndedListing {
   }
 
   func page() async throws -> JobPage {
-    let start = try filter.before.map { text throws(OperationError) in try Place(text) }
+    let start =
+      try filter.before.map { text throws(OperationError) in try Place(text) }
       ?? Place(at: filter.until ?? .distantFuture, id: JobID(high: 0, low: 0))
     let (kind, queue, text) = (filter.kind, filter.queue, filter.text)
     let rows = try await pool.query(

@@ -126,7 +126,8 @@ extension JobDesk {
       }
       guard left > .zero else {
         throw OperationError(
-          .failed, "job \(id) is still \(last?.state.rawValue ?? "owed") after \(limit): does a worker serve its queue?")
+          .failed, "job \(id) is still \(last?.state.rawValue ?? "owed") after \(limit): does a worker serve its queue?"
+        )
       }
       let nap = min(pause, left)
       try await clock.sleep(for: nap)

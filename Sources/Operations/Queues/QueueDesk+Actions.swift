@@ -109,7 +109,8 @@ extension QueueDesk {
       }
       guard left > .zero else {
         throw OperationError(
-          .failed, "the queue \(name) is not empty after \(limit): \(depth.ready) ready, \(depth.claimed) claimed, \(depth.delayed) delayed"
+          .failed,
+          "the queue \(name) is not empty after \(limit): \(depth.ready) ready, \(depth.claimed) claimed, \(depth.delayed) delayed"
         )
       }
       let nap = min(left, pause)
