@@ -19,7 +19,8 @@ import Testing
     let worker = Worker(
       broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration,
       directory: directory, clock: clock, logger: .quiet)
-    try await RunningWorker.run(worker) { try await body($0, configuration.name) }
+    let name = configuration.name
+    try await RunningWorker.run(worker) { try await body($0, name) }
   }
 
   /// Waits until the worker has heard what is asked now.
@@ -124,6 +125,7 @@ import Testing
     try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
     var configuration = Stage.configuration(slots: 1)
     configuration.reportInterval = .milliseconds(5)
+    let name = configuration.name
     let worker = Worker(
       broker: stage.broker, ledger: stage.ledger, registry: gated(begun, gate), configuration: configuration,
       directory: directory, logger: .quiet)
@@ -133,7 +135,7 @@ import Testing
         ended.open()
       }
       try await eventually("one runs") { begun.entries.count == 1 }
-      directory.order(configuration.name) { $0.isStopped = true }
+      directory.order(name) { $0.isStopped = true }
       try await eventually("the rest is handed back") { await stage.statistics().ready == 2 }
       #expect(!ended.hasOpened)
       gate.open()
