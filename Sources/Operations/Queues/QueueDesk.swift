@@ -92,7 +92,7 @@ public struct QueueDesk: Sendable {
     let parked = try await pool.query(
       """
       SELECT name, (SELECT count(*) FROM (
-        SELECT FROM jobs WHERE queue = name AND parked LIMIT \(QueueSummary.mostCounted)) AS some)
+        SELECT FROM jobs WHERE queue = name AND parked LIMIT \(QueueSummary.mostCounted)) AS counted)
       FROM unnest(\(facts.names.map(\.rawValue))) AS queues (name)
       """
     ).decode(String.self, Int.self)
