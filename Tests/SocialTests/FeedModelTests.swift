@@ -106,7 +106,7 @@ import Testing
 
 /// Makes one transaction in eight wait for 80 ms before it commits, with its statements done and its locks held: long enough for
 /// others to go all the way through meanwhile. Else such races are open for microseconds.
-private let slowCommits = """
+let slowCommits = """
   CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN IF random() < 0.125 THEN PERFORM pg_sleep(0.08); END IF; RETURN NULL; END $$;
   CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT OR DELETE ON follows
