@@ -42,8 +42,11 @@ public struct Doctor: Sendable {
       configuration: postgres, migrations: migrations, lookups: lookups, loop: loop, logger: logger
     )
     .run()
-    return database
-      + (await RedisExamination(configuration: redis, queues: queues, loop: loop, logger: logger).run())
+    let broker = await RedisExamination(configuration: redis, queues: queues, loop: loop, logger: logger).run()
+    // What the two know of each other can be compared only where both answer.
+    if (database + broker).contains(where: { $0.status == .fail }) { return database + broker }
+    return database + broker
+      + (await DebtExamination(postgres: postgres, redis: redis, queues: queues, loop: loop, logger: logger).run())
   }
 
   /// How far a server's clock is from this machine's: asked at `before`, answered at `after`.

@@ -33,6 +33,7 @@ struct PostgresExamination {
       findings.append(schema)
       if schema.status != .fail {
         findings += try await work(connection)
+        findings += try await OperationsExamination(connection: connection).run()
         findings += try await connection.transaction { [lookups] in try await YouTubeExamination(rules: lookups).run($0)
         }
       }
