@@ -1,0 +1,158 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsRedis
+import Locking
+import Logging
+import Postgres
+
+/// What a small load test measured.
+public struct QueueBenchReport: Codable, Sendable, Hashable {
+  /// The private queue that was used.
+  public let queue: String
+  public let jobs: Int
+  /// Handlers that ran at once, in this process.
+  public let concurrency: Int
+  /// Jobs a second, each owed by a transaction of its own, 16 callers at once.
+  public let enqueuedSingly: Double
+  /// Jobs a second, owed and pushed a thousand at a time.
+  public let enqueuedInBatches: Double
+  /// Jobs a second, from claim to the ledger row's end.
+  public let drained: Double
+  /// Seconds from asking for a job until its handler runs, while nothing else waits: half of them take less.
+  public let pickup: Double
+  /// 99 of 100 take less.
+  public let slowPickup: Double
+}
+
+/// Measures the job queue on the servers that are there: jobs that do nothing, on a queue that nobody else serves.
+///
+/// Call `cleanUp` whatever `run` did: it takes away all that is left of the queue.
+public struct QueueBench: Sendable {
+  /// A job that does nothing.
+  private struct NoOp: Job {
+    static let kind: JobKind = "bench.no-op"
+    var number: Int
+  }
+
+  /// What it is doing.
+  public enum Progress: Sendable {
+    case enqueuing(Int)
+    case draining(Int)
+    case pickingUp(Int)
+  }
+
+  public let queue: QueueName
+  private let pool: PostgresPool
+  private let broker: RedisBroker
+  private let jobs: Int
+  private let concurrency: Int
+  private let logger: Logger
+
+  private static let callers = 16
+  private static let batch = 1000
+  private static let pickups = 200
+
+  /// - Parameters:
+  ///   - jobs: how many of them, half enqueued singly up to 10,000.
+  ///   - concurrency: how many handlers run at once.
+  public init(pool: PostgresPool, broker: RedisBroker, jobs: Int, concurrency: Int, logger: Logger) {
+    self.pool = pool
+    self.broker = broker
+    self.jobs = jobs
+    self.concurrency = concurrency
+    self.logger = logger
+    queue = QueueName(rawValue: "bench-\(JobID.next())")
+  }
+
+  public func run(progress: @escaping @Sendable (Progress) -> Void = { _ in }) async throws -> QueueBenchReport {
+    let client = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
+    let singly = min(jobs / 2, 10_000)
+    let singleTime = try await ContinuousClock().measure {
+      try await enqueueSingly(singly, client) { progress(.enqueuing($0)) }
+    }
+    let batchTime = try await ContinuousClock().measure {
+      for start in stride(from: singly, to: jobs, by: Self.batch) {
+        let numbers = start..<min(start + Self.batch, jobs)
+        try await client.enqueue(numbers.map { NoOp(number: $0) }, options: options)
+        progress(.enqueuing(numbers.upperBound))
+      }
+    }
+    let ran = Locked(0)
+    let (starts, start) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+    var registry = JobRegistry<PostgresLedger>()
+    registry.register(NoOp.self) { job, _ in
+      let now = ContinuousClock.now
+      ran.withLock { $0 += 1 }
+      if job.number < 0 { start.yield(now) }
+    }
+    let worker = Worker(
+      broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
+      configuration: WorkerConfiguration(queues: [queue: concurrency], name: "bench-\(getpid())"), logger: logger)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await worker.run() }
+      defer { group.cancelAll() }
+      let drainTime = try await ContinuousClock().measure {
+        while true {
+          let done = ran.withLock { $0 }
+          if done >= jobs, try await !isOwed() { return }
+          progress(.draining(done))
+          try await Task.sleep(for: .milliseconds(10))
+        }
+      }
+      var waits: [Double] = []
+      var begun = starts.makeAsyncIterator()
+      for index in 0..<Self.pickups {
+        progress(.pickingUp(index))
+        let asked = ContinuousClock.now
+        try await client.enqueue(NoOp(number: -1), options: options)
+        guard let started = await begun.next() else { throw CancellationError() }
+        waits.append((started - asked) / .seconds(1))
+      }
+      waits.sort()
+      return QueueBenchReport(
+        queue: queue.rawValue, jobs: jobs, concurrency: concurrency,
+        enqueuedSingly: Double(singly) / (singleTime / .seconds(1)),
+        enqueuedInBatches: Double(jobs - singly) / (batchTime / .seconds(1)),
+        drained: Double(jobs) / (drainTime / .seconds(1)),
+        pickup: waits[waits.count / 2], slowPickup: waits[waits.count * 99 / 100])
+    }
+  }
+
+  /// Takes away the queue's jobs, its dead letters, what was counted of it and its keys in the broker.
+  public func cleanUp() async throws {
+    try await pool.pipeline([
+      "DELETE FROM jobs WHERE queue = \(queue.rawValue)", "DELETE FROM dead_jobs WHERE queue = \(queue.rawValue)",
+      "DELETE FROM job_minutes WHERE queue = \(queue.rawValue)",
+    ])
+    try await broker.forget(queue)
+  }
+
+  private var options: JobOptions { JobOptions(queue: queue) }
+
+  private func isOwed() async throws -> Bool {
+    try await pool.query("SELECT EXISTS (SELECT FROM jobs WHERE queue = \(queue.rawValue))")[0].decode(Bool.self)
+  }
+
+  private func enqueueSingly(
+    _ count: Int, _ client: JobClient<RedisBroker, PostgresLedger>, progress: @escaping @Sendable (Int) -> Void
+  ) async throws {
+    let next = Locked(0)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<Self.callers {
+        group.addTask {
+          while true {
+            let number = next.withLock { number in
+              defer { number += 1 }
+              return number
+            }
+            if number >= count { return }
+            try await client.enqueue(NoOp(number: number), options: options)
+            progress(number)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+}
