@@ -51,10 +51,7 @@ extension CommonOptions {
   func withDesk(_ program: Program, _ body: @escaping @Sendable (Desk) async throws -> Void) async throws {
     try await program.withServers { servers in
       let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
-      try await body(
-        Desk(
-          pool: servers.postgres, broker: broker,
-          jobs: JobDesk(pool: servers.postgres, broker: broker, kinds: .app, logger: program.logger)))
+      try await body(Desk(pool: servers.postgres, broker: broker, logger: program.logger))
     }
   }
 
@@ -78,6 +75,16 @@ struct Desk: Sendable {
   let pool: PostgresPool
   let broker: RedisBroker
   let jobs: JobDesk
+  let queues: QueueDesk
+
+  init(pool: PostgresPool, broker: RedisBroker, logger: Logger) {
+    self.pool = pool
+    self.broker = broker
+    jobs = JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger)
+    queues = QueueDesk(pool: pool, broker: broker)
+  }
+
+  var live: LiveDesk { LiveDesk(pool: pool, queues: queues) }
 }
 
 /// How a command ends that could not do what it was asked for.

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Bootstrap
-import Bootstrap
 
 /// The admin CLI: it parses, calls `Operations`, and prints.
 @main
@@ -17,10 +16,11 @@ struct Fanmill: AsyncParsableCommand, Sendable {
       """,
     version: FanmillVersion.text,
     subcommands: [
-      UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, AccountsCommand.self, JobsCommand.self,
-      QueuesCommand.self, DeadCommand.self, FeedCommand.self, NotificationsCommand.self, RankingCommand.self,
-      SchedulesCommand.self, LookupsCommand.self, QuotaCommand.self, AuditCommand.self, DoctorCommand.self,
-      ExportCommand.self, CompletionCommand.self, ManualCommand.self, DemoCommand.self,
+      UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self,
+      AccountsCommand.self, JobsCommand.self, QueuesCommand.self, WorkersCommand.self, DeadCommand.self,
+      SchedulesCommand.self, FeedCommand.self, NotificationsCommand.self, RankingCommand.self, LookupsCommand.self,
+      QuotaCommand.self, StatsCommand.self, TopCommand.self, DoctorCommand.self, AuditCommand.self, BenchCommand.self,
+      CompletionCommand.self, ManualCommand.self, DemoCommand.self,
     ])
 }
 

@@ -35,6 +35,13 @@ public struct JobKinds: Sendable {
   /// The queues that they name.
   public var queues: [QueueName] { registry.queues }
 
+  /// The kind whose name is nearest to one that no kind has; nil for one that a kind has.
+  public func nearest(to kind: String) -> String? {
+    if knows(kind) { return nil }
+    return registry.entries.keys.map(\.rawValue).sorted()
+      .min { EditDistance.between(kind, $0) < EditDistance.between(kind, $1) }
+  }
+
   public func knows(_ kind: String) -> Bool { registry.entries[JobKind(rawValue: kind)] != nil }
 
   /// All of them, by name.

@@ -4,27 +4,21 @@ import Operations
 
 struct DeadCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "dead", abstract: "Look at dead letters, the jobs that are not tried any more, and try them again.",
-    subcommands: [List.self, Show.self, Retry.self])
+    commandName: "dead",
+    abstract: "Look at dead letters, the jobs that are not tried any more; try them again, or throw them away.",
+    subcommands: [List.self, Show.self, Retry.self, Delete.self])
 
   struct List: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "List dead letters, the latest first.")
+    static let configuration = CommandConfiguration(
+      abstract: "List dead letters, the latest first.",
+      discussion: "A search in payloads ends after many jobs, and says so; the next page goes on.")
     @OptionGroup var common: CommonOptions
-    @Option(help: "Those of this kind alone.") var kind: String?
-    @Option(help: "Those of this queue alone.") var queue: String?
-    @Option(help: "How many at most.") var limit = 50
-
-    func validate() throws {
-      guard 1...100_000 ~= limit else {
-        throw ValidationError("--limit is \(limit): a number from 1 to 100000 belongs there")
-      }
-    }
+    @OptionGroup var filter: JobFilterOptions
 
     func run() async throws {
       try await common.withPostgres { pool in
-        let page = try await JobDesk.page(
-          JobFilter(state: .dead, kind: kind, queue: queue, limit: limit), on: pool)
-        try common.output.list(page.items, empty: "there are no dead letters") { Table(jobs: $0) }
+        try common.output.jobs(
+          try await JobDesk.page(filter.filter(.dead), on: pool), kind: filter.kind, empty: "there are no dead letters")
       }
     }
   }
@@ -46,35 +40,73 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
     }
   }
 
+  /// One dead letter, all of a kind, or all.
+  struct Choice: ParsableArguments, Sendable {
+    @Argument(help: "The job's id.") var id: String?
+    @Option(help: "All of this kind.", completion: .kinds) var kind: String?
+    @Flag(help: "All of them; with --kind all of that kind.") var all = false
+
+    mutating func validate() throws {
+      guard (id != nil) != (all || kind != nil) else { throw ValidationError("give an ID, --kind KIND, or --all") }
+    }
+
+    var text: String { kind.map { "all dead letters of kind \($0)" } ?? "all dead letters" }
+  }
+
+  struct Changed: Encodable {
+    let items: [String]
+  }
+
   struct Retry: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       abstract: "Owe dead letters again, from their first attempt on, under their old ids.")
     @OptionGroup var common: CommonOptions
-    @Argument(help: "The job's id.") var id: String?
-    @Flag(help: "All of them.") var all = false
-    @Option(help: "With --all: those of this kind alone.") var kind: String?
-
-    func validate() throws {
-      guard (id != nil) != all else { throw ValidationError("give an ID, or --all") }
-      guard kind == nil || all else { throw ValidationError("--kind goes with --all") }
-    }
-
-    struct Retried: Encodable {
-      let items: [String]
-    }
+    @OptionGroup var choice: Choice
 
     func run() async throws {
       try await common.withDesk { desk in
-        if let id {
+        if let id = choice.id {
           let job = try await desk.jobs.retryDead(id, by: .terminal)
-          return try common.output.one(Retried(items: [job.id])) { _ in "\(job.id) is owed again" }
+          return try common.output.one(Changed(items: [job.id])) { _ in "\(job.id) is owed again" }
         }
-        let ids = try await desk.jobs.deadLetters.retry(.all(kind: kind), by: .terminal)
-        try common.output.one(Retried(items: ids.map(\.description))) { "\($0.items.count.grouped) are owed again" }
-        let left = try await desk.jobs.page(JobFilter(state: .dead, kind: kind, limit: 1))
+        let line = ProgressLine()
+        defer { line.clear() }
+        let ids = try await desk.jobs.deadLetters.retry(.all(kind: choice.kind), by: .terminal) {
+          line.show($0, of: nil, "are owed again")
+        }
+        line.clear()
+        try common.output.one(Changed(items: ids.map(\.description))) { "\($0.items.count.grouped) are owed again" }
+        let left = try await desk.jobs.page(JobFilter(state: .dead, kind: choice.kind, limit: 1))
         if !left.items.isEmpty {
           throw OperationError(
             .conflict, "some stay dead: jobs with their unique keys are owed; see `fanmill dead list`")
+        }
+      }
+    }
+  }
+
+  struct Delete: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      abstract: "Throw dead letters away.", discussion: "A record of each is kept for some days.")
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var confirmation: Confirmation
+    @OptionGroup var choice: Choice
+
+    func run() async throws {
+      try await common.run { program in
+        try confirmation.ask("delete \(choice.id.map { "the dead letter \($0)" } ?? choice.text)")
+        try await common.withDesk(program) { desk in
+          if let id = choice.id {
+            let job = try await desk.jobs.delete(id, by: .terminal)
+            return try common.output.one(Changed(items: [job.id])) { _ in job.sentence }
+          }
+          let line = ProgressLine()
+          defer { line.clear() }
+          let ids = try await desk.jobs.deadLetters.delete(.all(kind: choice.kind), by: .terminal) {
+            line.show($0, of: nil, "are deleted")
+          }
+          line.clear()
+          try common.output.one(Changed(items: ids.map(\.description))) { "\($0.items.count.grouped) are deleted" }
         }
       }
     }

@@ -15,7 +15,7 @@ struct Confirmation: ParsableArguments, Sendable {
     if isGiven { return }
     guard Terminal.canAsk else {
       throw OperationError(
-        .usage, "nothing was done: to \(question) is not undone; say --yes, since nobody is here to ask")
+        .usage, "nothing was done: nobody is here to be asked whether to \(question); --yes does it without a question")
     }
     FileHandle.standardError.write(Data("\(question.prefix(1).uppercased() + question.dropFirst())? [y/N] ".utf8))
     let answer = (readLine() ?? "").trimmingCharacters(in: .whitespaces).lowercased()
