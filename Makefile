@@ -1,6 +1,6 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup build install demo test test-thread up down bench lint format
+.PHONY: help setup build install demo test test-thread up down bench lint check-deploy format
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
@@ -48,6 +48,10 @@ lint: setup ## check format, Dockerfile, compose file and scripts; changes nothi
 	$(hadolint) Dockerfile
 	docker-compose --env-file .env.example config --quiet
 	bash -n scripts/install-packages scripts/install-programs deploy/healthcheck .ci/run
+
+check-deploy: setup ## check the Prometheus configuration and its alerts, each of which fires and does not
+	promtool check config deploy/prometheus/prometheus.yml
+	promtool test rules deploy/prometheus/alerts.test.yml
 
 format: ## rewrite the Swift files in the project's format
 	swift format --in-place --parallel --recursive $(swift_folders)

@@ -107,8 +107,9 @@ let package = Package(
     module(
       "Bootstrap",
       [
-        "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", "EventLoop", "Locking",
-        argumentParser, configuration, hummingbird, lifecycle, logging, metrics, signals,
+        "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "HTTPClient", "Postgres", "Redis", "EventLoop",
+        "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle, logging, metrics, nioCore,
+        nioPosix, signals,
       ]),
 
     program(
@@ -174,8 +175,8 @@ let package = Package(
     tests(
       "OperationsTests",
       [
-        "Operations", "ProgramTestSupport", "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport", "Postgres",
-        "PrivateServers", "Social",
+        "Operations", "ProgramTestSupport", "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking",
+        "Postgres", "PrivateServers", "Social", crypto, httpTypes, logging,
       ]),
     tests(
       "CLITests",
@@ -200,7 +201,10 @@ let package = Package(
       ]),
     tests(
       "BootstrapTests",
-      ["Bootstrap", "Jobs", "Locking", "Postgres", "PrivateServers", "Redis", argumentParser, logging, metrics]),
+      [
+        "Bootstrap", "Operations", "Jobs", "EventLoop", "Locking", "Postgres", "PrivateServers", "Redis",
+        argumentParser, logging, metrics,
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

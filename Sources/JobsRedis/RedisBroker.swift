@@ -172,6 +172,9 @@ public struct RedisBroker: Broker {
       workers: numbers[7] - numbers[6])
   }
 
+  /// What the server says of itself, such as how much memory it uses.
+  public func facts() async throws(BrokerError) -> ServerFacts { try await ServerFacts.ask(client) }
+
   // MARK: Errors and load
 
   /// Refuses new jobs before Redis is full: what claims and ends jobs must still find room.

@@ -58,6 +58,7 @@ public struct SocialAPI: Sendable {
     LookupRoutes(jobs: jobs, pool: pool, lookups: lookups).add(to: group)
     CelebRoutes(jobs: jobs, pool: pool, limit: celebLimit, certificateKey: certificateKey).add(to: group)
     JobRoutes(desk: desk).add(to: group)
+    AutoscalingRoutes(pool: pool).add(to: group)
     return router.buildResponder()
   }
 }

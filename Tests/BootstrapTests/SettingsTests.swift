@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Jobs
 import Logging
+import Operations
 import Testing
 
 @testable import Bootstrap
@@ -37,6 +38,11 @@ struct SettingsTests {
     (.rankingDepth, ["1", "100", "100000"], bare),
     (.rankingHistory, ["1", "30", "365"], bare),
     (.endedDays, ["1", "30", "365"], bare),
+    (.alarms, ["*:waiting=1h", "a:running=5s", "a:waiting=off,running=1s;*:waiting=1s"], quoted),
+    (.alarmWebhook, ["http://a/b", "https://c", "https://d?e=f"], quoted),
+    (.alarmSecret, ["0123456789abcdef", "0123456789abcdeg", "0123456789abcdeh"], quoted),
+    (.autoscalingLeast, ["0", "2", "20"], bare),
+    (.autoscalingMost, ["1", "3", "10000"], bare),
     (.logLevel, ["debug", "error", "trace"], quoted),
     (.logFormat, ["json", "json", "json"], quoted),
     (.shutdownTimeout, ["1s", "2m", "300ms"], quoted),
@@ -79,6 +85,11 @@ struct SettingsTests {
     case .rankingDepth: "\(settings.rankingDepth)"
     case .rankingHistory: "\(settings.rankingHistory)"
     case .endedDays: "\(settings.endedDays)"
+    case .alarms: settings.alarms.text
+    case .alarmWebhook: settings.alarmWebhook?.value
+    case .alarmSecret: settings.alarmSecret?.value
+    case .autoscalingLeast: "\(settings.autoscalingLeast)"
+    case .autoscalingMost: "\(settings.autoscalingMost)"
     case .logLevel: settings.logLevel.rawValue
     case .logFormat: settings.logFormat.rawValue
     case .shutdownTimeout:
@@ -139,6 +150,9 @@ struct SettingsTests {
     (.rankingDepth, "0", "not a whole number from 1 to 100000"),
     (.rankingHistory, "0", "not a whole number from 1 to 36500"),
     (.endedDays, "0", "not a whole number from 1 to 3650"),
+    (.alarms, "a:waiting=soon", "'soon' is not a time such as 500ms, 30s, 5m or 2h, nor off"),
+    (.autoscalingLeast, "-1", "not a whole number from 0 to 10000"),
+    (.autoscalingMost, "0", "not a whole number from 1 to 10000"),
     (.logLevel, "loud", "not one of trace, debug, info, notice, warning, error, critical"),
     (.logFormat, "xml", "not one of text, json"),
     (.shutdownTimeout, "soon", notATime),
@@ -146,6 +160,12 @@ struct SettingsTests {
   func aWrongValueIsRefusedInOneLine(setting: Setting, value: String, reason: String) {
     let line = "\(setting.variable) is \"\(value)\" (from the environment): \(reason)"
     #expect(refusal(environment: [setting.variable: value]) == line)
+  }
+
+  @Test func fewerWorkersAtMostThanAtLeastAreRefused() {
+    let line = "FANMILL_AUTOSCALING_MOST is \"3\" (from the environment): less than FANMILL_AUTOSCALING_LEAST, 4"
+    #expect(refusal(environment: ["FANMILL_AUTOSCALING_LEAST": "4", "FANMILL_AUTOSCALING_MOST": "3"]) == line)
+    #expect(refusal(environment: ["FANMILL_AUTOSCALING_LEAST": "21"])?.contains("FANMILL_AUTOSCALING_LEAST") == true)
   }
 
   @Test func theRefusalIsOneLineWhateverTheValueHolds() {
@@ -157,6 +177,12 @@ struct SettingsTests {
   @Test func aSecretIsRefusedWithoutBeingShown() {
     let line = "FANMILL_ADMIN_TOKEN (from the environment): 4 characters are too few, at least 16 are needed"
     #expect(refusal(environment: ["FANMILL_ADMIN_TOKEN": "tiny"]) == line)
+    let secret = "FANMILL_ALARM_SECRET (from the environment): 4 characters are too few, at least 16 are needed"
+    #expect(refusal(environment: ["FANMILL_ALARM_SECRET": "tiny"]) == secret)
+    let webhook = "FANMILL_ALARM_WEBHOOK (from the environment): "
+    for url in ["ftp://tok", "https://user:pass@h"] {
+      #expect(refusal(environment: ["FANMILL_ALARM_WEBHOOK": url])?.hasPrefix(webhook + "not a URL") == true)
+    }
     let key = "FANMILL_CERTIFICATE_KEY (from the environment): 4 characters are too few, at least 32 are needed"
     #expect(refusal(environment: ["FANMILL_CERTIFICATE_KEY": "tiny"]) == key)
   }

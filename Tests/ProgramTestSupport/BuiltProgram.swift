@@ -10,6 +10,9 @@ public struct BuiltProgram: Sendable {
     path = tests.deletingLastPathComponent().appendingPathComponent(name).path
   }
 
+  /// A program of the machine.
+  public init(path: String) { self.path = path }
+
   /// How a program ended and what it printed.
   public struct Outcome: Sendable {
     public let status: Int32

@@ -13,10 +13,6 @@ enum ProcessMetrics {
     let counted = Locked(0.0)
     let files = Meter(label: "process_open_fds", factory: registry)
     let start = Meter(label: "process_start_time_seconds", factory: registry)
-    registry.describe("process_resident_memory_bytes", "Memory in use, in bytes.")
-    registry.describe("process_cpu_seconds", "Processor time spent since the start, in seconds.")
-    registry.describe("process_open_fds", "Open file descriptors.")
-    registry.describe("process_start_time_seconds", "When the process started, in seconds since 1970.")
     start.set(Date().timeIntervalSince1970)
     registry.beforeScrape {
       memory.set(Double(residentBytes()))

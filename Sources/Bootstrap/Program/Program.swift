@@ -61,10 +61,12 @@ public struct Program: Sendable {
       let started = settings
       LoggingSystem.bootstrap { label in
         LineLogHandler(
-          label: label, format: started.logFormat, level: started.logLevel, secrets: started.secrets)
+          label: label, format: started.logFormat, level: started.logLevel, secrets: started.secrets,
+          metadataProvider: .trace)
       }
       let program = Program(name: name, settings: settings, logger: Logger(label: name))
       MetricsSystem.bootstrap(program.registry)
+      MetricCatalog.describe(in: program.registry)
       ProcessMetrics.install(in: program.registry)
       try await body(program)
     } catch {

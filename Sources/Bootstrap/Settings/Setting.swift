@@ -1,3 +1,5 @@
+import Operations
+
 /// One thing that can be set: what it is called on the command line, in the environment and in the file.
 ///
 /// A setting's path is the only name that is written down; `worker.port` is the flag `--worker-port`, the variable
@@ -95,6 +97,22 @@ extension Setting {
     "ended.days",
     "how many days records are kept of jobs that were cancelled, deleted, or done after they had failed",
     default: "7")
+  public static let alarms = Setting(
+    "alarms",
+    "how long the oldest job of a queue may wait and run before an alarm is given; * is every queue that is not named",
+    default: AlarmLimits.standard)
+  public static let alarmWebhook = Setting(
+    "alarm.webhook",
+    "where alarms are told, a POST of JSON for each and one when it is over; without it they are logged",
+    isSecret: true, example: "https://alerts.example.org/fanmill")
+  public static let alarmSecret = Setting(
+    "alarm.secret",
+    "what the messages to the alarm webhook are signed with, 16 characters or more; without it they are not",
+    isSecret: true)
+  public static let autoscalingLeast = Setting(
+    "autoscaling.least", "how many workers a queue is said to need at least", default: "1")
+  public static let autoscalingMost = Setting(
+    "autoscaling.most", "how many workers a queue is said to need at most", default: "20")
   public static let logLevel = Setting(
     "log.level", "the least severe event that is logged", default: "info")
   public static let logFormat = Setting(
@@ -106,7 +124,7 @@ extension Setting {
   public static let all: [Setting] = [
     postgresURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues, scheduler, feedDays,
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeFreshHours, youtubeRefreshDays,
-    youtubeKeepDays, adminToken, celebLimit, certificateKey, rankingTimeZone, rankingDepth, rankingHistory,
-    endedDays, logLevel, logFormat, shutdownTimeout,
+    youtubeKeepDays, adminToken, celebLimit, certificateKey, rankingTimeZone, rankingDepth, rankingHistory, endedDays,
+    alarms, alarmWebhook, alarmSecret, autoscalingLeast, autoscalingMost, logLevel, logFormat, shutdownTimeout,
   ]
 }

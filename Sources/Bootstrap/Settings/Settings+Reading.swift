@@ -89,6 +89,7 @@ extension Settings {
     try settings.take(.rankingDepth, reader.number(.rankingDepth, in: 1...100_000)) { $0.rankingDepth = $1 }
     try settings.take(.rankingHistory, reader.number(.rankingHistory, in: 1...36_500)) { $0.rankingHistory = $1 }
     try settings.take(.endedDays, reader.number(.endedDays, in: 1...3650)) { $0.endedDays = $1 }
+    try settings.takeObservation(reader)
     try settings.take(.logLevel, reader.text(.logLevel)) { settings, text throws(Wrong) in
       guard let level = Logger.Level(rawValue: text.lowercased()) else {
         let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
@@ -116,12 +117,12 @@ extension Settings {
   }
 
   /// Why a value is refused, before it is known where it stood.
-  private struct Wrong: Error {
+  struct Wrong: Error {
     let value: String
     let reason: String
   }
 
-  private mutating func take<Value>(
+  mutating func take<Value>(
     _ setting: Setting, _ found: SettingsReader.Found<Value>?, into set: (inout Settings, Value) throws(Wrong) -> Void
   ) throws(SettingsError) {
     guard let found else { return }

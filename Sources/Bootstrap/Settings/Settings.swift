@@ -1,5 +1,6 @@
 import Jobs
 import Logging
+import Operations
 
 /// What a process of Fanmill is told from outside; the defaults work for a process that needs no server.
 public struct Settings: Sendable {
@@ -47,6 +48,11 @@ public struct Settings: Sendable {
   public var rankingHistory = 7
   /// How many days records of ended jobs are kept.
   public var endedDays = 7
+  public var alarms = AlarmLimits()
+  public var alarmWebhook: Secret?
+  public var alarmSecret: Secret?
+  public var autoscalingLeast = 1
+  public var autoscalingMost = 20
   public var logLevel = Logger.Level.info
   public var logFormat = LogFormat.text
   public var shutdownTimeout = Duration.seconds(30)
@@ -64,6 +70,7 @@ public struct Settings: Sendable {
     var secrets = youtubeKeys.map(\.value)
     if let adminToken { secrets.append(adminToken.value) }
     if let certificateKey { secrets.append(certificateKey.value) }
+    for secret in [alarmWebhook, alarmSecret].compactMap(\.self) { secrets.append(secret.value) }
     for url in [postgresURL, redisURL].compactMap(\.self) {
       secrets.append(contentsOf: URLPassword.spellings(in: url.value))
     }

@@ -33,6 +33,11 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   @Option(name: Setting.rankingTimeZone.flagName, help: Setting.rankingTimeZone.help) var rankingTimeZone: String?
   @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
   @Option(name: Setting.rankingHistory.flagName, help: Setting.rankingHistory.help) var rankingHistory: String?
+  @Option(name: Setting.alarms.flagName, help: Setting.alarms.help) var alarms: String?
+  @Option(name: Setting.alarmWebhook.flagName, help: Setting.alarmWebhook.help) var alarmWebhook: String?
+  @Option(name: Setting.alarmSecret.flagName, help: Setting.alarmSecret.help) var alarmSecret: String?
+  @Option(name: Setting.autoscalingLeast.flagName, help: Setting.autoscalingLeast.help) var autoscalingLeast: String?
+  @Option(name: Setting.autoscalingMost.flagName, help: Setting.autoscalingMost.help) var autoscalingMost: String?
   @Option(name: Setting.logLevel.flagName, help: Setting.logLevel.help) var logLevel: String?
   @Option(name: Setting.logFormat.flagName, help: Setting.logFormat.help) var logFormat: String?
   @Option(name: Setting.shutdownTimeout.flagName, help: Setting.shutdownTimeout.help) var shutdownTimeout: String?
@@ -49,7 +54,9 @@ public struct SettingsOptions: ParsableArguments, Sendable {
       .youtubeFreshHours: youtubeFreshHours, .youtubeRefreshDays: youtubeRefreshDays,
       .youtubeKeepDays: youtubeKeepDays, .adminToken: adminToken,
       .celebLimit: celebLimit, .certificateKey: certificateKey, .rankingTimeZone: rankingTimeZone,
-      .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .logLevel: logLevel, .logFormat: logFormat,
+      .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .alarms: alarms,
+      .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .autoscalingLeast: autoscalingLeast,
+      .autoscalingMost: autoscalingMost, .logLevel: logLevel, .logFormat: logFormat,
       .shutdownTimeout: shutdownTimeout,
     ]
     return given.compactMapValues(\.self)

@@ -1,5 +1,6 @@
 import Locking
 import Logging
+import Metrics
 
 /// Pushes again what the ledger owes and the broker does not know: the jobs of a process that died between commit and push,
 /// of a push that the broker shed, of a broker that lost its memory.
@@ -12,6 +13,8 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   let configuration: WorkerConfiguration
   let epochs: Epochs
   let logger: Logger
+  /// Jobs that were pushed again.
+  private let relayed: [QueueName: Counter]
 
   private let page = 1000
 
@@ -24,6 +27,10 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     self.configuration = configuration
     self.epochs = epochs
     self.logger = logger
+    relayed = Dictionary(
+      uniqueKeysWithValues: configuration.queues.keys.map {
+        ($0, Counter(label: "fanmill_relayed_jobs_total", dimensions: [("queue", $0.rawValue)]))
+      })
   }
 
   /// Leads, or waits to lead, until cancelled.
@@ -105,6 +112,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         let records = try await ledger.records(unknown, queue: queue)
         try await broker.push(records)
         pushed += records.count
+        relayed[queue]?.increment(by: records.count)
       }
       guard ids.count == page, let last = ids.last else { return pushed }
       after = last

@@ -1,0 +1,132 @@
+import Foundation
+import Jobs
+import Logging
+import Metrics
+import Operations
+import Postgres
+import ServiceLifecycle
+
+/// Shows what was seen of the whole stack in this process' metrics: reads the latest sample, one row, every few seconds. A scrape
+/// asks neither Postgres nor Redis.
+struct StackGauges: Service {
+  let pool: PostgresPool
+  let factory: any MetricsFactory
+  let logger: Logger
+  var interval: Duration = .seconds(5)
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      var shown = GaugeSet(factory: factory)
+      var isFailing = false
+      while !Task.isCancelled {
+        do {
+          let sample = try await StackSample.latest(in: pool)
+          shown.show(sample.map { $0.gauges(at: Date()) } ?? [])
+          isFailing = false
+        } catch {
+          if Task.isCancelled { return }
+          if !isFailing { logger.warning("the stack's sample cannot be read", metadata: [LogKeys.error: "\(error)"]) }
+          isFailing = true
+          shown.show([])
+        }
+        do { try await Task.sleep(for: interval) } catch { return }
+      }
+    }
+  }
+}
+
+/// A value to show.
+struct GaugeValue: Hashable {
+  struct Series: Hashable {
+    let label: String
+    /// In order, name after name and value.
+    let dimensions: [[String]]
+  }
+
+  let series: Series
+  let value: Double
+
+  init(_ label: String, _ value: Double, _ dimensions: (String, String)...) {
+    series = Series(label: label, dimensions: dimensions.map { [$0.0, $0.1] })
+    self.value = value
+  }
+}
+
+/// Gauges that come and go: what is not shown any more disappears, instead of staying what it was.
+struct GaugeSet {
+  private let factory: any MetricsFactory
+  private var meters: [GaugeValue.Series: Meter] = [:]
+
+  init(factory: any MetricsFactory) { self.factory = factory }
+
+  mutating func show(_ values: [GaugeValue]) {
+    var gone = meters
+    for value in values {
+      gone[value.series] = nil
+      let meter =
+        meters[value.series]
+        ?? Meter(
+          label: value.series.label, dimensions: value.series.dimensions.map { ($0[0], $0[1]) }, factory: factory)
+      meters[value.series] = meter
+      meter.set(value.value)
+    }
+    for (series, meter) in gone {
+      meter.destroy()
+      meters[series] = nil
+    }
+  }
+}
+
+extension StackSample {
+  /// What of it is shown; of one that is too old only its age.
+  func gauges(at now: Date) -> [GaugeValue] {
+    var values = [GaugeValue("fanmill_sample_timestamp_seconds", at.timeIntervalSince1970)]
+    if now.timeIntervalSince(at) > Self.freshness { return values }
+    values.append(GaugeValue("fanmill_broker_up", broker == nil ? 0 : 1))
+    if let broker {
+      values.append(GaugeValue("fanmill_broker_memory_bytes", Double(broker.used)))
+      values.append(GaugeValue("fanmill_broker_memory_limit_bytes", Double(broker.limit)))
+    }
+    for queue in queues { values += gauges(of: queue) }
+    for count in jobs ?? [] {
+      values.append(
+        GaugeValue(
+          "fanmill_ledger_jobs", Double(count.jobs), ("queue", count.queue), ("kind", count.kind),
+          ("state", count.state)))
+    }
+    if let fanOuts {
+      values.append(GaugeValue("fanmill_fan_outs_unfinished", Double(fanOuts.unfinished)))
+      values.append(GaugeValue("fanmill_fan_out_lag_seconds", fanOuts.lag))
+    }
+    for budget in quota ?? [] {
+      let dimensions = (("key", budget.key), ("budget", budget.budget))
+      values.append(GaugeValue("fanmill_quota_left", Double(budget.left), dimensions.0, dimensions.1))
+      values.append(GaugeValue("fanmill_quota_limit", Double(budget.limit), dimensions.0, dimensions.1))
+    }
+    return values
+  }
+
+  private func gauges(of queue: QueueSample) -> [GaugeValue] {
+    let name = ("queue", queue.queue)
+    var values = [
+      GaugeValue("fanmill_oldest_waiting_seconds", queue.oldestWaiting ?? 0, name),
+      GaugeValue("fanmill_oldest_running_seconds", queue.oldestRunning ?? 0, name),
+      GaugeValue("fanmill_queue_workers", Double(queue.workers), name),
+      GaugeValue("fanmill_queue_paused", queue.isPaused ? 1 : 0, name),
+      GaugeValue("fanmill_arrival_rate", queue.load.arrivalRate, name),
+      GaugeValue("fanmill_workers_wanted", Double(queue.wanted), name),
+    ]
+    // What a broker that does not answer held is not known.
+    if broker != nil {
+      for (state, count) in [("ready", queue.ready), ("claimed", queue.claimed), ("delayed", queue.delayed)] {
+        values.append(GaugeValue("fanmill_queue_jobs", Double(count), name, ("state", state)))
+      }
+    }
+    if let debt = queue.debt { values.append(GaugeValue("fanmill_ledger_debt_jobs", Double(debt), name)) }
+    for concern in Alarm.Concern.allCases {
+      let isOpen = (alarms ?? []).contains { $0.queue == queue.queue && $0.what == concern.rawValue }
+      values.append(GaugeValue("fanmill_alarm", isOpen ? 1 : 0, name, ("what", concern.rawValue)))
+    }
+    return values
+  }
+}

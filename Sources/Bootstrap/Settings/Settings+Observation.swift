@@ -1,0 +1,40 @@
+import Foundation
+import Operations
+
+extension Settings {
+  /// What alarms are given by and where they are told, and between what numbers of workers a queue is scaled.
+  mutating func takeObservation(_ reader: SettingsReader) throws(SettingsError) {
+    try take(.alarms, reader.text(.alarms)) { settings, text throws(Wrong) in
+      do throws(AlarmLimits.Refusal) {
+        settings.alarms = try AlarmLimits(text)
+      } catch {
+        throw Wrong(value: text, reason: error.description)
+      }
+    }
+    try take(.alarmWebhook, reader.text(.alarmWebhook)) { settings, text throws(Wrong) in
+      guard AlarmWebhook(url: text) != nil else {
+        throw Wrong(value: text, reason: "not a URL that begins with https:// or http://, without a user in it")
+      }
+      settings.alarmWebhook = Secret(text)
+    }
+    try take(.alarmSecret, reader.text(.alarmSecret)) { settings, text throws(Wrong) in
+      guard text.count >= 16 else {
+        throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 16 are needed")
+      }
+      settings.alarmSecret = Secret(text)
+    }
+    try take(.autoscalingLeast, reader.number(.autoscalingLeast, in: 0...10_000)) { $0.autoscalingLeast = $1 }
+    try take(.autoscalingMost, reader.number(.autoscalingMost, in: 1...10_000)) { $0.autoscalingMost = $1 }
+    if autoscalingMost < autoscalingLeast {
+      // Said of the one that was set; of both, of the upper one.
+      let least = Setting.autoscalingLeast.variable
+      if isSet(.autoscalingMost) {
+        throw refusal(
+          of: .autoscalingMost, value: "\(autoscalingMost)", because: "less than \(least), \(autoscalingLeast)")
+      }
+      throw refusal(
+        of: .autoscalingLeast, value: "\(autoscalingLeast)",
+        because: "more than \(Setting.autoscalingMost.variable), \(autoscalingMost)")
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Hummingbird
+import Operations
+import Postgres
+
+/// `autoscaling`: for whatever starts and ends workers, such as KEDA's metrics-api scaler, with the admin token.
+struct AutoscalingRoutes: Sendable {
+  let pool: PostgresPool
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.get("autoscaling/{queue}", use: show)
+  }
+
+  private struct Wanted: Encodable {
+    let queue: String
+    /// How many workers the queue needs.
+    let workers: Int
+    /// How many serve it.
+    let serving: Int
+    let ready: Int
+    /// Jobs a second.
+    let arrivalRate: Double
+    /// Seconds; null before a job has ended.
+    let runTime: Nullable<Double>
+    let sampledAt: Date
+  }
+
+  /// - Throws: `unknown_queue`; `not_sampled` while nobody has watched for a minute, so that nothing is scaled by what was.
+  @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
+    try context.requireAdmin()
+    let name = try context.parameter("queue")
+    guard let sample = try await StackSample.latest(in: pool),
+      Date().timeIntervalSince(sample.at) < StackSample.freshness
+    else {
+      throw Problem(
+        .serviceUnavailable, "not_sampled",
+        "nobody has looked at the queues for a minute: is an API or a worker up that reaches Redis and Postgres?",
+        retryAfter: 10)
+    }
+    guard let queue = sample.queues.first(where: { $0.queue == name }) else {
+      throw Problem(
+        .notFound, "unknown_queue",
+        "there is no queue '\(name)'; there are: \(sample.queues.map(\.queue).joined(separator: ", "))")
+    }
+    return try Answer(
+      .ok,
+      Wanted(
+        queue: queue.queue, workers: queue.wanted, serving: queue.workers, ready: queue.ready,
+        arrivalRate: queue.load.arrivalRate, runTime: Nullable(queue.load.runTime), sampledAt: sample.at))
+  }
+}
