@@ -181,9 +181,9 @@ let package = Package(
     tests(
       "CLITests",
       [
-        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "ProgramTestSupport", "Jobs", "JobsPostgres",
-        "JobsRedis",
-        "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis", "YouTubeStandIn",
+        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "Operations", "ProgramTestSupport", "Jobs",
+        "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis",
+        "YouTubeStandIn",
       ]),
     // A worker whose jobs stop where a test wants them to; no product.
     .executableTarget(

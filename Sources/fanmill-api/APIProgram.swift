@@ -38,11 +38,10 @@ struct APIProgram: AsyncParsableCommand {
           lookups: Lookups(rules: program.settings.lookupRules),
           celebLimit: program.settings.celebLimit,
           certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) })
-        try await program.serve([
-          HTTPService(
-            responder: api.responder { health.addRoutes(to: $0) }, host: program.settings.host,
-            port: program.settings.apiPort, setting: .apiPort, logger: program.logger)
-        ])
+        let server = HTTPService(
+          responder: api.responder { health.addRoutes(to: $0) }, host: program.settings.host,
+          port: program.settings.apiPort, setting: .apiPort, logger: program.logger)
+        try await program.serve(try program.observation(servers, broker: broker) + [server])
       }
     }
   }

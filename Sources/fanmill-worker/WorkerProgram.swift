@@ -32,12 +32,13 @@ struct WorkerProgram: AsyncParsableCommand {
     SocialJobs.register(in: &registry, youtube: youtube)
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
     let ledger = PostgresLedger(pool: servers.postgres)
-    var services: [any Service] = [
+    // First, so that it stops last.
+    var services = try program.observation(servers, broker: broker)
+    services.append(
       Worker(
         broker: broker, ledger: ledger, registry: registry,
         configuration: program.settings.workerConfiguration(known: registry.queues),
-        directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger)
-    ]
+        directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger))
     if program.settings.scheduler {
       services.append(
         try Scheduler(

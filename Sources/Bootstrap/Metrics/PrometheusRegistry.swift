@@ -30,7 +30,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
   /// The upper bounds of a recorder's buckets: counts and sizes.
   static let sizeBuckets: [Double] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000, 1_000_000]
 
-  public init(seriesLimit: Int = 200) {
+  public init(seriesLimit: Int = 500) {
     self.seriesLimit = seriesLimit
   }
 

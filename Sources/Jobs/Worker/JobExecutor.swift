@@ -37,7 +37,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     var known: [JobKind: Known] = [:]
     for (place, kind) in registry.kinds.enumerated() {
       known[kind] = registry.entries[kind].map { entry in
-        Known(entry: entry, metrics: JobMetrics(queue: queue, kind: kind), place: place)
+        Known(entry: entry, metrics: JobMetrics(queue: queue, kind: kind, isAtHome: entry.queue == queue), place: place)
       }
     }
     self.known = known

@@ -53,7 +53,7 @@ extension JobKinds {
     return JobRecord(
       kind: entry.kind, queue: queue, priority: request.priority, version: entry.version, payload: request.payload,
       isDurable: true, runAt: request.runAt.map { Int64($0.timeIntervalSince1970 * 1000) },
-      uniqueKey: request.uniqueKey)
+      uniqueKey: request.uniqueKey, trace: TraceContext.current?.id ?? .random())
   }
 
   /// A field that the kind does not know: mostly one that is spelled wrong, which decoding alone would pass over.

@@ -1,0 +1,40 @@
+import EventLoop
+import HTTPClient
+import Jobs
+import JobsRedis
+import Operations
+import ServiceLifecycle
+
+extension Program {
+  /// What every process runs beside its work, so that it and the whole stack can be watched: its own figures, the stack's, and its
+  /// part in taking these, giving alarms and saying how many workers are needed.
+  ///
+  /// - Parameter queues: that are there even if nothing is in them.
+  /// - Throws: where the alarms' webhook cannot be used.
+  public func observation(
+    _ servers: Servers, broker: RedisBroker, kinds: JobKinds = .app
+  ) throws -> [any Service] {
+    var watched = StackWatch.Configuration(limits: settings.alarms)
+    watched.queues = Set(kinds.queues + (settings.queues ?? []).map(\.name)).sorted()
+    watched.kinds = Set(kinds.list.map(\.kind))
+    watched.lookups = settings.lookupRules
+    watched.autoscaling = Autoscaling(least: settings.autoscalingLeast, most: settings.autoscalingMost)
+    watched.usualSlots = settings.workerConcurrency
+    if let url = settings.alarmWebhook {
+      guard let webhook = AlarmWebhook(url: url.value, secret: settings.alarmSecret?.value) else {
+        throw settings.refusal(
+          of: .alarmWebhook, because: "not the URL of a server that begins with https:// or http://")
+      }
+      watched.webhook = webhook
+    }
+    let messages = AlarmPost(logger: logger)
+    return [
+      ProcessSampler(
+        loops: [("redis", servers.redis.loop), ("postgres", servers.postgres.loop)], pool: servers.postgres,
+        poolSize: settings.postgresPool, factory: registry),
+      StackGauges(pool: servers.postgres, factory: registry, logger: logger),
+      StackWatch(
+        watched, pool: servers.postgres, broker: broker, post: { try await messages.send($0, $1) }, logger: logger),
+    ]
+  }
+}

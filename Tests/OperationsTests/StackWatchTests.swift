@@ -1,0 +1,183 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsTestSupport
+import Locking
+import Logging
+import Postgres
+import ProgramTestSupport
+import Social
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5))) struct StackWatchTests {
+  private struct Task1: Job {
+    static let kind: JobKind = "test.task"
+    static let queue: QueueName = "tasks"
+  }
+
+  private func sampler(_ stack: TestStack) -> StackSampler {
+    StackSampler(
+      pool: stack.pool, broker: stack.broker, known: ["tasks", "idle"], kinds: ["test.task"],
+      lookups: LookupRules(keys: []), autoscaling: Autoscaling(), usualSlots: 4, logger: .quiet)
+  }
+
+  private func seen(_ queue: String, in sample: StackSample) throws -> StackSample.QueueSample {
+    try #require(sample.queues.first { $0.queue == queue })
+  }
+
+  @Test func aSampleSaysHowItStands() async throws {
+    try await TestStack.with { stack in
+      _ = try await stack.client.enqueue([Task1(), Task1(), Task1()])
+      _ = try await stack.client.enqueue(Task1(), options: JobOptions(runAt: 4_000_000_000_000))
+      // Owed, and never pushed: the process died in between.
+      try await stack.ledger.withTransaction { sql in
+        _ = try await stack.ledger.add(
+          [JobRecord(kind: "nobody.knows", queue: "tasks", payload: Array("{}".utf8), isDurable: true)], in: sql)
+      }
+      try await stack.pool.execute("INSERT INTO queue_pauses (queue, paused_by) VALUES ('idle', 'ann')")
+      try await stack.pool.execute(
+        """
+        INSERT INTO workers (name, host, pid, version, started_at, state, queues, running) VALUES
+          ('w', 'h', 1, '1', now(), 'running', '[{"queue": "tasks", "slots": 3}, {"queue": "idle", "slots": 1}]',
+            \(PostgresJSON("[{\"queue\":\"tasks\",\"since\":\(Int((Date().timeIntervalSince1970 - 90) * 1000))}]"))),
+          ('lost', 'h', 2, '1', now(), 'running', '[{"queue": "tasks", "slots": 99}]', '[]')
+        """)
+      try await stack.pool.execute("UPDATE workers SET seen_at = now() - interval '1 minute' WHERE name = 'lost'")
+      try await stack.pool.execute(
+        """
+        INSERT INTO fan_outs (post_id, author_id, followers, chunks, started_at)
+        VALUES (1, 1, 9, 1, now() - interval '2 minutes')
+        """)
+      let sampler = sampler(stack)
+      try await sampler.count()
+      let now = Date()
+      let sample = try await sampler.sample(at: now)
+      let tasks = try seen("tasks", in: sample)
+      #expect((tasks.ready, tasks.claimed, tasks.delayed, tasks.workers) == (3, 0, 1, 1))
+      #expect(tasks.slots == 3 && tasks.debt == 1 && !tasks.isPaused)
+      #expect((89.0...300).contains(tasks.oldestRunning ?? 0))
+      #expect((tasks.oldestWaiting ?? -1) >= 0)
+      let idle = try seen("idle", in: sample)
+      #expect(idle.isPaused && idle.debt == 0 && idle.oldestWaiting == nil && idle.oldestRunning == nil)
+      #expect((sample.broker?.used ?? 0) > 100_000)
+      #expect(sample.fanOuts?.unfinished == 1 && (119...600).contains(sample.fanOuts?.lag ?? 0))
+      #expect(
+        sample.jobs == [
+          StackSample.JobCount(queue: "tasks", kind: "other", state: "waiting", jobs: 1),
+          StackSample.JobCount(queue: "tasks", kind: "test.task", state: "delayed", jobs: 1),
+          StackSample.JobCount(queue: "tasks", kind: "test.task", state: "waiting", jobs: 3),
+        ])
+      try await sample.save(in: stack.pool)
+      var kept = try #require(try await StackSample.latest(in: stack.pool))
+      #expect(abs(kept.at.timeIntervalSince(now)) < 0.001)
+      kept.at = sample.at
+      #expect(kept == sample)
+    }
+  }
+
+  @Test func anOlderSampleIsNotKept() async throws {
+    try await TestStack.with { stack in
+      var late = StackSample(at: Date(timeIntervalSince1970: 2000))
+      late.queues = [StackSample.QueueSample(queue: "late")]
+      try await late.save(in: stack.pool)
+      try await StackSample(at: Date(timeIntervalSince1970: 1000)).save(in: stack.pool)
+      #expect(try await StackSample.latest(in: stack.pool)?.queues.map(\.queue) == ["late"])
+    }
+  }
+
+  @Test func theLoadIsWhatEndedAndWhatTheQueueGrewBy() async throws {
+    try await TestStack.with { stack in
+      let sampler = sampler(stack)
+      let start = Date(timeIntervalSince1970: 1_767_225_600)
+      _ = try await sampler.sample(at: start)
+      _ = try await stack.client.enqueue((0..<10).map { _ in Task1() })
+      func note(_ ended: Int, _ runMilliseconds: Double) async throws {
+        try await stack.pool.execute(
+          """
+          INSERT INTO job_minutes AS old VALUES
+            (date_trunc('minute', now()), 'tasks', 'test.task', \(ended), 0, 0, \(runMilliseconds), 0)
+          ON CONFLICT (minute, queue, kind) DO UPDATE
+            SET completed = old.completed + excluded.completed, run_ms = old.run_ms + excluded.run_ms
+          """)
+      }
+      try await note(40, 8000)
+      let first = try seen("tasks", in: try await sampler.sample(at: start + 5))
+      #expect(abs(first.load.arrivalRate - 10) < 1e-9)
+      #expect(abs((first.load.runTime ?? 0) - 0.2) < 1e-9)
+      // ⌈(10 + 10 ÷ 30) · 0.2 ÷ (4 · 0.8)⌉
+      #expect(first.wanted == 1)
+      // What was counted already is not counted again.
+      try await note(30, 6000)
+      let second = try seen("tasks", in: try await sampler.sample(at: start + 10))
+      #expect((6...10).contains(second.load.arrivalRate))
+      #expect(abs((second.load.runTime ?? 0) - 0.2) < 1e-9)
+
+      // Another process goes on from there.
+      let other = self.sampler(stack)
+      var kept = StackSample(at: start + 10)
+      kept.queues = [second]
+      await other.resume(from: kept)
+      let third = try seen("tasks", in: try await other.sample(at: start + 15))
+      #expect(third.load.arrivalRate < second.load.arrivalRate && third.load.arrivalRate > 4)
+    }
+  }
+
+  @Test func withoutTheBrokerTheLedgerSaysWhatWaits() async throws {
+    try await TestStack.with { stack in
+      _ = try await stack.client.enqueue(Task1())
+      await stack.redis.stop()
+      let sample = try await sampler(stack).sample(at: Date() + 100)
+      #expect(sample.broker == nil)
+      #expect((99...400).contains(try seen("tasks", in: sample).oldestWaiting ?? 0))
+      #expect(try seen("idle", in: sample).oldestWaiting == nil)
+    }
+  }
+
+  @Test func anAlarmIsToldOnceHoweverManyWatch() async throws {
+    try await TestStack.with { stack in
+      _ = try await stack.client.enqueue(Task1())
+      let told = Locked<[String]>([])
+      var configuration = StackWatch.Configuration(limits: try AlarmLimits("tasks:waiting=500ms"))
+      configuration.queues = ["tasks"]
+      configuration.webhook = AlarmWebhook(url: "http://h/")
+      configuration.interval = .milliseconds(20)
+      configuration.countInterval = .milliseconds(20)
+      let watched = configuration
+      func watch() -> StackWatch {
+        StackWatch(
+          watched, pool: stack.pool, broker: stack.broker,
+          post: { _, body in
+            told.withLock { $0.append(String(decoding: body, as: UTF8.self)) }
+            return 200
+          }, logger: .quiet)
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<3 { group.addTask { try await watch().run() } }
+        try await eventually("it is told") { told.withLock { $0.count } == 1 }
+        try await eventually("it is shown") {
+          try await StackSample.latest(in: stack.pool)?.alarms == [.init(queue: "tasks", what: "waiting")]
+        }
+        // The leader goes, and its successor finds the alarm open.
+        group.cancelAll()
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await watch().run() }
+        let before = try #require(try await StackSample.latest(in: stack.pool)).at
+        try await eventually("another watches") { try await StackSample.latest(in: stack.pool)?.at ?? before > before }
+        #expect(told.withLock { $0.count } == 1)
+        let id = try #require(
+          try await stack.ledger.owedIDs(queue: "tasks", after: nil, before: .least(at: 4e12), limit: 1).first)
+        _ = try await stack.broker.remove([id], from: "tasks")
+        try await eventually("its end is told") { told.withLock { $0.count } == 2 }
+        group.cancelAll()
+      }
+      #expect(told.withLock { $0[0].contains("\"opened\"") && $0[1].contains("\"closed\"") })
+    }
+  }
+}
+
+extension JobID {
+  fileprivate static func least(at milliseconds: Double) -> JobID { least(at: Int64(milliseconds)) }
+}
