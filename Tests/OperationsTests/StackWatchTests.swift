@@ -1,10 +1,12 @@
 import Foundation
 import Jobs
 import JobsPostgres
+import JobsRedis
 import JobsTestSupport
 import Locking
 import Logging
 import Postgres
+import PrivateServers
 import ProgramTestSupport
 import Social
 import Testing

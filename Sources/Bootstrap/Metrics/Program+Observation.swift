@@ -3,6 +3,8 @@ import HTTPClient
 import Jobs
 import JobsRedis
 import Operations
+import Postgres
+import Redis
 import ServiceLifecycle
 
 extension Program {
