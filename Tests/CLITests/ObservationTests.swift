@@ -149,7 +149,7 @@ struct ObservationTests {
       let ann = try await scene.open("ann")
       _ = try await scene.send("POST", "/v1/posts", token: ann, #"{"title":"hello"}"#)
       _ = try await scene.send("GET", "/v1/posts/1\"x", token: ann)
-      _ = try await scene.send("BREW", "/v1/posts", token: ann)
+      _ = try await scene.send("PROPFIND", "/v1/posts", token: ann)
       _ = try await scene.send("GET", "/nothing/here")
       let page = try String(contentsOf: Self.root.appending(path: "docs/metrics.md"), encoding: .utf8)
       for port in [scene.apiPort, scene.workerPort] {
@@ -169,7 +169,7 @@ struct ObservationTests {
       let api = String(decoding: try await scene.send("GET", "/metrics").body, as: UTF8.self)
       #expect(api.contains(#"fanmill_http_requests_total{method="POST",route="/v1/posts",status="2xx"} 1"#))
       #expect(api.contains(#"fanmill_http_requests_total{method="other",route="not_found",status="4xx"} 1"#))
-      #expect(!api.contains("nothing/here") && !api.contains("BREW"))
+      #expect(!api.contains("nothing/here") && !api.contains("PROPFIND"))
       try await eventually("the worker has counted") {
         String(decoding: try await scene.send("GET", "/metrics", port: scene.workerPort).body, as: UTF8.self)
           .contains(#"fanmill_job_run_seconds_count{kind="posts.fan-out",queue="fanout"} 1"#)

@@ -33,6 +33,7 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   @Option(name: Setting.rankingTimeZone.flagName, help: Setting.rankingTimeZone.help) var rankingTimeZone: String?
   @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
   @Option(name: Setting.rankingHistory.flagName, help: Setting.rankingHistory.help) var rankingHistory: String?
+  @Option(name: Setting.endedDays.flagName, help: Setting.endedDays.help) var endedDays: String?
   @Option(name: Setting.alarms.flagName, help: Setting.alarms.help) var alarms: String?
   @Option(name: Setting.alarmWebhook.flagName, help: Setting.alarmWebhook.help) var alarmWebhook: String?
   @Option(name: Setting.alarmSecret.flagName, help: Setting.alarmSecret.help) var alarmSecret: String?
@@ -54,8 +55,8 @@ public struct SettingsOptions: ParsableArguments, Sendable {
       .youtubeFreshHours: youtubeFreshHours, .youtubeRefreshDays: youtubeRefreshDays,
       .youtubeKeepDays: youtubeKeepDays, .adminToken: adminToken,
       .celebLimit: celebLimit, .certificateKey: certificateKey, .rankingTimeZone: rankingTimeZone,
-      .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .alarms: alarms,
-      .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .autoscalingLeast: autoscalingLeast,
+      .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .endedDays: endedDays,
+      .alarms: alarms, .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .autoscalingLeast: autoscalingLeast,
       .autoscalingMost: autoscalingMost, .logLevel: logLevel, .logFormat: logFormat,
       .shutdownTimeout: shutdownTimeout,
     ]
