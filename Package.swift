@@ -49,6 +49,7 @@ let package = Package(
     .library(name: "DataClients", targets: ["EventLoop", "Redis", "Postgres", "HTTPClient"]),
     // For Benchmarks/, a package of its own.
     .library(name: "PrivateServers", targets: ["PrivateServers"]),
+    .library(name: "Operations", targets: ["Operations"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),

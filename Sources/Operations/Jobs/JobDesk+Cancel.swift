@@ -20,7 +20,7 @@ extension JobDesk {
     var (left, isNoted) = (patience, false)
     while true {
       if try await end(id, queue, isNoted ? nil : actor) {
-        try await forget(id, queue)
+        try await forget(id, queue, isTold: isNoted)
         break
       }
       isNoted = true
@@ -56,8 +56,10 @@ extension JobDesk {
 
   /// Lets the broker forget a job that has ended. Where a worker has it, the worker is told: its transaction finds nothing to end
   /// whatever it does, and told, it does not go on in vain.
-  private func forget(_ id: JobID, _ queue: QueueName) async throws {
-    if try await client.broker.remove([id], from: queue).isEmpty,
+  ///
+  /// - Parameter isTold: whether it was told already, and has let go.
+  private func forget(_ id: JobID, _ queue: QueueName, isTold: Bool) async throws {
+    if try await client.broker.remove([id], from: queue).isEmpty, !isTold,
       try await client.broker.unknown([id], in: queue).isEmpty
     {
       try await pool.transaction { try await tell([id], queue, in: $0) }

@@ -1,0 +1,142 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsTestSupport
+import Operations
+import Postgres
+import ProgramTestSupport
+import Testing
+
+/// Lists of jobs, page by page.
+@Suite("Pages of jobs", .timeLimit(.minutes(5)))
+struct JobPageTests {
+  /// Goes through all pages.
+  private func all(_ filter: JobFilter, on pool: PostgresPool) async throws -> (items: [JobSummary], pages: [JobPage]) {
+    var filter = filter
+    var pages: [JobPage] = []
+    repeat {
+      let page = try await JobDesk.page(filter, on: pool)
+      pages.append(page)
+      filter.before = page.next
+      try #require(pages.count < 1000, "the last page never comes")
+    } while filter.before != nil
+    return (pages.flatMap(\.items), pages)
+  }
+
+  /// Owes a job of each of `numbers`, spread over three queues and two kinds, a millisecond apart.
+  private func owe(_ numbers: Range<Int>, on stack: TestStack) async throws -> [JobID] {
+    let start = Int64(1_700_000_000_000)
+    let ids = numbers.map { JobID(high: JobID.least(at: start + Int64($0)).high, low: UInt64($0)) }
+    let records = zip(numbers, ids).map { number, id in
+      JobRecord(
+        id: id, kind: number % 2 == 0 ? "even" : "odd", queue: ["a", "b", "c"][number % 3],
+        payload: Array(#"{"number":\#(number),"text":"Grüße 100%_"}"#.utf8), isDurable: true)
+    }
+    try await stack.ledger.withTransaction { _ = try await stack.ledger.add(records, in: $0) }
+    return ids
+  }
+
+  @Test("Pages hold every job once, the newest first, whatever queue it is in")
+  func everyJobOnce() async throws {
+    try await TestStack.with { stack in
+      let ids = try await owe(0..<250, on: stack)
+      for limit in [1, 7, 50, 250, 1000] {
+        let (items, pages) = try await all(JobFilter(limit: limit), on: stack.pool)
+        #expect(items.map(\.id) == ids.reversed().map(\.description), "limit \(limit)")
+        #expect(pages.dropLast().allSatisfy { $0.items.count == limit && $0.searched == nil })
+      }
+      let one = try await all(JobFilter(queue: "b", limit: 10), on: stack.pool).items
+      #expect(one.map(\.id) == ids.enumerated().filter { $0.offset % 3 == 1 }.reversed().map(\.element.description))
+      #expect(try await all(JobFilter(queue: "nobody's"), on: stack.pool).items.isEmpty)
+    }
+  }
+
+  @Test("Kind, text and time let through what fits")
+  func filters() async throws {
+    try await TestStack.with { stack in
+      let ids = try await owe(0..<60, on: stack)
+      func found(_ filter: JobFilter) async throws -> [Int] {
+        try await all(filter, on: stack.pool).items.map { item in
+          try #require(ids.firstIndex { $0.description == item.id })
+        }
+      }
+      #expect(try await found(JobFilter(kind: "odd", limit: 7)) == (0..<60).filter { $0 % 2 == 1 }.reversed())
+      #expect(try await found(JobFilter(text: #""number":5,"#)) == [5])
+      #expect(try await found(JobFilter(text: "100%_", limit: 9)).count == 60, "no sign has a meaning of its own")
+      #expect(try await found(JobFilter(text: "grüße")).isEmpty, "letter for letter")
+      let start = Date(timeIntervalSince1970: 1_700_000_000)
+      let (since, until) = (start.addingTimeInterval(0.010), start.addingTimeInterval(0.020))
+      #expect(try await found(JobFilter(since: since, until: until)) == (10..<20).reversed())
+      #expect(
+        try await found(JobFilter(kind: "even", queue: "a", since: since))
+          == (10..<60).filter { $0 % 6 == 0 }.reversed())
+    }
+  }
+
+  @Test("A filter without an index looks at a bounded number of rows and says where it goes on")
+  func bounded() async throws {
+    try await TestStack.with { stack in
+      try await stack.pool.execute(
+        """
+        INSERT INTO jobs (queue, id, kind, version, payload)
+        SELECT 'q', lpad(to_hex(i), 32, '0')::uuid, CASE WHEN i IN (10, 30000) THEN 'rare' ELSE 'usual' END, 1, '{}'
+        FROM generate_series(1, 50000) i
+        """)
+      let (items, pages) = try await all(JobFilter(kind: "rare", limit: 10), on: stack.pool)
+      #expect(items.count == 2)
+      #expect(pages.count == 3 && pages.dropLast().allSatisfy { $0.searched == 20_000 && $0.next != nil })
+      #expect(pages[1].items.count == 1, "the page in the middle has the newer one")
+      let (none, looks) = try await all(JobFilter(text: "nowhere"), on: stack.pool)
+      #expect(none.isEmpty && looks.count == 3)
+    }
+  }
+
+  @Test("Dead and ended jobs come the last to end first, many of one moment too")
+  func deadAndEnded() async throws {
+    try await TestStack.with { stack in
+      // Seven of each moment, in the middle of a microsecond-sized clock.
+      try await stack.pool.execute(
+        """
+        INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, died_at)
+        SELECT gen_random_uuid(), CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END, CASE WHEN i % 5 = 0 THEN 'x' ELSE 'y' END,
+          1, 1, '{"i":' || i || '}', 3, '[]', now(), timestamptz '2026-01-01 00:00:00.123457Z' + (i / 7) * interval '1 microsecond'
+        FROM generate_series(0, 209) i
+        """)
+      let expected = try await stack.pool.query("SELECT id FROM dead_jobs ORDER BY died_at DESC, id DESC")
+        .decode(PostgresUUID.self).map { JobID($0).description }
+      for limit in [1, 10, 210, 500] {
+        let found = try await all(JobFilter(state: .dead, limit: limit), on: stack.pool).items
+        #expect(found.map(\.id) == expected, "limit \(limit)")
+      }
+      #expect(try await all(JobFilter(state: .dead, kind: "x", limit: 8), on: stack.pool).items.count == 42)
+      #expect(try await all(JobFilter(state: .dead, queue: "a", limit: 8), on: stack.pool).items.count == 105)
+      #expect(try await all(JobFilter(state: .dead, kind: "x", queue: "a", limit: 8), on: stack.pool).items.count == 21)
+      #expect(try await all(JobFilter(state: .dead, text: #"{"i":7}"#), on: stack.pool).items.count == 1)
+      let moment = Date(timeIntervalSince1970: 1_767_225_600)
+      #expect(try await all(JobFilter(state: .dead, since: moment.addingTimeInterval(1)), on: stack.pool).items.isEmpty)
+      #expect(try await all(JobFilter(state: .dead, until: moment), on: stack.pool).items.isEmpty)
+      #expect(
+        try await all(JobFilter(state: .dead, since: moment, until: moment.addingTimeInterval(1)), on: stack.pool).items
+          .count == 210)
+
+      let desk = JobDesk(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
+      #expect(try await desk.deleteDead(kind: "x", by: .tester) == 42)
+      #expect(try await all(JobFilter(state: .deleted, limit: 5), on: stack.pool).items.count == 42)
+      #expect(try await all(JobFilter(state: .cancelled), on: stack.pool).items.isEmpty)
+      #expect(try await all(JobFilter(state: .dead, limit: 50), on: stack.pool).items.count == 168)
+    }
+  }
+
+  @Test("What cannot be a page is refused")
+  func refused() async throws {
+    try await TestStack.with { stack in
+      for filter in [
+        JobFilter(limit: 0), JobFilter(limit: 1_000_000), JobFilter(before: "nonsense"),
+        JobFilter(state: .dead, before: "nonsense"), JobFilter(state: .dead, before: JobID.next().description),
+      ] {
+        let error = await #expect(throws: OperationError.self) { try await JobDesk.page(filter, on: stack.pool) }
+        #expect(error?.code == .usage)
+      }
+    }
+  }
+}

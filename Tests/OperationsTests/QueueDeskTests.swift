@@ -1,0 +1,133 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsRedis
+import JobsTestSupport
+import Operations
+import Postgres
+import ProgramTestSupport
+import Testing
+
+@Suite("Queues as an operator sees them", .timeLimit(.minutes(5)))
+struct QueueDeskTests {
+  private func desk(_ stack: TestStack) -> QueueDesk {
+    QueueDesk(pool: stack.pool, broker: stack.broker, known: ["idle", "fanout"])
+  }
+
+  private func own(_ count: Int, _ queue: QueueName, on stack: TestStack, isDurable: Bool = true) async throws
+    -> [JobID]
+  {
+    let records = (0..<count).map { _ in JobRecord.test(queue: queue, isDurable: isDurable) }
+    if isDurable {
+      _ = try await stack.client.transaction { try await $0.add(records) }
+    } else {
+      try await stack.broker.push(records)
+    }
+    return records.map(\.id)
+  }
+
+  @Test("All queues are listed: known ones, those with work, paused ones, those that a worker serves")
+  func list() async throws {
+    try await TestStack.with { stack in
+      _ = try await own(3, "busy", on: stack)
+      try await stack.pool.execute("UPDATE jobs SET parked = true WHERE id = (SELECT id FROM jobs ORDER BY id LIMIT 1)")
+      try await stack.pool.execute("INSERT INTO queue_pauses (queue, paused_by) VALUES ('still', 'tester')")
+      let directory = PostgresWorkerDirectory(pool: stack.pool)
+      let since = Int64(Date().timeIntervalSince1970 * 1000) - 5000
+      let report = WorkerReport(
+        name: "w1", host: "h", pid: 1, version: "v", startedAt: since,
+        queues: [WorkerReport.Queue(queue: "served", slots: 4)],
+        running: [WorkerReport.Running(id: .next(), kind: "k", queue: "served", attempt: 1, since: since)])
+      _ = try await directory.beat(report)
+      let listed = try await desk(stack).list()
+      #expect(listed.map(\.queue) == ["busy", "fanout", "idle", "served", "still"])
+      let busy = listed[0]
+      #expect(busy.ready == 3 && busy.owed == 3 && busy.parked == 1 && !busy.isPaused)
+      #expect(try #require(busy.oldestWaiting) >= 0 && busy.oldestRunning == nil)
+      #expect(try #require(listed[3].oldestRunning) >= 5)
+      #expect(listed[4].isPaused && listed[4].oldestWaiting == nil)
+
+      let served = try await desk(stack).show("served")
+      #expect(served.workers.map(\.name) == ["w1"])
+      #expect(served.workers.map(\.slots) == [4] && served.workers.map(\.running) == [1])
+      let still = try await desk(stack).show("still")
+      #expect(still.pausedBy == "tester" && still.pausedAt != nil)
+      let unknown = await #expect(throws: OperationError.self) { try await desk(stack).show("bussy") }
+      #expect(unknown?.code == .notFound && unknown?.message.contains("'busy'") == true)
+      try await directory.leave(report)
+    }
+  }
+
+  @Test("A pause is kept, noted, and told to workers; pausing twice changes nothing")
+  func pause() async throws {
+    try await TestStack.with { stack in
+      let directory = PostgresWorkerDirectory(pool: stack.pool)
+      let report = WorkerReport(
+        name: "w", host: "h", pid: 1, version: "v", startedAt: 0,
+        queues: [WorkerReport.Queue(queue: "fanout", slots: 1)])
+      try await desk(stack).pause("fanout", by: .tester)
+      try await desk(stack).pause("fanout", by: Actor(name: "another"))
+      try await desk(stack).pause("idle", by: .tester)
+      #expect(try await directory.beat(report) == WorkerOrders(pausedQueues: ["fanout"]), "of its own queues")
+      #expect(try await desk(stack).show("fanout").pausedBy == "tester")
+      try await desk(stack).resume("fanout", by: .tester)
+      #expect(try await directory.beat(report) == WorkerOrders())
+      let entries = try await ActionLog(pool: stack.pool).page(subject: "fanout").items
+      #expect(entries.map(\.action) == ["queues.resume", "queues.pause", "queues.pause"])
+      #expect(entries.map(\.detail) == [[:], ["was": "paused"], [:]])
+      #expect(
+        await #expect(throws: OperationError.self) { try await desk(stack).pause("nope", by: .tester) }?.code
+          == .notFound)
+      try await directory.leave(report)
+    }
+  }
+
+  @Test("Clearing cancels what is owed and forgets the rest; what is in its transaction is left to it")
+  func clear() async throws {
+    try await TestStack.with { stack in
+      let ids = try await own(1200, "busy", on: stack)
+      _ = try await own(7, "busy", on: stack, isDurable: false)
+      _ = try await own(1, "fanout", on: stack)
+      let directory = PostgresWorkerDirectory(pool: stack.pool)
+      let report = WorkerReport(
+        name: "w", host: "h", pid: 1, version: "v", startedAt: 0,
+        queues: [WorkerReport.Queue(queue: "busy", slots: 1)],
+        running: [WorkerReport.Running(id: ids[5], kind: "k", queue: "busy", attempt: 1, since: 0)])
+      _ = try await directory.beat(report)
+      let cleared = try await stack.pool.transaction { transaction in
+        try await transaction.execute("DELETE FROM jobs WHERE queue = 'busy' AND id = \(PostgresUUID(ids[3]))")
+        return try await desk(stack).clear("busy", by: .tester)
+      }
+      // The broker's record of the one that was left goes with the rest: its worker has it, or the relay brings it back.
+      #expect(cleared == 1199 + 8)
+      #expect(try await stack.count("SELECT count(*) FROM jobs WHERE queue = 'busy'") == 0)
+      #expect(try await stack.count("SELECT count(*) FROM ended_jobs WHERE state = 'cancelled'") == 1199)
+      #expect(try await stack.broker.depth(of: "busy") == QueueDepth())
+      #expect(try await stack.broker.depth(of: "fanout").ready == 1)
+      #expect(try await directory.beat(report).cancelled == [ids[5]], "who runs one is told")
+      try await directory.leave(report)
+    }
+  }
+
+  @Test("Draining waits for the end, and says what is left of it")
+  func drain() async throws {
+    try await TestStack.with { stack in
+      let ids = try await own(3, "busy", on: stack)
+      let late = await #expect(throws: OperationError.self) {
+        try await desk(stack).drain("busy", limit: .milliseconds(20))
+      }
+      #expect(late?.code == .failed && late?.message.contains("3 ready") == true)
+      async let drained: Void = desk(stack).drain("busy", limit: .seconds(60))
+      try await stack.ledger.complete(ids, queue: "busy")
+      _ = try await stack.broker.remove(ids, from: "busy")
+      try await drained
+      try await desk(stack).pause("idle", by: .tester)
+      try await desk(stack).drain("idle", limit: .zero)
+      _ = try await own(1, "idle", on: stack)
+      let paused = await #expect(throws: OperationError.self) {
+        try await desk(stack).drain("idle", limit: .seconds(60))
+      }
+      #expect(paused?.code == .conflict)
+    }
+  }
+}

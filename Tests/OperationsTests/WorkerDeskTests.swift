@@ -1,0 +1,183 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsTestSupport
+import Operations
+import Postgres
+import ProgramTestSupport
+import Testing
+
+@Suite("Workers and what they count", .timeLimit(.minutes(5)))
+struct WorkerDeskTests {
+  private func report(_ name: String, minutes: [JobMinute] = []) -> WorkerReport {
+    WorkerReport(
+      name: name, host: "host", pid: 7, version: "1.0", startedAt: 1_700_000_000_000,
+      queues: [WorkerReport.Queue(queue: "b", slots: 2), WorkerReport.Queue(queue: "a", slots: 1)],
+      running: [WorkerReport.Running(id: .least(at: 5), kind: "k", queue: "a", attempt: 2, since: 1_700_000_001_500)],
+      minutes: minutes)
+  }
+
+  @Test("A report is shown as it was made, the next replaces it, and leaving takes it away")
+  func reports() async throws {
+    try await TestStack.with { stack in
+      let (directory, desk) = (PostgresWorkerDirectory(pool: stack.pool), WorkerDesk(pool: stack.pool))
+      #expect(try await directory.beat(report("w")) == WorkerOrders())
+      let worker = try #require(try await desk.list().first)
+      #expect(worker.name == "w" && worker.host == "host" && worker.pid == 7 && worker.version == "1.0")
+      #expect(worker.startedAt == Date(timeIntervalSince1970: 1_700_000_000) && worker.state == .running)
+      #expect(worker.queues.map(\.queue) == ["a", "b"] && worker.queues.map(\.slots) == [1, 2])
+      #expect(worker.running.map(\.since) == [Date(timeIntervalSince1970: 1_700_000_001.5)])
+      var next = report("w")
+      next.state = .quiet
+      next.running = []
+      _ = try await directory.beat(next)
+      let later = try #require(try await desk.list().first)
+      #expect(later.state == .quiet && later.running.isEmpty && later.seenAt > worker.seenAt)
+      #expect(later.queues.map(\.isPaused) == [true, true])
+      try await directory.leave(next)
+      #expect(try await desk.list().isEmpty)
+    }
+  }
+
+  @Test("Orders reach the worker they are for, and to stop outlasts to be quiet")
+  func orders() async throws {
+    try await TestStack.with { stack in
+      let (directory, desk) = (PostgresWorkerDirectory(pool: stack.pool), WorkerDesk(pool: stack.pool))
+      for name in ["one", "two"] { _ = try await directory.beat(report(name)) }
+      #expect(try await desk.stop("one", by: .tester) == ["one"])
+      #expect(try await directory.beat(report("two")) == WorkerOrders())
+      #expect(try await desk.quiet(nil, by: .tester) == ["one", "two"])
+      #expect(try await directory.beat(report("one")) == WorkerOrders(isQuiet: true, isStopped: true))
+      #expect(try await directory.beat(report("two")) == WorkerOrders(isQuiet: true))
+      #expect(try await desk.list().map(\.orders) == ["stop", "quiet"])
+      let unknown = await #expect(throws: OperationError.self) { try await desk.quiet("tow", by: .tester) }
+      #expect(unknown?.code == .notFound && unknown?.message.contains("'two'") == true)
+      let actions = try await ActionLog(pool: stack.pool).page().items.map { "\($0.action) \($0.subject)" }
+      #expect(actions == ["workers.quiet two", "workers.quiet one", "workers.stop one"])
+    }
+  }
+
+  @Test("A directory whose session is cut comes back by itself")
+  func reconnects() async throws {
+    try await TestStack.with { stack in
+      let directory = PostgresWorkerDirectory(pool: stack.pool)
+      _ = try await directory.beat(report("w"))
+      try await stack.pool.execute(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%INSERT INTO workers%'
+        """)
+      try await eventually("it reports again") {
+        do {
+          _ = try await directory.beat(report("again"))
+          return true
+        } catch { return false }
+      }
+      #expect(try await WorkerDesk(pool: stack.pool).list().map(\.name) == ["again", "w"])
+      try await directory.leave(report("again"))
+    }
+  }
+
+  @Test("Minutes add up, from several workers at once")
+  func minutes() async throws {
+    try await TestStack.with { stack in
+      let minute = Int64(Date().timeIntervalSince1970) / 60 * 60_000
+      func minutes(_ scale: Int) -> [JobMinute] {
+        ["x", "y", "z"].map { kind in
+          var counts = JobCounts()
+          counts.completed = 3 * scale
+          counts.failed = 1 * scale
+          counts.run = Int64(scale) * 8_000_000_000
+          counts.wait = Int64(scale) * 2_000_000_000
+          return JobMinute(minute: minute, queue: "a", kind: JobKind(rawValue: kind), counts: counts)
+        }
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<4 {
+          group.addTask {
+            let directory = PostgresWorkerDirectory(pool: stack.pool)
+            for round in 0..<25 {
+              // In another order each: what is counted at once must not wait in a circle.
+              let shuffled = round % 2 == 0 ? minutes(1) : minutes(1).reversed()
+              _ = try await directory.beat(report("w\(number)", minutes: shuffled))
+            }
+            try await directory.leave(report("w\(number)", minutes: minutes(1)))
+          }
+        }
+        try await group.waitForAll()
+      }
+      let statistics = Statistics(pool: stack.pool)
+      let totals = try await statistics.totals(.hour, kind: "x")
+      #expect(totals.completed == 4 * 26 * 3 && totals.failed == 4 * 26 && totals.dead == 0)
+      #expect(totals.meanRun == 2 && totals.meanWait == 0.5)
+      #expect(try await statistics.kinds(.hour).map(\.kind) == ["x", "y", "z"])
+      #expect(try await statistics.totals(.hour, queue: "b").completed == 0)
+      #expect(try await statistics.totals(.hour, queue: "b").meanRun == nil)
+    }
+  }
+
+  @Test(
+    "A series has a point for every step of its window, and what is older is not in it",
+    arguments: Statistics.Window.allCases)
+  func series(_ window: Statistics.Window) async throws {
+    try await TestStack.with { stack in
+      let now = Date(timeIntervalSince1970: 1_790_000_123)
+      let statistics = Statistics(pool: stack.pool, now: { now })
+      try await stack.pool.execute(
+        """
+        INSERT INTO job_minutes
+        SELECT to_timestamp(1790000100) - i * interval '1 minute', 'a', 'k', 1, 0, 0, 10, 20 FROM generate_series(0, 20000) i
+        """)
+      let points = try await statistics.series(window)
+      #expect(Double(points.count) == window.length / window.step)
+      #expect(zip(points, points.dropFirst()).allSatisfy { $1.at.timeIntervalSince($0.at) == window.step })
+      let last = try #require(points.last)
+      #expect(last.at <= now && now.timeIntervalSince(last.at) < window.step)
+      #expect(
+        points.dropLast().allSatisfy {
+          Double($0.completed) == window.step / 60 && $0.meanRun == 0.01 && $0.meanWait == 0.02
+        })
+      #expect(try await statistics.totals(window).completed == points.reduce(0) { $0 + $1.completed })
+    }
+  }
+
+  @Test("The sweep takes what is old, in batches, and nothing else")
+  func sweep() async throws {
+    try await TestStack.with { stack in
+      try await stack.pool.execute(
+        """
+        INSERT INTO ended_jobs (id, queue, kind, version, priority, payload, attempts, created_at, state, ended_at)
+        SELECT gen_random_uuid(), 'q', 'k', 1, 1, '{}', 1, now(), 'done',
+          now() - make_interval(days => CASE WHEN i <= 4100 THEN 4 ELSE 2 END)
+        FROM generate_series(1, 4110) i
+        """)
+      try await stack.pool.execute(
+        """
+        INSERT INTO job_minutes SELECT now() - make_interval(days => d), 'q', 'k', 1, 0, 0, 0, 0 FROM generate_series(6, 9) d
+        """)
+      for (name, age) in [("lost", "61 minutes"), ("away", "59 minutes")] {
+        _ = try await PostgresWorkerDirectory(pool: stack.pool).beat(report(name))
+        try await stack.pool.execute(
+          "UPDATE workers SET seen_at = now() - \(unescaped: "interval '\(age)'") WHERE name = \(name)")
+      }
+      try await stack.pool.execute(
+        """
+        INSERT INTO job_cancellations (id, queue, asked_at)
+        VALUES (gen_random_uuid(), 'q', now() - interval '2 hours'), (gen_random_uuid(), 'q', now())
+        """)
+      var registry = JobRegistry<PostgresLedger>()
+      registry.register(LedgerSweep.self, handler: LedgerSweep.run)
+      let worker = Worker(
+        broker: stack.broker, ledger: stack.ledger, registry: registry,
+        configuration: WorkerConfiguration(queues: [.default: 1]), logger: .quiet)
+      try await RunningWorker.run(worker) { _ in
+        try await stack.client.enqueue(LedgerSweep(endedDays: 3))
+        try await eventually("all is swept") { try await stack.count("SELECT count(*) FROM jobs") == 0 }
+      }
+      #expect(try await stack.count("SELECT count(*) FROM ended_jobs") == 10)
+      #expect(try await stack.count("SELECT count(*) FROM job_minutes") == 2)
+      #expect(try await stack.pool.query("SELECT name FROM workers").decode(String.self) == ["away"])
+      #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 1)
+    }
+  }
+}
