@@ -112,14 +112,14 @@ struct QueueDeskTests {
   @Test("Draining waits for the end, and says what is left of it")
   func drain() async throws {
     try await TestStack.with { stack in
-      let ids = try await own(3, "busy", on: stack)
+      let ids = try await own(3, "fanout", on: stack)
       let late = await #expect(throws: OperationError.self) {
-        try await desk(stack).drain("busy", limit: .milliseconds(20))
+        try await desk(stack).drain("fanout", limit: .milliseconds(20))
       }
       #expect(late?.code == .failed && late?.message.contains("3 ready") == true)
-      async let drained: Void = desk(stack).drain("busy", limit: .seconds(60))
-      try await stack.ledger.complete(ids, queue: "busy")
-      _ = try await stack.broker.remove(ids, from: "busy")
+      async let drained: Void = desk(stack).drain("fanout", limit: .seconds(60))
+      try await stack.ledger.complete(ids, queue: "fanout")
+      _ = try await stack.broker.remove(ids, from: "fanout")
       try await drained
       try await desk(stack).pause("idle", by: .tester)
       try await desk(stack).drain("idle", limit: .zero)
