@@ -55,10 +55,10 @@ struct ScheduleDeskTests {
       #expect(try await desk.list()[1].state == .overdue)
 
       // Also one that another version had can be paused.
-      for name in ["gone", "hourly"] { #expect(try await desk.pause(name).state == .paused) }
+      for name in ["gone", "hourly"] { #expect(try await desk.pause(name, by: .terminal).state == .paused) }
       #expect(try await desk.list().map(\.state) == [.paused, .paused, .active])
-      #expect(try await desk.resume("gone").state == .unknown)
-      #expect(try await desk.resume("hourly").nextTick == clock.now - 61 + 3600)
+      #expect(try await desk.resume("gone", by: .terminal).state == .unknown)
+      #expect(try await desk.resume("hourly", by: .terminal).nextTick == clock.now - 61 + 3600)
     }
   }
 
@@ -68,15 +68,15 @@ struct ScheduleDeskTests {
       let clock = try ManualClock()
       let desk = try desk(stack, clock)
       let store = PostgresScheduleStore(pool: stack.pool)
-      _ = try await desk.resume("hourly")
+      _ = try await desk.resume("hourly", by: .terminal)
       let started = try await store.states()
       clock.advance(by: .seconds(10))
-      _ = try await desk.resume("hourly")
+      _ = try await desk.resume("hourly", by: .terminal)
       #expect(try await store.states() == started, "it was not paused")
-      _ = try await desk.pause("hourly")
+      _ = try await desk.pause("hourly", by: .terminal)
       clock.advance(by: .seconds(3 * 3600))
-      _ = try await desk.pause("hourly")
-      let resumed = try await desk.resume("hourly")
+      _ = try await desk.pause("hourly", by: .terminal)
+      let resumed = try await desk.resume("hourly", by: .terminal)
       #expect(resumed.nextTick == clock.now - 10 + 3600)
       #expect(try await store.states().map(\.decidedUntil) == [Int64(clock.now.timeIntervalSince1970) * 1000])
     }
@@ -88,12 +88,12 @@ struct ScheduleDeskTests {
       let clock = try ManualClock()
       let desk = try desk(stack, clock)
       let jobs = JobDesk(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
-      let run = try await desk.run("hourly", on: jobs)
+      let run = try await desk.run("hourly", on: jobs, by: .terminal)
       #expect(run.tick == clock.now && run.kind == "test.sweep" && run.queue == "default")
-      let refused = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs) }
+      let refused = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs, by: .terminal) }
       #expect(refused?.code == .conflict && refused?.message.contains("this very moment") == true)
       clock.advance(by: .seconds(1))
-      let owed = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs) }
+      let owed = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs, by: .terminal) }
       #expect(owed?.code == .conflict && owed?.message.contains("'hourly'") == true)
       // What was refused has left nothing behind.
       let store = PostgresScheduleStore(pool: stack.pool)
@@ -101,7 +101,7 @@ struct ScheduleDeskTests {
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 1)
       #expect(try await store.states().map(\.nextTick) == [Int64(run.tick.timeIntervalSince1970 + 3600) * 1000])
 
-      let unknown = await #expect(throws: OperationError.self) { try await desk.run("hourl", on: jobs) }
+      let unknown = await #expect(throws: OperationError.self) { try await desk.run("hourl", on: jobs, by: .terminal) }
       #expect(unknown?.code == .usage && unknown?.message.contains("nearest is 'hourly'") == true)
     }
   }

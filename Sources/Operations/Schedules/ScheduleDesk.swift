@@ -27,9 +27,9 @@ public struct ScheduleDesk: Sendable {
 
   /// Lets a schedule fire no more until it is resumed. Nothing changes where it is paused already.
   ///
-  /// - Throws: `.usage` for a name that no schedule has.
-  public func pause(_ name: String) async throws -> ScheduleSummary {
-    try await change(name) { state, _ in
+  /// - Throws: `.usage` for a name that no schedule has, `.forbidden`.
+  public func pause(_ name: String, by actor: Actor) async throws -> ScheduleSummary {
+    try await change(name, "schedules.pause", by: actor) { state, _ in
       if !state.isPaused { state.pause() }
     }
   }
@@ -37,15 +37,16 @@ public struct ScheduleDesk: Sendable {
   /// Lets a schedule fire again, from its next tick on: what would have fired meanwhile is not made up for. Nothing changes where
   /// it is not paused.
   ///
-  /// - Throws: `.usage` for a name that no schedule has.
-  public func resume(_ name: String) async throws -> ScheduleSummary {
-    try await change(name) { [milliseconds] state, schedule in
+  /// - Throws: `.usage` for a name that no schedule has, `.forbidden`.
+  public func resume(_ name: String, by actor: Actor) async throws -> ScheduleSummary {
+    try await change(name, "schedules.resume", by: actor) { [milliseconds] state, schedule in
       if state.isPaused { state.resume(schedule, at: milliseconds) }
     }
   }
 
   private func change(
-    _ name: String, _ body: @escaping @Sendable (inout ScheduleState, Schedule?) -> Void
+    _ name: String, _ action: String, by actor: Actor,
+    _ body: @escaping @Sendable (inout ScheduleState, Schedule?) -> Void
   ) async throws -> ScheduleSummary {
     let schedule = schedules.first { $0.name.rawValue == name }
     let kept = try await store.states()
@@ -57,6 +58,7 @@ public struct ScheduleDesk: Sendable {
       var state = try await store.lock(beginning, in: transaction)
       body(&state, schedule)
       try await store.save(state, in: transaction)
+      try await ActionLog.record(action, name, by: actor, in: transaction)
       return state
     }
     return summary(state)

@@ -27,9 +27,9 @@ extension ScheduleDesk {
 
   /// Asks for a schedule's job now, besides its ticks, also while it is paused.
   ///
-  /// - Throws: `.usage` for a name that no schedule of the app has; `.conflict` if its job's unique key is owed, mostly by the job
+  /// - Throws: `.usage` for a name that no schedule of the app has, `.forbidden`; `.conflict` if its job's unique key is owed, mostly by the job
   ///   of an earlier tick.
-  public func run(_ name: String, on jobs: JobDesk) async throws -> ScheduleRun {
+  public func run(_ name: String, on jobs: JobDesk, by actor: Actor) async throws -> ScheduleRun {
     let schedule = try Self.schedule(name, of: schedules)
     let tick = Tick(schedule: schedule.name, milliseconds: milliseconds)
     let record = try schedule.job(at: tick)
@@ -48,6 +48,8 @@ extension ScheduleDesk {
       }
       state.lastTick = max(state.lastTick ?? .min, tick.milliseconds)
       try await store.save(state, in: transaction.sql)
+      try await ActionLog.record(
+        "schedules.run", name, detail: ["job": record.id.description], by: actor, in: transaction.sql)
     }
     return ScheduleRun(
       schedule: name, tick: tick.time, id: record.id.description, kind: record.kind.rawValue,

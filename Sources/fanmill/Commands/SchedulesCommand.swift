@@ -52,7 +52,7 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
         // Refused before any server is asked.
         _ = try ScheduleDesk.schedule(name, of: schedules)
         try await common.withDesk(program) { desk in
-          let run = try await ScheduleDesk(schedules, pool: desk.pool).run(name, on: desk.jobs)
+          let run = try await ScheduleDesk(schedules, pool: desk.pool).run(name, on: desk.jobs, by: .terminal)
           try common.output.one(run) { $0.id }
         }
       }
@@ -66,7 +66,7 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.withSchedules { desk in
-        try common.output.one(try await desk.pause(name)) { "\($0.name) is \($0.state.rawValue)" }
+        try common.output.one(try await desk.pause(name, by: .terminal)) { "\($0.name) is \($0.state.rawValue)" }
       }
     }
   }
@@ -79,7 +79,7 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.withSchedules { desk in
-        try common.output.one(try await desk.resume(name)) { schedule in
+        try common.output.one(try await desk.resume(name, by: .terminal)) { schedule in
           "\(schedule.name) is \(schedule.state.rawValue)"
             + (schedule.nextTick.map { "; its next tick is \($0.short)" } ?? "")
         }
