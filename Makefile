@@ -1,6 +1,6 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup build install demo test test-thread up down bench lint check-deploy format
+.PHONY: help setup build install demo test test-thread browser-test screenshots up down bench lint check-deploy format
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
@@ -10,7 +10,7 @@ hadolint := .build-tools/bin/hadolint
 PREFIX := /usr/local
 
 help: ## print this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 15
 
 setup: ## install what the machine lacks: C libraries, Redis, Postgres, linters
 	@scripts/install-packages dev
@@ -32,6 +32,12 @@ test: setup ## build and run all tests; they start private servers of their own
 test-thread: setup ## the same under the thread sanitizer, in a build folder of its own
 	TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions report_thread_leaks=0" \
 	  $(few_at_once) swift test --sanitize=thread --scratch-path .build-thread
+
+browser-test: setup ## test the dashboard in a headless Chromium, over a stack of the newest build
+	scripts/browser-test
+
+screenshots: build ## take the README's pictures of the dashboard anew
+	scripts/screenshots
 
 up: build ## start private servers, the API and a worker, and leave them running
 	.build/release/fanmill up --detach

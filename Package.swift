@@ -30,6 +30,7 @@ let configuration: Target.Dependency = .product(name: "Configuration", package: 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -62,6 +63,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+    .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
   ],
   targets: [
@@ -105,6 +107,14 @@ let package = Package(
         "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres", "Redis", crypto,
         hummingbird, logging, metrics,
       ]),
+    // The operators' pages under /admin. Its templates and its style sheet are compiled in.
+    .target(
+      name: "Dashboard",
+      dependencies: [
+        "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", "Locking", crypto,
+        httpTypes, hummingbird, lifecycle, logging, mustache, nioCore,
+      ],
+      resources: [.embedInCode("Templates"), .embedInCode("Assets")], swiftSettings: settings),
     module(
       "Bootstrap",
       [
@@ -116,8 +126,8 @@ let package = Package(
     program(
       "fanmill-api",
       [
-        "Bootstrap", "SocialAPI", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis",
-        argumentParser,
+        "Bootstrap", "SocialAPI", "Dashboard", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres",
+        "JobsRedis", "Postgres", "Redis", argumentParser, hummingbird, logging,
       ]),
     // A stand-in for the YouTube Data API: for tests, the local stack and the demo.
     module("YouTubeStandIn", ["Locking", hummingbird, lifecycle, logging]),
@@ -140,6 +150,12 @@ let package = Package(
       [
         "SocialAPI", "Bootstrap", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "Postgres",
         "Redis", "EventLoop", "PrivateServers", logging,
+      ]),
+    tests(
+      "DashboardTests",
+      [
+        "Dashboard", "Bootstrap", "Operations", "ProgramTestSupport", "Social", "Jobs", "JobsPostgres", "JobsRedis",
+        "JobsTestSupport", "Locking", "Postgres", "Redis", crypto, httpTypes, hummingbird, logging, nioCore,
       ]),
     tests("EventLoopTests", ["EventLoop", "Locking"]),
     tests("RedisTests", ["Redis", "EventLoop", "Locking", "PrivateServers", logging]),

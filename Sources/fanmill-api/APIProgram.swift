@@ -1,5 +1,7 @@
 import ArgumentParser
 import Bootstrap
+import Dashboard
+import Hummingbird
 import Jobs
 import JobsPostgres
 import JobsRedis
@@ -9,13 +11,17 @@ import Redis
 import Social
 import SocialAPI
 
-/// The HTTP API: takes what clients ask for, writes it to Postgres and owes the jobs that follow from it.
+/// The HTTP API: takes what clients ask for, writes it to Postgres and owes the jobs that follow from it. Under `/admin` it serves
+/// the operators' dashboard.
 @main
 struct APIProgram: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fanmill-api",
-    abstract: "Serves the HTTP API, its health and its metrics until it is asked to stop.",
-    discussion: "Exits with 78 for a wrong setting and with 69 where Redis or Postgres cannot be reached.")
+    abstract: "Serves the HTTP API, the dashboard, its health and its metrics until it is asked to stop.",
+    discussion: """
+      The dashboard is at /admin, with FANMILL_ADMIN_TOKEN or, to look only, FANMILL_ADMIN_READ_TOKEN. Exits with 78 for a wrong \
+      setting and with 69 where Redis or Postgres cannot be reached.
+      """)
 
   @OptionGroup var options: SettingsOptions
 
@@ -25,23 +31,28 @@ struct APIProgram: AsyncParsableCommand {
         let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
         let jobs = JobClient(
           broker: broker, ledger: PostgresLedger(pool: servers.postgres), logger: program.logger)
+        let desk = JobDesk(pool: servers.postgres, broker: broker, kinds: .app, logger: program.logger)
         let health = Health(
           checks: [
             Health.Check("postgres") { _ = try await servers.postgres.query("SELECT 1") },
             Health.Check("redis") { _ = try await servers.redis.send(RedisCommand("PING")) },
           ], registry: program.registry, logger: program.logger)
         let api = SocialAPI(
-          jobs: jobs, pool: servers.postgres, hasher: PasswordHasher(),
-          desk: JobDesk(
-            pool: servers.postgres, broker: broker, kinds: .app, logger: program.logger),
+          jobs: jobs, pool: servers.postgres, hasher: PasswordHasher(), desk: desk,
           adminToken: program.settings.adminToken.map { AdminToken($0.value) },
           lookups: Lookups(rules: program.settings.lookupRules),
           celebLimit: program.settings.celebLimit,
           certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) })
+        let dashboard = try program.dashboard(servers, broker: broker, jobs: desk)
         let server = HTTPService(
-          responder: api.responder { health.addRoutes(to: $0) }, host: program.settings.host,
-          port: program.settings.apiPort, setting: .apiPort, logger: program.logger)
-        try await program.serve(try program.observation(servers, broker: broker) + [server])
+          responder: Mount(
+            dashboard.responder { router in
+              router.add(middleware: RequestTracing())
+              router.add(middleware: RequestMetrics())
+            },
+            beside: api.responder { health.addRoutes(to: $0) }),
+          host: program.settings.host, port: program.settings.apiPort, setting: .apiPort, logger: program.logger)
+        try await program.serve(try program.observation(servers, broker: broker) + [dashboard, server])
       }
     }
   }

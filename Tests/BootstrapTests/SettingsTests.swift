@@ -29,6 +29,8 @@ struct SettingsTests {
     (.youtubeRefreshDays, ["13", "14", "15"], bare),
     (.youtubeKeepDays, ["16", "17", "18"], bare),
     (.adminToken, ["0123456789abcdef", "0123456789abcdeg", "0123456789abcdeh"], quoted),
+    (.adminReadToken, ["read-0123456789a", "read-0123456789b", "read-0123456789c"], quoted),
+    (.adminURL, ["https://a.example", "http://b.example:8080", "https://c.example/"], quoted),
     (.celebLimit, ["0", "5", "7"], bare),
     (
       .certificateKey,
@@ -79,6 +81,8 @@ struct SettingsTests {
     case .youtubeRefreshDays: "\(settings.youtubeRefreshDays)"
     case .youtubeKeepDays: "\(settings.youtubeKeepDays)"
     case .adminToken: settings.adminToken?.value
+    case .adminReadToken: settings.adminReadToken?.value
+    case .adminURL: settings.adminURL
     case .celebLimit: "\(settings.celebLimit)"
     case .certificateKey: settings.certificateKey?.value
     case .rankingTimeZone: settings.rankingTimeZone
@@ -183,6 +187,11 @@ struct SettingsTests {
     for url in ["ftp://tok", "https://user:pass@h"] {
       #expect(refusal(environment: ["FANMILL_ALARM_WEBHOOK": url])?.hasPrefix(webhook + "not a URL") == true)
     }
+    let twice = refusal(environment: [
+      "FANMILL_ADMIN_TOKEN": "the-same-token-twice", "FANMILL_ADMIN_READ_TOKEN": "the-same-token-twice",
+    ])
+    #expect(twice?.contains("the same as FANMILL_ADMIN_TOKEN") == true && twice?.contains("the-same-token") == false)
+    #expect(refusal(environment: ["FANMILL_ADMIN_URL": "ops.example.org"])?.contains("https://") == true)
     let key = "FANMILL_CERTIFICATE_KEY (from the environment): 4 characters are too few, at least 32 are needed"
     #expect(refusal(environment: ["FANMILL_CERTIFICATE_KEY": "tiny"]) == key)
   }
@@ -242,17 +251,20 @@ struct SettingsTests {
       "FANMILL_POSTGRES_URL": "postgres://u:p%40ss-word@h/d", "FANMILL_REDIS_URL": "redis://:redis#pass@h",
       "FANMILL_ADMIN_TOKEN": "a-token-of-sixteen-or-more", "FANMILL_YOUTUBE_KEYS": "first-key,second-key",
       "FANMILL_CERTIFICATE_KEY": "certificates-are-signed-with-this",
+      "FANMILL_ADMIN_READ_TOKEN": "read-token-of-sixteen",
     ])
     var dumped = ""
     dump(settings, to: &dumped)
     for text in ["\(settings)", String(reflecting: settings), dumped] {
-      for secret in ["p%40ss-word", "redis#pass", "a-token", "first-key", "second-key", "signed-with-this"] {
+      for secret in [
+        "p%40ss-word", "redis#pass", "a-token", "first-key", "second-key", "signed-with-this", "read-token",
+      ] {
         #expect(!text.contains(secret))
       }
     }
     let all: Set = [
       "p%40ss-word", "p@ss-word", "redis#pass", "a-token-of-sixteen-or-more", "first-key", "second-key",
-      "certificates-are-signed-with-this",
+      "certificates-are-signed-with-this", "read-token-of-sixteen",
     ]
     #expect(Set(settings.secrets) == all)
     let refused = settings.refusal(of: .postgresURL, value: "postgres://u:p@h", because: "cannot read postgres://u:p@h")

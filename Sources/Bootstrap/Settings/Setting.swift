@@ -80,8 +80,16 @@ extension Setting {
     "youtube.keep.days", "the age in days at which a channel that could not be asked for again is deleted",
     default: "30")
   public static let adminToken = Setting(
-    "admin.token", "the token that lets a client enqueue jobs, 16 characters or more; without it nobody can",
+    "admin.token",
+    "the token that lets a client enqueue jobs and opens the dashboard, 16 characters or more; without it nobody can",
     isSecret: true)
+  public static let adminReadToken = Setting(
+    "admin.read.token",
+    "the token that lets an operator look at the dashboard and change nothing, 16 characters or more", isSecret: true)
+  public static let adminURL = Setting(
+    "admin.url",
+    "where browsers find the API if TLS ends in front of it: the dashboard's cookies then travel over TLS alone",
+    example: "https://ops.example.org")
   public static let celebLimit = Setting(
     "celeb.limit", "how many celebs an account registers at most that has no limit of its own", default: "3")
   public static let certificateKey = Setting(
@@ -124,7 +132,8 @@ extension Setting {
   public static let all: [Setting] = [
     postgresURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues, scheduler, feedDays,
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeFreshHours, youtubeRefreshDays,
-    youtubeKeepDays, adminToken, celebLimit, certificateKey, rankingTimeZone, rankingDepth, rankingHistory, endedDays,
-    alarms, alarmWebhook, alarmSecret, autoscalingLeast, autoscalingMost, logLevel, logFormat, shutdownTimeout,
+    youtubeKeepDays, adminToken, adminReadToken, adminURL, celebLimit, certificateKey, rankingTimeZone,
+    rankingDepth, rankingHistory, endedDays, alarms, alarmWebhook, alarmSecret, autoscalingLeast, autoscalingMost,
+    logLevel, logFormat, shutdownTimeout,
   ]
 }

@@ -73,6 +73,20 @@ extension Settings {
       }
       settings.adminToken = Secret(text)
     }
+    try settings.take(.adminReadToken, reader.text(.adminReadToken)) { settings, text throws(Wrong) in
+      guard text.count >= 16 else {
+        throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 16 are needed")
+      }
+      guard text != settings.adminToken?.value else {
+        throw Wrong(value: text, reason: "the same as FANMILL_ADMIN_TOKEN, which lets its bearer act")
+      }
+      settings.adminReadToken = Secret(text)
+    }
+    try settings.take(.adminURL, reader.text(.adminURL)) { settings, text throws(Wrong) in
+      guard let url = URL(string: text), url.scheme == "https" || url.scheme == "http", url.host != nil, url.user == nil
+      else { throw Wrong(value: text, reason: "not a URL that begins with https:// or http://") }
+      settings.adminURL = text
+    }
     try settings.take(.celebLimit, reader.number(.celebLimit, in: 0...1_000_000)) { $0.celebLimit = $1 }
     try settings.take(.certificateKey, reader.text(.certificateKey)) { settings, text throws(Wrong) in
       guard text.count >= 32 else {

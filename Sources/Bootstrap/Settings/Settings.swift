@@ -40,6 +40,9 @@ public struct Settings: Sendable {
   public var youtubeRefreshDays = 25
   public var youtubeKeepDays = 30
   public var adminToken: Secret?
+  public var adminReadToken: Secret?
+  /// nil means without TLS, under whatever name browsers ask.
+  public var adminURL: String?
   public var celebLimit = 3
   public var certificateKey: Secret?
   public var rankingTimeZone = "Asia/Seoul"
@@ -69,6 +72,7 @@ public struct Settings: Sendable {
   public var secrets: [String] {
     var secrets = youtubeKeys.map(\.value)
     if let adminToken { secrets.append(adminToken.value) }
+    if let adminReadToken { secrets.append(adminReadToken.value) }
     if let certificateKey { secrets.append(certificateKey.value) }
     for secret in [alarmWebhook, alarmSecret].compactMap(\.self) { secrets.append(secret.value) }
     for url in [postgresURL, redisURL].compactMap(\.self) {

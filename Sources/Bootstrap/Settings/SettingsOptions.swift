@@ -28,6 +28,8 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   var youtubeRefreshDays: String?
   @Option(name: Setting.youtubeKeepDays.flagName, help: Setting.youtubeKeepDays.help) var youtubeKeepDays: String?
   @Option(name: Setting.adminToken.flagName, help: Setting.adminToken.help) var adminToken: String?
+  @Option(name: Setting.adminReadToken.flagName, help: Setting.adminReadToken.help) var adminReadToken: String?
+  @Option(name: Setting.adminURL.flagName, help: Setting.adminURL.help) var adminURL: String?
   @Option(name: Setting.celebLimit.flagName, help: Setting.celebLimit.help) var celebLimit: String?
   @Option(name: Setting.certificateKey.flagName, help: Setting.certificateKey.help) var certificateKey: String?
   @Option(name: Setting.rankingTimeZone.flagName, help: Setting.rankingTimeZone.help) var rankingTimeZone: String?
@@ -54,6 +56,7 @@ public struct SettingsOptions: ParsableArguments, Sendable {
       .youtubeSearches: youtubeSearches, .youtubeUnits: youtubeUnits, .youtubeSearchUnits: youtubeSearchUnits,
       .youtubeFreshHours: youtubeFreshHours, .youtubeRefreshDays: youtubeRefreshDays,
       .youtubeKeepDays: youtubeKeepDays, .adminToken: adminToken,
+      .adminReadToken: adminReadToken, .adminURL: adminURL,
       .celebLimit: celebLimit, .certificateKey: certificateKey, .rankingTimeZone: rankingTimeZone,
       .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .endedDays: endedDays,
       .alarms: alarms, .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .autoscalingLeast: autoscalingLeast,

@@ -1,0 +1,121 @@
+import Foundation
+import Hummingbird
+import Operations
+
+/// Dead letters, and what can be done to many of them at once.
+struct DeadPages: Sendable {
+  let kit: Kit
+  let jobs: JobDesk
+  let work: BulkWork
+  let queueNames: @Sendable () async throws -> [String]
+
+  func add(to routes: inout Routes) {
+    routes.page("dead", list)
+    routes.action("dead", act)
+  }
+
+  private struct Model {
+    let work: [String]
+    let kindText: String
+    let ofKind: String?
+    let kinds: [String]
+    let queues: [Choice]
+    let text: String
+    let searched: String?
+    let isChoice: Bool
+    let hasJobs: Bool
+    let jobs: [JobRow]
+    let none: String
+    let next: String?
+  }
+
+  @Sendable private func list(_ visit: Visit) async throws -> Response {
+    let query = visit.query
+    var filter = JobFilter()
+    filter.state = .dead
+    filter.kind = query["kind"]
+    filter.queue = query["queue"]
+    filter.text = query["text"]
+    filter.before = query["before"]
+    let page = try await jobs.page(filter)
+    let now = kit.now()
+    let model = Model(
+      work: work.sentences, kindText: filter.kind ?? "", ofKind: filter.kind, kinds: jobs.kinds.list.map(\.kind),
+      queues: Choice.all(try await queueNames(), chosen: filter.queue), text: filter.text ?? "",
+      searched: JobListPages.searched(page), isChoice: visit.session.mayAct, hasJobs: !page.items.isEmpty,
+      jobs: page.items.map { JobRow($0, now: now) },
+      none: page.next == nil
+        ? "None: every job was done, is owed, or was thrown away." : "None among these: the next page looks further.",
+      next: page.next.map { cursor in
+        Link.to("/admin/dead", ["kind", "queue", "text"].map { ($0, query[$0]) } + [("before", cursor)])
+      })
+    return try await kit.page(visit, "dead", title: "Dead letters", at: "/admin/dead", model)
+  }
+
+  @Sendable private func act(_ visit: Visit, _ form: Form) async throws -> Response {
+    let kind = form["kind"]
+    let back = Link.to("/admin/dead", ("kind", kind))
+    let whole = kind.map { "all dead letters of \($0)" } ?? "all dead letters"
+    switch form["do"] {
+    case "retry":
+      let ids = try chosen(form)
+      return try await each(ids, "owed again", visit, back) { _ = try await jobs.retry($0, by: visit.actor) }
+    case "delete":
+      let ids = try chosen(form)
+      let question = kit.confirm(
+        visit, form, ids.count == 1 ? "Delete one dead letter?" : "Delete \(ids.count) dead letters?",
+        "They will not be tried again. This cannot be taken back.", label: "Delete", back: back)
+      if let question { return question }
+      return try await each(ids, "deleted", visit, back) { _ = try await jobs.delete($0, by: visit.actor) }
+    case "retry-all":
+      let question = kit.confirm(
+        visit, form, "Retry \(whole)?", "Each is owed again from its first attempt on.", label: "Retry all", back: back)
+      if let question { return question }
+      let actor = visit.actor
+      let outcome = try await work.start("Retrying \(whole)") { [jobs] progress in
+        try await jobs.retryDead(kind: kind, by: actor, progress: progress)
+      }
+      return try await kit.done(visit, outcome.sentence("owed again", in: "the dead letters"), to: back)
+    case "delete-all":
+      let question = kit.confirm(
+        visit, form, "Delete \(whole)?", "They will not be tried again. This cannot be taken back.",
+        label: "Delete all", back: back)
+      if let question { return question }
+      let actor = visit.actor
+      let outcome = try await work.start("Deleting \(whole)") { [jobs] progress in
+        try await jobs.deleteDead(kind: kind, by: actor, progress: progress)
+      }
+      return try await kit.done(visit, outcome.sentence("deleted", in: "the dead letters"), to: back)
+    default:
+      throw Refusal(.unprocessableContent, "Something is missing", "The form has to say: do.")
+    }
+  }
+
+  /// - Throws: `Refusal` of status 422 where none is chosen, or more than a page has.
+  private func chosen(_ form: Form) throws(Refusal) -> [String] {
+    let ids = form.all("id")
+    guard 1...500 ~= ids.count else {
+      throw Refusal(
+        .unprocessableContent, "None is chosen", "Tick the dead letters that are meant, at most 500, and try again.")
+    }
+    return ids
+  }
+
+  /// Does the same to each, and says what became of them: one that has gone meanwhile keeps no other from it.
+  private func each(
+    _ ids: [String], _ done: String, _ visit: Visit, _ back: String, _ body: (String) async throws -> Void
+  ) async throws -> Response {
+    var (count, refusals) = (0, [String]())
+    for id in ids {
+      do {
+        try await body(id)
+        count += 1
+      } catch let error as OperationError where error.code == .conflict || error.code == .notFound {
+        refusals.append(error.message)
+      }
+    }
+    var notice = BulkWork.Outcome?.some(.done(count)).sentence(done, in: "the dead letters")
+    if let first = refusals.first { notice += " \(refusals.count) stayed as they are: \(Format.line(first))" }
+    return try await kit.done(visit, notice, to: back)
+  }
+}

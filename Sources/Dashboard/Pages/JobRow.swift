@@ -1,0 +1,47 @@
+import Foundation
+import Operations
+
+/// A job in a line.
+struct JobRow {
+  let id: String
+  let kind: String
+  let state: String
+  let style: String
+  let queue: String
+  let attempts: String
+  let whenWord: String
+  let when: Moment
+  let error: String
+
+  init(_ job: JobSummary, now: Date) {
+    id = job.id
+    kind = job.kind
+    state = job.state.rawValue
+    style = job.state.style
+    queue = job.queue
+    attempts = Format.number(job.attempts)
+    error = Format.line(job.error ?? "")
+    if let diedAt = job.diedAt {
+      (whenWord, when) = ("died", Moment(diedAt, now: now))
+    } else if let endedAt = job.endedAt {
+      (whenWord, when) = ("ended", Moment(endedAt, now: now))
+    } else if let runAt = job.runAt, runAt > now {
+      (whenWord, when) = ("due", Moment(runAt, now: now))
+    } else {
+      (whenWord, when) = ("made", Moment(job.createdAt, now: now))
+    }
+  }
+}
+
+extension JobState {
+  /// The style sheet's class for it.
+  var style: String {
+    switch self {
+    case .waiting: "busy"
+    case .retrying, .parked: "warn"
+    case .dead: "bad"
+    case .done: "ok"
+    case .delayed, .cancelled, .deleted: "still"
+    }
+  }
+}

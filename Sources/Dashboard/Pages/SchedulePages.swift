@@ -1,0 +1,64 @@
+import Foundation
+import Hummingbird
+import Operations
+
+/// Schedules: when each ran and runs, and how to run, pause and resume one.
+struct SchedulePages: Sendable {
+  let kit: Kit
+  let schedules: ScheduleDesk
+  let jobs: JobDesk
+
+  func add(to routes: inout Routes) {
+    routes.page("schedules", list)
+    routes.action("schedules/run") { visit, form in
+      let name = try form.require("name")
+      let run = try await schedules.run(name, on: jobs, by: visit.actor)
+      return try await kit.done(visit, "\(name) runs now, as job \(run.id).", to: "/admin/schedules")
+    }
+    routes.action("schedules/pause") { visit, form in
+      let name = try form.require("name")
+      _ = try await schedules.pause(name, by: visit.actor)
+      return try await kit.done(visit, "\(name) fires no more until it is resumed.", to: "/admin/schedules")
+    }
+    routes.action("schedules/resume") { visit, form in
+      let name = try form.require("name")
+      _ = try await schedules.resume(name, by: visit.actor)
+      return try await kit.done(visit, "\(name) fires again, from its next tick on.", to: "/admin/schedules")
+    }
+  }
+
+  private struct Model {
+    let schedules: [Row]
+  }
+
+  private struct Row {
+    let name: String
+    let kind: String
+    let state: String
+    let style: String
+    let timing: String
+    let last: Moment?
+    let next: Moment?
+    let isPaused: Bool
+    let canRun: Bool
+  }
+
+  @Sendable private func list(_ visit: Visit) async throws -> Response {
+    let rows = try await schedules.list().map { schedule in
+      Row(
+        name: schedule.name, kind: schedule.kind, state: schedule.state.rawValue, style: Self.style(schedule.state),
+        timing: schedule.timing, last: kit.moment(schedule.lastTick), next: kit.moment(schedule.nextTick),
+        isPaused: schedule.state == .paused, canRun: schedule.state != .unknown)
+    }
+    return try await kit.page(visit, "schedules", title: "Schedules", at: "/admin/schedules", Model(schedules: rows))
+  }
+
+  private static func style(_ state: ScheduleSummary.State) -> String {
+    switch state {
+    case .active: "ok"
+    case .paused, .unknown: "warn"
+    case .overdue: "bad"
+    case .new: "still"
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Jobs
+import JobsPostgres
+import JobsTestSupport
+import Locking
+import Operations
+import Postgres
+import ProgramTestSupport
+import Testing
+
+@testable import Dashboard
+
+@Suite("Dead letters") struct DeadPageTests {
+  @Test("Those that are ticked are retried or thrown away, and no others")
+  func chosen() async throws {
+    try await Stage.with { stage in
+      let ids = try await stage.bury(5)
+      let one = try await stage.signIn()
+      #expect(try await one.get("/admin/dead").text.components(separatedBy: "type=\"checkbox\"").count == 6)
+
+      let retry = ids.prefix(2).map { ("id", $0.description) } + [("do", "retry")]
+      #expect(try await one.post("/admin/dead", retry).location == "/admin/dead")
+      #expect(try await one.get("/admin/dead").contains("2 jobs of the dead letters were owed again."))
+      #expect(try await stage.count("SELECT count(*) FROM jobs") == 2)
+
+      let delete = ids.dropFirst(2).prefix(2).map { ("id", $0.description) } + [("do", "delete")]
+      let question = try await one.post("/admin/dead", delete)
+      #expect(question.status == 200 && question.contains("Delete 2 dead letters?"))
+      #expect(question.contains("value=\"\(ids[2])\"") && question.contains("value=\"\(ids[3])\""))
+      #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 3)
+      #expect(try await one.post("/admin/dead", delete, confirmed: true).status == 303)
+      #expect(try await stage.count("SELECT count(*) FROM dead_jobs WHERE id = \(PostgresUUID(ids[4]))") == 1)
+      #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 1)
+
+      // One that has gone meanwhile keeps no other from it.
+      let again = [("id", ids[0].description), ("id", ids[4].description), ("do", "retry")]
+      #expect(try await one.post("/admin/dead", again).status == 303)
+      #expect(try await one.get("/admin/dead").contains("1 stayed as they are"))
+      #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 0)
+
+      #expect(try await one.post("/admin/dead", [("do", "retry")]).status == 422)
+      #expect(try await one.post("/admin/dead", [("id", ids[0].description)]).status == 422)
+    }
+  }
+
+  @Test("All of a kind, and all: both ask before, and leave the others alone")
+  func all() async throws {
+    try await Stage.with { stage in
+      try await stage.bury(1200)
+      try await stage.bury(3, kind: "sessions.sweep", payload: "{}")
+      let one = try await stage.signIn()
+      let retry = [("do", "retry-all"), ("kind", "posts.fan-out")]
+      #expect(try await one.post("/admin/dead", retry).contains("Retry all dead letters of posts.fan-out?"))
+      #expect(try await stage.count("SELECT count(*) FROM jobs") == 0)
+      #expect(try await one.post("/admin/dead", retry, confirmed: true).location == "/admin/dead?kind=posts.fan-out")
+      try await eventually("all are owed again") { try await stage.count("SELECT count(*) FROM jobs") == 1200 }
+      #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 3)
+
+      let delete = [("do", "delete-all")]
+      #expect(try await one.post("/admin/dead", delete).contains("Delete all dead letters?"))
+      #expect(try await one.post("/admin/dead", delete, confirmed: true).status == 303)
+      try await eventually("all are gone") { try await stage.count("SELECT count(*) FROM dead_jobs") == 0 }
+      try await eventually("nothing is under way") { try await !one.get("/admin/dead").contains("so far") }
+    }
+  }
+
+  @Test("What takes long goes on without the browser, and the page says how far it is")
+  func background() async throws {
+    let clock = ContinuousClock()
+    let work = BulkWork(clock: clock, logger: .quiet)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await work.run() }
+      let (gate, open) = AsyncStream.makeStream(of: Void.self)
+      let outcome = try await work.start("Counting", patience: .milliseconds(1)) { progress in
+        progress(1234)
+        for await _ in gate {}
+        return 5678
+      }
+      #expect(outcome == nil)
+      try await eventually("it is under way") { work.sentences == ["Counting: 1,234 so far."] }
+      open.finish()
+      try await eventually("it is done") { work.sentences.isEmpty }
+      let failed = try await work.start("Failing", patience: .seconds(60)) { _ in
+        throw Refusal(.conflict, "no", "it cannot be")
+      }
+      if case .failed(let reason) = failed {
+        #expect(reason == "it cannot be")
+      } else {
+        Issue.record("\(String(describing: failed))")
+      }
+      #expect(work.sentences == ["Failing ended early, after 0: it cannot be"])
+      group.cancelAll()
+    }
+    await #expect(throws: Refusal.self) { _ = try await work.start("Late", patience: .seconds(60)) { _ in 1 } }
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Jobs
+import JobsTestSupport
+import Locking
+import Operations
+import Postgres
+import ProgramTestSupport
+import Testing
+
+@testable import Dashboard
+
+@Suite("Jobs") struct JobPageTests {
+  @Test("Whatever a payload and an error hold is text, and no page")
+  func escaping() async throws {
+    try await Stage.with { stage in
+      let evil = #"{"x":"</code></pre><script>alert(1)</script><img src=x onerror=alert(2)>'&amp;"}"#
+      let id = try #require(
+        try await stage.bury(payload: evil, error: "<script>alert(3)</script> \"quoted\" 'so'").first)
+      let one = try await stage.signIn()
+      for path in [
+        "/admin/jobs/\(id)", "/admin/dead", "/admin/jobs?state=dead&text=%3Cscript%3E&kind=%22%3E%3Cscript%3E",
+      ] {
+        let page = try await one.get(path)
+        #expect(page.status == 200, "\(path)")
+        // The frame's own scripts are files.
+        #expect(!page.contains("<script>") && !page.contains("<img src=x"), "\(path)")
+      }
+      let page = try await one.get("/admin/jobs/\(id)")
+      #expect(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"))
+      #expect(page.contains("&lt;script&gt;alert(3)&lt;/script&gt; &quot;quoted&quot; &#39;so&#39;"))
+    }
+  }
+
+  @Test("A quotation mark with an accent on it ends no attribute")
+  func combining() async throws {
+    try await Stage.with { stage in
+      let one = try await stage.signIn()
+      let evil = "\"\u{301} autofocus onfocus=alert(1) x=\"\u{301}>\u{338}<b>"
+      let page = try await one.get("/admin/jobs?text=" + Link.escape(evil))
+      #expect(page.status == 200)
+      #expect(!page.contains("value=\"\"\u{301}") && !page.contains("><b>"))
+      #expect(page.contains("&quot;"))
+      for scalar in ["<", ">", "&", "\"", "'"] as [Unicode.Scalar] {
+        for mark in ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{1F3FD}", "\u{0903}", "é"] {
+          #expect(String("\(scalar)\(mark)".escaped.unicodeScalars.first.map(Character.init) ?? " ") == "&")
+          let rendered = try Pages(secrets: []).part("job-rows", Rows(none: "\(scalar)\(mark)"))
+          #expect(
+            !rendered.replacing("<p class=\"empty\">", with: "").replacing("</p>", with: "").unicodeScalars
+              .filter { $0 != "&" }.contains(scalar))
+        }
+      }
+    }
+  }
+
+  private struct Rows {
+    let hasJobs = false
+    let none: String
+  }
+
+  @Test("What the program keeps secret stands on no page, even if a job says it")
+  func secrets() async throws {
+    try await Stage.with { stage in
+      let payload = #"{"password":"p1","note":"\#(Stage.password)","api_key":["k1"],"post":12345678901234567890}"#
+      let id = try #require(
+        try await stage.bury(payload: payload, error: "cannot reach redis://:\(Stage.password)@h with \(Stage.token)")
+          .first)
+      let one = try await stage.signIn()
+      for path in ["/admin/jobs/\(id)", "/admin/dead", "/admin/dead?text=\(Link.escape(Stage.password))"] {
+        let page = try await one.get(path)
+        for secret in [Stage.password, Stage.token, "p1\"", "k1"] { #expect(!page.contains(secret), "\(path)") }
+      }
+      // A number stays as it was written.
+      #expect(try await one.get("/admin/jobs/\(id)").contains("&quot;post&quot;: 12345678901234567890"))
+    }
+  }
+
+  @Test("A dead letter is retried, once, and the log says by whom")
+  func retry() async throws {
+    try await Stage.with { stage in
+      let id = try #require(try await stage.bury().first)
+      let one = try await stage.signIn(name: "ann")
+      let before = try await one.get("/admin/jobs/\(id)")
+      #expect(before.contains("id=\"state\">dead") && before.contains("it broke") && before.contains("Delete…"))
+      #expect(!before.contains("Cancel…") && !before.contains("Reschedule"))
+      let reply = try await one.post("/admin/jobs/\(id)/retry")
+      #expect(reply.status == 303 && reply.location == "/admin/jobs/\(id)")
+      let after = try await one.get("/admin/jobs/\(id)")
+      #expect(after.contains("id=\"state\">waiting") && after.contains("The job is owed and due now."))
+      // What was left to say is said once.
+      #expect(try await !one.get("/admin/jobs/\(id)").contains("due now."))
+      #expect(try await one.post("/admin/jobs/\(id)/retry").status == 409)
+      let log = try await one.get("/admin/actions")
+      #expect(log.contains("ann") && log.contains("/admin/jobs/\(id)") && log.contains("retry"))
+    }
+  }
+
+  @Test("Cancelling, deleting and rescheduling: the first two ask before")
+  func actions() async throws {
+    try await Stage.with { stage in
+      let owed = try await stage.owe(2)
+      let dead = try #require(try await stage.bury().first)
+      let one = try await stage.signIn()
+
+      let question = try await one.post("/admin/jobs/\(owed[0])/cancel")
+      #expect(question.status == 200 && question.contains("Cancel this job?"))
+      #expect(question.contains("action=\"/admin/jobs/\(owed[0])/cancel\""))
+      #expect(try await stage.count("SELECT count(*) FROM jobs") == 2)
+      #expect(try await one.post("/admin/jobs/\(owed[0])/cancel", confirmed: true).status == 303)
+      #expect(try await stage.count("SELECT count(*) FROM jobs") == 1)
+      #expect(try await one.get("/admin/jobs/\(owed[0])").contains("id=\"state\">cancelled"))
+
+      #expect(try await one.post("/admin/jobs/\(dead)/delete").contains("Delete this dead letter?"))
+      #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 1)
+      #expect(try await one.post("/admin/jobs/\(dead)/delete", confirmed: true).status == 303)
+      #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 0)
+
+      let later = try await one.post("/admin/jobs/\(owed[1])/reschedule", [("at", "2100-01-02T03:04")])
+      #expect(later.status == 303)
+      let page = try await one.get("/admin/jobs/\(owed[1])")
+      #expect(page.contains("2100-01-02 03:04:00") && page.contains("id=\"state\">delayed"))
+      #expect(try await one.post("/admin/jobs/\(owed[1])/reschedule", [("at", "soon")]).status == 422)
+      #expect(try await one.post("/admin/jobs/\(owed[1])/reschedule").status == 422)
+      #expect(try await one.post("/admin/jobs/nonsense/retry").status == 422)
+      #expect(try await one.get("/admin/jobs/0190c3a0-0000-7000-8000-000000000001").status == 404)
+      #expect(try await stage.actions().count == 3)
+    }
+  }
+
+  @Test("Pages follow each other without a gap, whatever the filter")
+  func paging() async throws {
+    try await Stage.with { stage in
+      let fanOuts = try await stage.owe(120)
+      let sweeps = try await stage.owe(7, kind: "sessions.sweep", queue: "default", payload: "{}")
+      let marked = try await stage.owe(payload: #"{"post":77,"author":4242}"#)
+      let one = try await stage.signIn()
+      func all(_ path: String) async throws -> [String] {
+        var (found, next) = ([String](), Optional(path))
+        while let path = next {
+          let page = try await one.get(path)
+          #expect(page.status == 200)
+          found += page.text.matches(of: #/<code class="sub">([0-9a-f-]{36})</code>/#).map { String($0.1) }
+          next = page.text.firstMatch(of: #/href="([^"]*)" rel="next"/#)
+            .map { String($0.1).replacing("&amp;", with: "&") }
+        }
+        return found
+      }
+      let everything = try await all("/admin/jobs")
+      #expect(everything.count == 128 && Set(everything) == Set((fanOuts + sweeps + marked).map(\.description)))
+      #expect(Set(try await all("/admin/jobs?kind=sessions.sweep")) == Set(sweeps.map(\.description)))
+      #expect(Set(try await all("/admin/jobs?queue=default")) == Set(sweeps.map(\.description)))
+      #expect(try await all("/admin/jobs?text=4242") == marked.map(\.description))
+      #expect(try await all("/admin/jobs?since=2100-01-01T00%3A00").isEmpty)
+      #expect(try await all("/admin/jobs?until=2100-01-01T00%3A00").count == 128)
+      #expect(try await all("/admin/jobs?state=dead").isEmpty)
+      for wrong in ["state=none", "since=soon", "before=nonsense"] {
+        #expect(try await one.get("/admin/jobs?\(wrong)").status == 422, "\(wrong)")
+      }
+      let find = try await one.get("/admin/jobs/find?id=%20\(marked[0])%20")
+      #expect(find.location == "/admin/jobs/\(marked[0])")
+    }
+  }
+}

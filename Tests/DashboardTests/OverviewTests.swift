@@ -1,0 +1,110 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Jobs
+import JobsPostgres
+import JobsTestSupport
+import Locking
+import Operations
+import Postgres
+import ProgramTestSupport
+import Testing
+
+@testable import Dashboard
+
+@Suite("The overview") struct OverviewTests {
+  @Test("All is well where it is, and what is not is named with what to do")
+  func verdict() async throws {
+    try await Stage.with { stage in
+      let one = try await stage.signIn()
+      try await eventually("the doctor has looked") { try await one.get("/admin").contains("All is well") }
+      try await stage.stack.pool.execute("INSERT INTO queue_pauses (queue, paused_by) VALUES ('fanout', 'bob')")
+      let paused = try await one.get("/admin")
+      #expect(paused.contains("One thing needs attention") && paused.contains("class=\"verdict warn\""))
+      try await stage.stack.pool.execute(
+        """
+        INSERT INTO alarms (id, queue, what, limit_seconds, seconds, opened_at, opening_told, closing_told)
+        VALUES (\(PostgresUUID(JobID.next())), 'fanout', 'waiting', 30, 31, now() - interval '2 minutes', true, true)
+        """)
+      let alarmed = try await one.get("/admin")
+      #expect(
+        alarmed.contains("Something is wrong") && alarmed.contains("its oldest waiting job passed its limit of 30 s"))
+    }
+  }
+
+  @Test("A finding of the doctor's stands there with its advice, the worst first")
+  func findings() throws {
+    let findings = try JSONDecoder().decode(
+      [Finding].self,
+      from: Data(
+        """
+        [{"name":"a","status":"ok","detail":"fine"},{"name":"dead letters","status":"warn","detail":"3","advice":"look"},
+         {"name":"Redis","status":"fail","detail":"gone","advice":"start it"}]
+        """.utf8))
+    let look = HealthBoard.Look(findings: findings, at: Date())
+    let attention = OverviewDesk.attention(look, [], [], [])
+    #expect(attention.map(\.name) == ["Redis", "dead letters"])
+    #expect(attention.map(\.href) == [nil, "/admin/dead"])
+    #expect(OverviewDesk.verdict(attention, isLooked: true) == ("Something is wrong", "bad"))
+    #expect(OverviewDesk.verdict([], isLooked: false) == ("Looking…", "warn"))
+  }
+
+  @Test("What was done minute by minute is drawn, and stands in a table as well")
+  func charts() async throws {
+    try await Stage.with { stage in
+      try await stage.stack.pool.execute(
+        """
+        INSERT INTO job_minutes (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        SELECT date_trunc('minute', now()) - n * interval '1 minute', 'fanout', 'posts.fan-out', 120, 6, 3, 12900, 1290
+        FROM generate_series(1, 30) n
+        """)
+      let one = try await stage.signIn()
+      for window in ["hour", "day", "week", "nonsense"] {
+        let page = try await one.get("/admin?window=\(window)")
+        #expect(page.contains("3,600") && page.contains("100 ms") && page.contains("10 ms"), "\(window)")
+        #expect(page.contains("<svg class=\"chart\"") && page.contains("<table class=\"small\">"), "\(window)")
+      }
+      #expect(try await one.get("/admin/queues/fanout").contains("100 ms"))
+      #expect(try await one.get("/admin/queues/default").contains("Nothing in this time."))
+    }
+  }
+
+  @Test("The stream brings the parts, and ends with the session")
+  func live() async throws {
+    try await Stage.with { stage in
+      let one = try await stage.signIn()
+      let response = try await stage.open("/admin/live?window=day", cookie: one.cookie)
+      #expect(response.status == .ok && response.headers[.contentType] == "text/event-stream; charset=utf-8")
+      let (parts, part) = AsyncStream.makeStream(of: String.self)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          try await response.body.write(StreamCollector(part: part))
+          part.finish()
+        }
+        var events = 0
+        for await text in parts where text.hasPrefix("event: page\n") {
+          #expect(text.contains("data: <section id=\"verdict\" data-part") && text.hasSuffix("\n\n"))
+          for line in text.dropLast(2).split(separator: "\n").dropFirst() { #expect(line.hasPrefix("data: ")) }
+          events += 1
+          if events == 1 { #expect(try await one.post("/admin/sign-out").status == 303) }
+        }
+        #expect(events >= 1)
+        try await group.waitForAll()
+      }
+    }
+  }
+
+  @Test("A line break in an event's data begins another line of it")
+  func event() {
+    #expect(LiveStreams.event("page", "a\n\nb") == "event: page\ndata: a\ndata: \ndata: b\n\n")
+  }
+}
+
+private struct StreamCollector: ResponseBodyWriter {
+  let part: AsyncStream<String>.Continuation
+
+  func write(_ buffer: ByteBuffer) async throws {
+    part.yield(String(decoding: buffer.readableBytesView, as: UTF8.self))
+  }
+  func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}

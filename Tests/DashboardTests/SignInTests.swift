@@ -1,0 +1,151 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Jobs
+import JobsTestSupport
+import Locking
+import Operations
+import Postgres
+import ProgramTestSupport
+import Testing
+
+@testable import Dashboard
+
+@Suite("Signing in and out") struct SignInTests {
+  @Test("Without an admin token it is closed, and says what to set")
+  func closed() async throws {
+    try await Stage.with(isOpen: false) { stage in
+      for path in ["/admin", "/admin/jobs", "/admin/sign-in", "/admin/nothing"] {
+        let reply = try await stage.send(.get, path)
+        #expect(reply.status == 403 && reply.contains("FANMILL_ADMIN_TOKEN"), "\(path)")
+        #expect(reply.headers[.contentSecurityPolicy] != nil)
+      }
+      let body = Stage.encode([("token", Stage.token)])
+      #expect(try await stage.send(.post, "/admin/sign-in", body: body).status == 403)
+      #expect(try await stage.send(.post, "/admin/sign-in", body: "token=").status == 403)
+      // Its looks it has all the same.
+      #expect(try await stage.send(.get, "/admin/assets/style.css").status == 200)
+    }
+  }
+
+  @Test("The right token opens a session whose cookie no script and no other site gets")
+  func cookie() async throws {
+    try await Stage.with { stage in
+      let reply = try await stage.send(.post, "/admin/sign-in", body: Stage.encode([("token", Stage.token)]))
+      #expect(reply.status == 303 && reply.location == "/admin")
+      let cookie = try #require(reply.headers[.setCookie])
+      for part in ["HttpOnly", "SameSite=Strict", "Path=/admin", "Max-Age=43200"] { #expect(cookie.contains(part)) }
+      #expect(!cookie.contains("Secure"))
+    }
+    try await Stage.with(url: "https://ops.example.org/") { stage in
+      let body = Stage.encode([("token", Stage.token)])
+      let other = try await stage.send(.post, "/admin/sign-in", origin: "https://evil.example", body: body)
+      #expect(other.status == 403)
+      let reply = try await stage.send(.post, "/admin/sign-in", origin: "https://ops.example.org", body: body)
+      #expect(reply.headers[.setCookie]?.hasSuffix("; Secure") == true)
+    }
+  }
+
+  @Test("A wrong token opens nothing, and few are let try")
+  func limit() async throws {
+    try await Stage.with { stage in
+      let wrong = Stage.encode([("token", Stage.token + "x")])
+      for _ in 1..<SignInLimit.attempts {
+        let reply = try await stage.send(.post, "/admin/sign-in", body: wrong)
+        #expect(reply.status == 401 && reply.headers[.setCookie] == nil)
+        #expect(reply.contains("That is not the token"))
+      }
+      // A right one forgets the wrong ones.
+      _ = try await stage.signIn()
+      for _ in 1...SignInLimit.attempts {
+        #expect(try await stage.send(.post, "/admin/sign-in", body: wrong).status == 401)
+      }
+      let right = Stage.encode([("token", Stage.token)])
+      let refused = try await stage.send(.post, "/admin/sign-in", body: right)
+      #expect(refused.status == 429 && refused.headers[.retryAfter] != nil)
+      // Another address is not meant.
+      stage.address.withLock { $0 = "192.0.2.2" }
+      _ = try await stage.signIn()
+      // Nor is this one for ever.
+      stage.address.withLock { $0 = "192.0.2.1" }
+      try await stage.stack.pool.execute("UPDATE admin_sign_in_attempts SET since = since - interval '15 minutes'")
+      _ = try await stage.signIn()
+    }
+  }
+
+  @Test("Guesses that race are all counted")
+  func race() async throws {
+    try await Stage.with { stage in
+      let wrong = Stage.encode([("token", "a guess")])
+      let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<30 {
+          group.addTask { try await stage.send(.post, "/admin/sign-in", body: wrong).status }
+        }
+        return try await group.reduce(into: [Int]()) { $0.append($1) }
+      }
+      #expect(statuses.count { $0 == 401 } == SignInLimit.attempts)
+      #expect(statuses.count { $0 == 429 } == 30 - SignInLimit.attempts)
+    }
+  }
+
+  @Test("Signed out is signed out; so is who waits too long, and who has the token of yesterday")
+  func ends() async throws {
+    try await Stage.with { stage in
+      let one = try await stage.signIn()
+      #expect(try await one.get("/admin/queues").status == 200)
+      let out = try await one.post("/admin/sign-out")
+      #expect(out.status == 303 && out.headers[.setCookie]?.contains("Max-Age=0") == true)
+      #expect(try await one.get("/admin/queues").location == "/admin/sign-in?to=%2Fadmin%2Fqueues")
+
+      let two = try await stage.signIn()
+      try await stage.stack.pool.execute("UPDATE admin_sessions SET expires_at = now()")
+      #expect(try await two.get("/admin/queues").status == 303)
+      // What has expired is forgotten at the next sign-in.
+      let three = try await stage.signIn()
+      #expect(try await stage.count("SELECT count(*) FROM admin_sessions") == 1)
+
+      let keys = DashboardKeys(full: "the token of today, longer")
+      let changed = try Stage.dashboard(keys: keys, over: stage.stack)
+      #expect(try await three.get("/admin/queues").status == 200)
+      #expect(try await stage.send(.get, "/admin/queues", cookie: three.cookie, on: changed).status == 303)
+    }
+  }
+
+  @Test("After signing in it leads on to a page of the dashboard, and nowhere else")
+  func target() async throws {
+    try await Stage.with { stage in
+      let targets = [
+        ("/admin/jobs?state=dead", "/admin/jobs?state=dead"), ("/admin", "/admin"), ("https://evil.example", "/admin"),
+        ("//evil.example/admin", "/admin"), ("/admin//evil.example", "/admin"), ("/administrators", "/admin"),
+        ("/admin\\evil", "/admin"), ("/admin\r\nSet-Cookie: a=b", "/admin"), ("", "/admin"),
+      ]
+      for (wanted, led) in targets {
+        let body = Stage.encode([("token", Stage.token), ("to", wanted)])
+        #expect(try await stage.send(.post, "/admin/sign-in", body: body).location == led, "\(wanted)")
+      }
+      let form = try await stage.send(.get, "/admin/sign-in?to=https%3A%2F%2Fevil.example")
+      #expect(form.status == 200 && !form.contains("evil.example"))
+    }
+  }
+
+  @Test(
+    "A name for the log is one short line",
+    arguments: [
+      ("ann", "ann"), (nil, "operator"), ("   ", "operator"), ("a\u{202E}\nb", "ab"),
+      (String(repeating: "x", count: 100), String(repeating: "x", count: 64)),
+    ])
+  func names(typed: String?, kept: String) {
+    #expect(SignInPages.name(typed) == kept)
+  }
+
+  @Test("The token in the database is a hash, and the admin token stands nowhere")
+  func kept() async throws {
+    try await Stage.with { stage in
+      let operatorOne = try await stage.signIn()
+      let rows = try await stage.stack.pool.query("SELECT to_jsonb(s)::text FROM admin_sessions s").decode(String.self)
+      for row in rows { #expect(!row.contains(operatorOne.cookie) && !row.contains(Stage.token)) }
+      let page = try await operatorOne.get("/admin")
+      #expect(!page.contains(Stage.token) && !page.contains(operatorOne.cookie))
+    }
+  }
+}

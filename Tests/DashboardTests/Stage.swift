@@ -1,0 +1,183 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Jobs
+import JobsPostgres
+import JobsTestSupport
+import Locking
+import Logging
+import Operations
+import Postgres
+import ProgramTestSupport
+import Social
+import Testing
+
+@testable import Dashboard
+
+/// The dashboard over a database and a Redis of a test's own.
+struct Stage: Sendable {
+  static let token = "the full token of these tests"
+  static let readToken = "the read token of these tests"
+  static let password = "a-password-in-a-url"
+  static let schedule: ScheduleName = "tests.sweep"
+
+  let stack: TestStack
+  let dashboard: Dashboard
+  let findings: Locked<[Finding]>
+  let address: Locked<String>
+
+  /// - Parameters:
+  ///   - isOpen: whether there is an admin token.
+  ///   - isRunning: whether what runs beside the pages does.
+  static func with(
+    isOpen: Bool = true, url: String? = nil, isRunning: Bool = true,
+    _ body: @Sendable (Stage) async throws -> Void
+  ) async throws {
+    try await TestStack.with { stack in
+      let findings = Locked<[Finding]>([])
+      let keys = isOpen ? DashboardKeys(full: token, readOnly: readToken) : nil
+      let stage = Stage(
+        stack: stack,
+        dashboard: try dashboard(keys: keys, url: url, over: stack) { findings.withLock { $0 } },
+        findings: findings, address: Locked("192.0.2.1"))
+      guard isRunning else { return try await body(stage) }
+      try await RunningWorker.run(stage.dashboard) { _ in try await body(stage) }
+    }
+  }
+
+  static func dashboard(
+    keys: DashboardKeys?, url: String? = nil, over stack: TestStack,
+    examine: @escaping @Sendable () async -> [Finding] = { [] }
+  ) throws -> Dashboard {
+    let schedule = Schedule(schedule, try .every(.seconds(3600))) { _ in SessionSweep() }
+    return try Dashboard(
+      Dashboard.Configuration(keys: keys, url: url, secrets: [token, readToken, password]),
+      Dashboard.Services(
+        pool: stack.pool, redis: stack.redisClient, broker: stack.broker,
+        jobs: JobDesk(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet),
+        schedules: ScheduleDesk([schedule], pool: stack.pool), lookups: LookupRules(keys: []), examine: examine),
+      logger: .quiet)
+  }
+
+  // MARK: Requests
+
+  struct Reply: Sendable {
+    let status: Int
+    let headers: HTTPFields
+    let text: String
+    var location: String? { headers[.location] }
+
+    func contains(_ part: String) -> Bool { text.contains(part) }
+  }
+
+  private struct Source: RequestContextSource {
+    let logger = Logger.quiet
+  }
+
+  func send(
+    _ method: HTTPRequest.Method, _ path: String, cookie: String? = nil, origin: String? = "http://dashboard.test",
+    body: String = "", headers: HTTPFields = [:], on other: Dashboard? = nil
+  ) async throws -> Reply {
+    var head = HTTPRequest(
+      method: method, scheme: "http", authority: "dashboard.test", path: path, headerFields: headers)
+    if let cookie { head.headerFields[.cookie] = "\(SessionCookie.name)=\(cookie)" }
+    if method == .post, let origin { head.headerFields[.origin] = origin }
+    let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
+    let context = AdminContext(Source(), address: address.withLock { $0 })
+    let response = try await (other ?? dashboard).responder().respond(to: request, context: context)
+    let collector = Collector()
+    try await response.body.write(collector)
+    return Reply(status: response.status.code, headers: response.headers, text: collector.text)
+  }
+
+  /// An answer whose body has not been read.
+  func open(_ path: String, cookie: String) async throws -> Response {
+    var head = HTTPRequest(method: .get, scheme: "http", authority: "dashboard.test", path: path)
+    head.headerFields[.cookie] = "\(SessionCookie.name)=\(cookie)"
+    return try await dashboard.responder().respond(
+      to: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
+      context: AdminContext(Source(), address: "192.0.2.1"))
+  }
+
+  static func encode(_ fields: [(String, String)]) -> String {
+    fields.map { "\(Link.escape($0.0))=\(Link.escape($0.1))" }.joined(separator: "&")
+  }
+
+  /// Signs in and returns the session.
+  func signIn(_ token: String = Stage.token, name: String = "ann") async throws -> Operator {
+    let reply = try await send(.post, "/admin/sign-in", body: Self.encode([("token", token), ("name", name)]))
+    try #require(reply.status == 303, "\(reply.status) \(reply.text)")
+    let cookie = try #require(reply.headers[.setCookie])
+    let text = String(cookie.dropFirst(SessionCookie.name.count + 1).prefix { $0 != ";" })
+    let session = AdminSession(
+      token: try #require(SessionToken(text)), actor: Operations.Actor(name: name), notice: nil)
+    return Operator(stage: self, cookie: text, formToken: session.formToken)
+  }
+
+  // MARK: Data
+
+  /// Owes a job, straight in the ledger: the broker does not know it, and nobody runs it.
+  @discardableResult
+  func owe(
+    _ count: Int = 1, kind: String = "posts.fan-out", queue: String = "fanout",
+    payload: String = #"{"post":1,"author":2}"#
+  ) async throws -> [JobID] {
+    let records = (0..<count).map { _ in
+      JobRecord(
+        kind: JobKind(rawValue: kind), queue: QueueName(rawValue: queue), payload: Array(payload.utf8), isDurable: true)
+    }
+    try await stack.ledger.withTransaction { transaction in
+      _ = try await stack.ledger.add(records, in: transaction)
+    }
+    return records.map(\.id)
+  }
+
+  /// Makes dead letters.
+  @discardableResult
+  func bury(
+    _ count: Int = 1, kind: String = "posts.fan-out", payload: String = #"{"post":1,"author":2}"#,
+    error: String = "it broke"
+  ) async throws -> [JobID] {
+    let ids = try await owe(count, kind: kind, payload: payload)
+    let record = JobRecord(kind: JobKind(rawValue: kind), queue: "fanout", payload: [], isDurable: true)
+    try await stack.ledger.bury(
+      ids.map { id in
+        var dead = record
+        dead.id = id
+        return DeadJob(
+          record: dead, attempts: 3, failure: JobFailure(attempt: 3, at: id.milliseconds, error: error, worker: "w1"))
+      })
+    return ids
+  }
+
+  func count(_ query: PostgresQuery) async throws -> Int { try await stack.count(query) }
+
+  /// What was noted, the latest first.
+  func actions() async throws -> [String] {
+    try await ActionLog(pool: stack.pool).page().items.map { "\($0.action) \($0.subject)" }
+  }
+}
+
+/// Somebody who is signed in.
+struct Operator: Sendable {
+  let stage: Stage
+  let cookie: String
+  let formToken: String
+
+  func get(_ path: String) async throws -> Stage.Reply { try await stage.send(.get, path, cookie: cookie) }
+
+  /// Sends a form of a page.
+  func post(_ path: String, _ fields: [(String, String)] = [], confirmed: Bool = false) async throws -> Stage.Reply {
+    let all = fields + [("form", formToken)] + (confirmed ? [("confirmed", "yes")] : [])
+    return try await stage.send(.post, path, cookie: cookie, body: Stage.encode(all))
+  }
+}
+
+/// Keeps what an answer writes.
+private final class Collector: ResponseBodyWriter, Sendable {
+  private let bytes = Locked<[UInt8]>([])
+  var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
+
+  func write(_ buffer: ByteBuffer) async throws { bytes.withLock { $0 += Array(buffer.readableBytesView) } }
+  func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}

@@ -1,0 +1,84 @@
+"""A whole Fanmill in a folder of its own, by `fanmill up`, for as long as a `with` lasts."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+READ_TOKEN = "a-read-only-token-for-the-browser"
+
+
+class Stack:
+    def __init__(self, workers=1):
+        builds = [os.path.join(PROJECT, ".build", kind) for kind in ("release", "debug")]
+        built = [folder for folder in builds if os.path.exists(os.path.join(folder, "fanmill-api"))]
+        if not built:
+            raise SystemExit("nothing is built: make build")
+        # The newer one is what somebody has just built.
+        self.build = max(built, key=lambda folder: os.path.getmtime(os.path.join(folder, "fanmill-api")))
+        self.workers = workers
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="fanmill-browser-stack-")
+        # Postgres runs as another user where this runs as root.
+        os.chmod(self.folder, 0o755)
+        try:
+            up = json.loads(
+                self.fanmill("up", "--detach", "--api-port", "0", "--workers", str(self.workers), "--json"))
+        except BaseException:
+            self._remove()
+            raise
+        self.url = up["api"]
+        self.postgres = up["settings"]["FANMILL_POSTGRES_URL"]
+        with open(os.path.join(self.folder, ".fanmill", "env")) as file:
+            lines = [line.strip().split("=", 1) for line in file if "=" in line and not line.startswith("#")]
+        self.settings = {name: value.strip("'") for name, value in lines}
+        self.token = self.settings["FANMILL_ADMIN_TOKEN"]
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.fanmill("down")
+        finally:
+            self._remove()
+
+    def _remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def fanmill(self, *arguments):
+        """The admin CLI; what it prints."""
+        environment = {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "FANMILL_ADMIN_READ_TOKEN": READ_TOKEN, "USER": "operator",
+        }
+        if arguments[0] == "up":
+            arguments += ("--migrations", os.path.join(PROJECT, "migrations"))
+        done = subprocess.run(
+            [os.path.join(self.build, "fanmill"), *arguments], cwd=self.folder, env=environment, text=True,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+        if done.returncode:
+            raise SystemExit(f"fanmill {' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
+        return done.stdout
+
+    def enqueue(self, kind, payload="{}", *options):
+        """Owes a job; its id."""
+        return json.loads(self.fanmill("jobs", "enqueue", kind, "--payload", payload, "--json", *options))["id"]
+
+    def sql(self, text):
+        """What Postgres answers to SQL, without heads."""
+        done = subprocess.run(
+            ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.postgres, "-c", text], text=True,
+            capture_output=True, timeout=120)
+        if done.returncode:
+            raise SystemExit(f"psql: {done.stderr}")
+        return done.stdout.strip()
+
+    def wait_sql(self, what, text, limit=90):
+        """Waits until SQL answers `t`."""
+        deadline = time.monotonic() + limit
+        while self.sql(text) != "t":
+            if time.monotonic() > deadline:
+                raise SystemExit(f"never happened: {what}")
+            time.sleep(0.1)
