@@ -1,16 +1,20 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup build install demo test test-thread browser-test screenshots up down bench lint check-deploy format
+.PHONY: help setup build install demo test test-thread browser-test screenshots up down bench lint check-deploy format \
+  compose-check rolling-restart
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
+scripts := $(addprefix scripts/,install-packages install-programs collect-programs compose-check rolling-restart) \
+  scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
 # Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
 few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
-hadolint := .build-tools/bin/hadolint
+tools := .build-tools
+hadolint := $(tools)/bin/hadolint
 PREFIX := /usr/local
 
 help: ## print this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 15
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: ## install what the machine lacks: C libraries, Redis, Postgres, linters
 	@scripts/install-packages dev
@@ -49,15 +53,22 @@ bench: build ## print the benchmark table: Fanmill, plain C, Sidekiq (BENCH="--q
 	swift build -c release --package-path Benchmarks
 	Benchmarks/.build/release/fanmill-bench $(BENCH)
 
+compose-check: build ## run the compose stack for real, in containers; kill a worker in the middle, and audit (root)
+	scripts/compose-check .build/release
+
+rolling-restart: build ## restart all workers one by one under load; nothing lost, nothing held up over 5 seconds
+	scripts/rolling-restart .build/release
+
 lint: setup ## check format, Dockerfile, compose file and scripts; changes nothing
 	swift format lint --strict --parallel --recursive $(swift_folders)
 	$(hadolint) Dockerfile
 	docker-compose --env-file .env.example config --quiet
-	bash -n scripts/install-packages scripts/install-programs deploy/healthcheck .ci/run
+	for script in $(scripts); do bash -n $$script || exit 1; done
 
-check-deploy: setup ## check the Prometheus configuration and its alerts, each of which fires and does not
+check-deploy: setup ## check deploy/: Prometheus' rules, each of which fires and does not, and Kubernetes' manifests
 	promtool check config deploy/prometheus/prometheus.yml
 	promtool test rules deploy/prometheus/alerts.test.yml
+	$(tools)/bin/python scripts/check-kubernetes
 
 format: ## rewrite the Swift files in the project's format
 	swift format --in-place --parallel --recursive $(swift_folders)

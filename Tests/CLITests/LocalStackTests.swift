@@ -10,7 +10,14 @@ struct LocalStackTests {
   private struct Up: Decodable {
     let api: String
     let settings: [String: String]
+    let workers: [Worker]
     let youtubeIsStandIn: Bool
+  }
+
+  private struct Worker: Decodable, Equatable {
+    let name: String
+    let pid: pid_t
+    let port: Int
   }
 
   private func withFolder(_ body: (String) async throws -> Void) async throws {
@@ -79,6 +86,35 @@ struct LocalStackTests {
       kill(try runner(in: folder), SIGKILL)
       try await eventually("all are gone") { all.allSatisfy { kill($0, 0) != 0 } }
       #expect(try await BuiltProgram("fanmill").run(["jobs", "list"], in: folder).status == 78)
+    }
+  }
+
+  @Test("A stack that runs gets more workers and fewer; those that go end in order, and one that ends is replaced")
+  func scale() async throws {
+    try await withFolder { folder in
+      func up(_ workers: Int, _ more: String...) async throws -> [Worker] {
+        let outcome = try await BuiltProgram("fanmill").run(
+          ["up", "--workers", "\(workers)", "--json"] + more, in: folder)
+        try #require(outcome.status == 0, "\(outcome.errors)")
+        return try outcome.json(Up.self).workers
+      }
+      let one = try await up(1, "--detach", "--api-port", "0", "--migrations", TestStack.migrations)
+      #expect(one.map(\.name) == ["worker-1"])
+      let three = try await up(3)
+      #expect(three.map(\.name) == ["worker-1", "worker-2", "worker-3"] && three.first == one.first)
+      #expect(try children(in: folder, named: "fanmill-worker") == three.map(\.pid).sorted())
+      #expect(Set(three.map(\.port)).count == 3)
+
+      // Ended as a restart ends it, it is replaced, and the list names the new one once it can work.
+      kill(three[1].pid, SIGTERM)
+      try await eventually("another worker-2 can work") {
+        let now = try await up(3)
+        return now.count == 3 && now[1].name == "worker-2" && now[1].pid != three[1].pid
+      }
+
+      #expect(try await up(1) == one)
+      #expect(try children(in: folder, named: "fanmill-worker") == one.map(\.pid))
+      #expect(try await BuiltProgram("fanmill").run(["up", "--workers", "0"], in: folder).status == 64)
     }
   }
 

@@ -41,7 +41,12 @@ struct Scene: Sendable {
   }
 
   private func populate() async throws {
-    try await stack.pool.execute("CREATE TABLE effects (number bigint NOT NULL)")
+    try await stack.pool.execute(
+      """
+      CREATE TABLE effects (
+        number bigint NOT NULL, worker text DEFAULT current_setting('test.worker', true),
+        at timestamptz NOT NULL DEFAULT clock_timestamp())
+      """)
     try await stack.pool.execute(
       "INSERT INTO accounts (username) SELECT 'a' || i FROM generate_series(1, 25003) i", timeout: .seconds(60))
     try await stack.pool.execute(
@@ -67,6 +72,18 @@ struct Scene: Sendable {
     _ = try await stack.client.transaction { try await $0.add(records) }
   }
 
+  /// Makes each effect take so long.
+  func slowEffects(milliseconds: Int) async throws {
+    try await stack.pool.execute(
+      """
+      CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_sleep(TG_ARGV[0]::double precision / 1000); RETURN NEW; END'
+      """)
+    try await stack.pool.execute(
+      "CREATE TRIGGER slow BEFORE INSERT ON effects FOR EACH ROW EXECUTE FUNCTION take_time('\(unescaped: "\(milliseconds)")')"
+    )
+  }
+
   /// Posts as each of the three authors, `rounds` times.
   func post(rounds: Int = 1) async throws {
     for _ in 0..<rounds {
@@ -80,20 +97,29 @@ struct Scene: Sendable {
   }
 
   /// Starts a worker and waits until it serves.
+  ///
+  /// - Parameter name: stands beside the effects of its jobs.
   func startWorker(
-    slots: Int = 4, acknowledgeGate: Gate? = nil, tickEvery: Int? = nil
+    _ name: String = "", slots: Int = 4, acknowledgeGate: Gate? = nil, tickEvery: Int? = nil
   ) async throws -> TestWorkerProcess {
     let before = try await stack.broker.statistics(of: Self.effects).workers
     var arguments = ["--worker-concurrency", String(slots)]
     if let acknowledgeGate { arguments += ["--acknowledge-gate", String(acknowledgeGate.key)] }
     if let tickEvery { arguments += ["--tick-every", String(tickEvery)] }
-    let program = try BuiltProgram("TestWorker").start(arguments, environment: stack.settings)
+    let program = try BuiltProgram("TestWorker").start(arguments, environment: settings(named: name))
     let worker = TestWorkerProcess(program)
     await workers.add(worker)
     try await eventually("a worker serves") {
       try await stack.broker.statistics(of: Self.effects).workers > before
     }
     return worker
+  }
+
+  private func settings(named name: String) -> [String: String] {
+    if name.isEmpty { return stack.settings }
+    let separator = stack.postgresURL.contains("?") ? "&" : "?"
+    return stack.settings.merging(
+      ["FANMILL_POSTGRES_URL": "\(stack.postgresURL)\(separator)options=-c%20test.worker%3D\(name)"]) { $1 }
   }
 
   // MARK: What is seen
@@ -110,6 +136,9 @@ struct Scene: Sendable {
 
   func owed() async throws -> Int { try await stack.count("SELECT count(*) FROM jobs") }
   func effects() async throws -> Int { try await stack.count("SELECT count(*) FROM effects") }
+  func effects(of worker: String) async throws -> Int {
+    try await stack.count("SELECT count(*) FROM effects WHERE worker = \(worker)")
+  }
   func claimed() async throws -> Int { try await stack.broker.statistics(of: Self.effects).claimed }
 
   /// Waits until all is done, and checks every promise: nothing owed or dead, each effect there once, every feed exact.
@@ -144,6 +173,8 @@ final class TestWorkerProcess: Sendable {
   func kill() { program.send(SIGKILL) }
   func freeze() { program.send(SIGSTOP) }
   func wake() { program.send(SIGCONT) }
+  /// Asks it to end, as a restart does.
+  func stop() { program.send(SIGTERM) }
 }
 
 /// All workers of a scene.

@@ -66,6 +66,31 @@ public struct LocalProcess: Sendable {
     }
   }
 
+  /// Waits until it can work, and then for its end; if the task is cancelled, ends it.
+  ///
+  /// - Parameter patience: how long it gets to finish what it began.
+  /// - Returns: its exit status, or 128 + the signal.
+  /// - Throws: `.failed` if it never could work; `CancellationError`.
+  func serve(
+    _ running: ServerProcess, patience: Duration, whenReady: @Sendable () -> Void
+  ) async throws -> Int32 {
+    do {
+      try await waitUntilReady(running)
+      whenReady()
+    } catch {
+      running.stop(within: patience)
+      await running.end()
+      throw error
+    }
+    let status = await withTaskCancellationHandler {
+      await running.end()
+    } onCancel: {
+      running.stop(within: patience)
+    }
+    try Task.checkCancellation()
+    return status
+  }
+
   func failure(_ what: String) -> OperationError {
     var tail = "(no log)"
     if let bytes = FileManager.default.contents(atPath: log) {

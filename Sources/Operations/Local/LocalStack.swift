@@ -36,7 +36,7 @@ public struct LocalStack: Sendable {
     self.folder = folder
     self.migrations = migrations
     self.logger = logger
-    self.workers = workers
+    self.workers = max(1, workers)
     self.apiPort = apiPort
     self.youtube = youtube
     self.patience = patience
@@ -49,8 +49,12 @@ public struct LocalStack: Sendable {
 
   /// Runs the stack until the task is cancelled, then stops it in order: API and workers, Redis, Postgres.
   ///
+  /// - Parameter rescales: each time, the number of workers becomes the one that the folder says is wanted; ends the stack
+  ///   if it ends.
   /// - Throws: `.conflict` if it runs already; what keeps it from starting.
-  public func run(event: @escaping @Sendable (Event) -> Void) async throws {
+  public func run(
+    rescales: some AsyncSequence<Void, Never> & Sendable, event: @escaping @Sendable (Event) -> Void
+  ) async throws {
     let lock = try folder.lock()
     defer { withExtendedLifetime(lock) {} }
     let token = folder.settings()["FANMILL_ADMIN_TOKEN"] ?? Self.freshToken()
@@ -63,7 +67,7 @@ public struct LocalStack: Sendable {
       try await servers.withPool(logger: logger) { pool in
         _ = try await Migrator(migrations, pool: pool).up()
       }
-      try await runProcesses(servers, token: token, event)
+      try await runProcesses(servers, token: token, rescales, event)
       outcome = .success(())
     } catch {
       outcome = .failure(error)
@@ -75,7 +79,8 @@ public struct LocalStack: Sendable {
   }
 
   private func runProcesses(
-    _ servers: LocalServers, token: String, _ event: @escaping @Sendable (Event) -> Void
+    _ servers: LocalServers, token: String, _ rescales: some AsyncSequence<Void, Never> & Sendable,
+    _ event: @escaping @Sendable (Event) -> Void
   ) async throws {
     try Task.checkCancellation()
     let port = try apiPort ?? (FreePort.isFree(8080) ? 8080 : FreePort.find())
@@ -98,16 +103,21 @@ public struct LocalStack: Sendable {
     // Which worker listens where is decided here; what is for one process must not be passed on to all.
     settings["FANMILL_WORKER_PORT"] = nil
     processes.append(try LocalProcess.api(port: port, servers: settings, folder: folder.path))
-    for number in 1...max(1, workers) {
-      processes.append(try LocalProcess.worker(number, servers: settings, folder: folder.path))
-    }
-    event(.step("starting the API and \(max(1, workers)) worker\(workers > 1 ? "s" : "")"))
+    event(.step("starting the API and \(workers) worker\(workers > 1 ? "s" : "")"))
     let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+    let team = LocalWorkers(folder: folder, settings: settings, patience: patience, event: event)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for process in processes {
         group.addTask { try await keepRunning(process, whenReady: { isReady.yield() }, event) }
       }
-      let (count, known) = (processes.count, settings)
+      team.want(workers)
+      group.addTask { try await team.run { isReady.yield() } }
+      group.addTask {
+        for await _ in rescales {
+          if let wanted = folder.wantedWorkers { team.want(wanted) }
+        }
+      }
+      let (count, known) = (processes.count + workers, settings)
       group.addTask {
         var waiting = ready.makeAsyncIterator()
         for _ in 0..<count where await waiting.next() == nil { return }
@@ -125,28 +135,11 @@ public struct LocalStack: Sendable {
   private func keepRunning(
     _ process: LocalProcess, whenReady: @Sendable () -> Void, _ event: @Sendable (Event) -> Void
   ) async throws {
-    var pause = Duration.milliseconds(250)
+    var pause = RestartPause()
     while true {
-      let started = ContinuousClock.now
-      let running = try await process.start()
-      do {
-        try await process.waitUntilReady(running)
-        whenReady()
-      } catch {
-        running.stop(within: patience)
-        await running.end()
-        throw error
-      }
-      let status = await withTaskCancellationHandler {
-        await running.end()
-      } onCancel: {
-        running.stop(within: patience)
-      }
-      try Task.checkCancellation()
+      let status = try await process.serve(try await process.start(), patience: patience, whenReady: whenReady)
       event(.restarted(process: process.name, status: status))
-      // One that ends again and again is tried less and less often.
-      pause = .now - started > .seconds(10) ? .milliseconds(250) : min(pause * 2, .seconds(10))
-      try await Task.sleep(for: pause)
+      try await pause.wait()
     }
   }
 

@@ -48,6 +48,28 @@ public struct LocalStackControl: Sendable {
     return true
   }
 
+  /// Asks the stack that runs for another number of workers, and waits until it has them: the new ones can work, and those that
+  /// are too many have finished or handed back what they held, and are gone.
+  ///
+  /// - Throws: `.failed` if there is no stack, or if it has not so many after `limit`.
+  public func scale(to count: Int, limit: Duration = .seconds(60)) async throws {
+    guard let runner = folder.runner else { throw OperationError(.failed, "no stack runs in this folder") }
+    try folder.want(workers: count)
+    guard kill(runner, SIGUSR1) == 0 else {
+      throw OperationError(.failed, "process \(runner) cannot be asked: \(String(cString: strerror(errno)))")
+    }
+    let deadline = ContinuousClock.now + limit
+    while folder.workers().count != count {
+      guard folder.runner == runner else {
+        throw OperationError(.failed, "the stack ended; \(folder.log) ends with:\n\(logTail())")
+      }
+      guard .now < deadline else {
+        throw OperationError(.failed, "the stack has \(folder.workers().count) workers after \(limit), not \(count)")
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
   private func logTail() -> String {
     guard let bytes = FileManager.default.contents(atPath: folder.log) else { return "(nothing)" }
     return String(decoding: bytes.suffix(4096), as: UTF8.self).split(separator: "\n").suffix(8).joined(separator: "\n")

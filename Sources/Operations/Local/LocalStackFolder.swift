@@ -15,6 +15,8 @@ public struct LocalStackFolder: Sendable {
   public var environmentFile: String { path + "/env" }
   public var log: String { path + "/up.log" }
   private var lockFile: String { path + "/lock" }
+  private var workersFile: String { path + "/workers" }
+  private var wantedFile: String { path + "/workers.wanted" }
 
   /// Makes the folder if it is missing.
   func make() throws(OperationError) {
@@ -68,11 +70,16 @@ public struct LocalStackFolder: Sendable {
     for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
       text += "\(name)='\(value.replacing("'", with: "'\\''"))'\n"
     }
-    let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-    let draft = environmentFile + ".new"
+    try replace(environmentFile, with: text, mode: 0o600)
+  }
+
+  /// Writes a file so that nobody ever reads half of it.
+  private func replace(_ file: String, with text: String, mode: Int) throws(OperationError) {
+    let draft = file + ".new"
+    let attributes: [FileAttributeKey: Any] = [.posixPermissions: mode]
     guard FileManager.default.createFile(atPath: draft, contents: Data(text.utf8), attributes: attributes),
-      rename(draft, environmentFile) == 0
-    else { throw OperationError(.failed, "\(environmentFile) cannot be written") }
+      rename(draft, file) == 0
+    else { throw OperationError(.failed, "\(file) cannot be written") }
   }
 
   func removeSettings() { unlink(environmentFile) }
@@ -87,6 +94,34 @@ public struct LocalStackFolder: Sendable {
       settings[String(parts[0])] = String(parts[1].dropFirst().dropLast()).replacing("'\\''", with: "'")
     }
     return settings
+  }
+}
+
+// MARK: Its workers
+
+extension LocalStackFolder {
+  /// The workers that can work now. A line each in `.fanmill/workers`: name, process, port, separated by blanks.
+  public func workers() -> [LocalWorker] {
+    guard let bytes = FileManager.default.contents(atPath: workersFile) else { return [] }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.count == 3, let pid = Int32(words[1]), let port = Int(words[2]) else { return nil }
+      return LocalWorker(name: String(words[0]), pid: pid, port: port)
+    }
+  }
+
+  func write(_ workers: [LocalWorker]) throws(OperationError) {
+    try replace(workersFile, with: workers.map { "\($0.name) \($0.pid) \($0.port)\n" }.joined(), mode: 0o644)
+  }
+
+  /// How many workers somebody asked for last; nil if nobody did.
+  var wantedWorkers: Int? {
+    guard let bytes = FileManager.default.contents(atPath: wantedFile) else { return nil }
+    return Int(String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+  }
+
+  func want(workers: Int) throws(OperationError) {
+    try replace(wantedFile, with: "\(workers)\n", mode: 0o644)
   }
 }
 

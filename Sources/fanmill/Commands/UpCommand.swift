@@ -5,22 +5,24 @@ import Migrations
 import Operations
 import PrivateServers
 import ServiceLifecycle
+import UnixSignals
 
 struct UpCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "up", abstract: "Run a whole Fanmill in this folder: private Postgres and Redis, the API, workers.",
     discussion: """
       Data, logs and settings are in .fanmill. The stack runs until Ctrl-C, or, with --detach, until `fanmill down`. While it \
-      runs, other commands in this folder find it by themselves.
+      runs, other commands in this folder find it by themselves. --workers N on a stack that runs changes the number of its \
+      workers: new ones take their share at once, those that are too many finish or hand back what they hold.
       """)
 
   @OptionGroup var common: CommonOptions
   @OptionGroup var migrations: MigrateCommand.MigrationsOption
-  @Option(help: "How many workers.") var workers = 1
+  @Option(help: "How many workers, also of a stack that runs already; 1 to begin with.") var workers: Int?
   @Flag(help: "Return as soon as it is ready, and let it run in the background.") var detach = false
 
   func validate() throws {
-    guard 1...64 ~= workers else {
+    if let workers, !(1...64 ~= workers) {
       throw ValidationError("--workers is \(workers): a number from 1 to 64 belongs there")
     }
   }
@@ -29,6 +31,8 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     let api: String
     let folder: String
     let settings: [String: String]
+    /// Those that can work now.
+    let workers: [LocalWorker]
     /// Whether lookups ask a stand-in with made-up channels, since there is no key for the real service.
     let youtubeIsStandIn: Bool
 
@@ -39,12 +43,13 @@ struct UpCommand: AsyncParsableCommand, Sendable {
       self.settings = settings.filter {
         ["FANMILL_POSTGRES_URL", "FANMILL_REDIS_URL", "FANMILL_API_PORT", "FANMILL_YOUTUBE_URL"].contains($0.key)
       }
+      workers = folder.workers()
       youtubeIsStandIn = LocalStack.isStandIn(settings)
     }
 
     var text: String {
       """
-      ready: \(api)
+      ready: \(api), \(workers.count) worker\(workers.count == 1 ? "" : "s")
       Logs and settings: \(folder). In this folder, `fanmill doctor`, `fanmill queues list` and the other commands find the \
       stack; for a shell: set -a; . .fanmill/env; set +a\(youtubeIsStandIn ? standIn : "")
       """
@@ -59,7 +64,12 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     let folder = LocalStackFolder()
     try await Program.run("fanmill", common.settings, logLevel: common.verbose ? .debug : .warning) { program in
       do {
-        if detach { try await start(folder) } else { try await serve(folder, program) }
+        // Who says how many workers there should be means the stack that runs, if one does.
+        if detach || (workers != nil && folder.runner != nil) {
+          try await start(folder)
+        } else {
+          try await serve(folder, program)
+        }
       } catch {
         guard let failure = CommandFailure(error) else { throw error }
         Output.complain(failure.line)
@@ -71,10 +81,11 @@ struct UpCommand: AsyncParsableCommand, Sendable {
   private func start(_ folder: LocalStackFolder) async throws {
     let settings: [String: String]
     if folder.runner != nil {
-      settings = folder.settings()
       common.output.say("it runs already")
+      if let workers { try await LocalStackControl(folder).scale(to: workers) }
+      settings = folder.settings()
     } else {
-      var arguments = ["up", "--workers", String(workers)]
+      var arguments = ["up", "--workers", String(workers ?? 1)]
       if let path = migrations.folder { arguments += ["--migrations", path] }
       for (setting, value) in common.settings.flags { arguments += ["--\(setting.flag)", value] }
       if let file = common.settings.file { arguments += ["--config", file] }
@@ -87,7 +98,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     let output = common.output
     let port = program.settings.isSet(.apiPort) ? program.settings.apiPort : nil
     let stack = LocalStack(
-      folder: folder, migrations: try migrations.all(), workers: workers,
+      folder: folder, migrations: try migrations.all(), workers: workers ?? 1,
       apiPort: port == 0 ? try FreePort.find() : port, youtube: Self.youtube(program.settings),
       patience: program.settings.shutdownTimeout, logger: program.logger)
     let service = LocalStackService(stack: stack) { event in
@@ -121,7 +132,9 @@ private struct LocalStackService: Service {
   let event: @Sendable (LocalStack.Event) -> Void
 
   func run() async throws {
-    try await cancelWhenGracefulShutdown { try await stack.run(event: event) }
+    // Trapped before anybody can know whom to send it to.
+    let rescales = await UnixSignalsSequence(trapping: .sigusr1)
+    try await cancelWhenGracefulShutdown { try await stack.run(rescales: rescales.map { _ in }, event: event) }
   }
 }
 

@@ -1,0 +1,22 @@
+# Images that bear the names of the official ones, for a machine that cannot pull any: Debian's packages, with as much of the
+# official images' behaviour as docker-compose.yml relies on.
+FROM docker.io/library/debian:bookworm-slim AS packages
+RUN apt-get update -q \
+  && apt-get install -q -y --no-install-recommends postgresql redis-server \
+  && rm -rf /var/lib/apt/lists/* /var/lib/postgresql/15
+COPY postgres-entrypoint redis-entrypoint /usr/local/bin/
+
+FROM packages AS postgres
+ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin PGDATA=/var/lib/postgresql/data
+VOLUME /var/lib/postgresql/data
+ENTRYPOINT ["postgres-entrypoint"]
+STOPSIGNAL SIGINT
+EXPOSE 5432
+CMD ["postgres"]
+
+FROM packages AS redis
+WORKDIR /data
+VOLUME /data
+ENTRYPOINT ["redis-entrypoint"]
+EXPOSE 6379
+CMD ["redis-server"]
