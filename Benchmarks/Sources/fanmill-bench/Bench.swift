@@ -10,6 +10,8 @@ struct Bench {
 
   private static let measurements = [
     Measurement(name: "drain", needsDatabase: false, run: Drain.measure),
+    Measurement(name: "scaling", needsDatabase: false, run: Scaling.measure),
+    Measurement(name: "linear", needsDatabase: false, run: Linear.measure),
     Measurement(name: "enqueue", needsDatabase: false, run: Enqueue.measure),
     Measurement(name: "latency", needsDatabase: true, run: Latency.measure),
     Measurement(name: "idle", needsDatabase: true, run: Idle.measure),

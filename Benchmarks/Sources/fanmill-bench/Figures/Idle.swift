@@ -27,11 +27,6 @@ enum Idle {
   }
 
   private static func processed(_ stage: Stage) async throws -> Int {
-    let text = try await stage.client.send(RedisCommand("INFO", "stats")).text ?? ""
-    let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("total_commands_processed:") }
-    guard let number = line?.split(separator: ":").last.flatMap({ Int($0) }) else {
-      throw BenchError("Redis does not say how many commands it has processed")
-    }
-    return number
+    Int(try await stage.redisInfo("stats", "total_commands_processed"))
   }
 }

@@ -94,6 +94,39 @@ final class Stage: Sendable {
     return child
   }
 
+  /// Starts several workers, which have only the broker, and waits until all of them have joined the queue.
+  func startWorkers(_ count: Int) async throws -> [Child] {
+    board.reset()
+    var children: [Child] = []
+    for _ in 0..<count {
+      children.append(
+        try await Child.start([
+          "/proc/\(getpid())/exe", "worker", "--redis", redis.url, "--board", board.path, "--queue",
+          QueueName.default.rawValue,
+        ]))
+    }
+    while try await broker.statistics(of: .default).workers < count {
+      guard children.allSatisfy(\.isRunning) else { throw BenchError("a worker child ended at once") }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    return children
+  }
+
+  /// A number of Redis' own account of itself.
+  func redisInfo(_ section: String, _ field: String) async throws -> Double {
+    let text = try await client.send(RedisCommand("INFO", section)).text ?? ""
+    let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(field + ":") }
+    guard let number = line?.split(separator: ":").last.flatMap({ Double($0) }) else {
+      throw BenchError("Redis does not say its \(field)")
+    }
+    return number
+  }
+
+  /// The processor time that Redis has taken so far, in seconds.
+  func redisProcessorSeconds() async throws -> Double {
+    try await redisInfo("cpu", "used_cpu_user") + redisInfo("cpu", "used_cpu_sys")
+  }
+
   /// The database of a measurement that said that it needs one.
   func needDatabase() throws -> Database {
     guard let database else { throw BenchError("the stage was set without Postgres") }

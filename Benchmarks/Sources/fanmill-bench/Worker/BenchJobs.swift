@@ -14,6 +14,12 @@ struct Timed: Job {
   var at: Int64
 }
 
+/// A job that takes its time and no processor's.
+struct Nap: Job {
+  static let kind: JobKind = "bench.nap"
+  var milliseconds: Int
+}
+
 /// The clock that all processes of the machine share.
 enum SharedClock {
   /// Nanoseconds since 1970.

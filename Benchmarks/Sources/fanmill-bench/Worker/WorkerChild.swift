@@ -12,7 +12,7 @@ import UnixSignals
 /// The benchmark as a worker process: its memory and processor time are those of a worker and nothing else.
 enum WorkerChild {
   /// How many jobs of a queue run at once, as many as Sidekiq's threads.
-  private static let slots = 10
+  static let slots = 10
 
   struct Options: Sendable {
     var redis = ""
@@ -65,6 +65,10 @@ enum WorkerChild {
     registry.register(NoOp.self) { _, _ in board.count() }
     registry.register(Timed.self) { job, _ in
       board.sample(SharedClock.now - job.at)
+      board.count()
+    }
+    registry.register(Nap.self) { job, _ in
+      try await Task.sleep(for: .milliseconds(job.milliseconds), tolerance: .zero)
       board.count()
     }
     let queues = Dictionary(uniqueKeysWithValues: options.queues.map { ($0, slots) })

@@ -1,0 +1,51 @@
+import Foundation
+import Jobs
+import JobsRedis
+
+/// Jobs that take 20 ms and no processor time: twice the workers must do twice as many.
+enum Linear {
+  private static let milliseconds = 20
+  private static let seconds = 4
+  private static let sizes = [1, 2, 4, 8]
+
+  @Sendable
+  static func measure(_ stage: Stage) async throws -> [Figure] {
+    var rates = sizes.map {
+      Figure("20 ms jobs of \($0) worker\($0 == 1 ? "" : "s") with \(WorkerChild.slots) slots", .perSecond)
+    }
+    var shares = sizes.dropFirst().map {
+      Figure("\($0) workers over \($0) times one", .times, [.atLeast(0.95), .atMost(1.05)])
+    }
+    for run in 1...stage.runs {
+      stage.note("linear, run \(run)")
+      for (index, workers) in sizes.enumerated() {
+        let rate = try await measure(stage, workers)
+        rates[index].samples.append(rate)
+        if index > 0 {
+          shares[index - 1].samples.append(rate / (Double(workers) * rates[0].samples[run - 1]))
+        }
+      }
+    }
+    return rates + shares
+  }
+
+  /// - Returns: jobs a second while all slots of all workers are busy.
+  private static func measure(_ stage: Stage, _ count: Int) async throws -> Double {
+    try await stage.flush()
+    let client = JobClient(broker: stage.broker, ledger: InMemoryLedger(), logger: stage.logger)
+    let workers = try await stage.startWorkers(count)
+    let slots = count * WorkerChild.slots
+    let jobs = slots * 1000 / milliseconds * seconds
+    try await client.push((0..<jobs).map { _ in Nap(milliseconds: milliseconds) })
+    // From when all are in their stride until the first slots find nothing more.
+    try await stage.waitForCount(jobs / 8, by: workers[0])
+    let (begun, start) = (stage.board.counted, ContinuousClock.now)
+    try await stage.waitForCount(jobs - 2 * slots, by: workers[0])
+    let (ended, end) = (stage.board.counted, ContinuousClock.now)
+    try await stage.waitForCount(jobs, by: workers[0])
+    try await stage.waitForEmpty()
+    for worker in workers { try await worker.stop() }
+    try BenchError.check("jobs done", stage.board.counted, equals: jobs)
+    return Double(ended - begun) / (start.duration(to: end) / .seconds(1))
+  }
+}
