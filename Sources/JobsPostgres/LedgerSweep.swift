@@ -1,8 +1,8 @@
 import Jobs
 import Postgres
 
-/// Forgets what nobody looks at any more, a batch a job: records of ended jobs after some days, minutes after eight days, workers
-/// that went without a word, and orders to end jobs that nobody ran.
+/// Forgets what nobody looks at any more, a batch a job: records of ended jobs after some days, minutes after two and hours after
+/// eight, workers that went without a word, and orders to end jobs that nobody ran.
 public struct LedgerSweep: Job {
   public static let kind: JobKind = "ledger.sweep"
   static let batch = 2000
@@ -23,8 +23,12 @@ public struct LedgerSweep: Job {
         """,
         """
         DELETE FROM job_minutes WHERE (minute, queue, kind) IN (
-          SELECT minute, queue, kind FROM job_minutes WHERE minute < now() - interval '8 days'
+          SELECT minute, queue, kind FROM job_minutes WHERE minute < now() - interval '2 days'
           ORDER BY minute LIMIT \(batch))
+        """,
+        """
+        DELETE FROM job_hours WHERE (hour, queue, kind) IN (
+          SELECT hour, queue, kind FROM job_hours WHERE hour < now() - interval '8 days' ORDER BY hour LIMIT \(batch))
         """,
         "DELETE FROM workers WHERE seen_at < now() - interval '1 hour'",
         "DELETE FROM job_cancellations WHERE asked_at < now() - interval '1 hour'",

@@ -6,8 +6,8 @@
 import Jobs
 import Postgres
 
-/// The directory of workers in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations` and `job_minutes`
-/// (`migrations/0016_operations.sql`).
+/// The directory of workers in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations`, `job_minutes`
+/// (`migrations/0016_operations.sql`) and `job_hours` (`migrations/0017_job_hours.sql`).
 ///
 /// It has a connection of its own: a worker whose jobs have all of the pool's is still heard and told.
 public actor PostgresWorkerDirectory: WorkerDirectory {
@@ -77,16 +77,15 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// A part of a WITH clause that adds minutes to what was counted before; nothing where there are none.
+  /// Parts of a WITH clause that add minutes to what was counted before, by the minute and by the hour; nothing where there are none.
   fileprivate mutating func appendInterpolation(counting minutes: [JobMinute]) {
     if minutes.isEmpty { return }
     // In the order of the key: workers that count the same minutes wait for one another, never in a circle.
     let minutes = minutes.sorted { ($0.minute, $0.queue, $0.kind) < ($1.minute, $1.queue, $1.kind) }
     appendLiteral(
       """
-      , counted AS (
-        INSERT INTO job_minutes AS old (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
-        SELECT to_timestamp(minute / 1000.0), queue, kind, completed, failed, dead, run_ms, wait_ms FROM unnest(
+      , new AS MATERIALIZED (
+        SELECT to_timestamp(minute / 1000.0) AS minute, queue, kind, completed, failed, dead, run_ms, wait_ms FROM unnest(
       """)
     appendInterpolation(minutes.map(\.minute))
     appendLiteral(", ")
@@ -103,14 +102,20 @@ extension PostgresQuery.StringInterpolation {
     appendInterpolation(minutes.map { Double($0.counts.run) / 1e6 })
     appendLiteral(", ")
     appendInterpolation(minutes.map { Double($0.counts.wait) / 1e6 })
+    appendLiteral(") AS told (minute, queue, kind, completed, failed, dead, run_ms, wait_ms))")
+    let sum = """
+      DO UPDATE SET completed = old.completed + excluded.completed, failed = old.failed + excluded.failed,
+        dead = old.dead + excluded.dead, run_ms = old.run_ms + excluded.run_ms, wait_ms = old.wait_ms + excluded.wait_ms)
+      """
     appendLiteral(
       """
-      ) AS new (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
-        ON CONFLICT (minute, queue, kind) DO UPDATE
-          SET completed = old.completed + excluded.completed, failed = old.failed + excluded.failed,
-            dead = old.dead + excluded.dead, run_ms = old.run_ms + excluded.run_ms,
-            wait_ms = old.wait_ms + excluded.wait_ms
-      )
+      , counted AS (
+        INSERT INTO job_minutes AS old (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        SELECT * FROM new ORDER BY minute, queue, kind ON CONFLICT (minute, queue, kind) \(sum)
+      , counted_by_hour AS (
+        INSERT INTO job_hours AS old (hour, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        SELECT date_trunc('hour', minute, 'UTC') AS hour, queue, kind, sum(completed), sum(failed), sum(dead), sum(run_ms), sum(wait_ms)
+        FROM new GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 ON CONFLICT (hour, queue, kind) \(sum)
       """)
   }
 }

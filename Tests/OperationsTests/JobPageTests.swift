@@ -80,14 +80,14 @@ struct JobPageTests {
         """
         INSERT INTO jobs (queue, id, kind, version, payload)
         SELECT 'q', lpad(to_hex(i), 32, '0')::uuid, CASE WHEN i IN (10, 30000) THEN 'rare' ELSE 'usual' END, 1, '{}'
-        FROM generate_series(1, 50000) i
+        FROM generate_series(1, 45000) i
         """)
       let (items, pages) = try await all(JobFilter(kind: "rare", limit: 10), on: stack.pool)
       #expect(items.count == 2)
-      #expect(pages.count == 3 && pages.dropLast().allSatisfy { $0.searched == 20_000 && $0.next != nil })
-      #expect(pages[1].items.count == 1, "the page in the middle has the newer one")
+      #expect(pages.count == 5 && pages.dropLast().allSatisfy { $0.searched == 10_000 && $0.next != nil })
+      #expect(pages[1].items.count == 1, "the second page has the newer one")
       let (none, looks) = try await all(JobFilter(text: "nowhere"), on: stack.pool)
-      #expect(none.isEmpty && looks.count == 3)
+      #expect(none.isEmpty && looks.count == 5)
     }
   }
 

@@ -110,6 +110,7 @@ struct WorkerDeskTests {
       let totals = try await statistics.totals(.hour, kind: "x")
       #expect(totals.completed == 4 * 26 * 3 && totals.failed == 4 * 26 && totals.dead == 0)
       #expect(totals.meanRun == 2 && totals.meanWait == 0.5)
+      #expect(try await statistics.totals(.week, kind: "x") == totals)
       #expect(try await statistics.kinds(.hour).map(\.kind) == ["x", "y", "z"])
       #expect(try await statistics.totals(.hour, queue: "b").completed == 0)
       #expect(try await statistics.totals(.hour, queue: "b").meanRun == nil)
@@ -127,6 +128,12 @@ struct WorkerDeskTests {
         """
         INSERT INTO job_minutes
         SELECT to_timestamp(1790000100) - i * interval '1 minute', 'a', 'k', 1, 0, 0, 10, 20 FROM generate_series(0, 20000) i
+        """)
+      try await stack.pool.execute(
+        """
+        INSERT INTO job_hours
+        SELECT date_trunc('hour', minute, 'UTC'), queue, kind, sum(completed), sum(failed), sum(dead), sum(run_ms), sum(wait_ms)
+        FROM job_minutes GROUP BY 1, 2, 3
         """)
       let points = try await statistics.series(window)
       #expect(Double(points.count) == window.length / window.step)
@@ -153,7 +160,12 @@ struct WorkerDeskTests {
         """)
       try await stack.pool.execute(
         """
-        INSERT INTO job_minutes SELECT now() - make_interval(days => d), 'q', 'k', 1, 0, 0, 0, 0 FROM generate_series(6, 9) d
+        INSERT INTO job_minutes
+        SELECT now() - make_interval(hours => h), 'q', 'k', 1, 0, 0, 0, 0 FROM unnest(ARRAY[24, 47, 49, 72]) h
+        """)
+      try await stack.pool.execute(
+        """
+        INSERT INTO job_hours SELECT now() - make_interval(days => d), 'q', 'k', 1, 0, 0, 0, 0 FROM unnest(ARRAY[7, 9]) d
         """)
       for (name, age) in [("lost", "61 minutes"), ("away", "59 minutes")] {
         _ = try await PostgresWorkerDirectory(pool: stack.pool).beat(report(name))
@@ -176,6 +188,7 @@ struct WorkerDeskTests {
       }
       #expect(try await stack.count("SELECT count(*) FROM ended_jobs") == 10)
       #expect(try await stack.count("SELECT count(*) FROM job_minutes") == 2)
+      #expect(try await stack.count("SELECT count(*) FROM job_hours") == 1)
       #expect(try await stack.pool.query("SELECT name FROM workers").decode(String.self) == ["away"])
       #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 1)
     }

@@ -12,7 +12,7 @@ struct OwedListing {
   let pool: PostgresPool
 
   /// How many rows a page looks at, where no index leads to those that fit.
-  static let budget = 20_000
+  static let budget = 10_000
 
   /// What a look into one queue found.
   private struct Look {

@@ -21,6 +21,10 @@ public struct Statistics: Sendable {
       }
     }
 
+    /// A week is counted by the hour, less by the minute.
+    fileprivate var table: String { self == .week ? "job_hours" : "job_minutes" }
+    fileprivate var time: String { self == .week ? "hour" : "minute" }
+
     /// Between two points of a series, in seconds: a minute, a quarter of an hour, two hours.
     public var step: Double {
       switch self {
@@ -43,8 +47,8 @@ public struct Statistics: Sendable {
     let (since, step) = (start(of: window), window.step)
     let rows = try await pool.query(
       """
-      SELECT floor(extract(epoch FROM minute) / \(step))::bigint, \(unescaped: Self.sums)
-      FROM job_minutes WHERE minute >= \(since) \(only: queue, kind) GROUP BY 1
+      SELECT floor(extract(epoch FROM \(unescaped: window.time)) / \(step))::bigint, \(unescaped: Self.sums)
+      FROM \(unescaped: window.table) WHERE \(unescaped: window.time) >= \(since) \(only: queue, kind) GROUP BY 1
       """
     ).decode(Int.self, Int.self, Int.self, Int.self, Double.self, Double.self)
     let sums = Dictionary(uniqueKeysWithValues: rows.map { ($0.0, StatisticsTotals($0.1, $0.2, $0.3, $0.4, $0.5)) })
@@ -62,7 +66,8 @@ public struct Statistics: Sendable {
   ) async throws -> StatisticsTotals {
     let row = try await pool.query(
       """
-      SELECT \(unescaped: Self.sums) FROM job_minutes WHERE minute >= \(start(of: window)) \(only: queue, kind)
+      SELECT \(unescaped: Self.sums) FROM \(unescaped: window.table)
+      WHERE \(unescaped: window.time) >= \(start(of: window)) \(only: queue, kind)
       """)[0]
     let sums = try row.decode(Int.self, Int.self, Int.self, Double.self, Double.self)
     return StatisticsTotals(sums.0, sums.1, sums.2, sums.3, sums.4)
@@ -72,8 +77,8 @@ public struct Statistics: Sendable {
   public func kinds(_ window: Window, queue: String? = nil) async throws -> [KindStatistics] {
     try await pool.query(
       """
-      SELECT queue, kind, \(unescaped: Self.sums) FROM job_minutes
-      WHERE minute >= \(start(of: window)) \(only: queue, nil) GROUP BY 1, 2 ORDER BY 1, 2
+      SELECT queue, kind, \(unescaped: Self.sums) FROM \(unescaped: window.table)
+      WHERE \(unescaped: window.time) >= \(start(of: window)) \(only: queue, nil) GROUP BY 1, 2 ORDER BY 1, 2
       """
     ).decode(String.self, String.self, Int.self, Int.self, Int.self, Double.self, Double.self).map { row in
       KindStatistics(queue: row.0, kind: row.1, totals: StatisticsTotals(row.2, row.3, row.4, row.5, row.6))
