@@ -105,7 +105,7 @@ let package = Package(
       "SocialAPI",
       [
         "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres", "Redis", crypto,
-        hummingbird, logging, metrics,
+        hummingbird, lifecycle, logging, metrics,
       ]),
     // The operators' pages under /admin. Its templates and its style sheet are compiled in.
     .target(

@@ -29,6 +29,11 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let celebNotRegistered = Code(rawValue: "celeb_not_registered")
     /// The last heart for this celeb was given less than ten minutes ago.
     public static let heartTooSoon = Code(rawValue: "heart_too_soon")
+    public static let cannotMessageYourself = Code(rawValue: "cannot_message_yourself")
+    /// The account has sent as many messages as it may in a minute.
+    public static let tooManyMessages = Code(rawValue: "too_many_messages")
+    /// The account listens already from as many places as it may.
+    public static let tooManyStreams = Code(rawValue: "too_many_streams")
     /// No key is set to sign certificates with.
     public static let certificatesOff = Code(rawValue: "certificates_off")
     public static let malformedCertificate = Code(rawValue: "malformed_certificate")

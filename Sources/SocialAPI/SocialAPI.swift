@@ -16,6 +16,7 @@ public struct SocialAPI: Sendable {
   private let lookups: Lookups
   private let celebLimit: Int
   private let certificateKey: CertificateKey?
+  private let events: EventHub
 
   /// - Parameters:
   ///   - pool: the same that `jobs`' ledger uses.
@@ -24,11 +25,13 @@ public struct SocialAPI: Sendable {
   ///   - lookups: how channels are looked up; without a key, from what is kept alone.
   ///   - celebLimit: how many celebs an account registers at most that has no limit of its own.
   ///   - certificateKey: signs fans' certificates; without one there are none.
+  ///   - events: tells who listens what is new; its `run()` must be running.
   public init(
     jobs: AppJobs, pool: PostgresPool, hasher: PasswordHasher, desk: JobDesk, adminToken: AdminToken?,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
-    certificateKey: CertificateKey? = nil
+    certificateKey: CertificateKey? = nil, events: EventHub
   ) {
+    self.events = events
     self.lookups = lookups
     self.celebLimit = celebLimit
     self.certificateKey = certificateKey
@@ -57,6 +60,8 @@ public struct SocialAPI: Sendable {
     NotificationRoutes(jobs: jobs, pool: pool).add(to: group)
     LookupRoutes(jobs: jobs, pool: pool, lookups: lookups).add(to: group)
     CelebRoutes(jobs: jobs, pool: pool, limit: celebLimit, certificateKey: certificateKey).add(to: group)
+    MessageRoutes(jobs: jobs, pool: pool).add(to: group)
+    EventRoutes(hub: events, pool: pool).add(to: group)
     JobRoutes(desk: desk).add(to: group)
     AutoscalingRoutes(pool: pool).add(to: group)
     return router.buildResponder()

@@ -37,12 +37,13 @@ struct APIProgram: AsyncParsableCommand {
             Health.Check("postgres") { _ = try await servers.postgres.query("SELECT 1") },
             Health.Check("redis") { _ = try await servers.redis.send(RedisCommand("PING")) },
           ], registry: program.registry, logger: program.logger)
+        let events = EventHub(pool: servers.postgres, logger: program.logger)
         let api = SocialAPI(
           jobs: jobs, pool: servers.postgres, hasher: PasswordHasher(), desk: desk,
           adminToken: program.settings.adminToken.map { AdminToken($0.value) },
           lookups: Lookups(rules: program.settings.lookupRules),
           celebLimit: program.settings.celebLimit,
-          certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) })
+          certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) }, events: events)
         let dashboard = try program.dashboard(servers, broker: broker, jobs: desk)
         let server = HTTPService(
           responder: Mount(
@@ -52,7 +53,8 @@ struct APIProgram: AsyncParsableCommand {
             },
             beside: api.responder { health.addRoutes(to: $0) }),
           host: program.settings.host, port: program.settings.apiPort, setting: .apiPort, logger: program.logger)
-        try await program.serve(try program.observation(servers, broker: broker) + [dashboard, server])
+        // Events end first when the process is asked to stop: the server waits for their streams.
+        try await program.serve(try program.observation(servers, broker: broker) + [dashboard, server, events])
       }
     }
   }

@@ -61,17 +61,19 @@ struct API: Sendable {
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
     let jobs = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
+    let events = EventHub(pool: pool, interval: .milliseconds(10), logger: logger)
     let api = SocialAPI(
       jobs: jobs, pool: pool,
       hasher: PasswordHasher(threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
       desk: JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger), adminToken: AdminToken(adminToken),
-      lookups: Lookups(rules: rules), certificateKey: certificateKey)
+      lookups: Lookups(rules: rules), certificateKey: certificateKey, events: events)
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let server = HTTPService(
       responder: api.responder(), host: "127.0.0.1", port: 0, setting: .apiPort, logger: logger,
       onListening: { port.yield($0) })
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }
+      group.addTask { try await events.run() }
       for await port in ports {
         var http = LoopbackHTTP(port: port)
         http.patience = 120

@@ -51,6 +51,15 @@ public struct Lookups: Sendable {
     }
   }
 
+  /// Lets an account hear of a lookup's end, if it listens to what is new.
+  public static func follow(_ lookup: UUID, by account: Int, in pool: PostgresPool) async throws {
+    try await pool.execute(
+      """
+      INSERT INTO lookup_followers (account_id, lookup_id)
+      SELECT \(account), id FROM lookups WHERE id = \(PostgresUUID(lookup)) ON CONFLICT DO NOTHING
+      """)
+  }
+
   /// Shares the open lookup of a question or begins one.
   ///
   /// - Returns: nil if the one that was open ended meanwhile without an answer.

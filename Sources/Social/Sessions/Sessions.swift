@@ -53,6 +53,15 @@ public enum Sessions {
     return try rows.decode(Int.self, String.self).first.map { Viewer(id: $0.0, username: $0.1) }
   }
 
+  /// Those of `tokens` whose sessions go on.
+  public static func valid(_ tokens: [SessionToken], in reader: some SocialReader) async throws -> Set<SessionToken> {
+    let hashes = try await reader.rows(
+      "SELECT token_hash FROM sessions WHERE token_hash = ANY(\(tokens.map(\.hash))) AND expires_at > now()"
+    ).decode([UInt8].self)
+    let valid = Set(hashes)
+    return Set(tokens.filter { valid.contains($0.hash) })
+  }
+
   /// Ends a session. Nothing happens if there is none.
   public static func close(_ token: SessionToken, in transaction: PostgresTransaction) async throws {
     try await transaction.execute("DELETE FROM sessions WHERE token_hash = \(token.hash)")

@@ -67,8 +67,8 @@ struct Problem: Error, Encodable {
   private static func status(of code: SocialError.Code) -> HTTPResponse.Status {
     switch code {
     case .notFound, .celebNotRegistered: .notFound
-    case .usernameTaken, .emailTaken, .cannotFollowYourself, .celebLimit: .conflict
-    case .heartTooSoon, .tooManyAttempts: .tooManyRequests
+    case .usernameTaken, .emailTaken, .cannotFollowYourself, .cannotMessageYourself, .celebLimit: .conflict
+    case .heartTooSoon, .tooManyAttempts, .tooManyMessages, .tooManyStreams: .tooManyRequests
     case .notYours: .forbidden
     case .wrongCredentials, .notSignedIn: .unauthorized
     case .busy, .certificatesOff: .serviceUnavailable

@@ -23,12 +23,14 @@ struct LookupRoutes: Sendable {
   private struct Begun: Encodable { var lookup: String }
 
   @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {
-    _ = try context.viewer
+    let viewer = try context.viewer
     try Self.checkPlatform(request.formValue("platform"))
     let question = try ChannelQuestion(request.formValue("q") ?? "")
     switch try await lookups.ask(question, of: jobs, pool: pool) {
     case .channels(let channels): return try Answer(.ok, Found(items: channels.map(ChannelView.init)))
-    case .lookup(let id): return try Answer(.accepted, Begun(lookup: id.uuidString.lowercased()))
+    case .lookup(let id):
+      try await Lookups.follow(id, by: viewer.id, in: pool)
+      return try Answer(.accepted, Begun(lookup: id.uuidString.lowercased()))
     case .exhausted(let until):
       throw Problem(
         .serviceUnavailable, "quota_exhausted",

@@ -1,0 +1,110 @@
+import Foundation
+import Postgres
+
+/// Finds what is new for accounts whose clients listen: all of them by a few statements, whatever their number. Nothing is
+/// written for it when news is made, so that what nobody listens to costs nothing.
+public enum News {
+  /// So many items of a kind come for one listener at a time; the rest comes the next time.
+  static let most = 50
+
+  /// Who listens, and from where on.
+  public struct Listener: Sendable, Hashable {
+    public let account: Int
+    public var cursor: NewsCursor
+
+    public init(account: Int, cursor: NewsCursor) {
+      self.account = account
+      self.cursor = cursor
+    }
+  }
+
+  /// The cursor of who begins to listen now.
+  public static func present(of account: Int, in reader: some SocialReader) async throws -> NewsCursor {
+    let rows = try await reader.rows(
+      """
+      SELECT coalesce((SELECT max(id) FROM notifications WHERE owner_id = \(account)), 0),
+        coalesce((SELECT max(id) FROM messages WHERE owner_id = \(account) AND NOT is_own), 0), clock_timestamp()
+      """)
+    let (notification, message, date) = try rows[0].decode(Int.self, Int.self, Date.self)
+    return NewsCursor(notification: notification, message: message, since: date)
+  }
+
+  /// What is new for each listener, in the order in which it came, and moves their cursors on.
+  ///
+  /// - Returns: items by the listener's place.
+  public static func next(
+    for listeners: inout [Listener], in pool: PostgresPool
+  ) async throws -> [Int: [NewsItem]] {
+    if listeners.isEmpty { return [:] }
+    let accounts = listeners.map(\.account)
+    let answers = try await pool.pipeline([
+      notifications(accounts, listeners.map(\.cursor.notification)),
+      messages(accounts, listeners.map(\.cursor.message)),
+      lookups(accounts, listeners.map(\.cursor.since)),
+    ])
+    var items: [Int: [NewsItem]] = [:]
+    for row in answers[0] {
+      let (place, id, type, username, post, comment, text, unread) = try row.decode(
+        Int.self, Int.self, Int16.self, String.self, Int.self, Int.self, String?.self, Int.self)
+      listeners[place - 1].cursor.notification = id
+      items[place - 1, default: []].append(
+        .notification(
+          NewsItem.Notice(
+            id: id, type: NotificationType(rawValue: type), username: username, post: post == 0 ? nil : post,
+            unread: unread)))
+      // A comment that is gone by now is none to tell of.
+      if let text {
+        items[place - 1, default: []].append(.comment(id: comment, post: post, username: username, text: text))
+      }
+    }
+    for (place, id, username, text, date) in try answers[1].decode(
+      Int.self, Int.self, String.self, String.self, Date.self)
+    {
+      listeners[place - 1].cursor.message = id
+      items[place - 1, default: []].append(.message(id: id, username: username, text: text, createdAt: date))
+    }
+    for (place, id, state) in try answers[2].decode(Int.self, UUID.self, String.self)
+    where listeners[place - 1].cursor.toldLookups.insert(id).inserted {
+      items[place - 1, default: []].append(.lookup(id: id, state: state))
+    }
+    return items
+  }
+
+  private static func notifications(_ accounts: [Int], _ seen: [Int]) -> PostgresQuery {
+    """
+    SELECT place, n.id, n.type, coalesce(a.username, ''), n.post_id, n.comment_id, c.text,
+      (SELECT unread FROM notification_counts counts WHERE counts.owner_id = account)
+    FROM unnest(\(accounts), \(seen)) WITH ORDINALITY AS listener (account, seen, place)
+    CROSS JOIN LATERAL (
+      SELECT * FROM notifications WHERE owner_id = account AND id > seen ORDER BY id LIMIT \(most)
+    ) n
+    LEFT JOIN accounts a ON a.id = n.actor_id
+    LEFT JOIN comments c ON n.type = 1 AND c.post_id = n.post_id AND c.id = n.comment_id
+    ORDER BY place, n.id
+    """
+  }
+
+  private static func messages(_ accounts: [Int], _ seen: [Int]) -> PostgresQuery {
+    """
+    SELECT place, m.id, coalesce(a.username, ''), m.text, m.created_at
+    FROM unnest(\(accounts), \(seen)) WITH ORDINALITY AS listener (account, seen, place)
+    CROSS JOIN LATERAL (
+      SELECT * FROM messages WHERE owner_id = account AND NOT is_own AND id > seen ORDER BY id LIMIT \(most)
+    ) m
+    LEFT JOIN accounts a ON a.id = m.peer_id
+    ORDER BY place, m.id
+    """
+  }
+
+  /// A lookup's end is written before it commits: ten seconds are looked back.
+  private static func lookups(_ accounts: [Int], _ since: [Date]) -> PostgresQuery {
+    """
+    SELECT place, l.id, l.state
+    FROM unnest(\(accounts), \(since)) WITH ORDINALITY AS listener (account, since, place)
+    JOIN lookup_followers f ON f.account_id = account
+    JOIN lookups l ON l.id = f.lookup_id
+    WHERE l.state IN ('done', 'failed') AND l.ended_at > since - interval '10 seconds'
+    ORDER BY place, l.ended_at
+    """
+  }
+}

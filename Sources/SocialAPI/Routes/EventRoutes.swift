@@ -1,0 +1,50 @@
+import HTTPTypes
+import Hummingbird
+import Postgres
+import Social
+
+/// `events`: what is new for the account, as server-sent events, for as long as the client listens.
+struct EventRoutes: Sendable {
+  let hub: EventHub
+  let pool: PostgresPool
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.get("events", use: listen)
+  }
+
+  /// With `Last-Event-ID`, which a browser sends when it connects again, it goes on from there.
+  @Sendable private func listen(_ request: Request, _ context: APIContext) async throws -> Response {
+    let session = try context.signedIn
+    var cursor = try await News.present(of: session.viewer.id, in: pool)
+    if let last = request.headers[.lastEventID].flatMap({ NewsCursor(text: $0) }) {
+      cursor.goBack(to: last)
+    }
+    let (events, id) = try hub.listen(session.viewer, session.token, from: cursor)
+    return Response(
+      status: .ok,
+      headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store", .xAccelBuffering: "no"],
+      body: ResponseBody { [hub] writer in
+        defer { hub.leave(id) }
+        try await writer.write(ByteBuffer(string: EventText.opening))
+        for await event in events {
+          switch event {
+          case .news(let items, let cursor):
+            try await writer.write(ByteBuffer(string: EventText.text(of: items, cursor)))
+          case .silence: try await writer.write(ByteBuffer(string: EventText.silence))
+          }
+        }
+        try await writer.finish(nil)
+      })
+  }
+}
+
+extension HTTPField.Name {
+  fileprivate static var lastEventID: Self { token("Last-Event-ID") }
+  /// Asks a proxy in front to pass each event on at once.
+  fileprivate static var xAccelBuffering: Self { token("X-Accel-Buffering") }
+
+  private static func token(_ name: String) -> Self {
+    guard let name = Self(name) else { preconditionFailure("a token by RFC 9110") }
+    return name
+  }
+}

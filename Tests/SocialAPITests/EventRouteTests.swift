@@ -1,0 +1,85 @@
+import Foundation
+import Jobs
+import Operations
+import Postgres
+import Testing
+
+@testable import Social
+@testable import SocialAPI
+
+@Suite(.timeLimit(.minutes(2))) struct EventRouteTests {
+  @Test func whatComesIsToldToItsOwnerAndNobodyElse() async throws {
+    try await API.run { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      let post = try await api.post("one", as: ann)
+      let anns = try await EventSource(port: api.http.port, token: ann)
+      let bobs = try await EventSource(port: api.http.port, token: bob)
+      _ = try await api.send("POST", "/v1/posts/\(post)/comments", as: bob, #"{"text":"line\nbreak"}"#)
+      try await api.drain("notifications")
+      let notification = try #require(await anns.next())
+      #expect(notification.name == "notification")
+      let told = try notification.fields()
+      #expect(told["type"] as? Int == 1 && told["username"] as? String == "bob" && told["postId"] as? Int == post)
+      #expect(told["unread"] as? Int == 1)
+      let comment = try #require(await anns.next())
+      #expect(comment.name == "comment" && comment.id != nil)
+      #expect(try comment.fields()["text"] as? String == "line\nbreak")
+      _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"hello"}"#)
+      // Bob's own comment, and what concerned ann, was nothing to tell bob: this is the first that he hears.
+      let message = try #require(await bobs.next())
+      let said = try message.fields()
+      #expect(message.name == "message" && said["username"] as? String == "ann" && said["text"] as? String == "hello")
+    }
+  }
+
+  @Test func whoConnectsAgainMissesNothing() async throws {
+    try await API.run { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      let path = "/v1/conversations/ann/messages"
+      let first = try await EventSource(port: api.http.port, token: ann)
+      _ = try await api.send("POST", path, as: bob, #"{"text":"1"}"#)
+      let heard = try #require(await first.next())
+      first.hangUp()
+      for number in 2...3 { _ = try await api.send("POST", path, as: bob, #"{"text":"\#(number)"}"#) }
+      let second = try await EventSource(port: api.http.port, token: ann, lastEventID: heard.id)
+      var texts: [String] = []
+      while texts.count < 2 { texts.append(try #require(await second.next()?.fields()["text"] as? String)) }
+      #expect(texts == ["2", "3"])
+      // Without, or with one that never was, it begins with what comes.
+      let third = try await EventSource(port: api.http.port, token: ann, lastEventID: "nonsense")
+      _ = try await api.send("POST", path, as: bob, #"{"text":"4"}"#)
+      #expect(try await third.next()?.fields()["text"] as? String == "4")
+    }
+  }
+
+  @Test func aLookupsEndIsToldToWhoAskedForIt() async throws {
+    try await API.run(lookups: LookupRules(keys: [YouTubeKey("a key of the tests")])) { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      let anns = try await EventSource(port: api.http.port, token: ann)
+      let bobs = try await EventSource(port: api.http.port, token: bob)
+      let begun = try await api.send("GET", "/v1/celebs/search?platform=youtube&q=somebody", as: ann)
+      let lookup = try #require(begun.json["lookup"] as? String)
+      try await api.pool.execute(
+        "UPDATE lookups SET state = 'done', ended_at = clock_timestamp() WHERE id::text = \(lookup)")
+      let event = try #require(await anns.next())
+      #expect(event.name == "lookup")
+      #expect(try event.fields() as? [String: String] == ["id": lookup, "state": "done"])
+      _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"hello"}"#)
+      #expect(await bobs.next()?.name == "message")
+    }
+  }
+
+  @Test func streamsAreFewAndEndWithTheSession() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      let unsigned = try await api.send("GET", "/v1/events")
+      #expect((unsigned.status, unsigned.code) == (401, "not_signed_in"))
+      var open: [EventSource] = []
+      for _ in 0..<EventHub.perAccount { open.append(try await EventSource(port: api.http.port, token: ann)) }
+      let refused = try await api.send("GET", "/v1/events", as: ann)
+      #expect((refused.status, refused.code) == (429, "too_many_streams"))
+      #expect(try await api.send("DELETE", "/v1/sessions/current", as: ann).status == 204)
+      for source in open { #expect(await source.next() == nil) }
+    }
+  }
+}
