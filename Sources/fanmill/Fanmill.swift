@@ -10,7 +10,7 @@ struct Fanmill: AsyncParsableCommand, Sendable {
     discussion: """
       In a folder where `fanmill up` runs a stack, commands find it by themselves. Elsewhere FANMILL_POSTGRES_URL and \
       FANMILL_REDIS_URL, or the flags --postgres-url and --redis-url, say where the servers are; docs/settings.md lists all \
-      settings. Every command takes --json.
+      settings. Every command but top, completion and manual takes --json; docs/cli.md shows them all at work.
 
       Exit status: \(ExitStatus.documented.map { "\($0.status) \($0.meaning)" }.joined(separator: "; ")).
       """,

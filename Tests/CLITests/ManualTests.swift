@@ -34,7 +34,9 @@ struct ManualTests {
   @Test("Each shell has a script that completes commands, kinds and queues", arguments: ["bash", "zsh", "fish"])
   func completion(shell: String) async throws {
     let script = try await CLI()("completion", shell).output
-    #expect(script.contains("enqueue") && script.contains("---completion"))
+    for word in ["enqueue", "posts.fan-out-chunk", "fanout-bulk", "youtube"] {
+      #expect(script.contains(word), "\(word) is not completed")
+    }
     try await CLI()("completion", "csh", status: 64)
   }
 

@@ -22,7 +22,7 @@ public struct PayloadField: Codable, Sendable, Hashable {
     let found = Found()
     do {
       _ = try type.init(from: Probe(found: found))
-      return found.isObject ? found.fields : nil
+      return found.isOther ? nil : found.fields
     } catch {
       // A type that looks into its values cannot be asked this way.
       return nil
@@ -32,7 +32,8 @@ public struct PayloadField: Codable, Sendable, Hashable {
   /// What the probe was asked for.
   private final class Found {
     var fields: [PayloadField] = []
-    var isObject = false
+    /// Whether it is a list or a single value. A type without fields asks for nothing at all.
+    var isOther = false
   }
 
   private struct Unanswerable: Error {}
@@ -44,11 +45,16 @@ public struct PayloadField: Codable, Sendable, Hashable {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-      found.isObject = true
-      return KeyedDecodingContainer(Keyed(found: found))
+      KeyedDecodingContainer(Keyed(found: found))
     }
-    func unkeyedContainer() -> any UnkeyedDecodingContainer { Empty() }
-    func singleValueContainer() -> any SingleValueDecodingContainer { Single() }
+    func unkeyedContainer() -> any UnkeyedDecodingContainer {
+      found.isOther = true
+      return Empty()
+    }
+    func singleValueContainer() -> any SingleValueDecodingContainer {
+      found.isOther = true
+      return Single()
+    }
 
     static func value<Value: Decodable>(_ type: Value.Type) throws -> Value {
       switch type {
@@ -67,11 +73,14 @@ public struct PayloadField: Codable, Sendable, Hashable {
 
     private static func first<Cases: CaseIterable>(_ type: Cases.Type) -> Any? { type.allCases.first }
 
+    private static func rawName<Value: RawRepresentable>(_ type: Value.Type) -> String { name(Value.RawValue.self) }
+
     static func name(_ type: any Any.Type) -> String {
       switch type {
       case is any FixedWidthInteger.Type: "integer"
       case is any BinaryFloatingPoint.Type: "number"
       case is Bool.Type: "true or false"
+      case let type as any RawRepresentable.Type: rawName(type)
       case is Date.Type: "time"
       case is any RangeReplaceableCollection.Type where type != String.self: "list"
       case is any ExpressibleByDictionaryLiteral.Type: "object"

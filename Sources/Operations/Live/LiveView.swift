@@ -56,5 +56,4 @@ public struct LiveView: Codable, Sendable {
 
   public var rate: Double { queues.reduce(0) { $0 + $1.rate } }
   public var waiting: Int { queues.reduce(0) { $0 + $1.ready + $1.delayed } }
-  public var running: Int { queues.reduce(0) { $0 + $1.running } }
 }

@@ -27,7 +27,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
             rows: kinds.map { kind in
               [
                 kind.kind, kind.queue, String(kind.version), String(kind.maxAttempts), kind.timeout?.span ?? "none",
-                kind.fields.map { $0.map(\.text).joined(separator: ", ") } ?? "of its own form",
+                kind.fields.map { $0.isEmpty ? "none" : $0.map(\.text).joined(separator: ", ") } ?? "of its own form",
               ]
             })
         }

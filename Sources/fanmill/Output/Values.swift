@@ -30,6 +30,7 @@ extension Double {
   /// A rate: one decimal where it is small.
   var rate: String {
     if self == 0 { return "0" }
+    if self < 0.05 { return "<0.1" }
     return self < 10 ? "\(Double(Int((self * 10).rounded())) / 10)" : Int(self.rounded()).grouped
   }
 }

@@ -56,8 +56,8 @@ struct TopFrame {
   private func head(_ view: LiveView) -> String {
     let time = view.at.formatted(.iso8601.time(includingFractionalSeconds: false))
     let text =
-      " fanmill top  \(time) UTC  \(view.rate.rate) jobs/s  \(view.failuresPerMinute.rate) failures/min  "
-      + "\(view.waiting.grouped) waiting  \(view.running.grouped) running  \(view.workers.count.grouped) workers"
+      " fanmill top  \(time)  \(view.rate.rate) jobs/s  \(view.failuresPerMinute.rate) failed/min  "
+      + "\(view.waiting.grouped) waiting  \(view.workers.count.grouped) workers"
     return "\u{1B}[\(Style.reversed.rawValue)m\(text.fitted(to: columns))\u{1B}[0m"
   }
 
