@@ -180,4 +180,42 @@ struct DataTests {
     let away = try await CLI(nowhere)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isTold: true)
     #expect(try away.json(Findings.self).items.filter { $0.status == "fail" }.map(\.name) == ["Postgres", "Redis"])
   }
+  @Test("The doctor tells of lost workers, overdue schedules, paused queues and jobs that the broker does not know")
+  func neglected() async throws {
+    struct Finding: Decodable {
+      let name: String
+      let status: String
+      let detail: String
+    }
+    struct Findings: Decodable { let items: [Finding] }
+    try await TestStack.with { stack in
+      func found() async throws -> [String: Finding] {
+        let items = try await CLI(stack)("doctor", "--json", "--migrations", TestStack.migrations)
+          .json(Findings.self).items
+        return Dictionary(uniqueKeysWithValues: items.map { ($0.name, $0) })
+      }
+      let names = ["lost workers", "schedules", "paused queues", "ledger and broker"]
+      let well = try await found()
+      for name in names { #expect(well[name]?.status == "ok", "\(name): \(well[name]?.detail ?? "not looked at")") }
+      try await stack.pool.pipeline([
+        """
+        INSERT INTO workers (name, host, pid, version, started_at, seen_at, state, queues, running)
+        VALUES ('gone-1', 'gone', 1, '1', now(), now() - interval '1 minute', 'running', '[]', '[]')
+        """,
+        """
+        INSERT INTO schedules (name, timing, kind, decided_until, next_tick)
+        VALUES ('feed.partitions', 'every 6h', 'feed.partitions', now(), now() - interval '1 hour')
+        """,
+        "INSERT INTO queue_pauses (queue, paused_by) VALUES ('fanout', 'ann')",
+        """
+        INSERT INTO jobs (queue, id, kind, version, payload)
+        VALUES ('hearts', '01900000-0000-7000-8000-000000000000', 'hearts.count', 1, '{}')
+        """,
+      ])
+      let ill = try await found()
+      for (name, word) in zip(names, ["gone-1", "feed.partitions", "by ann", "hearts (1)"]) {
+        #expect(ill[name]?.status == "warn" && ill[name]?.detail.contains(word) == true, "\(name)")
+      }
+    }
+  }
 }
