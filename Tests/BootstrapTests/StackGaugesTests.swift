@@ -9,7 +9,7 @@ import Testing
 @testable import Bootstrap
 @testable import Operations
 
-struct StackGaugesTests {
+@Suite(.timeLimit(.minutes(5))) struct StackGaugesTests {
   private static let now = Date(timeIntervalSince1970: 1_767_225_600)
 
   private var sample: StackSample {

@@ -31,7 +31,9 @@ struct ObservationTests {
       _ method: String, _ path: String, port: Int? = nil, token: String? = nil, _ body: String = "",
       headers: [String: String] = [:]
     ) async throws -> LoopbackHTTP.Answer {
-      let http = LoopbackHTTP(port: port ?? apiPort)
+      var waiting = LoopbackHTTP(port: port ?? apiPort)
+      waiting.patience = 120
+      let http = waiting
       return try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async {
           continuation.resume(
