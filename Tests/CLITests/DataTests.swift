@@ -13,6 +13,15 @@ struct DataTests {
     let feedRows: Int
   }
 
+  private struct Detailed: Decodable {
+    struct Finding: Decodable {
+      let name: String
+      let status: String
+      let detail: String
+    }
+    let items: [Finding]
+  }
+
   @Test("Migrations go up and down and are listed")
   func migrate() async throws {
     let settings = ["FANMILL_POSTGRES_URL": try await TestStack.emptyDatabase()]
@@ -182,16 +191,10 @@ struct DataTests {
   }
   @Test("The doctor tells of lost workers, overdue schedules, paused queues and jobs that the broker does not know")
   func neglected() async throws {
-    struct Finding: Decodable {
-      let name: String
-      let status: String
-      let detail: String
-    }
-    struct Findings: Decodable { let items: [Finding] }
     try await TestStack.with { stack in
-      func found() async throws -> [String: Finding] {
+      func found() async throws -> [String: Detailed.Finding] {
         let items = try await CLI(stack)("doctor", "--json", "--migrations", TestStack.migrations)
-          .json(Findings.self).items
+          .json(Detailed.self).items
         return Dictionary(uniqueKeysWithValues: items.map { ($0.name, $0) })
       }
       let names = ["lost workers", "schedules", "paused queues", "ledger and broker"]

@@ -29,6 +29,15 @@ struct OperatorTests {
     let isPaused: Bool
   }
 
+  private struct Worker: Decodable {
+    let name: String
+    let state: String
+  }
+  private struct Statistics: Decodable {
+    struct Totals: Decodable { let completed: Int }
+    let totals: Totals
+  }
+
   private static let payload = #"{"post":1,"author":2}"#
 
   private func enqueue(_ cli: CLI, _ more: String...) async throws -> String {
@@ -135,22 +144,13 @@ struct OperatorTests {
 
   @Test("A worker is listed, does a job that is waited for, is counted, made quiet and stopped")
   func workers() async throws {
-    struct Worker: Decodable {
-      let name: String
-      let state: String
-    }
-    struct Statistics: Decodable {
-      struct Totals: Decodable { let completed: Int }
-      let totals: Totals
-    }
     try await TestStack.with { stack in
       let cli = CLI(stack)
       #expect(try await cli("workers", "list").output == "no worker runs\n")
       let worker = try BuiltProgram("fanmill-worker").start(
         environment: stack.settings.merging(["FANMILL_WORKER_PORT": "0", "FANMILL_SCHEDULER": "off"]) { $1 })
       func list() async throws -> [Worker] {
-        let items = try await cli("workers", "list", "--json").json(List<Worker>.self).items
-        return items
+        try await cli("workers", "list", "--json").json(List<Worker>.self).items
       }
       try await eventually("it is listed") { try await list().map(\.state) == ["running"] }
       let name = try #require(try await list().first).name
