@@ -13,6 +13,8 @@ public actor PrivateRedis {
     /// `maxmemory` as Redis writes it, such as `64mb`.
     public var maxMemory: String?
     public var maxMemoryPolicy = "noeviction"
+    /// The port of the server on 127.0.0.1 of which this one is a replica at its first start.
+    public var replicaOf: Int?
     /// Further settings, by name.
     public var settings: [String: String] = [:]
 
@@ -21,8 +23,8 @@ public actor PrivateRedis {
 
   public nonisolated let socket: String
   public nonisolated let port: Int?
-  private let options: Options
-  private let folder: ServerFolder
+  private nonisolated let options: Options
+  private nonisolated let folder: ServerFolder
   private var process: ServerProcess?
 
   /// The server's address on its unix socket.
@@ -84,6 +86,15 @@ public actor PrivateRedis {
     try await start()
   }
 
+  /// Runs one command through redis-cli; for set-up, where no client is at hand yet.
+  ///
+  /// - Returns: the reply as redis-cli writes it, a line each element.
+  /// - Throws: `.failed` for an error reply.
+  @discardableResult
+  public nonisolated func run(_ words: String...) async throws(PrivateServerError) -> String {
+    try await RedisTools.run(["-s", socket], options.settings["requirepass"], words)
+  }
+
   /// Holds the server still (SIGSTOP): connections stay open and nothing is answered, until `thaw()`.
   public func freeze() { process?.send(SIGSTOP) }
   public func thaw() { process?.send(SIGCONT) }
@@ -105,6 +116,7 @@ public actor PrivateRedis {
       ("--bind", ["127.0.0.1"]), ("--save", [""]), ("--daemonize", ["no"]), ("--logfile", [""]),
       ("--appendonly", [options.appendOnly ? "yes" : "no"]), ("--maxmemory-policy", [options.maxMemoryPolicy]),
     ]
+    if let master = options.replicaOf { settings.append(("--replicaof", ["127.0.0.1", String(master)])) }
     if let maxMemory = options.maxMemory { settings.append(("--maxmemory", [maxMemory])) }
     for (name, value) in options.settings.sorted(by: { $0.key < $1.key }) { settings.append(("--" + name, [value])) }
     return settings.flatMap { [$0.0] + $0.1 }
@@ -128,7 +140,8 @@ public actor PrivateRedis {
     guard connected, write(descriptor, "PING\r\n", 6) == 6 else { return false }
     var reply = [UInt8](repeating: 0, count: 64)
     let count = read(descriptor, &reply, reply.count)
-    return count >= 5 && reply.starts(with: "+PONG".utf8)
+    // One that asks for a password first is there as well.
+    return count >= 5 && (reply.starts(with: "+PONG".utf8) || reply.starts(with: "-NOAUTH".utf8))
   }
 }
 

@@ -1,69 +1,58 @@
 import EventLoop
 import Logging
 
-/// A client with one connection that all tasks share and that comes back by itself.
+/// A client that all tasks share and that comes back by itself: one connection to a server, to the master that sentinels
+/// name, or to each master of a cluster.
 ///
 /// Keep `run()` running beside the tasks that send: it connects, and connects again with growing, jittered pauses when the
 /// server goes away. Commands that were on their way then fail with `.connection` and are never sent again silently.
 /// Commands sent while there is no connection wait for one, at most `connectTimeout`.
+///
+/// With sentinels each new connection goes to whoever is master by then; a master that was demoted is left as soon as it
+/// refuses to write. In a cluster each command goes to the master of its key's slot and follows when the slot moves; a
+/// command without keys goes to any master.
 public final class RedisClient: RedisCommandSender {
   public let loop: EventLoop
   public let configuration: RedisConfiguration
-  private let supervisor: RedisSupervisor
-  private let logger: Logger
+  /// All commands go here, unless there is a cluster.
+  private let node: RedisNode
+  private let cluster: RedisCluster?
+  private let sentinels: RedisSentinels?
 
   public init(configuration: RedisConfiguration, loop: EventLoop, logger: Logger) {
     self.configuration = configuration
     self.loop = loop
-    self.logger = logger
-    supervisor = RedisSupervisor(configuration: configuration, loop: loop)
+    switch configuration.topology {
+    case .server:
+      node = RedisNode(configuration, loop: loop, logger: logger, locate: { () throws(RedisError) in configuration })
+      (cluster, sentinels) = (nil, nil)
+    case .sentinel(let sentinel):
+      let sentinels = RedisSentinels(configuration, sentinel, loop: loop)
+      node = RedisNode(
+        configuration, loop: loop, logger: logger, pauseLimit: .milliseconds(500),
+        locate: { () async throws(RedisError) in try await sentinels.master() })
+      (cluster, self.sentinels) = (nil, sentinels)
+    case .cluster:
+      node = RedisNode(configuration, loop: loop, logger: logger, locate: { () throws(RedisError) in configuration })
+      (cluster, sentinels) = (RedisCluster(configuration, loop: loop, logger: logger), nil)
+    }
   }
 
   /// Keeps the client connected until the task is cancelled; then closes it for good.
   public func run() async {
-    var logger = logger
-    logger[metadataKey: "redis"] = "\(configuration.displayName)"
-    var backoff = Backoff()
-    while !Task.isCancelled {
-      do throws(RedisError) {
-        let connection = try await RedisConnection.connect(configuration, loop: loop)
-        let since = ContinuousClock.now
-        await supervisor.attach(connection)
-        logger.info("connected to Redis")
-        let reason = await connection.waitUntilClosed()
-        if Task.isCancelled { break }
-        await supervisor.connectionFailed(reason)
-        // A server that accepts and hangs up at once is not well: its attempts count as one series.
-        if ContinuousClock.now - since > .seconds(1) { backoff.reset() }
-        logger.warning("lost the connection to Redis", metadata: ["error": "\(reason)"])
-      } catch {
-        if Task.isCancelled { break }
-        await supervisor.connectionFailed(error)
-        logger.warning("cannot connect to Redis", metadata: ["error": "\(error)"])
-      }
-      do {
-        try await Task.sleep(for: backoff.next())
-      } catch {
-        break
-      }
+    if let cluster {
+      await cluster.run()
+    } else {
+      await node.run { .stopped }
     }
-    await supervisor.finish()
-  }
-
-  /// A connection of its own, for commands that block. It does not come back when lost; the caller closes it.
-  ///
-  /// - Parameter commandTimeout: the limit for each reply; longer than the longest block.
-  public func dedicatedConnection(commandTimeout: Duration) async throws(RedisError) -> RedisConnection {
-    var configuration = configuration
-    configuration.commandTimeout = commandTimeout
-    return try await RedisConnection.connect(configuration, loop: loop)
   }
 
   public nonisolated(nonsending) func send<Output: Sendable>(
     _ command: RedisCommand, timeout: Duration?,
     decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
   ) async throws(RedisError) -> Output {
-    try await supervisor.perform(RedisSingleRequest(command, timeout: timeout, decode: decode))
+    if let cluster { return try await cluster.send(command, timeout: timeout, decode: decode) }
+    return try await node.supervisor.perform(RedisSingleRequest(command, timeout: timeout, decode: decode))
   }
 
   public nonisolated(nonsending) func send<Output: Sendable>(
@@ -71,6 +60,77 @@ public final class RedisClient: RedisCommandSender {
     decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
   ) async throws(RedisError) -> [Result<Output, RedisError>] {
     if commands.isEmpty { return [] }
-    return try await supervisor.perform(RedisPipelineRequest(commands, timeout: timeout, decode: decode))
+    if let cluster { return try await cluster.send(pipeline: commands, timeout: timeout, decode: decode) }
+    return try await node.supervisor.perform(RedisPipelineRequest(commands, timeout: timeout, decode: decode))
+  }
+
+  // MARK: Connections of one's own
+
+  /// A connection of its own, for commands that block. It does not come back when lost, and in a cluster it does not follow a
+  /// slot that moves: on an error that `meansAnotherServer` make a new one. The caller closes it.
+  ///
+  /// - Parameters:
+  ///   - key: in a cluster, a key that tells which master to connect to.
+  ///   - commandTimeout: the limit for each reply; longer than the longest block.
+  public func dedicatedConnection(
+    for key: String? = nil, commandTimeout: Duration
+  ) async throws(RedisError) -> RedisConnection {
+    if let cluster { return try await cluster.dedicatedConnection(key, commandTimeout: commandTimeout) }
+    var place = configuration
+    if let sentinels { place = try await sentinels.master() }
+    place.commandTimeout = commandTimeout
+    return try await RedisConnection.connect(place, loop: loop)
+  }
+
+  /// Ends what a connection of one's own waits for, by its `CLIENT ID` on its server.
+  public func unblock(_ connection: RedisConnection, clientID: Int) async throws(RedisError) {
+    let command = RedisCommand("CLIENT", "UNBLOCK", clientID)
+    if let cluster { return try await cluster.send(command, beside: connection) }
+    try await send(command)
+  }
+
+  /// Tells that a connection of one's own was answered by a server that is not the right one any more.
+  public func serverIsDoubtful() { cluster?.mapIsDoubtful() }
+
+  // MARK: Servers
+
+  /// Makes `script` known where `command` goes, which calls it.
+  public func load(_ script: RedisScript, for command: RedisCommand) async throws(RedisError) {
+    guard let cluster, let slot = command.slot else {
+      try await send(script.loadCommand)
+      return
+    }
+    let request = RedisSingleRequest(script.loadCommand, timeout: nil) { _ throws(RedisError) in }
+    try await cluster.route(slot).node.supervisor.perform(request)
+  }
+
+  /// Sends commands without keys to every server that holds data: one, or all masters of a cluster.
+  ///
+  /// - Throws: the first error reply too.
+  public func sendToMasters(
+    _ commands: [RedisCommand]
+  ) async throws(RedisError) -> [(server: String, replies: [RedisValue])] {
+    if let cluster { return try await cluster.sendToMasters(commands) }
+    let results = try await send(pipeline: commands)
+    return [(configuration.displayName, try results.map { result throws(RedisError) in try result.get() })]
+  }
+
+  /// Who the masters are and what stands behind them.
+  ///
+  /// - Throws: what asking the masters throws; that a sentinel is away is part of the answer.
+  public func topology() async throws(RedisError) -> RedisTopology {
+    if let cluster { return try await cluster.topology() }
+    // A master's ROLE: its name, how far it is, its replicas. Who may not ask has no replicas to count.
+    let replicas: Int
+    do throws(RedisError) {
+      let role = try await send(RedisCommand("ROLE")).elements ?? []
+      replicas = role.count > 2 ? role[2].elements?.count ?? 0 : 0
+    } catch {
+      guard error.code == .server else { throw error }
+      replicas = 0
+    }
+    return RedisTopology(
+      masters: [RedisTopology.Master(name: configuration.displayName, replicas: replicas)],
+      sentinels: await sentinels?.standing())
   }
 }

@@ -7,13 +7,16 @@ import EventLoop
 public actor RedisConnection: RedisCommandSender, RedisRequestSink {
   public nonisolated let loop: EventLoop
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+  /// The server it belongs to, by the name under which that was found.
+  public nonisolated let endpoint: RedisConfiguration.Endpoint
 
   private var socket: RedisSocket?
   private var closeReason: RedisError?
   private var closeWaiters: [UInt64: CheckedContinuation<RedisError, Never>] = [:]
   private var nextWaiter: UInt64 = 0
 
-  private init(loop: EventLoop) {
+  private init(_ endpoint: RedisConfiguration.Endpoint, loop: EventLoop) {
+    self.endpoint = endpoint
     self.loop = loop
   }
 
@@ -21,7 +24,7 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     socket?.close(.closed)
   }
 
-  /// Connects, authenticates, selects the database.
+  /// Connects to the configuration's first endpoint, authenticates, selects the database.
   ///
   /// - Throws: `.connection` when no address answers within `connectTimeout`; `.configuration` when the server refuses the
   ///   password or the database.
@@ -32,7 +35,7 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     var last = RedisError(.connection, "\(configuration.displayName) has no address")
     let endpoints = try await endpoints(of: configuration)
     for (index, endpoint) in endpoints.enumerated() {
-      let connection = RedisConnection(loop: loop)
+      let connection = RedisConnection(configuration.endpoint, loop: loop)
       // An address that swallows what is sent to it must leave time for the others.
       let share = (deadline - .now) / (endpoints.count - index)
       do throws(RedisError) {

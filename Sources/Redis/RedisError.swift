@@ -29,11 +29,27 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
   public let message: String
   /// The first word of the server's error reply, such as `NOSCRIPT`, `OOM` or `NOGROUP`.
   public let serverPrefix: String?
+  /// Whether the command certainly never left, so that it may go to another server.
+  let isUnsent: Bool
 
   public init(_ code: Code, _ message: String, serverPrefix: String? = nil) {
+    self.init(code, message, serverPrefix: serverPrefix, isUnsent: false)
+  }
+
+  init(_ code: Code, _ message: String, serverPrefix: String? = nil, isUnsent: Bool) {
     self.code = code
     self.message = message
     self.serverPrefix = serverPrefix
+    self.isUnsent = isUnsent
+  }
+
+  /// Whether the server that answered is not, or not any more, the one for what was asked of it: a demoted master, or a
+  /// cluster's node that gave the keys away. A connection of one's own should then be made anew.
+  public var meansAnotherServer: Bool {
+    switch serverPrefix {
+    case "READONLY", "MOVED": true
+    default: false
+    }
   }
 
   /// An error reply, as the server wrote it.

@@ -1,6 +1,6 @@
 /// What is said on a new connection before anything else, and what the answers mean.
 struct RedisHandshake {
-  private enum Step { case authenticate, select, name, ping }
+  private enum Step { case authenticate, select, name, ping, role }
   private let steps: [(step: Step, command: RedisCommand)]
   private let configuration: RedisConfiguration
 
@@ -18,6 +18,7 @@ struct RedisHandshake {
     steps.append((.name, RedisCommand("CLIENT", "SETNAME", configuration.clientName)))
     // PING is refused while the server still loads its data: such a connection is not ready yet.
     steps.append((.ping, RedisCommand("PING")))
+    if configuration.expectsMaster { steps.append((.role, RedisCommand("ROLE"))) }
     self.steps = steps
   }
 
@@ -25,8 +26,11 @@ struct RedisHandshake {
 
   func check(_ results: [Result<RedisValue, RedisError>]) throws(RedisError) {
     for ((step, _), result) in zip(steps, results) {
-      guard case .failure(let error) = result else { continue }
       let place = configuration.displayName
+      guard case .failure(let error) = result else {
+        if step == .role, case .success(let reply) = result { try checkRole(reply, place) }
+        continue
+      }
       switch (step, error.serverPrefix) {
       case (_, "NOAUTH"):
         throw RedisError(
@@ -40,10 +44,20 @@ struct RedisHandshake {
           .configuration, "\(place) has no database \(configuration.database) (\(error.message))", serverPrefix: prefix)
       case (.ping, "LOADING"), (.ping, "MASTERDOWN"):
         throw RedisError(.connection, error.message, serverPrefix: error.serverPrefix)
+      case (.role, _):
+        throw RedisError(
+          .configuration, "\(place) does not say whether it is the master (\(error.message)); let the user run ROLE",
+          serverPrefix: error.serverPrefix)
       default:
         // A server that knows no names, or a user who may not set one, is still good for commands.
         continue
       }
     }
+  }
+
+  /// A sentinel may not know yet, and a server that was demoted would refuse to write.
+  private func checkRole(_ reply: RedisValue, _ place: String) throws(RedisError) {
+    guard let role = reply.elements?.first?.text, role != "master" else { return }
+    throw RedisError(.connection, "\(place) was named as the master and says that it is a \(role)")
   }
 }

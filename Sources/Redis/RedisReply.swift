@@ -84,6 +84,12 @@ public struct RedisReply: ~Copyable {
     }
   }
 
+  /// Whether the server refused to write since it is a replica: it was demoted, or the wrong one is asked.
+  var isReadOnlyRefusal: Bool {
+    guard pointer.pointee.type == REDIS_REPLY_ERROR else { return false }
+    return bytes.starts(with: "READONLY ".utf8)
+  }
+
   /// The error, if the whole reply is one.
   var serverError: RedisError? {
     guard pointer.pointee.type == REDIS_REPLY_ERROR else { return nil }

@@ -128,3 +128,34 @@ final class RedisPipelineRequest<Output: Sendable>: RedisReplyRequest<[Result<Ou
     settle(nil)
   }
 }
+
+/// One command that a cluster's node carries out although it is only about to get the key: `ASKING` goes before it, and
+/// between the two there must be nothing.
+final class RedisAskingRequest<Output: Sendable>: RedisReplyRequest<Output>, @unchecked Sendable {
+  // `@unchecked Sendable`: as in the superclass; `decode` is a constant.
+  private let decode: @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  private var hasAsked = false
+
+  init(
+    _ command: RedisCommand, timeout: Duration?,
+    decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  ) {
+    self.decode = decode
+    super.init(commands: [RedisCommand("ASKING"), command], timeout: timeout)
+  }
+
+  override func receive(_ reply: borrowing RedisReply) {
+    if !hasAsked {
+      // Where it is refused, the command's own reply says so as well.
+      hasAsked = true
+      return
+    }
+    if let error = reply.serverError { return settle(error) }
+    do throws(RedisError) {
+      result = try decode(reply)
+      settle(nil)
+    } catch {
+      settle(error)
+    }
+  }
+}

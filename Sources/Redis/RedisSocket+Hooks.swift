@@ -56,7 +56,9 @@ func replyArrived(
   let request = retained.takeUnretainedValue()
   socket.countReply()
   if let reply {
-    if !request.isSettled { request.receive(RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))) }
+    let reply = RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
+    if !request.isSettled { request.receive(reply) }
+    if reply.isReadOnlyRefusal { socket.serverIsNoMaster() }
   } else {
     request.fail(socket.failure(for: request, context))
   }

@@ -136,6 +136,11 @@ final class RedisSocket {
 
   func countReply() { answeredSequence += 1 }
 
+  /// The server was demoted: whoever connects again finds the one that took its place.
+  func serverIsNoMaster() {
+    close(RedisError(.connection, "the server refuses to write (READONLY): it is a replica", serverPrefix: "READONLY"))
+  }
+
   /// Why `request` gets no reply, when hiredis gives the connection up.
   func failure(for request: RedisRequest, _ context: UnsafeMutablePointer<redisAsyncContext>) -> RedisError {
     if request.timeout == nil, request.lastSequence <= lateSequence { return Self.timedOut(commandTimeout) }

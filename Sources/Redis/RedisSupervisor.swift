@@ -7,8 +7,9 @@ actor RedisSupervisor: RedisRequestSink {
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   private let configuration: RedisConfiguration
-  private var connection: RedisConnection?
-  private var isFinished = false
+  private(set) var connection: RedisConnection?
+  /// Why there will be no connection any more.
+  private var finish: RedisError?
   private var lastFailure: RedisError?
 
   /// In the order of their deadlines, which is the order of their arrival: all may wait equally long.
@@ -22,8 +23,8 @@ actor RedisSupervisor: RedisRequestSink {
 
   func submit(_ request: RedisRequest) {
     if let connection, connection.assumeIsolated({ $0.submitIfOpen(request) }) { return }
-    if isFinished {
-      request.fail(RedisError(.closed, "the Redis client was stopped"))
+    if let finish {
+      request.fail(finish)
     } else if waiting.count >= configuration.waitingLimit {
       request.fail(unreachable("\(waiting.count) commands wait for it already"))
     } else {
@@ -50,9 +51,9 @@ actor RedisSupervisor: RedisRequestSink {
     for (request, _) in held { request.fail(error) }
   }
 
-  func finish() async {
-    isFinished = true
-    let error = RedisError(.closed, "the Redis client was stopped")
+  /// Closes for good; what waits, and what comes later, fails with `error`.
+  func finish(with error: RedisError) async {
+    finish = error
     let held = waiting
     waiting = []
     for (request, _) in held { request.fail(error) }
@@ -80,6 +81,6 @@ actor RedisSupervisor: RedisRequestSink {
 
   private func unreachable(_ what: String) -> RedisError {
     let cause = lastFailure?.message ?? "\(configuration.displayName) is not connected yet"
-    return RedisError(.connection, "\(cause) (\(what))", serverPrefix: lastFailure?.serverPrefix)
+    return RedisError(.connection, "\(cause) (\(what))", serverPrefix: lastFailure?.serverPrefix, isUnsent: true)
   }
 }

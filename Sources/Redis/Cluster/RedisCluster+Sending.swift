@@ -1,0 +1,251 @@
+/// How commands find their node and follow it.
+extension RedisCluster {
+  /// How often and how long one call follows its command.
+  private struct Chase {
+    let deadline: ContinuousClock.Instant
+    private var backoff = Backoff(base: .milliseconds(10), limit: .milliseconds(200))
+    private var redirections = 0
+
+    init(limit: Duration) { deadline = .now + limit }
+
+    /// Whether there is time for another try. Waits first, unless the cluster has just said where to go.
+    mutating func mayGoOn(atOnce: Bool) async throws(RedisError) -> Bool {
+      redirections += 1
+      // Two nodes that send one back and forth have not agreed yet.
+      if atOnce, redirections < 5 { return true }
+      if ContinuousClock.now >= deadline { return false }
+      do {
+        try await Task.sleep(for: backoff.next())
+      } catch {
+        throw .cancelled
+      }
+      return true
+    }
+  }
+
+  /// Sends a command to the master of its slot; see `RedisCommandSender`.
+  ///
+  /// What the cluster refuses for the moment is sent again within the command's limit. What may have been carried out is not.
+  nonisolated(nonsending) func send<Output: Sendable>(
+    _ command: RedisCommand, timeout: Duration?,
+    decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  ) async throws(RedisError) -> Output {
+    let slot = command.slot
+    var chase = Chase(limit: timeout ?? commandTimeout)
+    var asked: Endpoint?
+    while true {
+      var place = asked
+      do throws(RedisError) {
+        if let asked {
+          return try await node(at: asked).supervisor.perform(
+            RedisAskingRequest(command, timeout: timeout, decode: decode))
+        }
+        let (endpoint, node) = try route(slot)
+        place = endpoint
+        return try await node.supervisor.perform(RedisSingleRequest(command, timeout: timeout, decode: decode))
+      } catch {
+        guard let redirect = ClusterRedirect(error, asked: place ?? firstEndpoint) else { throw error }
+        asked = nil
+        if case .ask(let endpoint) = redirect { asked = endpoint }
+        guard try await chase.mayGoOn(atOnce: follow(redirect)) else { throw error }
+      }
+    }
+  }
+
+  /// Sends commands to the masters of their slots; see `RedisCommandSender`.
+  ///
+  /// Commands of one slot keep their order, unless the cluster redirects some of them.
+  nonisolated(nonsending) func send<Output: Sendable>(
+    pipeline commands: [RedisCommand], timeout: Duration?,
+    decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  ) async throws(RedisError) -> [Result<Output, RedisError>] {
+    var results = [Result<Output, RedisError>?](repeating: nil, count: commands.count)
+    let slots = commands.map(\.slot)
+    var chase = Chase(limit: timeout ?? commandTimeout)
+    var left = Array(commands.indices)
+    var asked: [Int: Endpoint] = [:]
+    while !left.isEmpty {
+      var last: RedisError?
+      var isAtOnce = true
+      var again: [Int] = []
+      for (target, indices) in try parcels(left, slots, asked) {
+        let outcome = try await deliver(indices.map { commands[$0] }, to: target, timeout, decode)
+        for (index, result) in zip(indices, outcome) {
+          results[index] = result
+          asked[index] = nil
+          guard case .failure(let error) = result,
+            let redirect = ClusterRedirect(error, asked: target.endpoint ?? firstEndpoint)
+          else { continue }
+          if case .ask(let endpoint) = redirect { asked[index] = endpoint }
+          if !follow(redirect) { isAtOnce = false }
+          last = error
+          again.append(index)
+        }
+      }
+      left = again.sorted()
+      guard let last, try await !chase.mayGoOn(atOnce: isAtOnce) else { continue }
+      if last.isUnsent { throw last }
+      break
+    }
+    return results.map { $0 ?? .failure(.stopped) }
+  }
+
+  /// Where some commands of a pipeline go next.
+  private enum Target: Hashable {
+    case master(Endpoint)
+    /// To a node that does not have the slot yet.
+    case asking(Endpoint)
+    /// Nobody has their slot right now.
+    case nowhere(RedisError)
+
+    var endpoint: Endpoint? {
+      switch self {
+      case .master(let endpoint), .asking(let endpoint): endpoint
+      case .nowhere: nil
+      }
+    }
+  }
+
+  /// The commands in their order, those together that go to one node.
+  private func parcels(
+    _ indices: [Int], _ slots: [Int?], _ asked: [Int: Endpoint]
+  ) throws(RedisError) -> [(Target, [Int])] {
+    var parcels: [(Target, [Int])] = []
+    var numbers: [Target: Int] = [:]
+    var unkeyed: Target?
+    for index in indices {
+      let target: Target
+      if let endpoint = asked[index] {
+        target = .asking(endpoint)
+      } else if slots[index] == nil, let unkeyed {
+        target = unkeyed
+      } else {
+        do throws(RedisError) {
+          target = .master(try route(slots[index]).endpoint)
+        } catch {
+          guard error.isUnsent else { throw error }
+          target = .nowhere(error)
+        }
+        if slots[index] == nil { unkeyed = target }
+      }
+      if let number = numbers[target] {
+        parcels[number].1.append(index)
+      } else {
+        numbers[target] = parcels.count
+        parcels.append((target, [index]))
+      }
+    }
+    return parcels
+  }
+
+  private nonisolated(nonsending) func deliver<Output: Sendable>(
+    _ commands: [RedisCommand], to target: Target, _ timeout: Duration?,
+    _ decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  ) async throws(RedisError) -> [Result<Output, RedisError>] {
+    switch target {
+    case .nowhere(let error): return commands.map { _ in .failure(error) }
+    case .master(let endpoint):
+      do throws(RedisError) {
+        return try await node(at: endpoint).supervisor.perform(
+          RedisPipelineRequest(commands, timeout: timeout, decode: decode))
+      } catch {
+        guard error.isUnsent else { throw error }
+        return commands.map { _ in .failure(error) }
+      }
+    case .asking(let endpoint):
+      let supervisor = try node(at: endpoint).supervisor
+      var results: [Result<Output, RedisError>] = []
+      for command in commands {
+        do throws(RedisError) {
+          results.append(
+            .success(
+              try await supervisor.perform(RedisAskingRequest(command, timeout: timeout, decode: decode))))
+        } catch {
+          guard error.code == .server || error.isUnsent else { throw error }
+          results.append(.failure(error))
+        }
+      }
+      return results
+    }
+  }
+
+  /// Takes note of what a node said.
+  ///
+  /// - Returns: whether it said where to go, so that there is nothing to wait for.
+  private func follow(_ redirect: ClusterRedirect) -> Bool {
+    switch redirect {
+    case .moved(let slot, let endpoint):
+      moved(slot, to: endpoint)
+      return true
+    case .ask: return true
+    case .later, .unsent:
+      mapIsDoubtful()
+      return false
+    }
+  }
+
+  // MARK: Beside the keys
+
+  /// A connection of its own to the master of `key`'s slot.
+  func dedicatedConnection(
+    _ key: String?, commandTimeout: Duration
+  ) async throws(RedisError) -> RedisConnection {
+    let slot = key.map { HashSlot.of($0) }
+    var chase = Chase(limit: connectTimeout)
+    while true {
+      do throws(RedisError) {
+        return try await connect(try route(slot).endpoint, commandTimeout)
+      } catch {
+        mapIsDoubtful()
+        guard error.isUnsent, try await chase.mayGoOn(atOnce: false) else { throw error }
+      }
+    }
+  }
+
+  /// Sends commands to every master that is known and answers; one that is away holds nobody up.
+  func sendToMasters(
+    _ commands: [RedisCommand]
+  ) async throws(RedisError) -> [(server: String, replies: [RedisValue])] {
+    // This one waits until there is a map, and says why there is none.
+    _ = try await send(RedisCommand("PING"), timeout: nil) { _ throws(RedisError) in }
+    var all: [(server: String, replies: [RedisValue])] = []
+    var silent: RedisError?
+    for endpoint in map?.masters ?? [] {
+      let node = try node(at: endpoint)
+      if node.isTroubled { continue }
+      let request = RedisPipelineRequest(commands, timeout: nil) { reply throws(RedisError) in reply.value }
+      do throws(RedisError) {
+        let results = try await node.supervisor.perform(request)
+        all.append(("\(endpoint)", try results.map { result throws(RedisError) in try result.get() }))
+      } catch {
+        guard error.code == .connection || error.code == .timeout else { throw error }
+        silent = error
+      }
+    }
+    if all.isEmpty { throw silent ?? RedisError(.connection, "no master of \(displayName) is connected") }
+    return all
+  }
+
+  /// Sends a command to the server that `connection` is connected to.
+  func send(_ command: RedisCommand, beside connection: RedisConnection) async throws(RedisError) {
+    let request = RedisSingleRequest(command, timeout: nil) { _ throws(RedisError) in }
+    try await node(at: connection.endpoint).supervisor.perform(request)
+  }
+
+  /// As the cluster is now: who only became a replica since the last question has disturbed no command.
+  func topology() async throws(RedisError) -> RedisTopology {
+    await renewMap()
+    let map: SlotMap
+    if let known = self.map {
+      map = known
+    } else {
+      // It waits until there is a map, and says why there is none.
+      _ = try await send(RedisCommand("PING"), timeout: nil) { _ throws(RedisError) in }
+      map = self.map ?? SlotMap()
+    }
+    let masters = zip(map.masters, map.replicas).map { master, replicas in
+      RedisTopology.Master(name: "\(master)", replicas: replicas.count)
+    }
+    return RedisTopology(masters: masters, uncoveredSlots: map.uncoveredSlots)
+  }
+}
