@@ -4,45 +4,78 @@ import Redis
 
 /// What a Redis server says of itself that decides whether jobs are safe there.
 public struct ServerFacts: Sendable {
+  /// Its name, for messages.
+  public var server = ""
   public var version = ""
   public var policy = ""
   public var usedMemory = 0
   /// 0 for no limit.
   public var memoryLimit = 0
 
+  /// Asks every server that holds jobs.
+  ///
   /// - Throws: `BrokerError`.
-  public static func ask(_ client: RedisClient) async throws(BrokerError) -> ServerFacts {
-    let text: [String]
+  public static func askAll(_ client: RedisClient) async throws(BrokerError) -> [ServerFacts] {
     do throws(RedisError) {
       // Two sections in two commands: the form with several came with 7.0, and an older server must be told so clearly.
-      text = try await client.send(pipeline: [RedisCommand("INFO", "server"), RedisCommand("INFO", "memory")])
-        .map { result throws(RedisError) in try result.get().text ?? "" }
+      return try await client.sendToMasters([RedisCommand("INFO", "server"), RedisCommand("INFO", "memory")])
+        .map { server, replies in ServerFacts(server, replies.compactMap(\.text).joined()) }
     } catch {
       throw RedisBroker.error(error)
     }
-    var facts = ServerFacts()
-    for line in text.joined().split(whereSeparator: \.isNewline) {
+  }
+
+  /// What matters of all servers together: the oldest version, a policy that is not safe if one has such, the memory of the
+  /// one that is fullest.
+  ///
+  /// - Throws: `BrokerError`.
+  public static func ask(_ client: RedisClient) async throws(BrokerError) -> ServerFacts {
+    worst(try await askAll(client))
+  }
+
+  static func worst(_ all: [ServerFacts]) -> ServerFacts {
+    guard var worst = all.first else { return ServerFacts() }
+    for facts in all.dropFirst() {
+      if facts.major < worst.major { worst.version = facts.version }
+      if worst.policy == "noeviction" { worst.policy = facts.policy }
+      if facts.fullness > worst.fullness {
+        (worst.usedMemory, worst.memoryLimit) = (facts.usedMemory, facts.memoryLimit)
+      }
+      if worst.problem == nil || facts.problem != nil { worst.server = facts.server }
+    }
+    return worst
+  }
+
+  private var major: Int { version.split(separator: ".").first.flatMap { Int($0) } ?? 0 }
+  private var fullness: Double { memoryLimit > 0 ? Double(usedMemory) / Double(memoryLimit) : 0 }
+
+  init() {}
+
+  private init(_ server: String, _ text: String) {
+    self.server = server
+    for line in text.split(whereSeparator: \.isNewline) {
       let parts = line.split(separator: ":", maxSplits: 1)
       guard parts.count == 2 else { continue }
       switch parts[0] {
-      case "redis_version": facts.version = String(parts[1])
-      case "maxmemory_policy": facts.policy = String(parts[1])
-      case "used_memory": facts.usedMemory = Int(parts[1]) ?? 0
-      case "maxmemory": facts.memoryLimit = Int(parts[1]) ?? 0
+      case "redis_version": version = String(parts[1])
+      case "maxmemory_policy": policy = String(parts[1])
+      case "used_memory": usedMemory = Int(parts[1]) ?? 0
+      case "maxmemory": memoryLimit = Int(parts[1]) ?? 0
       default: continue
       }
     }
-    return facts
   }
+
+  private var place: String { server.isEmpty ? "Redis" : "Redis at \(server)" }
 
   /// Why jobs are not safe on this server and what to do about it; nil if they are.
   public var problem: String? {
-    if let major = version.split(separator: ".").first.flatMap({ Int($0) }), major < 7 {
-      return "Redis is version \(version); the queue's scripts need 7.0 or later"
+    if !version.isEmpty, major < 7 {
+      return "\(place) is version \(version); the queue's scripts need 7.0 or later"
     }
     if !policy.isEmpty, policy != "noeviction" {
       return
-        "Redis may evict jobs: its maxmemory-policy is '\(policy)'; run 'redis-cli CONFIG SET maxmemory-policy noeviction' and set it in redis.conf"
+        "\(place) may evict jobs: its maxmemory-policy is '\(policy)'; run 'redis-cli CONFIG SET maxmemory-policy noeviction' and set it in redis.conf"
     }
     return nil
   }

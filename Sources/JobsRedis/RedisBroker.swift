@@ -7,6 +7,8 @@ import Redis
 /// The broker on Redis Streams (7.0 or later): ready jobs are a stream for each priority, claims its pending entries, delayed jobs a
 /// sorted set, and each transition one script.
 ///
+/// All of a queue is in one hash slot, so a cluster spreads the queues over its masters and each works as on a single server.
+///
 /// ```swift
 /// let broker = try await RedisBroker(client: client, logger: logger)
 /// ```
@@ -98,7 +100,7 @@ public struct RedisBroker: Broker {
       guard case .failure(let error) = result else { continue }
       if error.serverPrefix == "NOSCRIPT" {
         try await translate { () async throws(RedisError) in
-          _ = try await client.send(script.loadCommand)
+          try await client.load(script, for: commands[index])
           try await client.send(commands[index]) { _ throws(RedisError) in }
         }
       } else {

@@ -85,12 +85,14 @@ public actor RedisConsumer: BrokerConsumer {
         if incarnation == self.incarnation { try await joinAnew() }
         return []
       }
-      if error.code != .server {
+      if error.code != .server || error.meansAnotherServer {
         // The server may have handed out jobs in a reply that never came.
         mayHaveMissed = true
-        await dropReader()
+        await drop(reader)
+        client.serverIsDoubtful()
       }
-      if isInterrupted { return [] }
+      // The read of an earlier life was ended here, when the broker was found to be another one.
+      if isInterrupted || incarnation != self.incarnation { return [] }
       throw RedisBroker.error(error)
     }
     let good = jobs(of: arrived)
@@ -116,8 +118,9 @@ public actor RedisConsumer: BrokerConsumer {
         Self.claims(in: reply, queue: queue, incarnation: incarnation)
       }
     } catch {
-      if error.code != .server {
-        await dropReader()
+      if error.code != .server || error.meansAnotherServer {
+        await drop(reader)
+        client.serverIsDoubtful()
         throw RedisBroker.error(error)
       }
       // No group, so no claims; the read that follows finds out and joins anew.
@@ -160,7 +163,7 @@ public actor RedisConsumer: BrokerConsumer {
   public func endWait() async {
     guard isClaiming, let reader else { return }
     do {
-      try await client.send(RedisCommand("CLIENT", "UNBLOCK", reader.clientID))
+      try await client.unblock(reader.connection, clientID: reader.clientID)
     } catch {
       // The wait ends by itself soon.
     }
@@ -225,7 +228,7 @@ public actor RedisConsumer: BrokerConsumer {
   private func currentReader() async throws -> Reader {
     if let reader { return reader }
     do throws(RedisError) {
-      let connection = try await client.dedicatedConnection(commandTimeout: lease + .seconds(5))
+      let connection = try await client.dedicatedConnection(for: keys.timers, commandTimeout: lease + .seconds(5))
       let id = try await connection.send(RedisCommand("CLIENT", "ID")).int ?? 0
       let made = Reader(connection: connection, clientID: id)
       reader = made
@@ -235,10 +238,10 @@ public actor RedisConsumer: BrokerConsumer {
     }
   }
 
-  private func dropReader() async {
-    let dropped = reader
-    reader = nil
-    await dropped?.connection.close()
+  private func drop(_ dropped: Reader) async {
+    // Another one may have been made meanwhile.
+    if reader?.connection === dropped.connection { reader = nil }
+    await dropped.connection.close()
   }
 
   // MARK: Settling
@@ -316,7 +319,7 @@ public actor RedisConsumer: BrokerConsumer {
     watchfulBeats = max(0, watchfulBeats - 1)
     let lookahead = max(1, (lease / 3).wholeMilliseconds)
     let (kept, reaped, due) = try await evaluate(
-      Scripts.beat, [name, lease.wholeMilliseconds, lookahead, sweep]
+      Scripts.beat, [name, lease.wholeMilliseconds, lookahead, sweep, epoch]
     ) { reply throws(RedisError) in
       reply.count == 3 ? (true, Int(reply[1].integer), reply[2].integer) : (false, 0, -1)
     }
@@ -329,16 +332,23 @@ public actor RedisConsumer: BrokerConsumer {
     return Beat(keptLease: false, incarnation: incarnation)
   }
 
-  /// Begins a new life after the broker forgot the consumer or declared it dead.
+  /// Begins a new life after the broker forgot the consumer, declared it dead, or went on as another server that may lack the
+  /// last writes: what this consumer settled may be claimed by it there. Under the old name those claims end with its lease
+  /// and are handed on, and the ledger knows which of them are done.
   private func joinAnew() async throws {
     incarnation += 1
     lastEntries = Self.noEntries
     mayHaveMissed = false
+    let before = epoch
     try await join()
-    // The read that waits goes on under the old name: end it, so that the next one has the new name.
-    if isClaiming, let reader {
+    guard let reader else { return }
+    if epoch != before {
+      // It may be connected to a server that is not the queue's any more.
+      await drop(reader)
+    } else if isClaiming {
+      // The read that waits goes on under the old name: end it, so that the next one has the new name.
       do {
-        try await client.send(RedisCommand("CLIENT", "UNBLOCK", reader.clientID))
+        try await client.unblock(reader.connection, clientID: reader.clientID)
       } catch {
         // It ends by itself within half a lease, and what it brings is handed back.
       }
@@ -346,7 +356,7 @@ public actor RedisConsumer: BrokerConsumer {
   }
 
   public func leave() async throws {
-    await dropReader()
+    if let reader { await drop(reader) }
     while true {
       let isMoreLeft = try await evaluate(Scripts.leave, [name]) { reply throws(RedisError) in reply.integer == 1 }
       if !isMoreLeft { return }

@@ -5,7 +5,7 @@ import Redis
 /// Each gets all of a queue's keys in the order of `QueueKeys.all`. Those that end or move claims are allowed past
 /// `maxmemory`, since they free more than they take.
 enum Scripts {
-  /// Joins: ARGV consumer, lease in ms, an epoch to begin with. → the epoch
+  /// Joins: ARGV consumer, lease in ms, an epoch to begin with. → the queue's life
   static let join = RedisScript(
     head
       + """
@@ -14,7 +14,7 @@ enum Scripts {
       end
       redis.call('SET', KEYS[EPOCH], ARGV[3], 'NX')
       redis.call('ZADD', KEYS[TIMERS], now() + ARGV[2], 'w' .. ARGV[1])
-      return redis.call('GET', KEYS[EPOCH])
+      return life()
       """)
 
   /// Makes jobs ready that nobody else can have pushed: ARGV records.
@@ -127,12 +127,14 @@ enum Scripts {
       """)
 
   /// Renews a lease and does what is due: ARGV consumer, lease in ms, how far to look ahead in ms, 1 to look for consumers
-  /// without a lease. → {0} if the lease is gone; {1, handed on, ms to the next due job or -1}
+  /// without a lease, the queue's life as the consumer knows it. → {0} if the lease or that life is over; {1, handed on, ms
+  /// to the next due job or -1}
   static let beat = RedisScript(
     head
       + """
       local time = now()
       local me = 'w' .. ARGV[1]
+      if life() ~= ARGV[5] then return {0} end
       -- Nothing changed: the lease is gone, or was renewed in this very millisecond.
       if redis.call('ZADD', KEYS[TIMERS], 'XX', 'CH', time + ARGV[2], me) == 0
         and not redis.call('ZSCORE', KEYS[TIMERS], me) then return {0} end
@@ -187,6 +189,13 @@ enum Scripts {
     local function now()
       local time = redis.call('TIME')
       return time[1] * 1000 + math.floor(time[2] / 1000)
+    end
+
+    -- What the queue's memory is one with: the epoch drawn when it began from nothing, and the server's replication id,
+    -- which is another one on a replica that was promoted, and after a restart. Such a server may lack the last writes.
+    local function life()
+      local server = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
+      return (redis.call('GET', KEYS[EPOCH]) or '') .. '/' .. (server or '')
     end
 
     local function ready(stream, record)

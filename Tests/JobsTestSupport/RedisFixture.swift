@@ -20,12 +20,12 @@ public struct RedisFixture: Sendable {
     _ = try await client.send(command)
   }
 
-  /// Runs `body` with a broker on `server`, or on the Redis that all tests share.
+  /// Runs `body` with a broker on `server`, or at `url`, or on the Redis that all tests share.
   public static func with<Result: Sendable>(
-    server: PrivateRedis? = nil, prefix: String = "test-\(JobID.next())",
+    server: PrivateRedis? = nil, url: String? = nil, prefix: String = "test-\(JobID.next())",
     _ body: @Sendable (RedisFixture) async throws -> Result
   ) async throws -> Result {
-    let url = if let server { server.url } else { try await SharedServers.redis().url }
+    let url = if let url = url ?? server?.url { url } else { try await SharedServers.redis().url }
     let client = RedisClient(configuration: try RedisConfiguration(url: url), loop: loop, logger: .quiet)
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
