@@ -1,10 +1,39 @@
 import CLibPQ
 
-/// Where a server is and how long to wait for it.
+/// Where a server is, or several of which one is the primary, and how long to wait for it.
 public struct PostgresConfiguration: Sendable {
-  /// A host name, an address, or the folder of a unix socket; nil is libpq's default.
-  public var host: String?
-  public var port: Int?
+  /// One server of several.
+  public struct Server: Sendable, Hashable, CustomStringConvertible {
+    /// A host name, an address, or the folder of a unix socket; nil is libpq's default.
+    public var host: String?
+    public var port: Int?
+    /// The host's address, where it is not to be looked up.
+    public var address: String?
+
+    public init(host: String? = nil, port: Int? = nil, address: String? = nil) {
+      self.host = host
+      self.port = port
+      self.address = address
+    }
+
+    /// In words, for messages.
+    public var description: String { "\(host ?? address ?? "the default socket")\(port.map { ":\($0)" } ?? "")" }
+  }
+
+  /// Tried in this order by each new connection, so that one finds the primary after it has moved.
+  public private(set) var servers = [Server()]
+  /// The first server's.
+  public var host: String? {
+    get { servers[0].host }
+    set { servers[0].host = newValue }
+  }
+  /// The first server's.
+  public var port: Int? {
+    get { servers[0].port }
+    set { servers[0].port = newValue }
+  }
+  /// What a server must be for its connection to be used.
+  public var sessionAttributes = SessionAttributes.any
   public var user: String?
   /// Never printed.
   public var password: String?
@@ -24,11 +53,28 @@ public struct PostgresConfiguration: Sendable {
 
   public init() {}
 
+  /// What `target_session_attrs` can be; the words are libpq's.
+  public enum SessionAttributes: String, Sendable, CaseIterable {
+    case any
+    /// It takes writes.
+    case readWrite = "read-write"
+    case readOnly = "read-only"
+    /// It is not in recovery.
+    case primary
+    /// It is in recovery.
+    case standby
+    /// A standby if there is one, else any.
+    case preferStandby = "prefer-standby"
+  }
+
   /// Reads what libpq reads: `postgres://user:password@host:port/database?sslmode=require`,
+  /// `postgres://user:password@a:5432,b:5432/database?target_session_attrs=read-write` for a primary and its standbys,
   /// `postgresql:///database?host=/folder/of/the/socket`, or `host=/folder dbname=database`.
   ///
   /// - Throws: `.configuration`, saying what is wrong without repeating the URL, which may hold a password.
-  public init(url: String) throws(PostgresError) {
+  ///
+  /// - Parameter several: what a server must be where the URL names several and does not say.
+  public init(url: String, several: SessionAttributes = .readWrite) throws(PostgresError) {
     var reason: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(url, &reason) else {
       var text = reason.map { String(cString: $0) } ?? "out of memory"
@@ -40,13 +86,22 @@ public struct PostgresConfiguration: Sendable {
     }
     defer { PQconninfoFree(options) }
     var option = options
+    var (hosts, ports, addresses): ([String], [String], [String]) = ([], [], [])
+    var attributes: SessionAttributes?
     while let keyword = option.pointee.keyword {
       defer { option += 1 }
       guard let pointer = option.pointee.val else { continue }
       let value = String(cString: pointer)
       switch String(cString: keyword) {
-      case "host": host = value
-      case "port": port = try Self.port(value)
+      case "host": hosts = Self.list(value)
+      case "hostaddr": addresses = Self.list(value)
+      case "port": ports = Self.list(value)
+      case "target_session_attrs":
+        attributes = SessionAttributes(rawValue: value)
+        if attributes == nil {
+          let words = SessionAttributes.allCases.map(\.rawValue).joined(separator: ", ")
+          throw PostgresError(.configuration, "the Postgres URL's target_session_attrs is not one of \(words)")
+        }
       case "user": user = value
       case "password": password = value
       case "dbname": database = value
@@ -56,9 +111,39 @@ public struct PostgresConfiguration: Sendable {
       case let other: settings[other] = value
       }
     }
-    if host?.contains(",") == true {
-      throw PostgresError(.configuration, "the Postgres URL names several hosts; name one")
+    servers = try Self.servers(hosts, ports, addresses)
+    sessionAttributes = attributes ?? (servers.count > 1 ? several : .any)
+  }
+
+  private static func list(_ value: String) -> [String] {
+    value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// As libpq puts them together: the lists are equally long, and one port stands for all.
+  private static func servers(
+    _ hosts: [String], _ ports: [String], _ addresses: [String]
+  ) throws(PostgresError) -> [Server] {
+    let count = max(hosts.count, addresses.count, 1)
+    guard hosts.isEmpty || addresses.isEmpty || hosts.count == addresses.count else {
+      throw PostgresError(
+        .configuration, "the Postgres URL names \(hosts.count) hosts and \(addresses.count) addresses for them")
     }
+    guard ports.count <= 1 || ports.count == count else {
+      throw PostgresError(
+        .configuration, "the Postgres URL names \(ports.count) ports for \(count) hosts; write one each, or one for all"
+      )
+    }
+    var servers: [Server] = []
+    for index in 0..<count {
+      var server = Server()
+      if index < hosts.count, !hosts[index].isEmpty { server.host = hosts[index] }
+      if index < addresses.count, !addresses[index].isEmpty { server.address = addresses[index] }
+      if let text = ports.count == 1 ? ports[0] : index < ports.count ? ports[index] : nil, !text.isEmpty {
+        server.port = try port(text)
+      }
+      servers.append(server)
+    }
+    return servers
   }
 
   private static func port(_ text: String) throws(PostgresError) -> Int {
@@ -68,19 +153,32 @@ public struct PostgresConfiguration: Sendable {
     return port
   }
 
+  /// The same for one of the servers.
+  func only(_ server: Server, _ attributes: SessionAttributes) -> PostgresConfiguration {
+    var only = self
+    only.servers = [server]
+    only.sessionAttributes = attributes
+    return only
+  }
+
   /// The host's name, if there is one to look up.
   var nameToResolve: String? {
-    guard settings["hostaddr"] == nil, let host, !host.isEmpty, !host.hasPrefix("/"), !host.hasPrefix("@") else {
+    guard servers[0].address == nil, let host, !host.isEmpty, !host.hasPrefix("/"), !host.hasPrefix("@") else {
       return nil
     }
     return host
   }
 
-  /// Keywords and values for libpq; `address` is where `host` was found.
+  /// Keywords and values for libpq and the first server; `address` is where `host` was found.
   func keywords(address: String?) -> [(String, String)] {
     var result: [(String, String)] = settings.map { ($0.key, $0.value) }
     if let host { result.append(("host", host)) }
-    if let address { result.append(("hostaddr", address)) }
+    if let address = address ?? servers[0].address { result.append(("hostaddr", address)) }
+    if sessionAttributes != .any { result.append(("target_session_attrs", sessionAttributes.rawValue)) }
+    // A server whose machine is gone says nothing: ten seconds are what a connection waits for it.
+    for (name, value) in [
+      ("tcp_user_timeout", "10000"), ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
+    ] where settings[name] == nil { result.append((name, value)) }
     if let port { result.append(("port", String(port))) }
     if let user { result.append(("user", user)) }
     if let password { result.append(("password", password)) }
@@ -92,8 +190,8 @@ public struct PostgresConfiguration: Sendable {
     return result
   }
 
-  /// The server in words, for messages.
-  var place: String { "\(host ?? "the default socket")\(port.map { ":\($0)" } ?? "")" }
+  /// The server, or the servers, in words, for messages.
+  public var place: String { servers.map(\.description).joined(separator: " or ") }
 }
 
 extension String {

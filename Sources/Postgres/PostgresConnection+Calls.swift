@@ -3,13 +3,37 @@ import EventLoop
 import Logging
 
 extension PostgresConnection {
-  /// Connects to the first of the host's addresses that takes the connection.
+  /// Connects to the first server, and the first of its addresses, that takes the connection and is what the configuration
+  /// asks for.
   ///
   /// - Throws: `.connection`, `.timeout` or `.cancelled`.
   public static func connect(
     _ configuration: PostgresConfiguration, loop: EventLoop, logger: Logger
   ) async throws(PostgresError) -> PostgresConnection {
     let deadline = ContinuousClock.now + configuration.connectTimeout
+    // A standby is looked for among all before any other is good enough.
+    let rounds: [PostgresConfiguration.SessionAttributes] =
+      configuration.sessionAttributes == .preferStandby ? [.standby, .any] : [configuration.sessionAttributes]
+    let candidates = rounds.flatMap { round in configuration.servers.map { configuration.only($0, round) } }
+    var failures: [String] = []
+    var last = PostgresError(.connection, "\(configuration.place) has no address")
+    for (index, candidate) in candidates.enumerated() {
+      // One that swallows what is sent to it must leave time for the others.
+      let share = (deadline - .now) / (candidates.count - index)
+      do {
+        return try await connect(to: candidate, until: .now + share, loop: loop, logger: logger)
+      } catch {
+        if error.code == .cancelled || candidates.count == 1 { throw error }
+        last = error
+        failures.append("\(candidate.place): \(error.message)")
+      }
+    }
+    throw PostgresError(last.code, failures.joined(separator: "; "), sqlState: last.sqlState)
+  }
+
+  private static func connect(
+    to configuration: PostgresConfiguration, until deadline: ContinuousClock.Instant, loop: EventLoop, logger: Logger
+  ) async throws(PostgresError) -> PostgresConnection {
     var addresses: [String?] = [nil]
     if let name = configuration.nameToResolve {
       do { addresses = try await HostResolver.addresses(of: name) } catch {

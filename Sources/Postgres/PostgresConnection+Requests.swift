@@ -140,6 +140,7 @@ extension PostgresConnection {
   private func blame(_ id: UInt64, _ result: PostgresResult) {
     guard let request = requests[id], request.error == nil else { return }
     let error = result.error
+    if error.sqlState == "25006" { isReadOnly = true }
     request.error =
       error.sqlState == "57014" && request.cancellation != .none
       ? PostgresError(.cancelled, "cancelled", sqlState: error.sqlState) : error

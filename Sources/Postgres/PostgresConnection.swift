@@ -28,6 +28,8 @@ public actor PostgresConnection {
   private var lastID: UInt64 = 0
   private var connecting: Connecting?
   private(set) var closeReason: PostgresError?
+  /// Whether the server refused to write: it is a standby, and another one may be the primary by now.
+  var isReadOnly = false
   private var onClose: (@Sendable (PostgresError) -> Void)?
   var listeners: [UInt64: Listener] = [:]
 
@@ -81,9 +83,12 @@ public actor PostgresConnection {
     onClose = body
   }
 
-  /// Whether nothing is under way and no transaction is open, so that somebody else may have it.
+  /// Whether nothing is under way and no transaction is open, so that somebody else may have it; one that was found to be
+  /// with the wrong server is for nobody.
   var isAtRest: Bool {
-    guard let libpq, pipeline.isIdle, backlog.isEmpty, exclusive == nil, !isCancelling else { return false }
+    guard let libpq, !isReadOnly, pipeline.isIdle, backlog.isEmpty, exclusive == nil, !isCancelling else {
+      return false
+    }
     return libpq.transactionStatus == PQTRANS_IDLE
   }
 

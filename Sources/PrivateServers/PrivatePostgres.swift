@@ -75,6 +75,44 @@ public actor PrivatePostgres {
     return server
   }
 
+  /// Makes a copy of `primary` that follows it (`pg_basebackup`, streaming replication), and waits until it takes
+  /// connections that read.
+  ///
+  /// - Parameter options: settings at least as large as the primary's, where the server demands that of a standby.
+  public static func standby(
+    of primary: PrivatePostgres, options: Options
+  ) async throws(PrivateServerError) -> PrivatePostgres {
+    let server = try PrivatePostgres(ServerFolder(nil), ServerAccount.current, options)
+    try await server.copy(primary)
+    try await server.start()
+    return server
+  }
+
+  private func copy(_ primary: PrivatePostgres) async throws(PrivateServerError) {
+    try account.makeOwnFolder(data, mode: 0o700)
+    let plan = ServerProcess.Plan(
+      program: try ServerPrograms.find("pg_basebackup"),
+      arguments: [
+        "-D", data, "-h", primary.socketFolder, "-p", String(primary.port ?? 5432), "-U", primary.user,
+        // It is to be a standby (-R), and nobody waits for a checkpoint or the disk.
+        "-R", "-X", "stream", "-c", "fast", "--no-sync",
+      ],
+      log: base.path + "/basebackup.log", folder: base.path, user: account.name)
+    guard try await ServerProcess.run(plan) == 0 else {
+      throw PrivateServerError(.failed, "pg_basebackup failed:\n\(ServerFolder.tail(of: plan.log))")
+    }
+  }
+
+  /// Makes a standby the primary (`pg_ctl promote`); returns when it takes writes.
+  public func promote() async throws(PrivateServerError) {
+    let plan = ServerProcess.Plan(
+      program: try ServerPrograms.find("pg_ctl"), arguments: ["promote", "-D", data, "-w"],
+      log: base.path + "/promote.log", folder: base.path, user: account.name)
+    guard try await ServerProcess.run(plan) == 0 else {
+      throw PrivateServerError(.failed, "pg_ctl promote failed:\n\(ServerFolder.tail(of: plan.log))")
+    }
+  }
+
   private init(_ base: ServerFolder, _ account: ServerAccount, _ options: Options) throws(PrivateServerError) {
     self.base = base
     self.account = account
@@ -178,6 +216,8 @@ public actor PrivatePostgres {
   private func isReady(_ pid: pid_t) -> Bool {
     guard let bytes = FileManager.default.contents(atPath: data + "/postmaster.pid") else { return false }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-    return lines.count >= 8 && lines[0] == String(pid) && lines[7].hasPrefix("ready")
+    // A standby says so, and takes connections that read.
+    return lines.count >= 8 && lines[0] == String(pid)
+      && (lines[7].hasPrefix("ready") || lines[7].hasPrefix("standby"))
   }
 }

@@ -18,6 +18,10 @@ extension PostgresPool: SocialReader {
   public func rows(_ query: PostgresQuery) async throws(PostgresError) -> PostgresRows { try await self.query(query) }
 }
 
+extension PostgresReads: SocialReader {
+  public func rows(_ query: PostgresQuery) async throws(PostgresError) -> PostgresRows { try await self.query(query) }
+}
+
 /// A page of a list, and what to ask for to get the next one.
 public struct Page<Item: Sendable>: Sendable {
   public var items: [Item]

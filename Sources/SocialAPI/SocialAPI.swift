@@ -10,6 +10,7 @@ import Social
 public struct SocialAPI: Sendable {
   private let jobs: AppJobs
   private let pool: PostgresPool
+  private let reads: any SocialReader
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
   private let desk: JobDesk
@@ -20,6 +21,8 @@ public struct SocialAPI: Sendable {
 
   /// - Parameters:
   ///   - pool: the same that `jobs`' ledger uses.
+  ///   - reads: where what may be a second old is read: the feed of everybody's posts, the search of accounts, the rankings;
+  ///     `pool` if nil. What clients read back after they wrote it comes from `pool`.
   ///   - desk: for the operators' routes.
   ///   - adminToken: opens the routes for operators; without one they are closed.
   ///   - lookups: how channels are looked up; without a key, from what is kept alone.
@@ -27,7 +30,8 @@ public struct SocialAPI: Sendable {
   ///   - certificateKey: signs fans' certificates; without one there are none.
   ///   - events: tells who listens what is new; its `run()` must be running.
   public init(
-    jobs: AppJobs, pool: PostgresPool, hasher: PasswordHasher, desk: JobDesk, adminToken: AdminToken?,
+    jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobDesk,
+    adminToken: AdminToken?,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
     certificateKey: CertificateKey? = nil, events: EventHub
   ) {
@@ -38,6 +42,7 @@ public struct SocialAPI: Sendable {
     self.desk = desk
     self.jobs = jobs
     self.pool = pool
+    self.reads = reads ?? pool
     self.hasher = hasher
     self.adminToken = adminToken
   }
@@ -53,13 +58,13 @@ public struct SocialAPI: Sendable {
     router.add(middleware: ProblemMiddleware())
     let group = router.group("v1").add(middleware: Authentication(pool: pool, adminToken: adminToken))
     AccountRoutes(jobs: jobs, pool: pool, hasher: hasher).add(to: group)
-    UserRoutes(jobs: jobs, pool: pool).add(to: group)
-    PostRoutes(jobs: jobs, pool: pool).add(to: group)
+    UserRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
+    PostRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)
     NotificationRoutes(jobs: jobs, pool: pool).add(to: group)
     LookupRoutes(jobs: jobs, pool: pool, lookups: lookups).add(to: group)
-    CelebRoutes(jobs: jobs, pool: pool, limit: celebLimit, certificateKey: certificateKey).add(to: group)
+    CelebRoutes(jobs: jobs, pool: pool, reads: reads, limit: celebLimit, certificateKey: certificateKey).add(to: group)
     MessageRoutes(jobs: jobs, pool: pool).add(to: group)
     EventRoutes(hub: events, pool: pool).add(to: group)
     JobRoutes(desk: desk).add(to: group)

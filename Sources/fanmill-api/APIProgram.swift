@@ -39,7 +39,7 @@ struct APIProgram: AsyncParsableCommand {
           ], registry: program.registry, logger: program.logger)
         let events = EventHub(pool: servers.postgres, logger: program.logger)
         let api = SocialAPI(
-          jobs: jobs, pool: servers.postgres, hasher: PasswordHasher(), desk: desk,
+          jobs: jobs, pool: servers.postgres, reads: servers.reads, hasher: PasswordHasher(), desk: desk,
           adminToken: program.settings.adminToken.map { AdminToken($0.value) },
           lookups: Lookups(rules: program.settings.lookupRules),
           celebLimit: program.settings.celebLimit,

@@ -11,6 +11,7 @@ struct SettingsTests {
   /// A value for each setting, as flag or variable, and in the file's own types, each different from the default.
   static let samples: [(setting: Setting, values: [String], json: @Sendable (String) -> String)] = [
     (.postgresURL, ["postgres://a/1", "postgres://a/2", "postgres://a/3"], quoted),
+    (.postgresReplicaURL, ["postgres://r/1", "postgres://r/2", "postgres://r/3"], quoted),
     (.postgresPool, ["3", "4", "5"], bare),
     (.redisURL, ["redis://a/1", "redis://a/2", "redis://a/3"], quoted),
     (.host, ["127.0.0.1", "127.0.0.2", "127.0.0.3"], quoted),
@@ -60,6 +61,7 @@ struct SettingsTests {
   private func shown(_ setting: Setting, _ settings: Settings) -> String? {
     switch setting {
     case .postgresURL: settings.postgresURL?.value
+    case .postgresReplicaURL: settings.postgresReplicaURL?.value
     case .postgresPool: "\(settings.postgresPool)"
     case .redisURL: settings.redisURL?.value
     case .host: settings.host

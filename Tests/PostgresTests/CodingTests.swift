@@ -118,8 +118,18 @@ import Testing
     let socket = try PostgresConfiguration(url: "postgresql:///app?host=%2Ftmp%2Fsock")
     #expect(socket.host == "/tmp/sock" && socket.database == "app")
     #expect(try PostgresConfiguration(url: "host=/tmp dbname=app").host == "/tmp")
+    let several = try PostgresConfiguration(url: "postgres://a:1,b,c:3/x")
+    #expect(several.servers == [.init(host: "a", port: 1), .init(host: "b"), .init(host: "c", port: 3)])
+    #expect(several.sessionAttributes == .readWrite && several.place == "a:1 or b or c:3")
+    let shared = try PostgresConfiguration(url: "host=a,b port=7 hostaddr=1.2.3.4, target_session_attrs=prefer-standby")
+    #expect(shared.servers == [.init(host: "a", port: 7, address: "1.2.3.4"), .init(host: "b", port: 7)])
+    #expect(shared.sessionAttributes == .preferStandby)
+    #expect(try PostgresConfiguration(url: "postgres://a,b/x", several: .standby).sessionAttributes == .standby)
+    #expect(try PostgresConfiguration(url: "postgres://a/x").sessionAttributes == .any)
     for wrong in [
-      "http://secret@x", "postgres://me:secret@host:port/x", "postgres://me:secret@[::1", "postgres://a,b/x", "x y z",
+      "http://secret@x", "postgres://me:secret@host:port/x", "postgres://me:secret@[::1", "x y z",
+      "postgres://a:1,b:0/x", "host=a,b,c port=1,2", "host=a,b hostaddr=1.2.3.4",
+      "postgres://secret@a,b/x?target_session_attrs=primaries",
     ] {
       let error = await failure { _ = try PostgresConfiguration(url: wrong) }
       #expect(error?.code == .configuration)

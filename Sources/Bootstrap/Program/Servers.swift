@@ -8,6 +8,8 @@ import Redis
 public struct Servers: Sendable {
   public let redis: RedisClient
   public let postgres: PostgresPool
+  /// For reads that may be a second old: the replica, if there is one and it is well, else `postgres`.
+  public let reads: PostgresReads
 }
 
 extension Program {
@@ -19,8 +21,32 @@ extension Program {
   ) async throws -> Result {
     // Both URLs are read before either server is asked, so that a wrong one is seen at once.
     _ = try settings.redisConfiguration()
+    _ = try settings.postgresReplicaConfiguration()
     return try await withPostgres { postgres in
-      try await withRedis { redis in try await body(Servers(redis: redis, postgres: postgres)) }
+      try await withReads(postgres) { reads in
+        try await withRedis { redis in
+          try await body(Servers(redis: redis, postgres: postgres, reads: reads))
+        }
+      }
+    }
+  }
+
+  /// Lends a way to read from the replica. It need not be there: until it is, reads go to the primary.
+  public func withReads<Result: Sendable>(
+    _ primary: PostgresPool, _ body: @escaping @Sendable (PostgresReads) async throws -> Result
+  ) async throws -> Result {
+    guard let configuration = try settings.postgresReplicaConfiguration() else {
+      return try await body(PostgresReads(primary: primary, logger: logger))
+    }
+    let loop = EventLoop(name: "fanmill-replica")
+    defer { loop.stop() }
+    // Who waits here for longer is better served by the primary.
+    let pool = PostgresPool(
+      configuration: tuned(configuration), size: settings.postgresPool, waitLimit: .milliseconds(250), loop: loop,
+      logger: logger)
+    let reads = PostgresReads(primary: primary, replica: pool, logger: logger)
+    return try await whileRunning({ await pool.run() }) {
+      try await whileRunning({ await reads.run() }) { try await body(reads) }
     }
   }
 
@@ -44,11 +70,7 @@ extension Program {
   public func withPostgres<Result: Sendable>(
     _ body: @escaping @Sendable (PostgresPool) async throws -> Result
   ) async throws -> Result {
-    var configuration = try settings.postgresConfiguration()
-    configuration.applicationName = name
-    // Statements here are short or read much of an index: compiling one costs more than it saves (135 ms on a feed's chunk).
-    // What the URL says itself comes later and wins.
-    configuration.settings["options"] = "-c jit=off " + (configuration.settings["options"] ?? "")
+    let configuration = tuned(try settings.postgresConfiguration())
     let loop = EventLoop(name: "fanmill-pg")
     defer { loop.stop() }
     let pool = PostgresPool(
@@ -57,6 +79,15 @@ extension Program {
       try await reach("Postgres", .postgresURL) { _ = try await pool.query("SELECT 1") }
       return try await body(pool)
     }
+  }
+
+  private func tuned(_ configuration: PostgresConfiguration) -> PostgresConfiguration {
+    var configuration = configuration
+    configuration.applicationName = name
+    // Statements here are short or read much of an index: compiling one costs more than it saves (135 ms on a feed's chunk).
+    // What the URL says itself comes later and wins.
+    configuration.settings["options"] = "-c jit=off " + (configuration.settings["options"] ?? "")
+    return configuration
   }
 
   /// Runs `body` beside `client`, which is cancelled, and waited for, when `body` has ended.

@@ -37,11 +37,16 @@ public struct Setting: Sendable, Hashable {
 
 extension Setting {
   public static let postgresURL = Setting(
-    "postgres.url", "where Postgres is", isSecret: true, example: "postgres://user:password@localhost:5432/fanmill")
+    "postgres.url", "where Postgres is; several hosts are a primary and its standbys", isSecret: true,
+    example: "postgres://user:password@localhost:5432/fanmill")
+  public static let postgresReplicaURL = Setting(
+    "postgres.replica.url", "where a read replica of it is, for reads that may be a second old", isSecret: true,
+    example: "postgres://user:password@replica:5432/fanmill")
   public static let postgresPool = Setting(
     "postgres.pool", "how many connections to Postgres a process opens at most", default: "10")
   public static let redisURL = Setting(
-    "redis.url", "where Redis is", isSecret: true, example: "redis://:password@localhost:6379/0")
+    "redis.url", "where Redis is: redis://, unix://, redis+sentinel:// or redis+cluster://", isSecret: true,
+    example: "redis://:password@localhost:6379/0")
   public static let host = Setting(
     "host", "the address to listen on, for the API and for a worker's health and metrics", default: "0.0.0.0")
   public static let apiPort = Setting(
@@ -130,7 +135,8 @@ extension Setting {
 
   /// Every setting there is, in the order in which the documentation lists them.
   public static let all: [Setting] = [
-    postgresURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues, scheduler, feedDays,
+    postgresURL, postgresReplicaURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues,
+    scheduler, feedDays,
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeFreshHours, youtubeRefreshDays,
     youtubeKeepDays, adminToken, adminReadToken, adminURL, celebLimit, certificateKey, rankingTimeZone,
     rankingDepth, rankingHistory, endedDays, alarms, alarmWebhook, alarmSecret, autoscalingLeast, autoscalingMost,

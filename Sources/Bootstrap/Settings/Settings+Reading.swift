@@ -22,6 +22,7 @@ extension Settings {
     var settings = Settings()
 
     try settings.take(.postgresURL, reader.text(.postgresURL)) { $0.postgresURL = Secret($1) }
+    try settings.take(.postgresReplicaURL, reader.text(.postgresReplicaURL)) { $0.postgresReplicaURL = Secret($1) }
     try settings.take(.postgresPool, reader.number(.postgresPool, in: 1...1000)) { $0.postgresPool = $1 }
     try settings.take(.redisURL, reader.text(.redisURL)) { $0.redisURL = Secret($1) }
     try settings.take(.host, reader.text(.host)) { $0.host = $1 }

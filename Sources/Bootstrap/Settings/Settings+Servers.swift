@@ -21,4 +21,15 @@ extension Settings {
       throw refusal(of: .postgresURL, value: postgresURL.value, because: error.message)
     }
   }
+
+  /// - Returns: nil where there is no replica.
+  /// - Throws: where the URL cannot be read.
+  public func postgresReplicaConfiguration() throws(SettingsError) -> PostgresConfiguration? {
+    guard let postgresReplicaURL else { return nil }
+    do throws(PostgresError) {
+      return try PostgresConfiguration(url: postgresReplicaURL.value, several: .preferStandby)
+    } catch {
+      throw refusal(of: .postgresReplicaURL, value: postgresReplicaURL.value, because: error.message)
+    }
+  }
 }

@@ -17,6 +17,8 @@ public struct Settings: Sendable {
   }
 
   public var postgresURL: Secret?
+  /// nil means that all reads go where the writes go.
+  public var postgresReplicaURL: Secret?
   public var postgresPool = 10
   public var redisURL: Secret?
   public var host = "0.0.0.0"
@@ -75,7 +77,7 @@ public struct Settings: Sendable {
     if let adminReadToken { secrets.append(adminReadToken.value) }
     if let certificateKey { secrets.append(certificateKey.value) }
     for secret in [alarmWebhook, alarmSecret].compactMap(\.self) { secrets.append(secret.value) }
-    for url in [postgresURL, redisURL].compactMap(\.self) {
+    for url in [postgresURL, postgresReplicaURL, redisURL].compactMap(\.self) {
       secrets.append(contentsOf: URLPassword.spellings(in: url.value))
     }
     return secrets.filter { !$0.isEmpty }

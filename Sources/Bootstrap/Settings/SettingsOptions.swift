@@ -7,6 +7,8 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   public var file: String?
 
   @Option(name: Setting.postgresURL.flagName, help: Setting.postgresURL.help) var postgresURL: String?
+  @Option(name: Setting.postgresReplicaURL.flagName, help: Setting.postgresReplicaURL.help)
+  var postgresReplicaURL: String?
   @Option(name: Setting.postgresPool.flagName, help: Setting.postgresPool.help) var postgresPool: String?
   @Option(name: Setting.redisURL.flagName, help: Setting.redisURL.help) var redisURL: String?
   @Option(name: Setting.host.flagName, help: Setting.host.help) var host: String?
@@ -50,7 +52,8 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   /// What stands on the command line.
   public var flags: [Setting: String] {
     let given: [Setting: String?] = [
-      .postgresURL: postgresURL, .postgresPool: postgresPool, .redisURL: redisURL, .host: host, .apiPort: apiPort,
+      .postgresURL: postgresURL, .postgresReplicaURL: postgresReplicaURL, .postgresPool: postgresPool,
+      .redisURL: redisURL, .host: host, .apiPort: apiPort,
       .workerPort: workerPort, .workerConcurrency: workerConcurrency, .queues: queues, .scheduler: scheduler,
       .feedDays: feedDays, .youtubeURL: youtubeURL, .youtubeKeys: youtubeKeys,
       .youtubeSearches: youtubeSearches, .youtubeUnits: youtubeUnits, .youtubeSearchUnits: youtubeSearchUnits,

@@ -42,7 +42,9 @@ struct Problem: Error, Encodable {
         Self.status(of: error.code), error.code.rawValue, error.message, field: error.field,
         retryAfter: error.retryAfter ?? (error.code == .busy ? 2 : nil))
     case let error as PostgresError:
-      guard [.connection, .poolExhausted, .timeout, .outcomeUnknown].contains(error.code) else { return nil }
+      // 25006: a standby refused to write; the primary is being replaced.
+      guard [.connection, .poolExhausted, .timeout, .outcomeUnknown].contains(error.code) || error.sqlState == "25006"
+      else { return nil }
       self.init(
         .serviceUnavailable, "unavailable",
         "the database cannot answer now: try again in a few seconds, with the same Idempotency-Key", retryAfter: 2)

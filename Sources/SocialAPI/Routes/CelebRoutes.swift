@@ -8,6 +8,7 @@ import Social
 struct CelebRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
+  let reads: any SocialReader
   /// How many celebs an account registers at most.
   let limit: Int
   /// Without one there are no certificates.
@@ -15,9 +16,12 @@ struct CelebRoutes: Sendable {
   /// Hearts that come at the same time share a transaction: everybody loves the same celeb at the same time.
   private let hearts: Gatherer<Heart, Result<Hearts.Given, SocialError>>
 
-  init(jobs: AppJobs, pool: PostgresPool, limit: Int, certificateKey: CertificateKey?) {
+  init(
+    jobs: AppJobs, pool: PostgresPool, reads: any SocialReader, limit: Int, certificateKey: CertificateKey?
+  ) {
     self.jobs = jobs
     self.pool = pool
+    self.reads = reads
     self.limit = limit
     self.certificateKey = certificateKey
     hearts = Gatherer(upTo: 256) { batch in
@@ -142,7 +146,7 @@ struct CelebRoutes: Sendable {
     let key = try RankingKey(
       platform: try context.parameter("platform"), by: parameters["by"].map(String.init),
       window: parameters["window"].map(String.init))
-    let page = try await Rankings.page(of: key, try request.page(), in: pool)
+    let page = try await Rankings.page(of: key, try request.page(), in: reads)
     return try Answer(
       .ok,
       Ranking(

@@ -7,6 +7,7 @@ import Social
 struct PostRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
+  let reads: any SocialReader
 
   func add(to group: RouterGroup<APIContext>) {
     group.post("posts", use: create)
@@ -82,7 +83,7 @@ struct PostRoutes: Sendable {
 
   @Sendable private func home(_ request: Request, _ context: APIContext) async throws -> Answer {
     _ = try context.viewer
-    return try Answer(.ok, PageView(try await Feed.home(try request.page(), in: pool), PostView.init))
+    return try Answer(.ok, PageView(try await Feed.home(try request.page(), in: reads), PostView.init))
   }
 
   @Sendable private func following(_ request: Request, _ context: APIContext) async throws -> Answer {

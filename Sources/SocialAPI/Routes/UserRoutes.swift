@@ -7,6 +7,7 @@ import Social
 struct UserRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
+  let reads: any SocialReader
 
   func add(to group: RouterGroup<APIContext>) {
     group.get("users", use: search)
@@ -27,7 +28,7 @@ struct UserRoutes: Sendable {
     let viewer = try context.viewer
     let limit = try request.page().limit
     let query = request.uri.queryParameters["query"].map(String.init) ?? ""
-    let found = try await AccountSearch.find(query, seenBy: viewer.id, limit: limit, in: pool)
+    let found = try await AccountSearch.find(query, seenBy: viewer.id, limit: limit, in: reads)
     return try Answer(.ok, Found(items: found.map { ListedAccountView($0.account, isFollowed: $0.isFollowed) }))
   }
 
