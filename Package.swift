@@ -193,7 +193,7 @@ let package = Package(
       "OperationsTests",
       [
         "Operations", "ProgramTestSupport", "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking",
-        "Postgres", "PrivateServers", "Social", crypto, httpTypes, logging,
+        "Postgres", "PrivateServers", "Redis", "Social", crypto, httpTypes, logging,
       ]),
     tests(
       "CLITests",

@@ -11,6 +11,7 @@ import Social
 /// Looks at everything that Fanmill rests on and says what is wrong with it.
 public struct Doctor: Sendable {
   private let postgres: PostgresConfiguration
+  private let replica: PostgresConfiguration?
   private let redis: RedisConfiguration
   private let migrations: [Migration]
   private let queues: [QueueName]
@@ -18,14 +19,16 @@ public struct Doctor: Sendable {
   private let logger: Logger
 
   /// - Parameters:
+  ///   - replica: where reads may go; nil if there is none.
   ///   - queues: those that should have workers.
   ///   - lookups: what may be asked of YouTube, and with which keys.
   public init(
-    postgres: PostgresConfiguration, redis: RedisConfiguration, migrations: [Migration], queues: [QueueName],
-    lookups: LookupRules, logger: Logger
+    postgres: PostgresConfiguration, replica: PostgresConfiguration? = nil, redis: RedisConfiguration,
+    migrations: [Migration], queues: [QueueName], lookups: LookupRules, logger: Logger
   ) {
     self.lookups = lookups
     self.postgres = postgres
+    self.replica = replica
     self.redis = redis
     self.migrations = migrations
     self.queues = queues
@@ -38,14 +41,17 @@ public struct Doctor: Sendable {
   public func examine() async -> [Finding] {
     let loop = EventLoop(name: "fanmill-doctor")
     defer { loop.stop() }
-    let database = await PostgresExamination(
+    var findings = await PostgresExamination(
       configuration: postgres, migrations: migrations, lookups: lookups, loop: loop, logger: logger
     )
     .run()
-    let broker = await RedisExamination(configuration: redis, queues: queues, loop: loop, logger: logger).run()
+    if let replica {
+      findings += await ReplicaExamination(primary: postgres, replica: replica, loop: loop, logger: logger).run()
+    }
+    findings += await RedisExamination(configuration: redis, queues: queues, loop: loop, logger: logger).run()
     // What the two know of each other can be compared only where both answer.
-    if (database + broker).contains(where: { $0.status == .fail }) { return database + broker }
-    return database + broker
+    if findings.contains(where: { $0.status == .fail }) { return findings }
+    return findings
       + (await DebtExamination(postgres: postgres, redis: redis, queues: queues, loop: loop, logger: logger).run())
   }
 

@@ -35,6 +35,9 @@ struct RedisExamination {
     }
     var findings = [version(facts), eviction(facts), memory(facts)]
     do {
+      findings += RedisTopologyExamination(
+        topology: try await client.topology(), configured: configuration.topology
+      ).run()
       findings.append(try await clock(client))
       if !findings.contains(where: { $0.status == .fail }) { findings += try await workers(client) }
     } catch {

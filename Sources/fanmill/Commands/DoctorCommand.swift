@@ -14,7 +14,9 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     try await common.run { program in
       let doctor = Doctor(
-        postgres: try program.settings.postgresConfiguration(), redis: try program.settings.redisConfiguration(),
+        postgres: try program.settings.postgresConfiguration(),
+        replica: try program.settings.postgresReplicaConfiguration(),
+        redis: try program.settings.redisConfiguration(),
         migrations: try migrations.all(), queues: JobKinds.app.queues,
         lookups: program.settings.lookupRules, logger: program.logger)
       let findings = await doctor.examine()

@@ -1,0 +1,81 @@
+import Jobs
+import JobsTestSupport
+import Postgres
+import PrivateServers
+import Redis
+import Testing
+
+@testable import Operations
+
+/// What the doctor finds behind Redis and Postgres, on real servers.
+@Suite(.timeLimit(.minutes(3)), .serialized) struct DoctorTests {
+  private func redis(_ url: String) async throws -> [String: Finding] {
+    let examination = RedisExamination(
+      configuration: try RedisConfiguration(url: url), queues: [.default], loop: RedisFixture.loop, logger: .quiet)
+    return Dictionary(await examination.run().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+  }
+
+  @Test("Sentinels that are gone, and a master without a replica")
+  func sentinels() async throws {
+    let group = try await PrivateSentinels.start(replicas: 1, downAfter: 500)
+    let well = try await redis(group.url)
+    #expect(well["Redis"]?.status == .ok)
+    #expect(well["Redis sentinels"]?.status == .ok)
+    #expect(well["Redis sentinels"]?.detail.hasPrefix("3 of 3 sentinels answer") == true)
+    #expect(well["Redis replicas"]?.status == .ok)
+    await group.servers[1].kill9()
+    await group.sentinels[2].kill9()
+    try await eventually("the master knows that its replica is gone") {
+      try await redis(group.url)["Redis replicas"]?.status == .warn
+    }
+    #expect(try await redis(group.url)["Redis sentinels"]?.status == .warn)
+    await group.sentinels[1].kill9()
+    try await eventually("the last sentinel knows that it is alone") {
+      try await redis(group.url)["Redis sentinels"]?.status == .fail
+    }
+    await group.stop()
+  }
+
+  @Test("A cluster with slots that nobody has")
+  func cluster() async throws {
+    let cluster = try await PrivateRedisCluster.start(masters: 3, replicasEach: 1)
+    try await eventually("each master has its replica") {
+      try await redis(cluster.url)["Redis replicas"]?.status == .ok
+    }
+    #expect(try await redis(cluster.url)["Redis slots"]?.status == .ok)
+    // The replica first, so that nobody takes over.
+    for index in [3, 0] { await cluster.nodes[index].kill9() }
+    try await eventually("the slots are missed") {
+      try await redis(cluster.url)["Redis slots"]?.status == .fail
+    }
+    await cluster.stop()
+  }
+
+  @Test("A replica that is in step, one that stands still, one that was promoted, one that is away")
+  func replica() async throws {
+    var options = PrivatePostgres.Options.tests
+    options.port = 0
+    let primary = try await PrivatePostgres.start(options: options)
+    let standby = try await PrivatePostgres.standby(of: primary, options: options)
+    let configurations = (
+      try PostgresConfiguration(url: #require(primary.tcpURL())),
+      try PostgresConfiguration(url: #require(standby.tcpURL()))
+    )
+    func look() async -> Finding? {
+      await ReplicaExamination(
+        primary: configurations.0, replica: configurations.1, loop: RedisFixture.loop, logger: .quiet
+      ).run().first
+    }
+    try await eventually("the replica is in step") { await look()?.status == .ok }
+    try await standby.run("SELECT pg_wal_replay_pause()")
+    try await primary.run("CREATE TABLE t (n int)")
+    let paused = await look()
+    #expect(paused?.status == .warn && paused?.detail.contains("bytes of log behind") == true)
+    try await standby.run("SELECT pg_wal_replay_resume()")
+    try await standby.promote()
+    #expect(await look()?.detail.contains("is no replica") == true)
+    await standby.stop()
+    #expect(await look()?.advice?.contains("FANMILL_POSTGRES_REPLICA_URL") == true)
+    await primary.stop()
+  }
+}
