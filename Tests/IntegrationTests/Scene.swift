@@ -24,10 +24,13 @@ struct Scene: Sendable {
 
   /// Runs `body` on a stack with three authors of 5, 400 and 25,000 followers, then ends all workers.
   static func play(
-    server: PrivatePostgres? = nil, redis: PrivateRedis.Options = PrivateRedis.Options(),
+    server: PrivatePostgres? = nil, postgresURL: String? = nil,
+    redis: PrivateRedis.Options = PrivateRedis.Options(), redisURL: String? = nil,
     _ body: @Sendable (Scene) async throws -> Void
   ) async throws {
-    try await TestStack.with(server: server, redis: redis) { stack in
+    try await TestStack.with(
+      server: server, postgresURL: postgresURL, redis: redis, redisURL: redisURL
+    ) { stack in
       let scene = Scene(stack: stack)
       try await scene.populate()
       do {

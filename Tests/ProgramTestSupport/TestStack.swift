@@ -13,7 +13,9 @@ import Redis
 /// A database with the schema and a Redis, neither shared with another test, and clients of both.
 public struct TestStack: Sendable {
   public let postgresURL: String
+  /// The stack's own Redis; idle where `redisURL` names others.
   public let redis: PrivateRedis
+  public let redisURL: String
   public let pool: PostgresPool
   public let redisClient: RedisClient
   public let broker: RedisBroker
@@ -25,7 +27,7 @@ public struct TestStack: Sendable {
 
   /// The settings that lead a program here.
   public var settings: [String: String] {
-    ["FANMILL_POSTGRES_URL": postgresURL, "FANMILL_REDIS_URL": redis.url]
+    ["FANMILL_POSTGRES_URL": postgresURL, "FANMILL_REDIS_URL": redisURL]
   }
 
   /// The project's folder of migrations.
@@ -33,27 +35,34 @@ public struct TestStack: Sendable {
     URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../migrations").path
 
   /// Runs `body` with a fresh database of the tests' shared cluster, or of `server`.
+  ///
+  /// - Parameters:
+  ///   - postgresURL: how `server` is reached, if not by itself: with its standby.
+  ///   - redisURL: sentinels or a cluster, in place of a Redis of the stack's own.
   public static func with<Result: Sendable>(
-    server: PrivatePostgres? = nil, redis options: PrivateRedis.Options = PrivateRedis.Options(),
+    server: PrivatePostgres? = nil, postgresURL: String? = nil,
+    redis options: PrivateRedis.Options = PrivateRedis.Options(), redisURL: String? = nil,
     _ body: @Sendable (TestStack) async throws -> Result
   ) async throws -> Result {
     let url: String
     if let server {
-      url = server.url
+      url = postgresURL ?? server.url
       try await withPool(url) { try await migrate($0) }
     } else {
       url = try await emptyDatabase(template: true)
     }
     let redis = try await PrivateRedis.start(options: options)
+    let redisURL = redisURL ?? redis.url
     let client = RedisClient(
-      configuration: try RedisConfiguration(url: redis.url), loop: RedisFixture.loop, logger: .quiet)
+      configuration: try RedisConfiguration(url: redisURL), loop: RedisFixture.loop, logger: .quiet)
     return try await withPool(url) { pool in
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await client.run() }
         defer { group.cancelAll() }
         let broker = try await RedisBroker(client: client, logger: .quiet)
         return try await body(
-          TestStack(postgresURL: url, redis: redis, pool: pool, redisClient: client, broker: broker))
+          TestStack(postgresURL: url, redis: redis, redisURL: redisURL, pool: pool, redisClient: client, broker: broker)
+        )
       }
     }
   }

@@ -1,0 +1,155 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import JobsTestSupport
+import Postgres
+import PrivateServers
+import ProgramTestSupport
+import Redis
+import Social
+import Testing
+
+/// A master or the primary is killed with SIGKILL while workers that are processes of their own are under load, and another
+/// server takes its place. Every job is done once; the hold-up is printed.
+@Suite("A server that is replaced", .timeLimit(.minutes(5)), .serialized)
+struct FailoverTests {
+  /// Jobs are not done in time.
+  private struct TooLate: Error {}
+
+  /// Asks for jobs all the while, in the ledger with the time at which each was asked for; `strike` in the middle.
+  ///
+  /// - Parameter isPatient: whether asking is tried again, since Postgres itself is away.
+  /// - Returns: how many were asked for.
+  private func load(_ scene: Scene, isPatient: Bool = false, strike: () async throws -> Void) async throws -> Int {
+    try await scene.stack.pool.execute(
+      "CREATE TABLE asked (number bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp())")
+    _ = try await scene.startWorker(slots: 4)
+    _ = try await scene.startWorker(slots: 4)
+    try await scene.post()
+    var asked = 0
+    func ask(until condition: () async throws -> Bool) async throws {
+      let deadline = ContinuousClock.now + .seconds(120)
+      while try await !condition() {
+        if ContinuousClock.now > deadline { throw TooLate() }
+        let numbers = asked..<asked + 20
+        do {
+          try await scene.ask(numbers)
+          asked += 20
+        } catch let error as PostgresError where isPatient {
+          // Whether the transaction took effect is not known: then these numbers must not be asked for again.
+          if [.outcomeUnknown, .connection, .timeout].contains(error.code) {
+            if try await scene.wereAsked(numbers) { asked += 20 }
+          } else if error.code != .poolExhausted {
+            throw error
+          }
+        }
+        try await Task.sleep(for: .milliseconds(10))
+      }
+    }
+    func effects() async throws -> Int {
+      do { return try await scene.effects() } catch let error as PostgresError where isPatient && error.code != .server
+      {
+        return 0
+      }
+    }
+    try await ask { try await effects() > 200 }
+    try await strike()
+    let before = asked
+    try await ask { try await effects() > before + 400 }
+    try await scene.post()
+    return asked
+  }
+
+  private func report(_ what: String, _ scene: Scene, _ asked: Int) async throws {
+    let row = try await scene.stack.pool.query(
+      """
+      SELECT max(extract(epoch FROM effects.at - asked.at))::float8,
+        (SELECT max(extract(epoch FROM gap))::float8
+          FROM (SELECT at - lag(at) OVER (ORDER BY at) AS gap FROM effects) AS gaps)
+      FROM effects JOIN asked USING (number)
+      """)[0]
+    let (delay, gap) = try row.decode(Double.self, Double.self)
+    print("\(what): \(asked) jobs, none later than \(delay) s; \(gap) s without a commit")
+  }
+
+  @Test("Redis: a master under sentinels is killed")
+  func sentinel() async throws {
+    let group = try await PrivateSentinels.start()
+    try await Scene.play(redisURL: group.url) { scene in
+      let asked = try await load(scene) { await group.servers[0].kill9() }
+      try await scene.expectAllDoneOnce(asked)
+      try await report("sentinel", scene, asked)
+    }
+    await group.stop()
+  }
+
+  @Test("Redis Cluster: one master after the other is killed, and comes back as a replica")
+  func cluster() async throws {
+    let cluster = try await PrivateRedisCluster.start()
+    try await Scene.play(redisURL: cluster.url) { scene in
+      let asked = try await load(scene) {
+        for index in 0..<2 {
+          await cluster.nodes[index].kill9()
+          try await eventually("the cluster has a master for all") {
+            try await scene.stack.redisClient.topology().masters.allSatisfy {
+              $0.name != "127.0.0.1:\(cluster.nodes[index].port ?? 0)"
+            }
+          }
+          try await cluster.nodes[index].start()
+        }
+      }
+      try await scene.expectAllDoneOnce(asked)
+      try await report("cluster", scene, asked)
+    }
+    await cluster.stop()
+  }
+
+  @Test("Postgres: the primary is killed and its standby promoted")
+  func postgres() async throws {
+    var options = PrivatePostgres.Options.tests
+    options.port = 0
+    // A commit is answered when the standby has it: no job that was promised is lost.
+    let primary = try await PrivatePostgres.start(options: options)
+    let standby = try await PrivatePostgres.standby(of: primary, options: options)
+    try await primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    try await primary.run("SELECT pg_reload_conf()")
+    let hosts = [primary, standby].map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
+    let url = "postgresql://postgres@\(hosts)/postgres?target_session_attrs=read-write"
+    try await Scene.play(server: primary, postgresURL: url) { scene in
+      let asked = try await load(scene, isPatient: true) {
+        await primary.kill9()
+        try await standby.run("ALTER SYSTEM SET synchronous_standby_names = ''")
+        try await standby.promote()
+      }
+      try await scene.expectAllDoneOnce(asked)
+      try await report("postgres", scene, asked)
+      #expect(try await scene.stack.count("SELECT inet_server_port()") == standby.port)
+    }
+    await standby.stop()
+  }
+}
+
+extension Scene {
+  /// Asks for jobs whose effects are counted, and notes when.
+  fileprivate func ask(_ numbers: Range<Int>) async throws {
+    let records = numbers.map { number in
+      JobRecord(
+        kind: "test.count-effect", queue: Self.effects, payload: Array(#"{"number":\#(number)}"#.utf8), isDurable: true)
+    }
+    _ = try await stack.client.transaction { transaction in
+      try await transaction.sql.execute("INSERT INTO asked (number) SELECT unnest(\(Array(numbers)))")
+      return try await transaction.add(records)
+    }
+  }
+
+  /// Whether the transaction that asked for `numbers` took effect; waits until Postgres can say.
+  fileprivate func wereAsked(_ numbers: Range<Int>) async throws -> Bool {
+    try await eventual("Postgres answers") {
+      do {
+        return try await stack.count("SELECT count(*) FROM asked WHERE number = ANY(\(Array(numbers)))") > 0
+      } catch let error as PostgresError where error.code != .server {
+        return nil
+      }
+    }
+  }
+}
