@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 // Warnings are errors where FANMILL_STRICT is set, as CI does; a newcomer's newer compiler may warn and still build.
@@ -10,9 +11,18 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (strict ? [.treatAllWarnings(as: .error)] : [])
 
+// hiredis speaks TLS from 1.0 on, through a library of its own (libhiredis_ssl), where it is built with that; Debian 12 has 0.14.
+// FANMILL_REDIS_TLS=1 says that the headers are there although not in /usr/include.
+let hasRedisTLS =
+  Context.environment["FANMILL_REDIS_TLS"] == "1"
+  || ["hiredis/hiredis_ssl.h", "openssl/ssl.h"].allSatisfy {
+    FileManager.default.fileExists(atPath: "/usr/include/" + $0)
+  }
+let redisTLS: [Target.Dependency] = hasRedisTLS ? ["CHiredisSSL"] : []
+
 /// A module of the project: listed with what it may import, so that an arrow points only down.
-func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func module(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings + more)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -75,7 +85,9 @@ let package = Package(
 
     module("Locking", []),
     module("EventLoop", ["CLinux", "Locking", heap, collections]),
-    module("Redis", ["CHiredis", "EventLoop", "Locking", collections, logging]),
+    module(
+      "Redis", ["CHiredis", "EventLoop", "Locking", collections, logging] + redisTLS,
+      hasRedisTLS ? [.define("REDIS_TLS")] : []),
     module("Postgres", ["CLibPQ", "EventLoop", "Locking", collections, logging]),
 
     module("HTTPClient", ["CCurl", "EventLoop", "Locking", httpTypes, logging]),
@@ -225,3 +237,8 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+if hasRedisTLS {
+  package.targets.append(
+    .systemLibrary(name: "CHiredisSSL", providers: [.apt(["libhiredis-dev", "libssl-dev"])]))
+}

@@ -4,6 +4,7 @@ extension RedisConfiguration {
   /// | URL | |
   /// |---|---|
   /// | `redis://[user[:password]@]host[:port][/db]` | one server |
+  /// | `rediss://…[?ca=FILE&cert=FILE&key=FILE]` | one server, encrypted, where the hiredis in the build has TLS: whom to trust instead of the system's authorities, and one's own certificate |
   /// | `unix://[user[:password]@]/path/to.sock[?db=N]` | one server, through a socket |
   /// | `redis+sentinel://[user[:password]@]host[:port],host[:port]/NAME[/db]` | the master that the sentinels know as NAME; their own login is `?sentinel_user=…&sentinel_password=…` |
   /// | `redis+cluster://[user[:password]@]host[:port],host[:port]` | a Redis Cluster, found through any of these nodes |
@@ -15,7 +16,7 @@ extension RedisConfiguration {
   public init(url: String) throws(RedisError) {
     let url = try RedisURL(url)
     switch url.scheme {
-    case "redis":
+    case "redis", "rediss":
       let endpoints = try url.endpoints(port: 6379, example: "redis://host:6379")
       guard endpoints.count == 1 else {
         throw RedisURL.wrong(
@@ -23,6 +24,7 @@ extension RedisConfiguration {
             + "or redis+cluster://host,host for a cluster")
       }
       self.init(endpoints[0], user: url.user, password: url.password, database: try url.database())
+      if url.scheme == "rediss" { tls = try url.tls() }
     case "unix":
       guard url.authority.isEmpty, url.path.count > 1 else {
         throw RedisURL.wrong("unix:// needs an absolute path, as in unix:///path/to/redis.sock")
@@ -62,14 +64,14 @@ extension RedisConfiguration {
       self.init(endpoints[0], user: url.user, password: url.password)
       otherEndpoints = Array(endpoints.dropFirst())
       topology = .cluster
-    case "rediss", "valkeys", "rediss+sentinel", "rediss+cluster":
+    case "rediss+sentinel", "rediss+cluster":
       throw RedisURL.wrong(
-        "\(url.scheme):// asks for TLS, which this program cannot speak: the Redis library that it was built with "
-          + "(hiredis \(hiredisVersion)) has none; use redis:// to a TLS tunnel on this machine, such as stunnel's, or unix://"
-      )
+        "\(url.scheme):// asks for TLS, which is spoken with one server alone (rediss://); "
+          + "use \(url.scheme.replacing("rediss", with: "redis")):// in a network that is encrypted itself")
     default:
       throw RedisURL.wrong(
-        "the scheme \(url.scheme):// is unknown; use redis://, unix://, redis+sentinel:// or redis+cluster://")
+        "the scheme \(url.scheme):// is unknown; use redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
+      )
     }
   }
 }

@@ -56,6 +56,8 @@ public struct RedisConfiguration: Sendable {
   public var commandTimeout: Duration = .seconds(5)
   /// How many commands may wait for a connection at once; more fail immediately.
   public var waitingLimit = 10_000
+  /// nil for a connection that is not encrypted.
+  var tls: RedisTLS?
   /// Whether a server that says it is no master is left again.
   var expectsMaster = false
 
@@ -77,10 +79,16 @@ public struct RedisConfiguration: Sendable {
     case .cluster: "redis+cluster://\(hosts)"
     case .server:
       switch endpoint {
-      case .tcp: "redis://\(hosts)/\(database)"
+      case .tcp: "\(tls == nil ? "redis" : "rediss")://\(hosts)/\(database)"
       case .unix(let path): "unix://\(path)" + (database == 0 ? "" : "?db=\(database)")
       }
     }
+  }
+
+  /// What encrypts a connection to the endpoint, whose name the certificate must bear.
+  var tlsStart: (start: RedisTLS, host: String)? {
+    guard let tls, case .tcp(let host, _) = endpoint else { return nil }
+    return (tls, host)
   }
 
   /// The same for one server that was found.

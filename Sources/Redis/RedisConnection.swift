@@ -117,7 +117,9 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     let request = RedisPipelineRequest(handshake.commands, timeout: timeout) { reply throws(RedisError) in reply.value }
     do throws(RedisError) {
       // The socket tells its end through the loop's thread, where the actor's isolation holds.
-      socket = try RedisSocket(endpoint, loop: loop, commandTimeout: configuration.commandTimeout) {
+      socket = try RedisSocket(
+        endpoint, loop: loop, commandTimeout: configuration.commandTimeout, tls: configuration.tlsStart
+      ) {
         [weak self] reason in
         self?.assumeIsolated { $0.socketDidClose(reason) }
       }

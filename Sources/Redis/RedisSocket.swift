@@ -10,6 +10,7 @@ final class RedisSocket {
   let loop: EventLoop
   private let commandTimeout: Duration
   private let didClose: (RedisError) -> Void
+  private var tls: RedisTLSSession?
 
   /// nil from the moment hiredis gives the context up.
   private(set) var context: UnsafeMutablePointer<redisAsyncContext>?
@@ -32,10 +33,11 @@ final class RedisSocket {
   /// Begins to connect. Commands may be sent at once; they leave when the connection stands.
   ///
   /// - Parameter endpoint: a unix path, or a *numeric* address: a name would be looked up here and block the loop.
+  /// - Parameter tls: with it, and the name that the server's certificate must bear, for an encrypted connection.
   /// - Parameter didClose: called once, on the loop, after every waiting request was failed.
   init(
     _ endpoint: RedisConfiguration.Endpoint, loop: EventLoop, commandTimeout: Duration,
-    didClose: @escaping (RedisError) -> Void
+    tls: (start: RedisTLS, host: String)? = nil, didClose: @escaping (RedisError) -> Void
   ) throws(RedisError) {
     loop.preconditionIsCurrent()
     self.loop = loop
@@ -51,6 +53,12 @@ final class RedisSocket {
       let text = Self.errorText(made)
       redisAsyncFree(made)
       throw RedisError(.connection, text)
+    }
+    do throws(RedisError) {
+      self.tls = try tls.map { tls throws(RedisError) in try tls.start.start(&made.pointee.c, host: tls.host) }
+    } catch {
+      redisAsyncFree(made)
+      throw error
     }
     context = made
     descriptor = made.pointee.c.fd
@@ -240,6 +248,7 @@ final class RedisSocket {
 
   private func reason(_ context: UnsafeMutablePointer<redisAsyncContext>) -> RedisError {
     if let closeReason { return closeReason }
+    if let refusal = tls?.refusal { return RedisError(.connection, refusal) }
     let code: RedisError.Code = context.pointee.err == REDIS_ERR_PROTOCOL ? .protocol : .connection
     return RedisError(code, context.pointee.err == 0 ? "the connection ended" : Self.errorText(context))
   }

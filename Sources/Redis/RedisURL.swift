@@ -100,6 +100,16 @@ struct RedisURL {
     return number
   }
 
+  /// - Throws: where the files cannot be used, and in a build without TLS.
+  func tls() throws(RedisError) -> RedisTLS {
+    try allow(query: ["db", "ca", "cert", "key"])
+    let (certificate, key) = (try value("cert"), try value("key"))
+    guard (certificate == nil) == (key == nil) else {
+      throw Self.wrong("a certificate needs its key: ?cert=FILE&key=FILE")
+    }
+    return try RedisTLS(authorities: try value("ca"), certificate: certificate, key: key)
+  }
+
   func value(_ key: String) throws(RedisError) -> String? {
     guard let pair = query.first(where: { $0.key == key }) else { return nil }
     return try Self.decode(pair.value, key)

@@ -53,9 +53,6 @@ import Testing
 
   @Test(arguments: [
     ("localhost:6379", "no scheme"),
-    ("rediss://h", "TLS"),
-    ("rediss://h", "hiredis"),
-    ("rediss://h", "use redis:// to a TLS tunnel"),
     ("rediss+sentinel://h/n", "TLS"),
     ("rediss+cluster://h", "TLS"),
     ("redis://a,b", "names one server and here are 2"),
