@@ -31,7 +31,7 @@ public struct RedisTopology: Sendable {
   public var masters: [Master]
   /// nil without sentinels.
   public var sentinels: SentinelStanding?
-  /// Hash slots that no master has; nil for anything but a cluster.
+  /// Hash slots that no master has, or one that the others cannot reach; nil for anything but a cluster.
   public var uncoveredSlots: Int?
 
   public init(masters: [Master], sentinels: SentinelStanding? = nil, uncoveredSlots: Int? = nil) {

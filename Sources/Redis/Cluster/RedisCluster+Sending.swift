@@ -246,6 +246,6 @@ extension RedisCluster {
     let masters = zip(map.masters, map.replicas).map { master, replicas in
       RedisTopology.Master(name: "\(master)", replicas: replicas.count)
     }
-    return RedisTopology(masters: masters, uncoveredSlots: map.uncoveredSlots)
+    return RedisTopology(masters: masters, uncoveredSlots: unservedSlots)
   }
 }

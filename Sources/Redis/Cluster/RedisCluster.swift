@@ -21,6 +21,8 @@ final class RedisCluster: Sendable {
     var map: SlotMap?
     /// The newest epoch that a node spoke of: what an older one says is out of date.
     var epoch = 0
+    /// How many slots have a master that is well, as a node said.
+    var servedSlots = 0
     var members: [Endpoint: Member] = [:]
     var trouble: RedisError?
     var isFinished = false
@@ -114,6 +116,8 @@ final class RedisCluster: Sendable {
     mapIsDoubtful()
   }
 
+  var unservedSlots: Int { HashSlot.count - state.withLock { $0.servedSlots } }
+
   /// The masters as far as they are known.
   var map: SlotMap? { state.withLock { $0.map } }
 
@@ -151,6 +155,7 @@ final class RedisCluster: Sendable {
   private struct Answer: Sendable {
     var map: SlotMap
     var epoch: Int
+    var servedSlots: Int
     var isComplete: Bool
   }
 
@@ -200,6 +205,7 @@ final class RedisCluster: Sendable {
     let left = state.withLock { state -> [Member] in
       state.map = answer.map
       state.epoch = answer.epoch
+      state.servedSlots = answer.servedSlots
       state.trouble = nil
       let replicas = Set(answer.map.replicas.joined())
       let masters = Set(answer.map.masters)
@@ -229,11 +235,13 @@ final class RedisCluster: Sendable {
     await connection.close()
     do throws(RedisError) {
       let facts = try answers[0].get().text ?? ""
-      let epoch = facts.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cluster_current_epoch:") }
-        .flatMap { Int($0.dropFirst("cluster_current_epoch:".count)) }
+      func number(_ name: String) -> Int {
+        facts.split(whereSeparator: \.isNewline).first { $0.hasPrefix(name) }.flatMap { Int($0.dropFirst(name.count)) }
+          ?? 0
+      }
       return Answer(
-        map: try SlotMap(try answers[1].get(), asked: endpoint), epoch: epoch ?? 0,
-        isComplete: facts.contains("cluster_state:ok"))
+        map: try SlotMap(try answers[1].get(), asked: endpoint), epoch: number("cluster_current_epoch:"),
+        servedSlots: number("cluster_slots_ok:"), isComplete: facts.contains("cluster_state:ok"))
     } catch {
       guard error.message.contains("cluster support disabled") else { throw error }
       throw RedisError(.configuration, "\(endpoint) is a server of its own and no node of a cluster; write redis://")

@@ -37,8 +37,6 @@ struct SlotMap: Sendable, Equatable {
   /// Every node there is.
   var nodes: [Endpoint] { masters + replicas.joined() }
 
-  var uncoveredSlots: Int { owners.count { $0 == Self.nobody } }
-
   /// Notes that a node said of one slot that it is another's.
   mutating func move(_ slot: Int, to endpoint: Endpoint) {
     owners[slot] = UInt16(number(of: endpoint))

@@ -49,13 +49,12 @@ import Testing
 
   @Test func aPipelineOverAllMastersKeepsItsOrder() async throws {
     try await withCluster { _, client in
+      _ = try await client.send(pipeline: (0..<300).map { RedisCommand("SET", "p\($0)", $0) })
       let results = try await client.send(
-        pipeline: (0..<300).flatMap {
-          [RedisCommand("SET", "p\($0)", $0), RedisCommand("GET", "p\($0)"), RedisCommand("PING")]
-        })
+        pipeline: (0..<300).flatMap { [RedisCommand("GET", "p\($0)"), RedisCommand("PING")] })
       for number in 0..<300 {
-        #expect(try results[3 * number + 1].get().int == number)
-        #expect(try results[3 * number + 2].get().text == "PONG")
+        #expect(try results[2 * number].get().int == number)
+        #expect(try results[2 * number + 1].get().text == "PONG")
       }
     }
   }

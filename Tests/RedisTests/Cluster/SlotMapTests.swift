@@ -23,7 +23,6 @@ import Testing
     #expect(map[0] == .tcp(host: "a", port: 1) && map[100] == .tcp(host: "a", port: 1))
     #expect(map[101] == nil && map[199] == nil)
     #expect(map[16383] == .tcp(host: "c", port: 1))
-    #expect(map.uncoveredSlots == 99)
     #expect(map.masters.count == 2 && map.replicas == [[.tcp(host: "b", port: 1)], []])
   }
 
