@@ -91,8 +91,8 @@ public actor RedisConsumer: BrokerConsumer {
         await drop(reader)
         client.serverIsDoubtful()
       }
-      // The read of an earlier life was ended here, when the broker was found to be another one.
-      if isInterrupted || incarnation != self.incarnation { return [] }
+      // The connection was closed on this side, when the broker was found to be another one.
+      if isInterrupted || incarnation != self.incarnation || error.code == .closed { return [] }
       throw RedisBroker.error(error)
     }
     let good = jobs(of: arrived)
@@ -121,6 +121,7 @@ public actor RedisConsumer: BrokerConsumer {
       if error.code != .server || error.meansAnotherServer {
         await drop(reader)
         client.serverIsDoubtful()
+        if error.code == .closed { return [] }
         throw RedisBroker.error(error)
       }
       // No group, so no claims; the read that follows finds out and joins anew.
