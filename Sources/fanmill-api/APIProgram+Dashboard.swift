@@ -15,7 +15,8 @@ extension Program {
     let schedules = try SocialSchedules.all(feedDays: settings.feedDays, rankings: rankings)
     let migrations = migrations()
     let doctor = Doctor(
-      postgres: try settings.postgresConfiguration(), redis: try settings.redisConfiguration(),
+      postgres: try settings.postgresConfiguration(), replica: try settings.postgresReplicaConfiguration(),
+      redis: try settings.redisConfiguration(),
       migrations: migrations ?? [], queues: jobs.kinds.queues, lookups: settings.lookupRules, logger: logger)
     return try Dashboard(
       Dashboard.Configuration(keys: keys, url: settings.adminURL, secrets: settings.secrets),

@@ -13,51 +13,51 @@ import Testing
 /// server takes its place. Every job is done once; the hold-up is printed.
 @Suite("A server that is replaced", .timeLimit(.minutes(5)), .serialized)
 struct FailoverTests {
-  /// Jobs are not done in time.
-  private struct TooLate: Error {}
-
   /// Asks for jobs all the while, in the ledger with the time at which each was asked for; `strike` in the middle.
   ///
-  /// - Parameter isPatient: whether asking is tried again, since Postgres itself is away.
   /// - Returns: how many were asked for.
-  private func load(_ scene: Scene, isPatient: Bool = false, strike: () async throws -> Void) async throws -> Int {
+  private func load(_ scene: Scene, strike: () async throws -> Void) async throws -> Int {
     try await scene.stack.pool.execute(
       "CREATE TABLE asked (number bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp())")
     _ = try await scene.startWorker(slots: 4)
     _ = try await scene.startWorker(slots: 4)
     try await scene.post()
-    var asked = 0
-    func ask(until condition: () async throws -> Bool) async throws {
-      let deadline = ContinuousClock.now + .seconds(120)
-      while try await !condition() {
-        if ContinuousClock.now > deadline { throw TooLate() }
-        let numbers = asked..<asked + 20
-        do {
-          try await scene.ask(numbers)
-          asked += 20
-        } catch let error as PostgresError where isPatient {
-          // Whether the transaction took effect is not known: then these numbers must not be asked for again.
-          if [.outcomeUnknown, .connection, .timeout].contains(error.code) {
-            if try await scene.wereAsked(numbers) { asked += 20 }
-          } else if error.code != .poolExhausted {
-            throw error
+    let demand = Demand()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      // Many, so that jobs are asked for while a push waits for a Redis that is away.
+      for _ in 0..<12 {
+        group.addTask {
+          while let numbers = await demand.next() {
+            try await scene.ask(numbers)
+            try await Task.sleep(for: .milliseconds(100))
           }
         }
-        try await Task.sleep(for: .milliseconds(10))
       }
-    }
-    func effects() async throws -> Int {
-      do { return try await scene.effects() } catch let error as PostgresError where isPatient && error.code != .server
-      {
-        return 0
+      try await eventually("jobs are done") { try await scene.knownEffects() > 500 }
+      try await strike()
+      let before = await demand.count
+      try await eventually("jobs are done again", within: .seconds(120)) {
+        try await scene.knownEffects() > before + 500
       }
+      await demand.end()
+      try await group.waitForAll()
     }
-    try await ask { try await effects() > 200 }
-    try await strike()
-    let before = asked
-    try await ask { try await effects() > before + 400 }
     try await scene.post()
-    return asked
+    return await demand.count
+  }
+
+  /// What is to be asked for, in numbers without a gap.
+  private actor Demand {
+    private(set) var count = 0
+    private var isOver = false
+
+    func next() -> Range<Int>? {
+      if isOver { return nil }
+      defer { count += 10 }
+      return count..<count + 10
+    }
+
+    func end() { isOver = true }
   }
 
   private func report(_ what: String, _ scene: Scene, _ asked: Int) async throws {
@@ -116,7 +116,7 @@ struct FailoverTests {
     let hosts = [primary, standby].map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
     let url = "postgresql://postgres@\(hosts)/postgres?target_session_attrs=read-write"
     try await Scene.play(server: primary, postgresURL: url) { scene in
-      let asked = try await load(scene, isPatient: true) {
+      let asked = try await load(scene) {
         await primary.kill9()
         try await standby.run("ALTER SYSTEM SET synchronous_standby_names = ''")
         try await standby.promote()
@@ -130,26 +130,33 @@ struct FailoverTests {
 }
 
 extension Scene {
-  /// Asks for jobs whose effects are counted, and notes when.
+  /// Asks for jobs whose effects are counted, and notes when; goes on until Postgres has them.
   fileprivate func ask(_ numbers: Range<Int>) async throws {
     let records = numbers.map { number in
       JobRecord(
         kind: "test.count-effect", queue: Self.effects, payload: Array(#"{"number":\#(number)}"#.utf8), isDurable: true)
     }
-    _ = try await stack.client.transaction { transaction in
-      try await transaction.sql.execute("INSERT INTO asked (number) SELECT unnest(\(Array(numbers)))")
-      return try await transaction.add(records)
+    while true {
+      do {
+        _ = try await stack.client.transaction { transaction in
+          // Where an earlier try took effect although its answer was lost, nothing is left to ask for.
+          let new = try await transaction.sql.execute(
+            "INSERT INTO asked (number) SELECT unnest(\(Array(numbers))) ON CONFLICT DO NOTHING")
+          if new > 0 { _ = try await transaction.add(records) }
+        }
+        return
+      } catch let error as PostgresError where error.code != .server || error.sqlState == "25006" {
+        try await Task.sleep(for: .milliseconds(20))
+      }
     }
   }
 
-  /// Whether the transaction that asked for `numbers` took effect; waits until Postgres can say.
-  fileprivate func wereAsked(_ numbers: Range<Int>) async throws -> Bool {
-    try await eventual("Postgres answers") {
-      do {
-        return try await stack.count("SELECT count(*) FROM asked WHERE number = ANY(\(Array(numbers)))") > 0
-      } catch let error as PostgresError where error.code != .server {
-        return nil
-      }
+  /// How many effects are there, or 0 while Postgres does not answer.
+  fileprivate func knownEffects() async throws -> Int {
+    do {
+      return try await effects()
+    } catch let error as PostgresError where error.code != .server {
+      return 0
     }
   }
 }
