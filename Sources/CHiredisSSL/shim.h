@@ -31,7 +31,9 @@ static inline SSL *fanmill_tls_session(SSL_CTX *context, const char *host, int i
 /* Hands the session over to hiredis, which frees it with the connection; the caller keeps a reference of its own. */
 static inline int fanmill_tls_start(void *connection, SSL *session) {
   SSL_up_ref(session);
-  return redisInitiateSSL((redisContext *)connection, session);
+  if (redisInitiateSSL((redisContext *)connection, session) == REDIS_OK) return REDIS_OK;
+  SSL_free(session);
+  return REDIS_ERR;
 }
 
 #endif

@@ -54,7 +54,8 @@
       }
       let started = RedisTLSSession(session)
       guard fanmill_tls_start(connection, session) == REDIS_OK else {
-        throw RedisError(.connection, "TLS cannot be begun with \(host)")
+        // A server nearby may have answered already.
+        throw RedisError(.connection, started.refusal ?? "TLS cannot be begun with \(host)")
       }
       return started
     }
