@@ -1,4 +1,5 @@
 import ArgumentParser
+import Jobs
 import Logging
 import Metrics
 import ServiceLifecycle
@@ -82,8 +83,9 @@ public struct Program: Sendable {
       services: services.map { service in
         // The description of a service would show all that it holds.
         .init(
-          // A service that ends by itself was asked to, as a worker is by its operator: the process ends in order then.
-          service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+          // Whatever else ends without being asked to fails the process.
+          service: service,
+          successTerminationBehavior: service is any SelfEndingService ? .gracefullyShutdownGroup : .cancelGroup,
           serviceName: String(describing: type(of: service)))
       },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)

@@ -1,11 +1,14 @@
 import Logging
 import ServiceLifecycle
 
+/// A service that may end by itself, in order, because somebody asked it to: the process is to end with it.
+public protocol SelfEndingService: Service {}
+
 /// Runs jobs: claims them from a broker, gives them to their handlers, settles how they ended.
 ///
 /// `run()` serves until a graceful shutdown is asked for, or an operator asks it through the directory to stop: then no more is claimed, what runs gets `shutdownLimit` to finish,
 /// and the rest is handed back at once, neither lost nor marked failed.
-public struct Worker<B: Broker, L: Ledger>: Service {
+public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
   private let broker: B
   private let ledger: L
   private let registry: JobRegistry<L>
