@@ -58,6 +58,12 @@ import Testing
         SELECT date_trunc('minute', now()) - n * interval '1 minute', 'fanout', 'posts.fan-out', 120, 6, 3, 12900, 1290
         FROM generate_series(1, 30) n
         """)
+      // A week is drawn from the hours.
+      try await stage.stack.pool.execute(
+        """
+        INSERT INTO job_hours (hour, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        VALUES (date_trunc('hour', now()), 'fanout', 'posts.fan-out', 3600, 180, 90, 387000, 38700)
+        """)
       let one = try await stage.signIn()
       for window in ["hour", "day", "week", "nonsense"] {
         let page = try await one.get("/admin?window=\(window)")

@@ -11,8 +11,31 @@ struct Overview: Sendable {
     let mark: String
     let style: String
     let detail: String
-    let advice: String?
+    let hasAdvice: Bool
+    let advice: [Words]
     let href: String?
+
+    init(_ name: String, _ mark: String, _ style: String, _ detail: String, advice: String?, href: String?) {
+      self.name = name
+      self.mark = mark
+      self.style = style
+      self.detail = detail
+      self.href = href
+      hasAdvice = advice != nil
+      self.advice = Words.all(in: advice ?? "")
+    }
+  }
+
+  /// A part of a sentence: what stands between backquotes is to be typed.
+  struct Words: Sendable {
+    let text: String
+    let isCode: Bool
+
+    static func all(in sentence: String) -> [Words] {
+      sentence.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
+        Words(text: String(part), isCode: !index.isMultiple(of: 2))
+      }
+    }
   }
 
   struct Number: Sendable {
@@ -127,13 +150,13 @@ struct OverviewDesk: Sendable {
     }
     var attention = findings.map { finding in
       Overview.Attention(
-        name: finding.name, mark: finding.status == .fail ? "broken" : "look", style: finding.status.style,
-        detail: finding.detail, advice: finding.advice, href: href(of: finding.name))
+        finding.name, finding.status == .fail ? "broken" : "warning", finding.status.style, finding.detail,
+        advice: finding.advice, href: href(of: finding.name))
     }
     attention += alarms.map { alarm in
       Overview.Attention(
-        name: alarm.queue, mark: "alarm", style: "bad",
-        detail: "its oldest \(alarm.concern.rawValue) job passed its limit of \(Format.duration(alarm.limit))",
+        alarm.queue, "alarm", "bad",
+        "its oldest \(alarm.concern.rawValue) job passed its limit of \(Format.duration(alarm.limit))",
         advice: "since \(Moment(alarm.openedAt, now: alarm.openedAt).text) UTC",
         href: "/admin/queues/" + Link.escape(alarm.queue))
     }
@@ -141,15 +164,15 @@ struct OverviewDesk: Sendable {
     if !lost.isEmpty {
       attention.append(
         Overview.Attention(
-          name: "workers", mark: "look", style: "warn",
-          detail: "\(lost.map(\.name).joined(separator: ", ")) said nothing lately and did not leave",
+          "workers", "warning", "warn",
+          "\(lost.map(\.name).joined(separator: ", ")) said nothing lately and did not leave",
           advice: "what it held is given to others when its leases end; start another worker", href: "/admin/workers"))
     }
     let paused = queues.filter(\.isPaused).map(\.queue)
     if !paused.isEmpty {
       attention.append(
         Overview.Attention(
-          name: "paused", mark: "look", style: "warn", detail: paused.joined(separator: ", "),
+          "paused", "warning", "warn", paused.joined(separator: ", "),
           advice: "nobody claims from \(paused.count == 1 ? "it" : "them") until it is resumed", href: "/admin/queues"))
     }
     return attention

@@ -33,7 +33,8 @@ struct SchedulePages: Sendable {
 
   private struct Row {
     let name: String
-    let kind: String
+    /// The kind of its jobs, where it has another name.
+    let asks: String?
     let state: String
     let style: String
     let timing: String
@@ -46,7 +47,8 @@ struct SchedulePages: Sendable {
   @Sendable private func list(_ visit: Visit) async throws -> Response {
     let rows = try await schedules.list().map { schedule in
       Row(
-        name: schedule.name, kind: schedule.kind, state: schedule.state.rawValue, style: Self.style(schedule.state),
+        name: schedule.name, asks: schedule.kind == schedule.name ? nil : schedule.kind, state: schedule.state.rawValue,
+        style: Self.style(schedule.state),
         timing: schedule.timing, last: kit.moment(schedule.lastTick), next: kit.moment(schedule.nextTick),
         isPaused: schedule.state == .paused, canRun: schedule.state != .unknown)
     }

@@ -83,7 +83,8 @@ struct Moment {
     case ..<60: "\(Int(seconds)) s"
     case ..<3600: "\(Int(seconds / 60)) min"
     case ..<86_400: "\(Int(seconds / 3600)) h"
-    default: "\(Int(seconds / 86_400)) d"
+    case ..<63_072_000: "\(Int(seconds / 86_400)) d"
+    default: "\(Int(seconds / 31_557_600)) years"
     }
   }
 }
