@@ -21,6 +21,7 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         .product(name: "Jobs", package: "fanmill"),
         .product(name: "DataClients", package: "fanmill"),
+        .product(name: "Operations", package: "fanmill"),
         .product(name: "PrivateServers", package: "fanmill"),
       ],
       swiftSettings: [

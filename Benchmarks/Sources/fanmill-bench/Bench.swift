@@ -21,6 +21,7 @@ struct Bench {
     Measurement(name: "hearts", needsDatabase: true, run: Hearts.measure),
     Measurement(name: "rankings", needsDatabase: true, run: Rankings.measure),
     Measurement(name: "lookups", needsDatabase: true, run: ChannelLookups.measure),
+    Measurement(name: "admin", needsDatabase: true, run: Admin.measure),
   ]
 
   static var names: [String] { measurements.map(\.name) }
