@@ -93,6 +93,8 @@ struct TopTests {
       }
       terminal.type("p")
       try await eventually("it is resumed") { try await stack.count("SELECT count(*) FROM queue_pauses") == 0 }
+      // Said a moment after it was done: until then another message would be written over.
+      try await eventually("it says so") { foot(terminal).contains("is resumed") }
       terminal.type("r")
       try await eventually("it says that r is for failures") { foot(terminal).contains("r retries a job that failed") }
       terminal.type("\u{3}")

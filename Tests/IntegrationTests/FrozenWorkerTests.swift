@@ -24,8 +24,8 @@ struct FrozenWorkerTests {
       try await eventually("the frozen one's job was handed on") {
         try await scene.stack.count(
           """
-          SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE FROM jobs%'
-            AND datname = current_database()
+          SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%DELETE FROM jobs%'
+            AND datname = current_database() AND pid <> pg_backend_pid()
           """) > 0
       }
       await gate.open()
