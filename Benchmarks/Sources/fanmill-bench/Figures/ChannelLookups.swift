@@ -69,7 +69,7 @@ enum ChannelLookups {
 
   /// Asks questions that nobody has asked before.
   private static func ask(_ stage: Stage, _ database: Database, _ run: Int) async throws {
-    try await database.pool.execute("TRUNCATE lookups, channel_answers, channels, youtube_quota")
+    try await database.pool.execute("TRUNCATE lookup_followers, lookups, channel_answers, channels, youtube_quota")
     let client = JobClient(broker: stage.broker, ledger: PostgresLedger(pool: database.pool), logger: stage.logger)
     for first in stride(from: 0, to: lookups, by: 1000) {
       let searches = (first..<first + 1000).map { Search(lookup: UUID(), words: "somebody \(run) \($0)") }
