@@ -30,6 +30,12 @@ enum FieldRules {
     }
   }
 
+  /// What somebody says to others: 1 to 2,000 characters, not all of them spaces.
+  static func said(_ text: String) throws(SocialError) {
+    try self.text(text, "text", 1...2000)
+    if text.allSatisfy(\.isWhitespace) { throw .invalid("text", "is not only spaces") }
+  }
+
   /// Text of a length in Unicode scalars, as Postgres counts, without the character NUL, which Postgres cannot keep.
   static func text(_ text: String?, _ field: String, _ lengths: ClosedRange<Int>) throws(SocialError) {
     guard let text else { return }

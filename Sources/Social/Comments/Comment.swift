@@ -28,8 +28,7 @@ public struct CommentDraft: Sendable, Hashable {
 
   /// - Throws: `invalid_text`.
   public init(text: String) throws(SocialError) {
-    try FieldRules.text(text, "text", 1...2000)
-    if text.allSatisfy(\.isWhitespace) { throw .invalid("text", "is not only spaces") }
+    try FieldRules.said(text)
     self.text = text
   }
 }

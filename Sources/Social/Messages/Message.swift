@@ -26,8 +26,7 @@ public struct MessageDraft: Sendable, Hashable {
 
   /// - Throws: `invalid_text`.
   public init(text: String) throws(SocialError) {
-    try FieldRules.text(text, "text", 1...2000)
-    if text.allSatisfy(\.isWhitespace) { throw .invalid("text", "is not only spaces") }
+    try FieldRules.said(text)
     self.text = text
   }
 }

@@ -4,13 +4,10 @@ import Glibc
 /// One HTTP request to this machine, over a connection of its own, by blocking calls: nothing between the clock and the
 /// socket.
 enum HTTPCall {
-  /// - Returns: the status and the body.
-  static func send(
-    _ method: String, _ path: String, port: Int, token: String? = nil, body: String = ""
-  ) throws -> (status: Int, body: Data) {
+  /// A connection; the caller closes it.
+  static func open(port: Int) throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw BenchError("no socket: errno \(errno)") }
-    defer { close(descriptor) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = in_port_t(port).bigEndian
@@ -20,7 +17,20 @@ enum HTTPCall {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard connected == 0 else { throw BenchError("port \(port) does not accept: errno \(errno)") }
+    guard connected == 0 else {
+      let reason = errno
+      close(descriptor)
+      throw BenchError("port \(port) does not accept: errno \(reason)")
+    }
+    return descriptor
+  }
+
+  /// - Returns: the status and the body.
+  static func send(
+    _ method: String, _ path: String, port: Int, token: String? = nil, body: String = ""
+  ) throws -> (status: Int, body: Data) {
+    let descriptor = try open(port: port)
+    defer { close(descriptor) }
     var request = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
     if let token { request += "Authorization: Bearer \(token)\r\n" }
     if !body.isEmpty { request += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
