@@ -22,7 +22,6 @@ enum Hearts {
     try await fill(database, tokens)
     try await stage.flush()
     let api = try await stage.programs().startAPI(port: port)
-    try await waitUntilReady(api, port)
     let load = HTTPLoad(port: port, connections: connections)
     for run in 1...stage.runs {
       stage.note("hearts, run \(run)")
@@ -64,15 +63,5 @@ enum Hearts {
       FROM numbered JOIN unnest(\(tokens)) WITH ORDINALITY AS t (token, number) USING (number)
       """)
     try await database.pool.execute("VACUUM ANALYZE accounts, sessions, celebs, celeb_fans")
-  }
-
-  private static func waitUntilReady(_ api: Child, _ port: Int) async throws {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while true {
-      guard api.isRunning, .now < deadline else { throw BenchError("the API did not become ready") }
-      try await Task.sleep(for: .milliseconds(20))
-      if FreePort.isFree(port) { continue }
-      if try HTTPCall.send("GET", "/readyz", port: port).status == 200 { return }
-    }
   }
 }

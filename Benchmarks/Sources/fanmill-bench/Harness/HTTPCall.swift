@@ -25,21 +25,40 @@ enum HTTPCall {
     return descriptor
   }
 
-  /// - Returns: the status and the body.
+  /// What came back.
+  struct Answer {
+    let status: Int
+    let body: Data
+    fileprivate let head: String
+
+    /// A header's value, the first of its name.
+    func header(_ name: String) -> String? {
+      head.split(whereSeparator: \.isNewline).dropFirst().lazy
+        .map { $0.split(separator: ":", maxSplits: 1) }
+        .first { $0.count == 2 && $0[0].lowercased() == name.lowercased() }
+        .map { $0[1].trimmingCharacters(in: .whitespaces) }
+    }
+  }
+
   static func send(
-    _ method: String, _ path: String, port: Int, token: String? = nil, body: String = ""
-  ) throws -> (status: Int, body: Data) {
+    _ method: String, _ path: String, port: Int, token: String? = nil, headers: [String: String] = [:],
+    body: String = ""
+  ) throws -> Answer {
     let descriptor = try open(port: port)
     defer { close(descriptor) }
     var request = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
     if let token { request += "Authorization: Bearer \(token)\r\n" }
-    if !body.isEmpty { request += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
+    for (name, value) in headers { request += "\(name): \(value)\r\n" }
+    if !body.isEmpty {
+      if headers["Content-Type"] == nil { request += "Content-Type: application/json\r\n" }
+      request += "Content-Length: \(body.utf8.count)\r\n"
+    }
     let bytes = Array((request + "\r\n" + body).utf8)
     guard write(descriptor, bytes, bytes.count) == bytes.count else { throw BenchError("\(path): cannot be sent") }
     return try answer(descriptor, path)
   }
 
-  private static func answer(_ descriptor: Int32, _ path: String) throws -> (status: Int, body: Data) {
+  private static func answer(_ descriptor: Int32, _ path: String) throws -> Answer {
     var data = Data()
     var piece = [UInt8](repeating: 0, count: 16_384)
     while true {
@@ -52,6 +71,6 @@ enum HTTPCall {
     guard let status = head.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
       throw BenchError("\(path): not an HTTP answer")
     }
-    return (status, data[end.upperBound...])
+    return Answer(status: status, body: data[end.upperBound...], head: head)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import PrivateServers
 
 /// Fanmill's own executables, as `make build` leaves them.
 struct Programs: Sendable {
@@ -16,19 +17,21 @@ struct Programs: Sendable {
     ]
   }
 
-  func migrate() async throws {
-    _ = try await Child.output([folder + "/fanmill", "migrate", "up"], environment: environment)
+  /// Runs the CLI to its end and returns what it printed.
+  func run(_ words: [String]) async throws -> String {
+    try await Child.output([folder + "/fanmill"] + words, environment: environment)
   }
+
+  func migrate() async throws { _ = try await run(["migrate", "up"]) }
 
   /// A session token of an account.
   func token(of username: String) async throws -> String {
-    try await Child.output([folder + "/fanmill", "accounts", "token", username], environment: environment)
-      .trimmingCharacters(in: .whitespacesAndNewlines)
+    try await run(["accounts", "token", username]).trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
   /// Fails unless notifications are what likes, comments and follows say.
   func auditNotifications() async throws {
-    _ = try await Child.output([folder + "/fanmill", "notifications", "audit"], environment: environment)
+    _ = try await run(["notifications", "audit"])
   }
 
   /// A worker with its default settings, but for those given; it serves a moment later.
@@ -48,9 +51,18 @@ struct Programs: Sendable {
     ])
   }
 
-  func startAPI(port: Int) async throws -> Child {
-    try await Child.start(
+  /// An API with its default settings, but for those given, once it is ready.
+  func startAPI(port: Int, _ settings: [String: String] = [:]) async throws -> Child {
+    let api = try await Child.start(
       [folder + "/fanmill-api"],
-      environment: environment.merging(["FANMILL_API_PORT": "\(port)", "FANMILL_HOST": "127.0.0.1"]) { $1 })
+      environment: environment.merging(settings) { $1 }
+        .merging(["FANMILL_API_PORT": "\(port)", "FANMILL_HOST": "127.0.0.1"]) { $1 })
+    let deadline = ContinuousClock.now + .seconds(30)
+    while true {
+      guard api.isRunning, .now < deadline else { throw BenchError("the API did not become ready") }
+      try await Task.sleep(for: .milliseconds(20))
+      if FreePort.isFree(port) { continue }
+      if try HTTPCall.send("GET", "/readyz", port: port).status == 200 { return api }
+    }
   }
 }
