@@ -57,7 +57,10 @@ public struct LocalStack: Sendable {
   ) async throws {
     let lock = try folder.lock()
     defer { withExtendedLifetime(lock) {} }
-    let token = folder.settings()["FANMILL_ADMIN_TOKEN"] ?? Self.freshToken()
+    // Who sets a token means it; else the folder's own stays, so that an operator's notes go on working.
+    let token =
+      ProcessInfo.processInfo.environment["FANMILL_ADMIN_TOKEN"] ?? folder.settings()["FANMILL_ADMIN_TOKEN"]
+      ?? Self.freshToken()
     folder.removeSettings()
     event(.step("starting Postgres and Redis in \(folder.path)"))
     let servers = try await LocalServers.start(in: folder.path)

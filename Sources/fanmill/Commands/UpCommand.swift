@@ -29,6 +29,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
 
   struct Report: Encodable {
     let api: String
+    let dashboard: String
     let folder: String
     let settings: [String: String]
     /// Those that can work now.
@@ -38,6 +39,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
 
     init(_ settings: [String: String], _ folder: LocalStackFolder) {
       api = "http://127.0.0.1:\(settings["FANMILL_API_PORT"] ?? "")"
+      dashboard = api + "/admin"
       self.folder = folder.path
       // The admin token stays in its file.
       self.settings = settings.filter {
@@ -50,6 +52,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     var text: String {
       """
       ready: \(api), \(workers.count) worker\(workers.count == 1 ? "" : "s")
+      Dashboard: \(dashboard), its token is FANMILL_ADMIN_TOKEN in \(folder)/env.
       Logs and settings: \(folder). In this folder, `fanmill doctor`, `fanmill queues list` and the other commands find the \
       stack; for a shell: set -a; . .fanmill/env; set +a\(youtubeIsStandIn ? standIn : "")
       """
