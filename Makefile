@@ -1,12 +1,13 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup build install demo test test-thread browser-test screenshots up down bench lint check-deploy format \
-  compose-check rolling-restart
+.PHONY: help setup setup-run build install uninstall demo test test-thread browser-test screenshots up down bench lint \
+  check-deploy format compose-check rolling-restart prometheus-check
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
-scripts := $(addprefix scripts/,install-packages install-programs collect-programs compose-check rolling-restart) \
+shell_scripts := $(addprefix scripts/,install-packages install-programs collect-programs compose-check rolling-restart) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
+python_scripts := $(addprefix scripts/,browser-test check-kubernetes prometheus-check screenshots) $(wildcard scripts/support/*.py)
 # Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
 few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 tools := .build-tools
@@ -16,15 +17,22 @@ PREFIX := /usr/local
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-setup: ## install what the machine lacks: C libraries, Redis, Postgres, linters
+setup: ## install what the machine lacks for developing: C libraries, Redis, Postgres, linters, a browser
 	@scripts/install-packages dev
 
-build: setup ## build the executables, optimised, into .build/release
+# Who only wants to see it run needs no browser and no linters.
+setup-run: ## install what it lacks for building and running: C libraries, Redis, Postgres
+	@scripts/install-packages local
+
+build: setup-run ## build the executables, optimised, into .build/release
 	swift build -c release
 
 # What is built is installed, so that `make` may run as somebody else than `sudo make install`.
-install: ## install programs, migrations, shell completions and man pages under PREFIX (/usr/local; DESTDIR for packagers)
+install: ## install programs, migrations, completions, man pages, docs under PREFIX (/usr/local; DESTDIR for packagers)
 	scripts/install-programs "$(DESTDIR)$(PREFIX)"
+
+uninstall: ## take away what `make install` put under PREFIX
+	scripts/install-programs --remove "$(DESTDIR)$(PREFIX)"
 
 demo: build ## run all of it from nothing, on private servers and real data, and audit it
 	.build/release/fanmill demo
@@ -40,7 +48,10 @@ test-thread: setup ## the same under the thread sanitizer, in a build folder of 
 browser-test: setup ## test the dashboard in a headless Chromium, over a stack of the newest build
 	scripts/browser-test
 
-screenshots: build ## take the README's pictures of the dashboard anew
+prometheus-check: setup ## run Prometheus with deploy/'s rules over a stack of the newest build, and ask Grafana's panels
+	$(tools)/bin/python scripts/prometheus-check
+
+screenshots: setup build ## take the README's pictures of the dashboard anew
 	scripts/screenshots
 
 up: build ## start private servers, the API and a worker, and leave them running
@@ -49,21 +60,22 @@ up: build ## start private servers, the API and a worker, and leave them running
 down: ## end what `make up` started; the data stay in .fanmill
 	.build/release/fanmill down
 
-bench: build ## print the benchmark table: Fanmill, plain C, Sidekiq (BENCH="--quick": one run each)
+bench: setup build ## print the benchmark table: Fanmill, plain C, Sidekiq (BENCH="--quick": one run each)
 	swift build -c release --package-path Benchmarks
 	Benchmarks/.build/release/fanmill-bench $(BENCH)
 
 compose-check: build ## run the compose stack for real, in containers; kill a worker in the middle, and audit (root)
 	scripts/compose-check .build/release
 
-rolling-restart: build ## restart all workers one by one under load; nothing lost, nothing held up over 5 seconds
+rolling-restart: setup build ## restart all workers one by one under load; nothing lost, nothing held up over 5 seconds
 	scripts/rolling-restart .build/release
 
 lint: setup ## check format, Dockerfile, compose file and scripts; changes nothing
 	swift format lint --strict --parallel --recursive $(swift_folders)
 	$(hadolint) Dockerfile
-	docker-compose --env-file .env.example config --quiet
-	for script in $(scripts); do bash -n $$script || exit 1; done
+	docker-compose --env-file .env.example --profile metrics config --quiet
+	shellcheck $(shell_scripts)
+	$(tools)/bin/ruff check --quiet --no-cache --config scripts/ruff.toml $(python_scripts)
 
 check-deploy: setup ## check deploy/: Prometheus' rules, each of which fires and does not, and Kubernetes' manifests
 	promtool check config deploy/prometheus/prometheus.yml

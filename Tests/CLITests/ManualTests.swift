@@ -26,6 +26,8 @@ struct ManualTests {
     #expect(try await CLI()("manual", "jobs", "enqueue").output.contains(".Fl -payload Ar payload"))
     let all = try await CLI()("manual").output
     #expect(all.contains("FANMILL_POSTGRES_URL") && all.contains(".It 78"))
+    // What stands apart in --help stands apart there too.
+    #expect(all.contains(".Pp\nExit status: 0"))
     #expect(try await CLI()("manual", "jobs", "nonsense", status: 64).errors.contains("jobs nonsense"))
     try await CLI()("manual", "jobs", "--directory", folder, status: 64)
     try await CLI()("manual", "--directory", "/proc/nowhere", status: 73)

@@ -10,8 +10,8 @@ struct ImportCommand: AsyncParsableCommand, Sendable {
       """)
 
   @OptionGroup var common: CommonOptions
-  @Option(help: "The file of accounts.") var users: String?
-  @Option(help: "The file of follows.") var follows: String?
+  @Option(help: "The file of accounts.", completion: .file()) var users: String?
+  @Option(help: "The file of follows.", completion: .file()) var follows: String?
 
   func validate() throws {
     if users == nil, follows == nil { throw ValidationError("give --users FILE, --follows FILE, or both") }

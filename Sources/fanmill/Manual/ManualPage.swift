@@ -1,4 +1,5 @@
 import Bootstrap
+import Foundation
 
 /// A command's man page, in mdoc (mdoc(7)).
 struct ManualPage {
@@ -14,7 +15,8 @@ struct ManualPage {
       ".Nd \(Self.oneLine(command.abstract ?? name))", ".Sh SYNOPSIS",
     ]
     lines += synopsis
-    lines += [".Sh DESCRIPTION"] + Self.paragraphs([command.abstract, command.discussion].compactMap(\.self))
+    let texts = [command.abstract, command.discussion].compactMap(\.self)
+    lines += [".Sh DESCRIPTION"] + Self.paragraphs(texts.flatMap { $0.components(separatedBy: "\n\n") })
     lines += commands + arguments
     if command.superCommands == nil { lines += Self.environment }
     lines += Self.exitStatus + seeAlso

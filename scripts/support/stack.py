@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 READ_TOKEN = "a-read-only-token-for-the-browser"
@@ -22,7 +23,7 @@ class Stack:
         self.workers = workers
 
     def __enter__(self):
-        self.folder = tempfile.mkdtemp(prefix="fanmill-browser-stack-")
+        self.folder = tempfile.mkdtemp(prefix="fanmill-stack-")
         # Postgres runs as another user where this runs as root.
         os.chmod(self.folder, 0o755)
         try:
@@ -38,6 +39,11 @@ class Stack:
         self.settings = {name: value.strip("'") for name, value in lines}
         self.token = self.settings["FANMILL_ADMIN_TOKEN"]
         return self
+
+    def worker_processes(self):
+        """Each worker's process, and the port of its health and metrics."""
+        with open(os.path.join(self.folder, ".fanmill", "workers")) as file:
+            return [(int(process), int(port)) for _, process, port in map(str.split, file)]
 
     def __exit__(self, *_):
         try:
@@ -61,6 +67,15 @@ class Stack:
         if done.returncode:
             raise SystemExit(f"fanmill {' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
         return done.stdout
+
+    def send(self, method, path, token, body=None):
+        """Calls the API; what it answers."""
+        request = urllib.request.Request(
+            self.url + path, method=method, data=json.dumps(body or {}).encode() if method == "POST" else None,
+            headers={"Authorization": "Bearer " + token, "Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            text = answer.read()
+        return json.loads(text) if text else {}
 
     def enqueue(self, kind, payload="{}", *options):
         """Owes a job; its id."""

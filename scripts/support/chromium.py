@@ -21,7 +21,7 @@ class Browser:
     def __init__(self):
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if not program:
-            raise Failed("no chromium here: scripts/install-packages browser installs it")
+            raise Failed("no chromium here: `make setup` installs it")
         self.profile = tempfile.mkdtemp(prefix="fanmill-browser-")
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
@@ -151,7 +151,8 @@ class Page:
         return self.browser.call(method, session=self.session, **parameters)
 
     def look(self, width, height, dark=False, phone=False, scale=1):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=phone)
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=phone)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
@@ -208,7 +209,8 @@ class Page:
     def button(self, label, within="document"):
         """Clicks on the button or the link that begins with this label."""
         self.click(
-            f"[...{within}.querySelectorAll('button, a')].find(e => e.innerText.trim().startsWith({json.dumps(label)}))")
+            f"[...{within}.querySelectorAll('button, a')]"
+            f".find(e => e.innerText.trim().startsWith({json.dumps(label)}))")
 
     def type(self, find, text):
         self.click(find, leads_on=False)
