@@ -24,6 +24,8 @@ public actor RedisConsumer: BrokerConsumer {
   /// Whether a read broke off whose reply may have held claims.
   private var mayHaveMissed = false
   public private(set) var epoch = ""
+  /// What the client's routes were when the server last confirmed the epoch.
+  private var confirmedRoutes = -1
 
   private struct Reader {
     let connection: RedisConnection
@@ -47,11 +49,13 @@ public actor RedisConsumer: BrokerConsumer {
   private func name(of incarnation: Int) -> String { incarnation == 0 ? worker : "\(worker)/\(incarnation)" }
 
   func join() async throws {
+    let routes = client.routeGeneration
     let epoch = try await evaluate(Scripts.join, [name, lease.wholeMilliseconds, "\(JobID.next())"]) {
       reply throws(RedisError) in reply.text
     }
     guard let epoch else { throw BrokerError(.unexpectedReply, "Redis has no epoch for queue \(queue)") }
     self.epoch = epoch
+    confirmedRoutes = routes
   }
 
   // MARK: Claims
@@ -319,12 +323,22 @@ public actor RedisConsumer: BrokerConsumer {
     let sweep = beats % 20 == 1 || watchfulBeats > 0 ? 1 : 0
     watchfulBeats = max(0, watchfulBeats - 1)
     let lookahead = max(1, (lease / 3).wholeMilliseconds)
+    // Which server has the lease: that costs commands, and as long as this client's connections are the same, so is the
+    // process behind them. A promoted replica, a server that was started again and a slot's new master are reached through
+    // a connection or a route that came later, and the number is read before the beat is sent: a beat that went to another
+    // server than the one before it did so under a newer number, or the next one does, and that one asks. Until then the
+    // lease may be renewed on a server that lacks the last writes: what is lost there stays in this consumer's hands for
+    // one beat longer. A server that turns into a replica and back under an open connection is found out at a sweep. That
+    // the broker forgot everything needs no asking: the lease is gone with it.
+    let routes = client.routeGeneration
+    let known = sweep == 1 || routes != confirmedRoutes ? epoch : ""
     let (kept, reaped, due) = try await evaluate(
-      Scripts.beat, [name, lease.wholeMilliseconds, lookahead, sweep, epoch]
+      Scripts.beat, [name, lease.wholeMilliseconds, lookahead, sweep, known]
     ) { reply throws(RedisError) in
       reply.count == 3 ? (true, Int(reply[1].integer), reply[2].integer) : (false, 0, -1)
     }
     if !kept || reaped > 0 { watchfulBeats = 5 }
+    if kept, !known.isEmpty, life == incarnation { confirmedRoutes = routes }
     if kept || life != incarnation {
       return Beat(
         keptLease: kept, incarnation: incarnation, nextDue: due >= 0 ? .milliseconds(due) : nil, reaped: reaped)

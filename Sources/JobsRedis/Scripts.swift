@@ -127,14 +127,14 @@ enum Scripts {
       """)
 
   /// Renews a lease and does what is due: ARGV consumer, lease in ms, how far to look ahead in ms, 1 to look for consumers
-  /// without a lease, the queue's life as the consumer knows it. → {0} if the lease or that life is over; {1, handed on, ms
-  /// to the next due job or -1}
+  /// without a lease, the queue's life as the consumer knows it or nothing not to compare it. → {0} if the lease or that life
+  /// is over; {1, handed on, ms to the next due job or -1}
   static let beat = RedisScript(
     head
       + """
       local time = now()
       local me = 'w' .. ARGV[1]
-      if life() ~= ARGV[5] then return {0} end
+      if ARGV[5] ~= '' and life() ~= ARGV[5] then return {0} end
       -- Nothing changed: the lease is gone, or was renewed in this very millisecond.
       if redis.call('ZADD', KEYS[TIMERS], 'XX', 'CH', time + ARGV[2], me) == 0
         and not redis.call('ZSCORE', KEYS[TIMERS], me) then return {0} end

@@ -18,23 +18,26 @@ public final class RedisClient: RedisCommandSender {
   private let node: RedisNode
   private let cluster: RedisCluster?
   private let sentinels: RedisSentinels?
+  private let routes = RouteGeneration()
 
   public init(configuration: RedisConfiguration, loop: EventLoop, logger: Logger) {
     self.configuration = configuration
     self.loop = loop
     switch configuration.topology {
     case .server:
-      node = RedisNode(configuration, loop: loop, logger: logger, locate: { () throws(RedisError) in configuration })
+      node = RedisNode(
+        configuration, loop: loop, logger: logger, routes: routes, locate: { () throws(RedisError) in configuration })
       (cluster, sentinels) = (nil, nil)
     case .sentinel(let sentinel):
       let sentinels = RedisSentinels(configuration, sentinel, loop: loop)
       node = RedisNode(
-        configuration, loop: loop, logger: logger, pauseLimit: .milliseconds(500),
+        configuration, loop: loop, logger: logger, pauseLimit: .milliseconds(500), routes: routes,
         locate: { () async throws(RedisError) in try await sentinels.master() })
       (cluster, self.sentinels) = (nil, sentinels)
     case .cluster:
-      node = RedisNode(configuration, loop: loop, logger: logger, locate: { () throws(RedisError) in configuration })
-      (cluster, sentinels) = (RedisCluster(configuration, loop: loop, logger: logger), nil)
+      node = RedisNode(
+        configuration, loop: loop, logger: logger, routes: routes, locate: { () throws(RedisError) in configuration })
+      (cluster, sentinels) = (RedisCluster(configuration, loop: loop, logger: logger, routes: routes), nil)
     }
   }
 
@@ -93,6 +96,11 @@ public final class RedisClient: RedisCommandSender {
   public func serverIsDoubtful() { cluster?.mapIsDoubtful() }
 
   // MARK: Servers
+
+  /// Grows whenever commands may begin to reach another server, or another life of the same one: with each connection that is
+  /// made in place of one that was lost, and in a cluster with each change of who has which slots. Two commands of which the
+  /// second was sent while the number was still what it was before the first went to the same process.
+  public var routeGeneration: Int { routes.value }
 
   /// Makes `script` known where `command` goes, which calls it.
   public func load(_ script: RedisScript, for command: RedisCommand) async throws(RedisError) {

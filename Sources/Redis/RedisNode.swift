@@ -8,6 +8,7 @@ final class RedisNode: Sendable {
   private let configuration: RedisConfiguration
   private let pauseLimit: Duration
   private let locate: @Sendable () async throws(RedisError) -> RedisConfiguration
+  private let routes: RouteGeneration
   private let onTrouble: @Sendable () -> Void
   private let loop: EventLoop
   private let logger: Logger
@@ -19,15 +20,17 @@ final class RedisNode: Sendable {
   /// - Parameters:
   ///   - configuration: names the server in messages.
   ///   - pauseLimit: the longest pause between two attempts to connect.
+  ///   - routes: advances with each connection.
   ///   - locate: where to connect to, asked before each attempt.
   ///   - onTrouble: called when the connection was lost or could not be made.
   init(
     _ configuration: RedisConfiguration, loop: EventLoop, logger: Logger, pauseLimit: Duration = .seconds(2),
-    locate: @escaping @Sendable () async throws(RedisError) -> RedisConfiguration,
+    routes: RouteGeneration, locate: @escaping @Sendable () async throws(RedisError) -> RedisConfiguration,
     onTrouble: @escaping @Sendable () -> Void = {}
   ) {
     self.configuration = configuration
     self.pauseLimit = pauseLimit
+    self.routes = routes
     self.locate = locate
     self.onTrouble = onTrouble
     self.loop = loop
@@ -47,6 +50,7 @@ final class RedisNode: Sendable {
         let place = try await locate()
         let connection = try await RedisConnection.connect(place, loop: loop)
         let since = ContinuousClock.now
+        routes.advance()
         await supervisor.attach(connection)
         trouble.withLock { $0 = false }
         logger.info("connected to Redis", metadata: ["server": "\(place.endpoint)"])

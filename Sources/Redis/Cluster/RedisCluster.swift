@@ -31,13 +31,15 @@ final class RedisCluster: Sendable {
   private let configuration: RedisConfiguration
   private let loop: EventLoop
   private let logger: Logger
+  private let routes: RouteGeneration
   private let state = Locked(State())
   private let joining: AsyncStream<(Endpoint, Member)>
   private let join: AsyncStream<(Endpoint, Member)>.Continuation
   private let refreshing: AsyncStream<Void>
   private let refresh: AsyncStream<Void>.Continuation
 
-  init(_ configuration: RedisConfiguration, loop: EventLoop, logger: Logger) {
+  init(_ configuration: RedisConfiguration, loop: EventLoop, logger: Logger, routes: RouteGeneration) {
+    self.routes = routes
     self.configuration = configuration
     self.loop = loop
     self.logger = logger
@@ -112,7 +114,10 @@ final class RedisCluster: Sendable {
 
   /// Notes that a slot is another node's, and asks what else has changed.
   func moved(_ slot: Int, to endpoint: Endpoint) {
-    state.withLock { $0.map?.move(slot, to: endpoint) }
+    state.withLock { state in
+      routes.advance()
+      state.map?.move(slot, to: endpoint)
+    }
     mapIsDoubtful()
   }
 
@@ -131,7 +136,7 @@ final class RedisCluster: Sendable {
     let place = configuration.server(at: endpoint)
     let (stay, leave) = AsyncStream.makeStream(of: Void.self)
     let node = RedisNode(
-      place, loop: loop, logger: logger, pauseLimit: .milliseconds(500),
+      place, loop: loop, logger: logger, pauseLimit: .milliseconds(500), routes: routes,
       locate: { () throws(RedisError) in place }, onTrouble: { [refresh] in refresh.yield() })
     let member = Member(node: node, stay: stay, leave: leave)
     state.members[endpoint] = member
@@ -203,6 +208,7 @@ final class RedisCluster: Sendable {
 
   private func adopt(_ answer: Answer) {
     let left = state.withLock { state -> [Member] in
+      if state.map != answer.map { routes.advance() }
       state.map = answer.map
       state.epoch = answer.epoch
       state.servedSlots = answer.servedSlots
