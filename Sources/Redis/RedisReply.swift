@@ -71,14 +71,7 @@ public struct RedisReply: ~Copyable {
     switch kind {
     case .string, .status: .string([UInt8](bytes))
     case .integer: .integer(integer)
-    case .array:
-      .array(
-        [RedisValue](unsafeUninitializedCapacity: count) { room, initialized in
-          for index in 0..<count {
-            room.initializeElement(at: index, to: self[index].value)
-            initialized = index + 1
-          }
-        })
+    case .array: .array((0..<count).map { self[$0].value })
     case .null: .null
     case .error: .error(String(decoding: bytes, as: UTF8.self))
     }
