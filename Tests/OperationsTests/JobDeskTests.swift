@@ -51,6 +51,41 @@ struct JobDeskTests {
     }
   }
 
+  @Test("What a worker says that it runs is running, and found behind all that waits; what it has lost waits")
+  func running() async throws {
+    try await TestStack.with { stack in
+      let records = [try await ask(stack), try await ask(stack), try await ask(stack)]
+      let (run, failed) = (records[0], records[1])
+      try await stack.pool.execute(
+        """
+        UPDATE jobs SET run_at = now() + interval '1 hour', failures = '[]' WHERE id = \(PostgresUUID(failed.id))
+        """)
+      let directory = PostgresWorkerDirectory(pool: stack.pool)
+      _ = try await directory.beat(
+        WorkerReport(
+          name: "one", host: "host", pid: 1, version: "1", startedAt: 0, state: .running,
+          queues: [WorkerReport.Queue(queue: "fanout", slots: 2)],
+          running: [run, failed].map {
+            WorkerReport.Running(id: $0.id, kind: $0.kind, queue: $0.queue, attempt: 1, since: 0)
+          }, minutes: []))
+      let desk = desk(stack)
+      #expect(
+        try await desk.page(JobFilter()).items.map(\.state) == [.waiting, .retrying, .running], "the newest first")
+      #expect(try await desk.page(JobFilter(state: .running)).items.map(\.id) == [run.id.description])
+      #expect(try await desk.page(JobFilter(state: .running, queue: "lookups")).items.isEmpty)
+      #expect(try await desk.page(JobFilter(state: .waiting)).items.map(\.id) == [records[2].id.description])
+      #expect(try await desk.show(run.id.description).job.state == .running)
+
+      try await stack.pool.execute("UPDATE workers SET seen_at = now() - interval '11 seconds'")
+      #expect(try await desk.page(JobFilter(state: .running)).items.isEmpty)
+      #expect(try await desk.show(run.id.description).job.state == .waiting)
+      try await directory.leave(
+        WorkerReport(
+          name: "one", host: "host", pid: 1, version: "1", startedAt: 0, state: .stopping, queues: [], running: [],
+          minutes: []))
+    }
+  }
+
   @Test("More dead letters than one transaction takes are all owed again, but those whose unique key is taken")
   func manyDead() async throws {
     try await TestStack.with { stack in

@@ -37,7 +37,7 @@ extension JobState {
   /// The style sheet's class for it.
   var style: String {
     switch self {
-    case .waiting: "busy"
+    case .waiting, .running: "busy"
     case .retrying, .parked: "warn"
     case .dead: "bad"
     case .done: "ok"

@@ -121,7 +121,7 @@ struct QueuePages: Sendable {
       name: name, isPaused: row.isPaused, isUnserved: row.isUnserved,
       pause: queue.pausedAt.map { "Paused \(kit.moment($0).distance) by \(queue.pausedBy ?? "somebody")." },
       numbers: [
-        Number("Waiting", row.ready, jobs(.waiting)), Number("Running", row.running),
+        Number("Waiting", row.ready, jobs(.waiting)), Number("Running", row.running, jobs(.running)),
         Number("Delayed", row.delayed, jobs(.delayed)), Number("Parked", row.parked, jobs(.parked)),
         Number("Workers", row.workers), Number("Longest wait now", row.oldestWaiting),
         Number("Longest run now", row.oldestRunning), Number("Mean wait", Format.duration(sum.meanWait)),

@@ -40,7 +40,7 @@ extension JobDesk {
         .conflict,
         "job \(id) is parked, since no worker knows \(job.kind) in its version: it runs when a worker that does is started"
       )
-    case .waiting:
+    case .waiting, .running:
       if try await client.broker.unknown([id], in: queue).isEmpty {
         throw OperationError(.conflict, "job \(id) is ready or running already")
       }

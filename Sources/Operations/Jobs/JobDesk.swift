@@ -44,7 +44,8 @@ public struct JobDesk: Sendable {
     if let row = try await pool.query(owed(id)).first {
       let queue = QueueName(rawValue: try row.decode(String.self, named: "queue"))
       let unknown = try await client.broker.unknown([id], in: queue)
-      return try JobRow.detail(row, isInBroker: unknown.isEmpty, others: others)
+      return try JobRow.detail(
+        row, isInBroker: unknown.isEmpty, others: others, running: try await RunningJobs.read(pool))
     }
     for query in [dead(id), ended(id)] {
       if let row = try await pool.query(query).first { return try JobRow.detail(row, isInBroker: nil, others: others) }
@@ -52,7 +53,7 @@ public struct JobDesk: Sendable {
     throw Self.unknown(id)
   }
 
-  /// The job as it is now; nil if there is none.
+  /// The job as the ledger knows it now, to which a running one waits; nil if there is none.
   func summary(_ id: JobID) async throws -> JobSummary? {
     for query in [owed(id), dead(id), ended(id)] {
       if let row = try await pool.query(query).first { return try JobRow.summary(row) }

@@ -1,7 +1,9 @@
-/// Where a durable job is, as the ledger knows it.
+/// Where a durable job is, as the ledger and the workers' reports know it.
 public enum JobState: String, Codable, Sendable, CaseIterable {
-  /// Due: ready in the broker, or in a worker's hands.
+  /// Due, and in nobody's hands as far as workers have said.
   case waiting
+  /// A worker says that it runs it, as of a second ago.
+  case running
   /// Not due yet.
   case delayed
   /// Failed, and not due again yet.
@@ -20,7 +22,7 @@ public enum JobState: String, Codable, Sendable, CaseIterable {
   /// Whether the ledger still owes it.
   public var isOwed: Bool {
     switch self {
-    case .waiting, .delayed, .retrying, .parked: true
+    case .waiting, .running, .delayed, .retrying, .parked: true
     case .dead, .done, .cancelled, .deleted: false
     }
   }

@@ -51,7 +51,7 @@ public struct JobDetail: Codable, Sendable {
 
 /// The columns of a `JobSummary`, the same from both tables.
 enum JobRow {
-  /// From the ledger. The state is one of `JobState` but `dead`.
+  /// From the ledger, which does not tell running jobs from those that wait.
   static let owed = """
     id, kind, queue, CASE WHEN parked THEN 'parked' WHEN run_at > now() AND failures IS NOT NULL THEN 'retrying'
       WHEN run_at > now() THEN 'delayed' ELSE 'waiting' END AS state,
@@ -67,13 +67,16 @@ enum JobRow {
     ended_at, unique_key, failures->-1->>'error' AS error
     """
 
-  static func summary(_ row: PostgresRow) throws -> JobSummary {
-    let state = try row.decode(String.self, named: "state")
+  /// - Parameter running: tells running jobs from those that wait; nil where nobody asks.
+  static func summary(_ row: PostgresRow, running: RunningJobs? = nil) throws -> JobSummary {
+    let id = JobID(try row.decode(PostgresUUID.self, named: "id"))
+    var state = JobState(rawValue: try row.decode(String.self, named: "state")) ?? .waiting
+    if state == .waiting, running?.contains(id) == true { state = .running }
     let priority = JobPriority(rawValue: UInt8(clamping: try row.decode(Int.self, named: "priority"))) ?? .normal
     return JobSummary(
-      id: JobID(try row.decode(PostgresUUID.self, named: "id")).description,
+      id: id.description,
       kind: try row.decode(String.self, named: "kind"), queue: try row.decode(String.self, named: "queue"),
-      state: JobState(rawValue: state) ?? .waiting, priority: "\(priority)",
+      state: state, priority: "\(priority)",
       attempts: try row.decode(Int.self, named: "attempts"),
       createdAt: try row.decode(Date.self, named: "created_at"), runAt: try row.decode(Date?.self, named: "run_at"),
       diedAt: try row.decode(Date?.self, named: "died_at"),
@@ -85,10 +88,12 @@ enum JobRow {
   /// The whole of it; the row has `version`, `payload`, `failures` and `trace` besides.
   ///
   /// - Parameter others: what happened to it besides what its own row tells.
-  static func detail(_ row: PostgresRow, isInBroker: Bool?, others: [JobEvent]) throws -> JobDetail {
+  static func detail(
+    _ row: PostgresRow, isInBroker: Bool?, others: [JobEvent], running: RunningJobs? = nil
+  ) throws -> JobDetail {
     let noted = try row.decode(PostgresJSON?.self, named: "failures")
     let failures = try noted.map { try JSONDecoder().decode([JobFailure].self, from: Data($0.bytes)) } ?? []
-    let job = try summary(row)
+    let job = try summary(row, running: running)
     let told = failures.map { failure in
       JobDetail.Failure(
         attempt: failure.attempt, at: Date(timeIntervalSince1970: Double(failure.at) / 1000), error: failure.error,

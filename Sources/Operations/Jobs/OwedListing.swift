@@ -24,9 +24,12 @@ struct OwedListing {
 
   func page() async throws -> JobPage {
     let before = try filter.before.map { try JobDesk.parse($0, "a page's `next`") } ?? bound(filter.until)
+    let since = filter.since.map(bound) ?? JobID(high: 0, low: 0)
+    let running = try await RunningJobs.read(pool)
+    if filter.state == .running { return try await running.page(filter, before: before, since: since, on: pool) }
     let queues = try await queues()
     let share = max(1000, Self.budget / max(1, queues.count))
-    let looks = try await look(into: queues, before: before, share: share)
+    let looks = try await look(into: queues, before: before, since: since, share: share, running)
     let horizon = looks.compactMap(\.horizon).max()
     let complete = looks.flatMap(\.found).filter { summary in
       guard let horizon, let id = JobID(summary.id) else { return true }
@@ -50,9 +53,11 @@ struct OwedListing {
     return try await pool.query(LedgerQueues.query).decode(String.self)
   }
 
-  private func look(into queues: [String], before: JobID, share: Int) async throws -> [Look] {
+  private func look(
+    into queues: [String], before: JobID, since: JobID, share: Int, _ running: RunningJobs
+  ) async throws -> [Look] {
     if queues.isEmpty { return [] }
-    let since = filter.since.map(bound) ?? JobID(high: 0, low: 0)
+    let notThese = filter.state == .waiting ? running.ids : []
     let (indexed, rest) = conditions
     let (kind, text) = (filter.kind, filter.text)
     let answers = try await pool.pipeline(
@@ -63,14 +68,14 @@ struct OwedListing {
             SELECT * FROM jobs
             WHERE queue = \(queue) AND id < \(PostgresUUID(before)) AND id >= \(PostgresUUID(since)) \(unescaped: indexed)
             ORDER BY id DESC LIMIT \(share)) AS near) AS jobs
-        WHERE \(unescaped: rest) AND (\(kind) IS NULL OR kind = \(kind))
+        WHERE \(unescaped: rest) AND NOT (id = ANY(\(notThese))) AND (\(kind) IS NULL OR kind = \(kind))
           AND (\(text) IS NULL OR strpos(payload, \(text)) > 0)
         ORDER BY id DESC LIMIT \(filter.limit + 1)
         """
       })
     var looks: [Look] = []
     for (queue, rows) in zip(queues, answers) {
-      var look = Look(found: try rows.map { try JobRow.summary($0) })
+      var look = Look(found: try rows.map { try JobRow.summary($0, running: running) })
       if look.found.count > filter.limit, let last = look.found.last {
         look.horizon = JobID(last.id)
         look.searched = try rows[rows.count - 1].decode(Int.self, named: "n")

@@ -39,8 +39,8 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       abstract: "List jobs that are owed, the newest first, or dead or ended ones.",
       discussion: """
-        Without --state all that are owed: waiting, delayed, retrying and parked ones. dead are dead letters. done, cancelled and \
-        deleted are kept for some days, of those that were done the ones that had failed before. A search in payloads ends \
+        Without --state all that are owed: waiting, running, delayed, retrying and parked ones. dead are dead letters. done, \
+        cancelled and deleted are kept for some days, of those that were done the ones that had failed before. A search in payloads ends \
         after many jobs, and says so; the next page goes on.
         """)
     @OptionGroup var common: CommonOptions

@@ -1,0 +1,40 @@
+import Foundation
+import Jobs
+import JobsPostgres
+import Postgres
+
+/// What workers say that they run, as of a second ago; of a worker that runs very many, `WorkerReport.mostRunning`.
+struct RunningJobs: Sendable {
+  private let queues: [JobID: String]
+
+  static func read(_ pool: PostgresPool) async throws -> RunningJobs {
+    let rows = try await pool.query(
+      """
+      SELECT (run->>'id')::uuid, run->>'queue' FROM workers, jsonb_array_elements(running) AS run
+      WHERE seen_at > now() - interval '10 seconds'
+      """
+    ).decode(PostgresUUID.self, String.self)
+    return RunningJobs(queues: Dictionary(rows.map { (JobID($0), $1) }) { first, _ in first })
+  }
+
+  var ids: [PostgresUUID] { queues.keys.map { PostgresUUID($0) } }
+
+  func contains(_ id: JobID) -> Bool { queues[id] != nil }
+
+  /// A page of those that are still owed: each is looked up by its key, however many others wait.
+  func page(_ filter: JobFilter, before: JobID, since: JobID, on pool: PostgresPool) async throws -> JobPage {
+    let (kind, queue, text) = (filter.kind, filter.queue, filter.text)
+    let rows = try await pool.query(
+      """
+      SELECT \(unescaped: JobRow.owed)
+      FROM jobs JOIN unnest(\(Array(queues.values)), \(ids)) AS run (run_queue, run_id) ON queue = run_queue AND id = run_id
+      WHERE NOT parked AND (run_at IS NULL OR run_at <= now())
+        AND id < \(PostgresUUID(before)) AND id >= \(PostgresUUID(since))
+        AND (\(kind) IS NULL OR kind = \(kind)) AND (\(queue) IS NULL OR queue = \(queue))
+        AND (\(text) IS NULL OR strpos(payload, \(text)) > 0)
+      ORDER BY id DESC LIMIT \(filter.limit + 1)
+      """)
+    let items = try rows.prefix(filter.limit).map { try JobRow.summary($0, running: self) }
+    return JobPage(items: items, next: rows.count > filter.limit ? items.last?.id : nil, searched: nil)
+  }
+}
