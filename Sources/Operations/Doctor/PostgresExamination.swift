@@ -21,7 +21,7 @@ struct PostgresExamination {
       return [
         .fail(
           "Postgres", error.message,
-          "start it, or correct FANMILL_POSTGRES_URL; here on this machine `fanmill up` starts a private one")
+          "start it, or correct FANMILL_POSTGRES_URL; in a folder of `fanmill up`: `fanmill down`, then `fanmill up`")
       ]
     }
     var findings: [Finding] = []

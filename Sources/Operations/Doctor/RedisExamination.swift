@@ -30,7 +30,7 @@ struct RedisExamination {
       return [
         .fail(
           "Redis", error.message,
-          "start it, or correct FANMILL_REDIS_URL; here on this machine `fanmill up` starts a private one")
+          "start it, or correct FANMILL_REDIS_URL; in a folder of `fanmill up`: `fanmill down`, then `fanmill up`")
       ]
     }
     var findings = [version(facts), eviction(facts), memory(facts)]
