@@ -170,11 +170,13 @@ let package = Package(
         "JobsTestSupport", "Locking", "Postgres", "Redis", crypto, httpTypes, hummingbird, logging, nioCore,
       ]),
     tests("EventLoopTests", ["EventLoop", "Locking"]),
-    tests("RedisTests", ["Redis", "EventLoop", "Locking", "PrivateServers", logging]),
-    tests("HTTPClientTests", ["HTTPClient", "EventLoop", "Locking", "PrivateServers", httpTypes, logging]),
+    tests("RedisTests", ["Redis", "EventLoop", "JobsTestSupport", "Locking", "PrivateServers", logging]),
+    tests(
+      "HTTPClientTests",
+      ["HTTPClient", "EventLoop", "JobsTestSupport", "Locking", "PrivateServers", httpTypes, logging]),
     tests("YouTubeStandInTests", ["YouTubeStandIn", "HTTPClient", "EventLoop", "Locking", httpTypes, logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
-    // What the tests of the job queue share: an awaited condition, a broker on the tests' own Redis.
+    // What tests share: an awaited condition, random numbers that a seed brings back, a broker on the tests' own Redis.
     .target(
       name: "JobsTestSupport",
       dependencies: ["Jobs", "JobsRedis", "Redis", "EventLoop", "Locking", "PrivateServers", lifecycle, logging],
@@ -182,17 +184,18 @@ let package = Package(
     tests(
       "ConformanceTests",
       [
-        "Jobs", "JobsRedis", "JobsPostgres", "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis",
-        logging,
+        "Jobs", "JobsRedis", "JobsPostgres", "JobsTestSupport", "EventLoop", "Locking", "Postgres", "PrivateServers",
+        "Redis", lifecycle, logging, signals,
       ]),
     tests("JobsTests", ["Jobs", "JobsTestSupport", "Locking", instrumentation, lifecycle, logging]),
     tests("JobsRedisTests", ["Jobs", "JobsRedis", "JobsTestSupport", "Locking", "PrivateServers", "Redis", logging]),
-    tests("PostgresTests", ["Postgres", "EventLoop", "Locking", "PrivateServers", logging]),
+    tests("PostgresTests", ["Postgres", "EventLoop", "JobsTestSupport", "Locking", "PrivateServers", logging]),
     tests("MigrationsTests", ["Migrations", "Postgres", "EventLoop", "PrivateServers", logging]),
     tests(
       "SocialTests",
       [
-        "Social", "Migrations", "Jobs", "JobsPostgres", "Postgres", "EventLoop", "Locking", "PrivateServers", logging,
+        "Social", "Migrations", "Jobs", "JobsPostgres", "JobsTestSupport", "Postgres", "EventLoop", "Locking",
+        "PrivateServers", logging,
       ]),
     // What the tests of programs share: the programs as they were built, and a database and a Redis of a test's own.
     .target(
@@ -231,8 +234,8 @@ let package = Package(
     tests(
       "BootstrapTests",
       [
-        "Bootstrap", "Operations", "Jobs", "EventLoop", "Locking", "Postgres", "PrivateServers", "Redis",
-        argumentParser, logging, metrics,
+        "Bootstrap", "Operations", "Jobs", "JobsTestSupport", "EventLoop", "Locking", "Postgres", "PrivateServers",
+        "Redis", argumentParser, logging, metrics,
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import JobsTestSupport
 import Logging
 import Metrics
 import Postgres
@@ -66,27 +67,22 @@ import Testing
     let loop = EventLoop(name: "sampled")
     defer { loop.stop() }
     let registry = PrometheusRegistry()
-    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let pool = PostgresPool(
       configuration: try PostgresConfiguration(url: try await SharedServers.freshDatabase()), size: 3,
-      waitLimit: .seconds(30), loop: loop, logger: logger)
+      waitLimit: .seconds(30), loop: loop, logger: .quiet)
     let sampler = ProcessSampler(
       loops: [("postgres", loop)], pool: pool, poolSize: 3, factory: registry, interval: .milliseconds(5))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await pool.run() }
       group.addTask { try await sampler.run() }
       try await pool.withConnection { _ in
-        while true {
+        try await eventually("all of it is told") {
           let text = registry.scrape()
-          let loops = ["http", "postgres", "tasks"].filter {
+          return ["http", "postgres", "tasks"].allSatisfy {
             !text.contains("fanmill_event_loop_lag_seconds_count{loop=\"\($0)\"} 0\n")
           }
-          if loops.count == 3, text.contains("fanmill_postgres_connections{state=\"leased\"} 1\n"),
-            text.contains("fanmill_postgres_pool_size 3\n"), text.contains("fanmill_postgres_waiting 0\n")
-          {
-            break
-          }
-          try await Task.sleep(for: .milliseconds(2))
+            && text.contains("fanmill_postgres_connections{state=\"leased\"} 1\n")
+            && text.contains("fanmill_postgres_pool_size 3\n") && text.contains("fanmill_postgres_waiting 0\n")
         }
       }
       group.cancelAll()

@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import HTTPTypes
+import JobsTestSupport
 import Locking
 import Testing
 

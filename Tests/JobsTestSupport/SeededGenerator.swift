@@ -1,6 +1,18 @@
+import Foundation
+
 /// Random numbers that a printed seed brings back (SplitMix64: Steele, Lea, Flood, 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
+
+  /// Prints its seed; `FANMILL_TEST_SEED=…` brings it back.
+  ///
+  /// - Parameter name: of the test.
+  public init(_ name: String) {
+    let given = ProcessInfo.processInfo.environment["FANMILL_TEST_SEED"].flatMap(UInt64.init)
+    let seed = given ?? .random(in: 0...(.max))
+    print("\(name): FANMILL_TEST_SEED=\(seed)")
+    self.init(seed: seed)
+  }
 
   public init(seed: UInt64) { state = seed }
 

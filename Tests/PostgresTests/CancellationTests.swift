@@ -1,3 +1,4 @@
+import JobsTestSupport
 import Postgres
 import PrivateServers
 import Testing
@@ -23,7 +24,7 @@ import Testing
     let seed = UInt64.random(in: 0...UInt64.max)
     print("seed \(seed)")
     try await withPool(size: 2) { pool in
-      var random = SeededGenerator(state: seed)
+      var random = SeededGenerator(seed: seed)
       for round in 0..<300 {
         let spins = Int.random(in: 0..<40, using: &random)
         let task = Task { try await pool.query("SELECT \(round)")[0].decode(Int.self) }

@@ -1,19 +1,8 @@
+import JobsTestSupport
 import Locking
 import Postgres
 import PrivateServers
 import Testing
-
-/// SplitMix64: a seed is all that a failing run needs to be repeated.
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-    return value ^ (value >> 31)
-  }
-}
 
 @Suite(.timeLimit(.minutes(3))) struct RandomizedTests {
   private struct Deliberate: Error {}
@@ -33,7 +22,7 @@ struct SeededGenerator: RandomNumberGenerator {
       await withTaskGroup(of: Void.self) { group in
         for worker in 0..<12 {
           group.addTask {
-            var random = SeededGenerator(state: seed &+ UInt64(worker))
+            var random = SeededGenerator(seed: seed &+ UInt64(worker))
             for step in 0..<40 {
               let id = worker * 1000 + step
               let accounts = (0..<10).shuffled(using: &random).prefix(2).sorted()

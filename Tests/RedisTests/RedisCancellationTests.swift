@@ -1,4 +1,5 @@
 import EventLoop
+import JobsTestSupport
 import Locking
 import PrivateServers
 import Redis

@@ -60,29 +60,3 @@ func redisError(_ body: () async throws(RedisError) -> some Any) async -> RedisE
 func until(_ condition: () async throws -> Bool) async throws {
   while try await !condition() { try await Task.sleep(for: .milliseconds(2)) }
 }
-
-/// A random generator whose seed is printed, so that a failure can be run again: `FANMILL_TEST_SEED=…`.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-  let seed: UInt64
-  private var state: UInt64
-
-  init(_ name: String) {
-    let given = ProcessInfo.processInfo.environment["FANMILL_TEST_SEED"].flatMap(UInt64.init)
-    self.init(seed: given ?? .random(in: 0...(.max)))
-    print("\(name): FANMILL_TEST_SEED=\(seed)")
-  }
-
-  init(seed: UInt64) {
-    self.seed = seed
-    state = seed
-  }
-
-  /// SplitMix64 (Steele, Lea, Flood 2014).
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}

@@ -1,5 +1,6 @@
 import Jobs
 import JobsPostgres
+import JobsTestSupport
 import Postgres
 import Testing
 

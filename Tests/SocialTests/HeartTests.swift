@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import JobsTestSupport
 import Locking
 import Postgres
 import Testing

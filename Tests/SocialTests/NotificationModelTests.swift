@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import JobsPostgres
+import JobsTestSupport
 import Locking
 import Postgres
 import Testing

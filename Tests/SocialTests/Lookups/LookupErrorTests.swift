@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import JobsPostgres
+import JobsTestSupport
 import Locking
 import Logging
 import Postgres
@@ -235,8 +236,8 @@ import Testing
 
   @Test func aKeyStandsNowhereButInRequests() async throws {
     let key = "AIzaSyA-very-secret-key-0123456789abcd"
-    let log = Locked("")
-    let logger = Logger(label: "lookups") { _ in Recorder(log: log) }
+    let log = Locked<[String]>([])
+    let logger = Logger(label: "lookups") { _ in LogRecorder(log) }
     try await LookupStage.run(keys: [key, "another-key-that-nobody-may-see"]) { stage in
       let keys = stage.rules.keys
       // A service that sends the key back wherever it can.
@@ -251,7 +252,7 @@ import Testing
       }
       for number in 0..<12 { if case .lookup = try await stage.ask("words \(number)") {} }
       try await stage.tryAgainAndAgain(logger: logger)
-      var seen = log.withLock { $0 } + "\(stage.rules)\(stage.youtube())\(keys)"
+      var seen = log.withLock { $0.joined() } + "\(stage.rules)\(stage.youtube())\(keys)"
       dump(keys, to: &seen)
       for table in ["lookups", "jobs", "dead_jobs", "youtube_keys", "youtube_quota", "channels", "channel_answers"] {
         seen += try await stage.app.pool.query("SELECT \(unescaped: table)::text FROM \(unescaped: table)")
@@ -261,24 +262,6 @@ import Testing
       #expect(!seen.isEmpty && stage.service.requests.count > 5)
       for key in keys { #expect(!seen.contains(key.value)) }
     }
-  }
-}
-
-/// Keeps all that is logged, whatever its level.
-private struct Recorder: LogHandler {
-  let log: Locked<String>
-  var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.trace
-
-  init(log: Locked<String>) { self.log = log }
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
-
-  func log(event: LogEvent) {
-    log.withLock { $0 += "\(event.level) \(event.message) \(metadata) \(event.metadata ?? [:])\n" }
   }
 }
 

@@ -36,15 +36,7 @@ enum ChannelLookups {
         "FANMILL_YOUTUBE_URL": "http://127.0.0.1:\(port)", "FANMILL_YOUTUBE_KEYS": "a-key",
         "FANMILL_YOUTUBE_SEARCHES": "10000000",
       ])
-      while try await stage.broker.statistics(of: queue).workers == 0 {
-        guard worker.isRunning else { throw BenchError("the worker ended at once") }
-        try await Task.sleep(for: .milliseconds(1))
-      }
-      let start = ContinuousClock.now
-      try await stage.waitForEmpty(queue, within: .seconds(120))
-      let seconds = start.duration(to: .now) / .seconds(1)
-      try await worker.stop()
-      try BenchError.check("jobs that the ledger owes", try await database.owedJobs(), equals: 0)
+      let seconds = try await stage.drain(queue, by: worker)
       for (what, query) in [
         ("lookups that are done", "SELECT count(*) FROM lookups WHERE state = 'done'"),
         ("answers", "SELECT count(*) FROM channel_answers"),

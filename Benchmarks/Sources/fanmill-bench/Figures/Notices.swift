@@ -40,15 +40,7 @@ enum Notices {
       try await like(posts, stage, database)
       try await database.pool.execute("CHECKPOINT")
       let worker = try await programs.startWorker()
-      while try await stage.broker.statistics(of: queue).workers == 0 {
-        guard worker.isRunning else { throw BenchError("the worker ended at once") }
-        try await Task.sleep(for: .milliseconds(1))
-      }
-      let start = ContinuousClock.now
-      try await stage.waitForEmpty(queue, within: .seconds(120))
-      let seconds = start.duration(to: .now) / .seconds(1)
-      try await worker.stop()
-      try BenchError.check("jobs that the ledger owes", try await database.owedJobs(), equals: 0)
+      let seconds = try await stage.drain(queue, by: worker)
       try BenchError.check(
         "notifications", try await database.count("SELECT count(*) FROM notifications"),
         equals: authors * older + likes)

@@ -105,11 +105,29 @@ final class Stage: Sendable {
           QueueName.default.rawValue,
         ]))
     }
-    while try await broker.statistics(of: .default).workers < count {
-      guard children.allSatisfy(\.isRunning) else { throw BenchError("a worker child ended at once") }
+    try await wait(for: children, toJoin: .default)
+    return children
+  }
+
+  private func wait(for workers: [Child], toJoin queue: QueueName) async throws {
+    while try await broker.statistics(of: queue).workers < workers.count {
+      guard workers.allSatisfy(\.isRunning) else { throw BenchError("a worker ended at once") }
       try await Task.sleep(for: .milliseconds(1))
     }
-    return children
+  }
+
+  /// Lets a worker do all that waits in a queue, and ends it.
+  ///
+  /// - Returns: the seconds that it took, from when it has joined the queue.
+  /// - Throws: also where the ledger owes anything at the end.
+  func drain(_ queue: QueueName, by worker: Child) async throws -> Double {
+    try await wait(for: [worker], toJoin: queue)
+    let start = ContinuousClock.now
+    try await waitForEmpty(queue, within: .seconds(120))
+    let seconds = start.duration(to: .now) / .seconds(1)
+    try await worker.stop()
+    try BenchError.check("jobs that the ledger owes", try await needDatabase().owedJobs(), equals: 0)
+    return seconds
   }
 
   /// A number of Redis' own account of itself.
