@@ -65,6 +65,10 @@ import Testing
       let now = try Date("2026-01-01T00:00:30Z", strategy: .iso8601)
       #expect(state.lastTick == Int64(now.timeIntervalSince1970) * 1000)
       #expect(state.nextTick == Int64(now.timeIntervalSince1970 + 10) * 1000)
+      let ledger = rig.stage.ledger
+      let ids = ledger.owedIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 10)
+      let traces = Set(ledger.records(ids, queue: Effect.queue).compactMap(\.trace))
+      #expect(traces.count == 3, "each firing begins a trace of its own")
       // What was asked for is pushed.
       #expect(await rig.stage.statistics(Effect.queue).ready == 3)
     }

@@ -110,7 +110,51 @@ import Testing
       try await eventually("all are done") { ledger.owedCount == 0 && seen.withLock { $0["child"]?.count == 3 } }
     }
     #expect(seen.withLock { $0 } == ["ask": [trace.id], "child": [trace.id, trace.id, trace.id]])
-    #expect(logged.withLock { $0.allSatisfy { $0["trace_id"] == "\(trace.id)" && $0["kind"] == "child" } })
+    for line in logged.withLock({ $0 }) {
+      #expect(line["trace_id"] == "\(trace.id)" && line["kind"] == "child" && line["attempt"] == "1")
+      #expect(line["job_id"].flatMap { JobID("\($0)") } != nil, "a line without its job's id is nobody's")
+    }
+  }
+
+  private struct Part: Job {
+    static let kind: JobKind = "part"
+  }
+
+  /// Runs two jobs as one batch and returns the traces of what the batch has asked for.
+  private func tracesOfChildren(
+    _ one: TraceContext, _ other: TraceContext, _ register: (inout JobRegistry<InMemoryLedger>) -> Void
+  ) async throws -> [TraceID?] {
+    let (broker, ledger) = (InMemoryBroker(), InMemoryLedger())
+    let client = JobClient(broker: broker, ledger: ledger, logger: .quiet)
+    var registry = JobRegistry<InMemoryLedger>()
+    register(&registry)
+    for trace in [one, other] { try await trace.run { _ = try await client.enqueue(Part()) } }
+    let worker = Worker(
+      broker: broker, ledger: ledger, registry: registry, configuration: WorkerConfiguration(queues: [.default: 1]),
+      logger: .quiet)
+    return try await RunningWorker.run(worker) { _ in
+      try await eventually("the batch is done") { ledger.owedCount(in: "children") == 1 }
+      let ids = ledger.owedIDs(queue: "children", after: nil, before: JobID(high: .max, low: 0), limit: 10)
+      return ledger.records(ids, queue: "children").map(\.trace)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func aBatchIsInTheTraceThatAllOfItsJobsShare(isOpen: Bool) async throws {
+    let children = JobOptions(queue: "children")
+    let register = { @Sendable (registry: inout JobRegistry<InMemoryLedger>) in
+      if isOpen {
+        registry.registerBatch(Part.self, upTo: 2) { batch in
+          try await batch.transaction(ending: batch.jobs) { try await $1.enqueue(Child(), options: children) }
+        }
+      } else {
+        registry.registerBatch(Part.self, upTo: 2) { try await $1.enqueue(Child(), options: children) }
+      }
+    }
+    let (one, other) = (TraceContext.begin(), TraceContext.begin())
+    #expect(try await tracesOfChildren(one, one, register) == [one.id])
+    // Nobody could say which of the two it follows from.
+    #expect(try await tracesOfChildren(one, other, register) == [nil])
   }
 
   @Test func aJobWithoutATraceRunsInNone() async throws {

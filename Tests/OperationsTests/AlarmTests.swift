@@ -97,12 +97,13 @@ import Testing
   }
 
   private func messenger(
-    _ book: AlarmBook, _ receiver: Receiver, secret: String? = nil, now: @escaping @Sendable () -> Date = { start }
+    _ book: AlarmBook, _ receiver: Receiver, secret: String? = nil, logger: Logger = .quiet,
+    now: @escaping @Sendable () -> Date = { start }
   ) throws -> AlarmMessenger {
     AlarmMessenger(
       book: book, webhook: try #require(AlarmWebhook(url: "https://h.example:8443/hook?token=x", secret: secret)),
       post: { try receiver.post($0, $1) }, pause: { pause in receiver.pauses.withLock { $0.append(pause) } }, now: now,
-      logger: .quiet)
+      logger: logger)
   }
 
   /// Tells all that there is to tell now.
@@ -140,6 +141,21 @@ import Testing
       let key = SymmetricKey(data: Array("a secret of the tests".utf8))
       let digits = HMAC<SHA256>.authenticationCode(for: body, using: key).map { String(format: "%02x", $0) }
       #expect(signature == "sha256=" + digits.joined())
+    }
+  }
+
+  @Test func whatTheWebhookRefusesIsLoggedWithoutItsSecrets() async throws {
+    try await TestStack.with { stack in
+      let book = AlarmBook(pool: stack.pool, limits: try AlarmLimits("*:waiting=10s"), hasWebhook: true)
+      let alarm = try #require(try await book.judge([reading(99)], at: Self.start).first)
+      let log = Locked<[String]>([])
+      let logger = Logger(label: "test") { _ in LogRecorder(log) }
+      try await tellAll(try messenger(book, Receiver(answers: [500, nil]), secret: "of the tests", logger: logger))
+      let lines = log.withLock { $0 }
+      #expect(lines.count == 2 && lines.allSatisfy { $0.contains("fanout") && $0.contains("\(alarm.id)") })
+      #expect(lines.first?.contains("it answered with 500") == true)
+      // A webhook's path is as good as a password for the channel that it writes to.
+      #expect(!lines.contains { $0.contains("token=x") || $0.contains("/hook") || $0.contains("of the tests") })
     }
   }
 

@@ -38,6 +38,17 @@ import Testing
         _ = try await stack.ledger.add(
           [JobRecord(kind: "nobody.knows", queue: "tasks", payload: Array("{}".utf8), isDurable: true)], in: sql)
       }
+      // Parked jobs wait in the ledger alone, and dead ones for nobody: neither is a debt.
+      try await stack.pool.execute(
+        """
+        INSERT INTO jobs (queue, id, kind, version, payload, parked)
+        VALUES ('tasks', gen_random_uuid(), 'test.task', 9, '{}', true)
+        """)
+      try await stack.pool.execute(
+        """
+        INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at)
+        VALUES (gen_random_uuid(), 'tasks', 'test.task', 1, 1, '{}', 3, '[]', now())
+        """)
       try await stack.pool.execute("INSERT INTO queue_pauses (queue, paused_by) VALUES ('idle', 'ann')")
       try await stack.pool.execute(
         """
@@ -68,7 +79,9 @@ import Testing
       #expect(
         sample.jobs == [
           StackSample.JobCount(queue: "tasks", kind: "other", state: "waiting", jobs: 1),
+          StackSample.JobCount(queue: "tasks", kind: "test.task", state: "dead", jobs: 1),
           StackSample.JobCount(queue: "tasks", kind: "test.task", state: "delayed", jobs: 1),
+          StackSample.JobCount(queue: "tasks", kind: "test.task", state: "parked", jobs: 1),
           StackSample.JobCount(queue: "tasks", kind: "test.task", state: "waiting", jobs: 3),
         ])
       try await sample.save(in: stack.pool)
@@ -176,6 +189,47 @@ import Testing
         group.cancelAll()
       }
       #expect(told.withLock { $0[0].contains("\"opened\"") && $0[1].contains("\"closed\"") })
+    }
+  }
+
+  @Test func anAlarmOfAQueueThatIsGoneIsOver() async throws {
+    try await TestStack.with { stack in
+      _ = try await stack.client.enqueue(Task1(), options: JobOptions(queue: "made-up"))
+      let book = AlarmBook(pool: stack.pool, limits: try AlarmLimits("*:waiting=1s"), hasWebhook: false)
+      let sampler = sampler(stack)
+      try await sampler.count()
+      let full = try await sampler.sample(at: Date() + 10)
+      #expect(try await book.judge(full.readings, at: full.at).map(\.queue) == ["made-up"])
+      // Nobody serves it, nothing is owed there any more, no kind names it.
+      _ = try await stack.broker.clear("made-up")
+      try await stack.pool.execute("DELETE FROM jobs")
+      try await sampler.count()
+      let empty = try await sampler.sample(at: Date() + 20)
+      #expect(try await book.judge(empty.readings, at: empty.at).map(\.queue) == ["made-up"])
+      #expect(try await book.open().isEmpty)
+      #expect(try await sampler.sample(at: Date() + 30).queues.map(\.queue) == ["idle", "tasks"])
+    }
+  }
+
+  @Test func alarmsThatWereOverAMonthAgoAreForgotten() async throws {
+    try await TestStack.with { stack in
+      for (queue, days) in [("old", Int32(31)), ("new", 29)] {
+        try await stack.pool.execute(
+          """
+          INSERT INTO alarms VALUES (gen_random_uuid(), \(queue), 'waiting', 1, 2, now() - make_interval(days => \(days)),
+            now() - make_interval(days => \(days)), true, true)
+          """)
+      }
+      let watch = StackWatch(
+        StackWatch.Configuration(limits: try AlarmLimits("")), pool: stack.pool, broker: stack.broker,
+        post: { _, _ in 200 }, logger: .quiet)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await watch.run() }
+        try await eventually("the old one is forgotten") {
+          try await stack.pool.query("SELECT queue FROM alarms").decode(String.self) == ["new"]
+        }
+        group.cancelAll()
+      }
     }
   }
 }

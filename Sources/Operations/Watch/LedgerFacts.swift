@@ -12,6 +12,8 @@ struct LedgerFacts: Sendable {
   /// By queue, since when the job runs that runs longest.
   var running: [String: Date] = [:]
   var paused: Set<String> = []
+  /// Queues with an alarm that is not over: looked at until it is, though nothing else may speak of them any more.
+  var alarmed: Set<String> = []
   var fanOuts = StackSample.FanOuts(unfinished: 0, lag: 0)
 
   /// One round trip; none of it looks at the jobs themselves.
@@ -31,6 +33,7 @@ struct LedgerFacts: Sendable {
       FROM workers, jsonb_array_elements(running) AS job WHERE seen_at > now() - interval '10 seconds' GROUP BY 1
       """,
       "SELECT queue FROM queue_pauses",
+      "SELECT DISTINCT queue FROM alarms WHERE closed_at IS NULL",
       """
       SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(started_at)), 0)::float8
       FROM (SELECT started_at FROM fan_outs WHERE finished_at IS NULL ORDER BY post_id LIMIT 1000) AS unfinished
@@ -51,7 +54,8 @@ struct LedgerFacts: Sendable {
       facts.running[queue] = since
     }
     facts.paused = Set(try rows[3].map { try $0.decode(String.self) })
-    let (unfinished, lag) = try rows[4][0].decode(Int.self, Double.self)
+    facts.alarmed = Set(try rows[4].map { try $0.decode(String.self) })
+    let (unfinished, lag) = try rows[5][0].decode(Int.self, Double.self)
     facts.fanOuts = StackSample.FanOuts(unfinished: unfinished, lag: max(0, lag))
     return facts
   }

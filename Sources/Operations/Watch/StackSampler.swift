@@ -84,7 +84,7 @@ actor StackSampler {
   }
 
   private func queues(_ facts: LedgerFacts) -> [QueueName] {
-    var names = Set(known.map(\.rawValue))
+    var names = Set(known.map(\.rawValue)).union(facts.alarmed)
     for name in Array(facts.workers.keys) + Array(counts?.debt.keys ?? [:].keys) + facts.minutes.map(\.minute.queue)
     where names.count < Self.mostQueues { names.insert(name) }
     return names.map { QueueName(rawValue: $0) }.sorted()
