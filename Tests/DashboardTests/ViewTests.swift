@@ -57,6 +57,14 @@ import Testing
     #expect(PayloadText("no JSON {").text == "no JSON {")
     let long = PayloadText(String(repeating: "é", count: 40_000))
     #expect(long.cutFrom == "80 kB" && long.text.utf8.count <= PayloadText.limit + 3)
+    let rest = String(repeating: "x", count: PayloadText.limit)
+    let cut = PayloadText(#"{"password":"hunter2","rest":"\#(rest)","token":"hunter3"}"#)
+    #expect(cut.cutFrom == "66 kB" && cut.text.hasPrefix("{\n  \"password\": \"••••••\",\n  \"rest\": \"xxx"))
+    #expect(!cut.text.contains("hunter"))
+    // A secret that is itself cut off.
+    #expect(!PayloadText(#"{"secret":["\#(rest)"]}"#).text.contains("xxx"))
+    let nested = String(repeating: "[", count: 400) + String(repeating: "1,", count: 30_000) + "1"
+    #expect(PayloadText(nested + String(repeating: "]", count: 400)).text.utf8.count < 5_000_000)
   }
 
   @Test func aChartSaysInWordsWhatItDraws() throws {

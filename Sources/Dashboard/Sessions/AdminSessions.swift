@@ -56,6 +56,4 @@ struct AdminSessions: Sendable {
   }
 
   private static func hash(_ token: SessionToken) -> [UInt8] { Array(SHA256.hash(data: Array(token.text.utf8))) }
-
-  private static func text(_ role: Operations.Actor.Role) -> String { role == .full ? "full" : "read" }
 }

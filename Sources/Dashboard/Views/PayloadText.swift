@@ -13,12 +13,14 @@ struct PayloadText {
   init(_ payload: String) {
     let isLong = payload.utf8.count > Self.limit
     cutFrom = isLong ? Format.bytes(payload.utf8.count) : nil
-    guard !isLong, Self.isJSON(payload) else {
-      text = isLong ? String(decoding: payload.utf8.prefix(Self.limit), as: UTF8.self) : payload
+    let shown = Array(payload.utf8.prefix(Self.limit))
+    guard Self.isJSON(payload) else {
+      text = String(decoding: shown, as: UTF8.self)
       return
     }
+    // Of a part, too: what it keeps secret is no less so for being followed by more.
     var printer = Printer()
-    text = printer.print(Array(payload.utf8))
+    text = printer.print(shown)
   }
 
   private static func isJSON(_ text: String) -> Bool {
@@ -79,7 +81,8 @@ struct PayloadText {
 
     private mutating func newLine() {
       output.append(0x0A)
-      output += [UInt8](repeating: 0x20, count: 2 * max(0, depth))
+      // Deeper than anybody reads, a page would be little else than spaces.
+      output += [UInt8](repeating: 0x20, count: 2 * min(max(0, depth), 32))
     }
 
     private static func skipSpace(_ json: [UInt8], from start: Int) -> Int {
