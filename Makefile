@@ -1,11 +1,12 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-run build install uninstall demo test test-thread browser-test screenshots up down bench lint \
-  check-deploy format compose-check rolling-restart prometheus-check
+  check-deploy format compose-check rolling-restart prometheus-check docs
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
-shell_scripts := $(addprefix scripts/,install-packages install-programs collect-programs compose-check rolling-restart) \
+shell_scripts := $(addprefix scripts/,build-docs install-packages install-programs collect-programs compose-check \
+  rolling-restart) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
 python_scripts := $(addprefix scripts/,browser-test check-kubernetes prometheus-check screenshots) $(wildcard scripts/support/*.py)
 # Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
@@ -44,6 +45,10 @@ test: setup ## build and run all tests; they start private servers of their own
 test-thread: setup ## the same under the thread sanitizer, in a build folder of its own
 	TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions report_thread_leaks=0" \
 	  $(few_at_once) swift test --sanitize=thread --scratch-path .build-thread
+
+docs: setup ## build the libraries' documentation into .build/docs; a link that leads nowhere is an error
+	swift build
+	scripts/build-docs
 
 browser-test: setup ## test the dashboard in a headless Chromium, over a stack of the newest build
 	scripts/browser-test

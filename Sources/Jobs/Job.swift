@@ -35,7 +35,10 @@ extension Job {
 
   public func encodedPayload() throws -> [UInt8] { try PayloadCoding.encode(self) }
 
-  public init(payload: [UInt8], version: Int) throws {
-    self = try PayloadCoding.decode(Self.self, from: payload)
-  }
+  public init(payload: [UInt8], version: Int) throws { try self.init(json: payload) }
+
+  /// Reads a payload in the usual form, for a kind that reads the versions before this one in another way.
+  ///
+  /// - Throws: `DecodingError`.
+  public init(json payload: [UInt8]) throws { self = try PayloadCoding.decode(Self.self, from: payload) }
 }

@@ -5,7 +5,9 @@ import Logging
 /// `enqueue` is for durable jobs, which exist from the commit of the transaction that asked for them; `push` is for jobs
 /// that need no record and live and die with the broker.
 public struct JobClient<B: Broker, L: Ledger>: Sendable {
+  /// Where jobs are pushed.
   public let broker: B
+  /// Where durable jobs are owed.
   public let ledger: L
   private let logger: Logger
 
@@ -27,6 +29,14 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     }
     await pushOwed(outbox.take())
     return result
+  }
+
+  /// The same for what gives nothing back, a single call whose result nobody wants among it.
+  public func transaction(_ body: @Sendable (JobTransaction<L>) async throws -> Void) async throws {
+    _ = try await transaction { transaction -> Bool in
+      try await body(transaction)
+      return true
+    }
   }
 
   /// Owes a job, in a transaction of its own.

@@ -6,6 +6,7 @@ public struct JobContext<L: Ledger>: Sendable {
   /// The idempotency key for whatever the handler calls outside.
   public let id: JobID
   public let kind: JobKind
+  /// The one that it was claimed from, which may be another than its kind's own.
   public let queue: QueueName
   /// 1 for the first attempt.
   public let attempt: Int
@@ -50,6 +51,14 @@ public struct JobContext<L: Ledger>: Sendable {
     isCompleted.withLock { $0 = true }
     return result
   }
+
+  /// The same for what gives nothing back, a single call whose result nobody wants among it.
+  public func transaction(_ body: @Sendable (JobTransaction<L>) async throws -> Void) async throws {
+    _ = try await transaction { transaction -> Bool in
+      try await body(transaction)
+      return true
+    }
+  }
 }
 
 /// Another delivery of the job has committed. The transaction that meets this changes nothing.
@@ -60,8 +69,11 @@ public struct JobAlreadyDone: Error, CustomStringConvertible {
 
 /// One job of a batch.
 public struct BatchedJob<J: Job>: Sendable {
+  /// The idempotency key for whatever the handler calls outside.
   public let id: JobID
+  /// The payload.
   public let job: J
+  /// 1 for the first attempt.
   public let attempt: Int
   /// What it follows from.
   public let trace: TraceID?

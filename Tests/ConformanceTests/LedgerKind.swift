@@ -65,6 +65,12 @@ extension InMemoryLedger: TestedLedger {
 struct PostgresLedgerFixture: Sendable {
   let ledger: PostgresLedger
   let pool: PostgresPool
+  let url: String
+
+  /// The files of `migrations/` that the queue needs, whatever the app is.
+  static let migrations = [
+    "0001_jobs.sql", "0008_schedules.sql", "0016_operations.sql", "0017_job_hours.sql", "0022_traces.sql",
+  ]
 
   static func with<Result: Sendable>(
     _ body: @Sendable (PostgresLedgerFixture) async throws -> Result
@@ -72,7 +78,7 @@ struct PostgresLedgerFixture: Sendable {
     let template = try await SharedServers.template("jobs_ledger") { url in
       let server = try await SharedServers.postgres()
       let database = url.prefix { $0 != "?" }.split(separator: "/").last.map(String.init) ?? ""
-      for file in ["0001_jobs.sql", "0008_schedules.sql", "0016_operations.sql", "0022_traces.sql"] {
+      for file in migrations {
         let path = URL(filePath: #filePath).appending(path: "../../../migrations/\(file)").standardizedFileURL
         let text = try String(contentsOf: path, encoding: .utf8)
         // Everything above this line of the file makes the tables.
@@ -86,7 +92,7 @@ struct PostgresLedgerFixture: Sendable {
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await pool.run() }
       defer { group.cancelAll() }
-      return try await body(PostgresLedgerFixture(ledger: PostgresLedger(pool: pool), pool: pool))
+      return try await body(PostgresLedgerFixture(ledger: PostgresLedger(pool: pool), pool: pool, url: url))
     }
   }
 }
