@@ -78,6 +78,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// Whether the caller runs on the loop's thread.
   public var isCurrent: Bool { EventLoop.current === self }
 
+  /// Traps anywhere but on the loop's thread.
   public func preconditionIsCurrent(_ function: StaticString = #function) {
     precondition(EventLoop.current === self, "\(function) belongs on its event loop's thread")
   }
@@ -149,6 +150,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     return timers.add(at: .now + delay, body)
   }
 
+  /// Forgets a timer; harmless for one that has run.
   public func cancel(_ timer: TimerID) {
     preconditionIsCurrent()
     timers.remove(timer)

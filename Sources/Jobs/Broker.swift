@@ -2,6 +2,7 @@
 ///
 /// Every implementation passes the conformance suite in `Tests/Conformance`.
 public protocol Broker: Sendable {
+  /// A worker's part in one of its queues.
   associatedtype Consumer: BrokerConsumer
 
   /// Makes jobs available. Pushing a durable job that the broker knows changes nothing.
@@ -19,6 +20,7 @@ public protocol Broker: Sendable {
   /// Those of `ids` that the broker does not know in `queue`: neither waiting nor delayed nor claimed.
   func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID]
 
+  /// How a queue stands.
   func statistics(of queue: QueueName) async throws -> QueueStatistics
 
   /// What it holds of a queue; it costs the same however much that is.
@@ -105,6 +107,7 @@ public struct Beat: Sendable, Equatable {
 
 /// A job in the hands of one consumer.
 public struct Claim: Sendable {
+  /// What is to be run.
   public var record: JobRecord
   /// Which attempt this is, 1 for the first.
   public var attempt: Int
@@ -127,7 +130,9 @@ public struct Claim: Sendable {
 
 /// A claim to be tried again after a pause.
 public struct ClaimRetry: Sendable {
+  /// What did not work out.
   public var claim: Claim
+  /// How long it waits until it is ready again.
   public var delay: Duration
   /// The record to keep, with its attempts as counted so far.
   public var record: JobRecord
@@ -160,6 +165,7 @@ public struct QueueStatistics: Sendable, Equatable, Codable {
 
 /// Why the broker did not do what was asked.
 public struct BrokerError: Error, CustomStringConvertible {
+  /// The kind of failure, open for more.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }
@@ -174,7 +180,9 @@ public struct BrokerError: Error, CustomStringConvertible {
   }
 
   public var code: Code
+  /// What is wrong, where, and what to do.
   public var message: String
+  /// What the broker's client threw, if it was that.
   public var underlying: (any Error)?
 
   public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {

@@ -15,6 +15,7 @@ public struct JobBatch<J: Job, L: Ledger>: Sendable {
   public let jobs: [BatchedJob<J>]
   let progress: BatchProgress<L>
 
+  /// Without a job's id: a line of a batch concerns all of its jobs. Name the one that it is about.
   public var logger: Logger { progress.logger }
 
   /// Runs `body` in a transaction that ends `ending`: what it writes for them takes effect exactly once, because their rows

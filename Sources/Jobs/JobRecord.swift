@@ -46,11 +46,13 @@ public struct JobRecord: Sendable, Hashable {
 
 /// One failed attempt.
 public struct JobFailure: Sendable, Hashable, Codable {
+  /// 1 for the first.
   public var attempt: Int
   /// Milliseconds since 1970.
   public var at: Int64
   /// At most 2,000 bytes of what was thrown, without zero bytes, which a database's text cannot hold.
   public var error: String
+  /// Who tried, by `WorkerConfiguration.name`.
   public var worker: String
 
   public init(attempt: Int, at: Int64, error: String, worker: String) {
@@ -65,6 +67,7 @@ public struct JobFailure: Sendable, Hashable, Codable {
 public struct JobOptions: Sendable {
   /// Another queue than the kind's own.
   public var queue: QueueName?
+  /// Within its queue.
   public var priority: JobPriority
   /// Milliseconds since 1970 before which the job does not start; nil for at once.
   public var runAt: Int64?

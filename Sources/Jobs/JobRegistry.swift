@@ -11,6 +11,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
   public struct Entry: Sendable {
     public let kind: JobKind
     public let queue: QueueName
+    /// The newest version of the payload that the handler reads.
     public let version: Int
     public let retry: RetryPolicy
     public let timeout: Duration?
@@ -39,8 +40,10 @@ public struct JobRegistry<L: Ledger>: Sendable {
     }
   }
 
+  /// What is registered, by kind.
   public private(set) var entries: [JobKind: Entry] = [:]
 
+  /// One that knows no kind: every job would be parked.
   public init() {}
 
   /// Runs each job of a kind by itself.

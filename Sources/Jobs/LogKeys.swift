@@ -9,7 +9,9 @@ public enum LogKeys {
   public static let trace = "trace_id"
   public static let count = "count"
   public static let error = "error"
+  /// In milliseconds, until the next attempt.
   public static let delay = "retry_in_ms"
   public static let schedule = "schedule"
+  /// When it was due.
   public static let tick = "tick"
 }

@@ -6,7 +6,9 @@ public struct RetryPolicy: Sendable, Hashable {
   /// The number of attempts after which the job is a dead letter. Attempts are counted when a worker claims the job, so a
   /// job that kills its worker counts too.
   public var maxAttempts: Int
+  /// The longest pause after the first attempt; it doubles with each further one.
   public var base: Duration
+  /// The longest pause of all.
   public var cap: Duration
 
   public init(maxAttempts: Int = 20, base: Duration = .seconds(1), cap: Duration = .seconds(3600)) {

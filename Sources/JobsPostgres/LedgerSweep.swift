@@ -12,6 +12,7 @@ public struct LedgerSweep: Job {
 
   public init(endedDays: Int) { self.endedDays = endedDays }
 
+  /// The handler to register it with. It asks for itself again while there is more to forget.
   @Sendable
   public static func run(_ job: LedgerSweep, _ context: JobContext<PostgresLedger>) async throws {
     try await context.transaction { transaction in

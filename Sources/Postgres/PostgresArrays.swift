@@ -3,8 +3,13 @@ import FoundationEssentials
 /// What an array parameter or column can hold. An array in the binary format is five integers (dimensions, whether
 /// there are NULLs, the element's type, length, lower bound), then each element behind its length.
 public protocol PostgresArrayElement: Sendable {
+  /// The array's type, not the element's.
   static var postgresArrayType: PostgresType { get }
+  /// Appends the array in the binary format, without its length.
   static func encode(array: [Self], into buffer: inout PostgresBuffer)
+  /// Reads an array in the binary format.
+  ///
+  /// - Throws: `.decoding` for another type, more than one dimension, or a NULL that the element cannot be.
   static func decode(array cell: PostgresCell) throws(PostgresError) -> [Self]
 }
 

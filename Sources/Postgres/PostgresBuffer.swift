@@ -1,16 +1,19 @@
 /// Bytes on their way to the server, in Postgres' binary formats: big-endian.
 public struct PostgresBuffer: Sendable {
+  /// What was appended so far.
   public internal(set) var bytes: [UInt8] = []
 
   init() {}
 
   var count: Int { bytes.count }
 
+  /// Appends all bytes of an integer, the most significant first.
   @inline(__always)
   public mutating func append(_ integer: some FixedWidthInteger) {
     withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
   }
 
+  /// Appends bytes as they are.
   public mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 
   /// Appends what `body` writes, behind its length; nothing but -1, NULL's length, if `body` says false.

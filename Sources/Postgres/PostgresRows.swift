@@ -49,6 +49,7 @@ public struct PostgresRow: Sendable {
   /// How many columns there are.
   public var count: Int { result.columnCount }
 
+  /// A value by its place, 0 for the first; traps where there is none.
   public subscript(column: Int) -> PostgresCell {
     precondition(column >= 0 && column < count, "column \(column) of \(count)")
     return result.cell(row: index, column: column)

@@ -6,6 +6,7 @@ import Glibc
 /// Run as root, it changes to the user `postgres`, since Postgres refuses root. It ends when it is stopped, when this
 /// program exits, and when this program is killed. Everybody on this machine who reaches the socket is trusted.
 public actor PrivatePostgres {
+  /// How a server is started.
   public struct Options: Sendable {
     /// Also listen on 127.0.0.1 at this port; 0 takes a free one.
     public var port: Int?
@@ -152,6 +153,7 @@ public actor PrivatePostgres {
   /// Ends the postmaster as the kernel would when memory is short; its children follow by themselves.
   public func kill9() async { await end(SIGKILL) }
 
+  /// Stops the server in order and starts it in the same place.
   public func restart() async throws(PrivateServerError) {
     await stop()
     try await start()

@@ -5,6 +5,7 @@ import Glibc
 ///
 /// It ends when it is stopped, when this program exits, and when this program is killed.
 public actor PrivateRedis {
+  /// How a server is started.
   public struct Options: Sendable {
     /// Also listen on 127.0.0.1 at this port; 0 takes a free one.
     public var port: Int?
@@ -81,6 +82,7 @@ public actor PrivateRedis {
   /// Ends the server as a power cut would.
   public func kill9() async { await end(SIGKILL) }
 
+  /// Stops the server and starts it in the same place; what it had not saved is gone.
   public func restart() async throws(PrivateServerError) {
     await stop()
     try await start()
@@ -97,6 +99,7 @@ public actor PrivateRedis {
 
   /// Holds the server still (SIGSTOP): connections stay open and nothing is answered, until `thaw()`.
   public func freeze() { process?.send(SIGSTOP) }
+  /// Lets a frozen server go on.
   public func thaw() { process?.send(SIGCONT) }
 
   private func end(_ signal: Int32) async {

@@ -10,6 +10,7 @@ import Locking
 /// The thread matters: the kernel sends a child its parent-death signal when the *thread* that started it ends, so a
 /// child started from a pool's thread could be killed while the program goes on.
 public final class ServerProcess: Sendable {
+  /// What is started, and how it is known to be ready.
   public struct Plan: Sendable {
     public var program: String
     public var arguments: [String]

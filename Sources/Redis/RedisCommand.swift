@@ -25,16 +25,19 @@ public struct RedisCommand: Sendable {
     buffer.reserve(count)
   }
 
+  /// Appends one argument.
   public mutating func append(_ argument: some RedisArgument) {
     argument.append(to: &buffer)
     buffer.writeHeader()
   }
 
+  /// Appends arguments of one type.
   public mutating func append(contentsOf arguments: some Sequence<some RedisArgument>) {
     for argument in arguments { argument.append(to: &buffer) }
     buffer.writeHeader()
   }
 
+  /// Appends arguments of several types.
   public mutating func append(contentsOf arguments: [any RedisArgument]) {
     for argument in arguments { argument.append(to: &buffer) }
     buffer.writeHeader()

@@ -1,5 +1,6 @@
 /// Where the server is, or the servers are, and how long to wait for them.
 public struct RedisConfiguration: Sendable {
+  /// Where a server listens.
   public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     case tcp(host: String, port: Int)
     case unix(path: String)

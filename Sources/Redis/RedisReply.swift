@@ -5,6 +5,7 @@ internal import CHiredis
 /// The closure runs on the event loop: take out what is needed, compute elsewhere. It cannot be copied, and nothing of it
 /// (`bytes` above all) may be kept past the closure's end.
 public struct RedisReply: ~Copyable {
+  /// What a reply can be (RESP2).
   public enum Kind: Sendable {
     case string, status, integer, array, null, error
   }

@@ -1,5 +1,6 @@
 /// What stands behind a client, as an operator wants to know it.
 public struct RedisTopology: Sendable {
+  /// A server that takes writes.
   public struct Master: Sendable, Hashable {
     /// `host:port`, or a socket's path.
     public var name: String

@@ -7,6 +7,7 @@ public typealias AppTransaction = JobTransaction<PostgresLedger>
 
 /// What can run a statement that only reads: a pool, or a transaction where the answer must fit what else it does.
 public protocol SocialReader: Sendable {
+  /// Runs a statement that reads.
   func rows(_ query: PostgresQuery) async throws(PostgresError) -> PostgresRows
 }
 

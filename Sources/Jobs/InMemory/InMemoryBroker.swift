@@ -36,6 +36,7 @@ public actor InMemoryBroker: Broker {
   var queues: [QueueName: Queue] = [:]
   private var lastNumber = 0
 
+  /// An empty one, which knows no queue yet.
   public init() {}
 
   public func push(_ jobs: [JobRecord]) {

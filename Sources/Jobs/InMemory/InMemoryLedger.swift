@@ -64,14 +64,18 @@ public struct InMemoryLedger: Ledger {
 
   private let state = Locked(State())
 
+  /// One that owes nothing.
   public init() {}
 
   /// The dead letters, each with its errors.
   public var dead: [DeadJob] { state.withLock { Array($0.dead.values) } }
   /// The records of jobs that were cancelled, or done after they had failed.
   public var ended: [EndedJob] { state.withLock { Array($0.ended.values) } }
+  /// How many jobs are owed, parked ones among them.
   public var owedCount: Int { state.withLock { $0.owed.count } }
+  /// How many jobs of a queue are owed, parked ones among them.
   public func owedCount(in queue: QueueName) -> Int { state.withLock { $0.counts[queue] ?? 0 } }
+  /// How many jobs wait for a worker that knows them.
   public var parkedCount: Int { state.withLock { $0.parked.count } }
   /// The failures noted of a job, oldest first.
   public func failures(of id: JobID) -> [JobFailure] { state.withLock { $0.failures[id] ?? [] } }

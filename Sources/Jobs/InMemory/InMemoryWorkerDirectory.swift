@@ -45,12 +45,16 @@ public final class InMemoryWorkerDirectory: WorkerDirectory {
 
   // MARK: What a test asks of workers
 
+  /// Changes what is asked of one worker; it hears of it with its next report.
   public func order(_ worker: String, _ change: @Sendable (inout WorkerOrders) -> Void) {
     state.withLock { change(&$0.orders[worker, default: WorkerOrders()]) }
   }
 
+  /// Lets all workers claim no more from a queue.
   public func pause(_ queue: QueueName) { state.withLock { _ = $0.paused.insert(queue) } }
+  /// Lets them claim from it again.
   public func resume(_ queue: QueueName) { state.withLock { _ = $0.paused.remove(queue) } }
+  /// Lets the worker that runs a job end it.
   public func cancel(_ job: JobID) { state.withLock { _ = $0.cancelled.insert(job) } }
 
   private static func add(_ minutes: [JobMinute], _ state: inout State) {

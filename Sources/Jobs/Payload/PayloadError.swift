@@ -1,5 +1,6 @@
 /// A payload that its kind cannot read: the job's fault, not the worker's, so it is never retried.
 public struct PayloadError: Error, CustomStringConvertible {
+  /// Of the job.
   public let kind: JobKind
   /// Which field is wrong and what was expected there. Never the value that was found.
   public let problem: String

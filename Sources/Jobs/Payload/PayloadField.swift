@@ -9,6 +9,7 @@ public struct PayloadField: Codable, Sendable, Hashable {
   public let name: String
   /// Such as `integer`, `text`, `true or false`, `time`, `list`.
   public let type: String
+  /// Whether a payload without it does not decode.
   public let isRequired: Bool
 
   public init(name: String, type: String, isRequired: Bool) {

@@ -42,7 +42,9 @@ public struct WorkerReport: Sendable, Hashable {
 
   /// Unique among all workers that ever were.
   public var name: String
+  /// Where its process is.
   public var host: String
+  /// Of its process, on its host.
   public var pid: Int32
   /// Of the program.
   public var version: String
@@ -92,6 +94,7 @@ public struct JobMinute: Sendable, Hashable {
 
 /// What became of jobs, and how long they took: sums.
 public struct JobCounts: Sendable, Hashable {
+  /// Jobs that are done.
   public var completed = 0
   /// Attempts that failed and are made again.
   public var failed = 0
@@ -104,6 +107,7 @@ public struct JobCounts: Sendable, Hashable {
 
   public init() {}
 
+  /// Whether nothing was done.
   public var isEmpty: Bool { completed + failed + dead == 0 }
 
   public static func += (sum: inout JobCounts, more: JobCounts) {

@@ -1,5 +1,6 @@
 /// A schedule that cannot be. The message says what is wrong, where, and what would be right.
 public struct ScheduleError: Error, Sendable, CustomStringConvertible {
+  /// The kind of mistake, open for more.
   public struct Code: Hashable, Sendable {
     private let name: String
     private init(_ name: String) { self.name = name }
@@ -13,6 +14,7 @@ public struct ScheduleError: Error, Sendable, CustomStringConvertible {
   }
 
   public let code: Code
+  /// What is wrong, where, and what would be right.
   public let message: String
   public var description: String { message }
 

@@ -35,6 +35,7 @@ public struct ScheduleState: Sendable, Hashable {
       nextTick: schedule.timing.next(after: now))
   }
 
+  /// Fires no more from now on.
   public mutating func pause() {
     isPaused = true
     nextTick = nil

@@ -6,6 +6,7 @@
 
 /// The time of day, and a way to wait for it. Tests bring one of their own, so that a day passes when they say so.
 public protocol WallClock: Sendable {
+  /// The time of day.
   var now: Date { get }
   /// Waits for `moment`, or for less: whoever waits looks at `now` again.
   func sleep(until moment: Date) async throws
@@ -25,5 +26,6 @@ public struct SystemWallClock: WallClock {
 }
 
 extension WallClock where Self == SystemWallClock {
+  /// The system's clock.
   public static var system: SystemWallClock { SystemWallClock() }
 }

@@ -5,6 +5,7 @@ import Instrumentation
 /// It rides in swift-distributed-tracing's context, so that it goes wherever that goes. A job asked for inside takes the
 /// trace's id along (`JobRecord.trace`), and its handler runs in the same trace.
 public struct TraceContext: Hashable, Sendable {
+  /// The trace.
   public let id: TraceID
   /// Names the one step of the trace that is under way; not 0.
   public let span: UInt64

@@ -3,6 +3,7 @@
 public struct TraceID: Hashable, Sendable {
   /// The first eight bytes, most significant first.
   public let high: UInt64
+  /// The last eight bytes.
   public let low: UInt64
 
   /// - Returns: nil for all zeroes, which name nothing.

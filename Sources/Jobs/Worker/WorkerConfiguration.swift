@@ -24,6 +24,9 @@ public struct WorkerConfiguration: Sendable {
   /// Names the worker in leases, logs and errors. Unique: a restart is another worker.
   public var name: String
 
+  /// - Parameters:
+  ///   - queues: each with how many of its jobs run at once.
+  ///   - name: another one for each worker that ever was.
   public init(queues: [QueueName: Int], name: String = "worker-\(JobID.next())") {
     self.queues = queues
     self.name = name

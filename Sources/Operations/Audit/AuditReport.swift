@@ -3,6 +3,7 @@ import Social
 
 /// What one audit found, in numbers.
 public struct AuditFinding: Codable, Sendable, Hashable {
+  /// What it comes to.
   public enum Verdict: String, Codable, Sendable, CaseIterable {
     /// All is as it should be.
     case exact

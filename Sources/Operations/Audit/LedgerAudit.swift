@@ -47,6 +47,7 @@ public struct LedgerAudit: Sendable {
     self.now = now
   }
 
+  /// Compares each queue's ledger with the broker, and looks a second time at what differed, since jobs move meanwhile.
   public func run() async throws -> Report {
     var report = Report()
     var suspects: [QueueName: [JobID]] = [:]

@@ -65,6 +65,7 @@ public struct QueueBench: Sendable {
     queue = QueueName(rawValue: "bench-\(JobID.next())")
   }
 
+  /// Runs all of it in a queue of its own, which is empty again at the end.
   public func run(progress: @escaping @Sendable (Progress) -> Void = { _ in }) async throws -> QueueBenchReport {
     let client = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
     let singly = min(jobs / 2, 10_000)

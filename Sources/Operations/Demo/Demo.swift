@@ -37,6 +37,9 @@ public struct Demo: Sendable {
     self.logger = logger
   }
 
+  /// Runs the demo from nothing.
+  ///
+  /// - Parameter event: gets each step as it begins.
   public func run(event: @escaping @Sendable (Event) -> Void) async throws -> DemoReport {
     let folder = try TemporaryFolder()
     event(.step("starting a private Postgres and a private Redis"))

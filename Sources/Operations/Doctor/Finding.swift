@@ -1,5 +1,6 @@
 /// One thing that the doctor looked at.
 public struct Finding: Codable, Sendable, Hashable {
+  /// How it stands with it; the worse, the greater.
   public enum Status: String, Codable, Sendable, Comparable {
     case ok
     /// It works, and something should be done about it.

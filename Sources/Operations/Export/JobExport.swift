@@ -5,6 +5,7 @@ import Postgres
 
 /// Writes owed jobs or dead letters as JSON lines, one a job, as they are at one moment.
 public struct JobExport: Sendable {
+  /// Which jobs are written.
   public enum Which: Sendable {
     case owed
     case dead

@@ -31,6 +31,7 @@ public struct JobDesk: Sendable {
   /// - Throws: `.usage` for a limit or a cursor that cannot be.
   public func page(_ filter: JobFilter) async throws -> JobPage { try await Self.page(filter, on: pool) }
 
+  /// The same, where there is a pool and no desk.
   public static func page(_ filter: JobFilter, on pool: PostgresPool) async throws -> JobPage {
     try OperationError.check(limit: filter.limit)
     if filter.state?.isOwed ?? true { return try await OwedListing(filter: filter, pool: pool).page() }

@@ -42,6 +42,7 @@ public struct JobKinds: Sendable {
       .min { EditDistance.between(kind, $0) < EditDistance.between(kind, $1) }
   }
 
+  /// Whether a kind of this name can be asked for.
   public func knows(_ kind: String) -> Bool { registry.entries[JobKind(rawValue: kind)] != nil }
 
   /// All of them, by name.

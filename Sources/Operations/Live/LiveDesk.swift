@@ -19,6 +19,7 @@ public struct LiveDesk: Sendable {
     self.now = now
   }
 
+  /// What there is to see now: a few statements, the same however many jobs wait.
   public func look() async throws -> LiveView {
     let now = now()
     // The minute that is under way, and the one before.

@@ -21,6 +21,7 @@ public struct LiveView: Codable, Sendable {
 
   /// A worker and what it runs.
   public struct Worker: Codable, Sendable, Hashable {
+    /// A job that it runs.
     public struct Job: Codable, Sendable, Hashable {
       public let id: String
       public let kind: String

@@ -21,6 +21,11 @@ public struct LocalProcess: Sendable {
       log: folder + "/api.log")
   }
 
+  /// A worker, with health and metrics at a free port.
+  ///
+  /// - Parameters:
+  ///   - number: 1 for the first; names the process and its log.
+  ///   - folder: where the log goes.
   public static func worker(
     _ number: Int, servers: [String: String], folder: String
   ) throws -> LocalProcess {

@@ -5,12 +5,14 @@ import Glibc
 ///
 /// It blocks its thread for as long as the request takes, at most `patience`; for anything busier use a real client.
 public struct LoopbackHTTP: Sendable {
+  /// What the server said.
   public struct Answer: Sendable {
     public let status: Int
     /// By their names in small letters.
     public let headers: [String: String]
     public let body: [UInt8]
 
+    /// Reads the body as JSON.
     public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
       try JSONDecoder().decode(type, from: Data(body))
     }

@@ -66,6 +66,7 @@ public struct LookupDesk: Sendable {
     self.clock = clock
   }
 
+  /// The newest questions, in one state or in any.
   public func list(state: Lookup.State?, limit: Int) async throws -> [LookupSummary] {
     try await Lookups.list(state: state, limit: limit, in: pool).map(LookupSummary.init)
   }

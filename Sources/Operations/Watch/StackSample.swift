@@ -53,6 +53,7 @@ public struct StackSample: Codable, Sendable, Hashable {
     public var jobs: Int
   }
 
+  /// How full Redis is.
   public struct BrokerMemory: Codable, Sendable, Hashable {
     /// In bytes.
     public var used: Int
@@ -60,6 +61,7 @@ public struct StackSample: Codable, Sendable, Hashable {
     public var limit: Int
   }
 
+  /// Posts that are on their way into feeds.
   public struct FanOuts: Codable, Sendable, Hashable {
     /// Those under way; of more than a thousand a thousand.
     public var unfinished: Int
@@ -75,6 +77,7 @@ public struct StackSample: Codable, Sendable, Hashable {
     public var left: Int
   }
 
+  /// A limit that is passed.
   public struct OpenAlarm: Codable, Sendable, Hashable {
     public var queue: String
     public var what: String

@@ -13,6 +13,7 @@ public struct CertificateKey: Sendable {
   /// - Parameter text: at least `shortest` characters that nobody else knows.
   public init(_ text: String) { key = SymmetricKey(data: Array(text.utf8)) }
 
+  /// The certificate as text that nobody can make or change without the key.
   public func token(for certificate: FanCertificate) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -31,6 +31,7 @@ public struct FeedRebuild: Sendable {
   /// - Parameter account: whose feed; nil for everybody's.
   public init(account: Int?) { self.account = account }
 
+  /// Puts right what differs, author by author, beside what else goes on.
   public func run(
     on pool: PostgresPool, progress: @Sendable (Progress) -> Void = { _ in }
   ) async throws -> Report {

@@ -5,6 +5,7 @@ import Postgres
 /// The key is claimed in the transaction that does what the request asks for, and the answer is recorded there too: either both
 /// are there or the request can be sent again. A second request with the key waits at `claim` until the first has ended.
 public enum IdempotencyKeys {
+  /// What is known of a key when a request comes with it.
   public enum Claim: Sendable, Hashable {
     /// The key is new: do what is asked, then `record`.
     case first

@@ -17,6 +17,7 @@ public struct GraphImport: Sendable {
 
   /// What an import is doing.
   public struct Progress: Sendable, Hashable {
+    /// The steps, in their order.
     public enum Phase: String, Sendable { case readingUsers, readingFollows, addingUsers, addingFollows, done }
     public let phase: Phase
     /// Lines of the phase's file read so far.

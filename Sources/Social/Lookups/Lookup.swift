@@ -3,6 +3,7 @@ import Postgres
 
 /// A question on its way to YouTube and back. All who ask the same while it is open share it.
 public struct Lookup: Sendable, Hashable {
+  /// How far it has come.
   public enum State: String, Sendable, CaseIterable, Codable {
     case waiting
     case running

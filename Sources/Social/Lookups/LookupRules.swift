@@ -40,6 +40,7 @@ public struct QuotaBudgets: Sendable, Hashable {
     public static func < (one: Kind, other: Kind) -> Bool { one.rawValue < other.rawValue }
   }
 
+  /// How much of a budget there is in a day.
   public func limit(of kind: Kind) -> Int {
     switch kind {
     case .searches: searches
