@@ -7,7 +7,7 @@ import Jobs
 import Postgres
 
 /// The directory of workers in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations`, `job_minutes`
-/// (`migrations/0016_operations.sql`) and `job_hours` (`migrations/0017_job_hours.sql`).
+/// (`migrations/0016_operations.sql`, `0025_counted_reports.sql`) and `job_hours` (`migrations/0017_job_hours.sql`).
 ///
 /// It has a connection of its own: a worker whose jobs have all of the pool's is still heard and told.
 public actor PostgresWorkerDirectory: WorkerDirectory {
@@ -24,9 +24,22 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
   }
 
   public func beat(_ report: WorkerReport) async throws -> WorkerOrders {
+    let rows = try await send(try told(report))[0]
+    let (orders, paused, cancelled) = try rows[0].decode(String?.self, [String].self, [PostgresUUID].self)
+    return WorkerOrders(
+      isQuiet: orders != nil, isStopped: orders == "stop",
+      pausedQueues: Set(paused.map { QueueName(rawValue: $0) }), cancelled: Set(cancelled.map { JobID($0) }))
+  }
+
+  /// The statements that take a report in: its row, and what it counts. The number of the batch stands in the worker's row and
+  /// is raised by the transaction that adds the batch, so a batch that is told again adds nothing: not even when its first
+  /// telling is still on its way in a session that was given up here, since the row is locked until that has ended.
+  ///
+  /// A worker that was forgotten meanwhile, as it said nothing for an hour, begins again: only then may a batch that was
+  /// added and not confirmed be added twice.
+  private func told(_ report: WorkerReport) throws -> [PostgresQuery] {
     let queues = report.queues.map(\.queue.rawValue)
-    let rows = try await send(
-      """
+    let seen: PostgresQuery = """
       WITH seen AS (
         INSERT INTO workers (name, host, pid, version, started_at, state, queues, running)
         VALUES (\(report.name), \(report.host), \(report.pid), \(report.version),
@@ -35,23 +48,25 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
         ON CONFLICT (name) DO UPDATE
           SET seen_at = now(), state = excluded.state, queues = excluded.queues, running = excluded.running
         RETURNING orders
-      ) \(counting: report.minutes)
+      )
       SELECT (SELECT orders FROM seen), ARRAY(SELECT queue FROM queue_pauses WHERE queue = ANY(\(queues))),
         ARRAY(SELECT id FROM job_cancellations WHERE queue = ANY(\(queues)) LIMIT 10000)
-      """)
-    let (orders, paused, cancelled) = try rows[0].decode(String?.self, [String].self, [PostgresUUID].self)
-    return WorkerOrders(
-      isQuiet: orders != nil, isStopped: orders == "stop",
-      pausedQueues: Set(paused.map { QueueName(rawValue: $0) }), cancelled: Set(cancelled.map { JobID($0) }))
+      """
+    if report.minutes.isEmpty { return [seen] }
+    return [
+      seen,
+      """
+      WITH fresh AS (
+        UPDATE workers SET counted = \(report.batch) WHERE name = \(report.name) AND counted < \(report.batch) RETURNING name
+      ) \(counting: report.minutes, ifAny: "fresh") SELECT 1
+      """,
+    ]
   }
 
   public func leave(_ report: WorkerReport) async throws {
     defer { connection = nil }
     do {
-      _ = try await send(
-        """
-        WITH gone AS (DELETE FROM workers WHERE name = \(report.name)) \(counting: report.minutes) SELECT 1
-        """)
+      _ = try await send(try told(report) + ["DELETE FROM workers WHERE name = \(report.name)"])
     } catch {
       await connection?.close()
       throw error
@@ -59,7 +74,7 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
     await connection?.close()
   }
 
-  private func send(_ query: PostgresQuery) async throws -> PostgresRows {
+  private func send(_ queries: [PostgresQuery]) async throws -> [PostgresRows] {
     if let connection, await connection.isClosed { self.connection = nil }
     let connection: PostgresConnection
     if let open = self.connection {
@@ -68,7 +83,7 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
       connection = try await pool.dedicatedConnection()
       self.connection = connection
     }
-    return try await connection.query(query, timeout: limit)
+    return try await connection.pipeline(queries, timeout: limit)
   }
 
   private func json(_ value: some Encodable) throws -> PostgresJSON {
@@ -77,9 +92,8 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// Parts of a WITH clause that add minutes to what was counted before, by the minute and by the hour; nothing where there are none.
-  fileprivate mutating func appendInterpolation(counting minutes: [JobMinute]) {
-    if minutes.isEmpty { return }
+  /// Parts of a WITH clause that add minutes to what was counted before, by the minute and by the hour, if `source` has rows.
+  fileprivate mutating func appendInterpolation(counting minutes: [JobMinute], ifAny source: String) {
     // In the order of the key: workers that count the same minutes wait for one another, never in a circle.
     let minutes = minutes.sorted { ($0.minute, $0.queue, $0.kind) < ($1.minute, $1.queue, $1.kind) }
     appendLiteral(
@@ -102,7 +116,10 @@ extension PostgresQuery.StringInterpolation {
     appendInterpolation(minutes.map { Double($0.counts.run) / 1e6 })
     appendLiteral(", ")
     appendInterpolation(minutes.map { Double($0.counts.wait) / 1e6 })
-    appendLiteral(") AS told (minute, queue, kind, completed, failed, dead, run_ms, wait_ms))")
+    appendLiteral(
+      """
+      ) AS told (minute, queue, kind, completed, failed, dead, run_ms, wait_ms) WHERE EXISTS (SELECT FROM \(source)))
+      """)
     let sum = """
       DO UPDATE SET completed = old.completed + excluded.completed, failed = old.failed + excluded.failed,
         dead = old.dead + excluded.dead, run_ms = old.run_ms + excluded.run_ms, wait_ms = old.wait_ms + excluded.wait_ms)

@@ -1,5 +1,6 @@
 import Jobs
 import JobsTestSupport
+import Locking
 import Testing
 
 /// What operators want of a worker, and what it says of itself.
@@ -221,6 +222,91 @@ import Testing
     #expect(counts.completed == 60)
     #expect(counts.failed == 2 && counts.dead == 1)
     #expect(counts.run > 0 && counts.wait >= 0)
+  }
+
+  /// Takes every report in; the answer to two of three is lost on the way.
+  private struct Unheard: WorkerDirectory {
+    let base: InMemoryWorkerDirectory
+    let told = Journal<WorkerReport>()
+
+    func beat(_ report: WorkerReport) async throws -> WorkerOrders {
+      let orders = base.beat(report)
+      told.note(report)
+      if told.entries.count % 3 > 0 { throw Failure("no answer") }
+      return orders
+    }
+
+    func leave(_ report: WorkerReport) async throws { base.leave(report) }
+  }
+
+  @Test func whatWasDoneIsCountedOnceHoweverOftenItIsTold() async throws {
+    // A push that comes late runs a job again, and that is counted too.
+    let runs = Journal<Int>()
+    var registry = Stage.Registry()
+    registry.register(Numbered.self) { job, _ in runs.note(job.number) }
+    var configuration = Stage.configuration()
+    configuration.reportInterval = .milliseconds(1)
+    configuration.reportsPerCount = 1
+    let unheard = Unheard(base: directory)
+    let worker = Worker(
+      broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration,
+      directory: unheard, logger: .quiet)
+    try await RunningWorker.run(worker) { _ in
+      for round in 0..<20 {
+        try await stage.client.enqueue((0..<10).map { Numbered(number: round * 10 + $0) })
+        let before = unheard.told.entries.count
+        try await eventually("it has reported") { unheard.told.entries.count > before }
+      }
+      try await stage.settled()
+    }
+    #expect(runs.entries.count >= 200 && directory.counts[Numbered.kind]?.completed == runs.entries.count)
+    let batches = Dictionary(grouping: unheard.told.entries.filter { !$0.minutes.isEmpty }, by: \.batch)
+    #expect(batches.values.contains { $0.count > 1 }, "some were told again")
+    #expect(batches.values.allSatisfy { Set($0.map(\.minutes)).count == 1 }, "and as they were")
+  }
+
+  /// Cannot be reached for as long as a test says so.
+  private struct Fading: WorkerDirectory {
+    let base: InMemoryWorkerDirectory
+    let isAway = Locked(false)
+    let inVain = Journal<String>()
+
+    func beat(_ report: WorkerReport) async throws -> WorkerOrders {
+      if isAway.withLock({ $0 }) {
+        inVain.note(report.name)
+        throw Failure("away")
+      }
+      return base.beat(report)
+    }
+
+    func leave(_ report: WorkerReport) async throws { base.leave(report) }
+  }
+
+  @Test func aPauseHoldsWhileTheDirectoryIsAway() async throws {
+    let begun = Journal<Int>()
+    var registry = Stage.Registry()
+    registry.register(Numbered.self) { job, _ in begun.note(job.number) }
+    var configuration = Stage.configuration()
+    configuration.reportInterval = .milliseconds(2)
+    let fading = Fading(base: directory)
+    let worker = Worker(
+      broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration, directory: fading,
+      logger: .quiet)
+    directory.pause(.default)
+    try await RunningWorker.run(worker) { [name = configuration.name] _ in
+      try await heard(name)
+      fading.isAway.withLock { $0 = true }
+      // Nobody hears that it is over.
+      directory.resume(.default)
+      try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
+      let before = fading.inVain.entries.count
+      try await eventually("it has asked in vain") { fading.inVain.entries.count > before + 5 }
+      #expect(await stage.statistics() == QueueStatistics(ready: 3, claimed: 0, delayed: 0, workers: 1))
+      #expect(begun.entries.isEmpty)
+      fading.isAway.withLock { $0 = false }
+      try await stage.settled()
+    }
+    #expect(begun.entries.sorted() == [0, 1, 2])
   }
 
   @Test func aDirectoryThatIsAwayChangesNothing() async throws {

@@ -9,12 +9,12 @@ import Testing
 
 @Suite("Workers and what they count", .timeLimit(.minutes(5)))
 struct WorkerDeskTests {
-  private func report(_ name: String, minutes: [JobMinute] = []) -> WorkerReport {
+  private func report(_ name: String, minutes: [JobMinute] = [], batch: Int64 = 0) -> WorkerReport {
     WorkerReport(
       name: name, host: "host", pid: 7, version: "1.0", startedAt: 1_700_000_000_000,
       queues: [WorkerReport.Queue(queue: "b", slots: 2), WorkerReport.Queue(queue: "a", slots: 1)],
       running: [WorkerReport.Running(id: .least(at: 5), kind: "k", queue: "a", attempt: 2, since: 1_700_000_001_500)],
-      minutes: minutes)
+      minutes: minutes, batch: batch)
   }
 
   @Test("A report is shown as it was made, the next replaces it, and leaving takes it away")
@@ -78,30 +78,66 @@ struct WorkerDeskTests {
     }
   }
 
-  @Test("Minutes add up, from several workers at once")
-  func minutes() async throws {
+  private func minutes() -> [JobMinute] {
+    let minute = Int64(Date().timeIntervalSince1970) / 60 * 60_000
+    return ["x", "y", "z"].map { kind in
+      var counts = JobCounts()
+      counts.completed = 3
+      counts.failed = 1
+      counts.run = 8_000_000_000
+      counts.wait = 2_000_000_000
+      return JobMinute(minute: minute, queue: "a", kind: JobKind(rawValue: kind), counts: counts)
+    }
+  }
+
+  @Test("A batch of minutes that is told again adds nothing, even while its first telling is still on its way")
+  func toldAgain() async throws {
     try await TestStack.with { stack in
-      let minute = Int64(Date().timeIntervalSince1970) / 60 * 60_000
-      func minutes(_ scale: Int) -> [JobMinute] {
-        ["x", "y", "z"].map { kind in
-          var counts = JobCounts()
-          counts.completed = 3 * scale
-          counts.failed = 1 * scale
-          counts.run = Int64(scale) * 8_000_000_000
-          counts.wait = Int64(scale) * 2_000_000_000
-          return JobMinute(minute: minute, queue: "a", kind: JobKind(rawValue: kind), counts: counts)
+      let statistics = Statistics(pool: stack.pool)
+      let first = PostgresWorkerDirectory(pool: stack.pool)
+      for _ in 1...2 { _ = try await first.beat(report("w", minutes: minutes(), batch: 1)) }
+      #expect(try await statistics.totals(.hour, kind: "x").completed == 3)
+      // What the next adds to is locked: its first telling is given up on, and told again, several times at once.
+      try await stack.pool.transaction { transaction in
+        try await transaction.execute("SELECT FROM job_hours FOR UPDATE")
+        let impatient = PostgresWorkerDirectory(pool: stack.pool, limit: .milliseconds(200))
+        await #expect(throws: PostgresError.self) {
+          try await impatient.beat(report("w", minutes: minutes(), batch: 2))
         }
       }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 1...4 {
+          group.addTask {
+            let again = PostgresWorkerDirectory(pool: stack.pool, limit: .seconds(60))
+            _ = try await again.beat(report("w", minutes: minutes(), batch: 2))
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await statistics.totals(.hour, kind: "x").completed == 6)
+      #expect(try await statistics.totals(.week, kind: "x").completed == 6, "by the hour too")
+      try await first.leave(report("w", minutes: minutes(), batch: 2))
+      #expect(try await statistics.totals(.hour, kind: "x").completed == 6)
+      // Another worker's batches are its own.
+      try await first.leave(report("another", minutes: minutes(), batch: 1))
+      #expect(try await statistics.totals(.hour, kind: "x").completed == 9)
+      #expect(try await stack.count("SELECT count(*) FROM workers") == 0)
+    }
+  }
+
+  @Test("Minutes add up, from several workers at once")
+  func manyMinutes() async throws {
+    try await TestStack.with { stack in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<4 {
           group.addTask {
             let directory = PostgresWorkerDirectory(pool: stack.pool)
             for round in 0..<25 {
               // In another order each: what is counted at once must not wait in a circle.
-              let shuffled = round % 2 == 0 ? minutes(1) : minutes(1).reversed()
-              _ = try await directory.beat(report("w\(number)", minutes: shuffled))
+              let shuffled = round % 2 == 0 ? minutes() : minutes().reversed()
+              _ = try await directory.beat(report("w\(number)", minutes: shuffled, batch: Int64(round + 1)))
             }
-            try await directory.leave(report("w\(number)", minutes: minutes(1)))
+            try await directory.leave(report("w\(number)", minutes: minutes(), batch: 26))
           }
         }
         try await group.waitForAll()

@@ -9,6 +9,8 @@ public final class InMemoryWorkerDirectory: WorkerDirectory {
     var paused: Set<QueueName> = []
     var cancelled: Set<JobID> = []
     var counts: [JobKind: JobCounts] = [:]
+    /// The last batch of each worker that was added.
+    var batches: [String: Int64] = [:]
   }
 
   private let state = Locked(State())
@@ -19,7 +21,7 @@ public final class InMemoryWorkerDirectory: WorkerDirectory {
     state.withLock { state in
       state.reports[report.name] = report
       state.beats[report.name, default: 0] += 1
-      Self.add(report.minutes, &state)
+      Self.add(report, &state)
       var orders = state.orders[report.name] ?? WorkerOrders()
       orders.pausedQueues = state.paused
       orders.cancelled = state.cancelled
@@ -30,7 +32,7 @@ public final class InMemoryWorkerDirectory: WorkerDirectory {
   public func leave(_ report: WorkerReport) {
     state.withLock { state in
       state.reports[report.name] = nil
-      Self.add(report.minutes, &state)
+      Self.add(report, &state)
     }
   }
 
@@ -57,7 +59,9 @@ public final class InMemoryWorkerDirectory: WorkerDirectory {
   /// Lets the worker that runs a job end it.
   public func cancel(_ job: JobID) { state.withLock { _ = $0.cancelled.insert(job) } }
 
-  private static func add(_ minutes: [JobMinute], _ state: inout State) {
-    for minute in minutes { state.counts[minute.kind, default: JobCounts()] += minute.counts }
+  private static func add(_ report: WorkerReport, _ state: inout State) {
+    if report.minutes.isEmpty || report.batch <= state.batches[report.name, default: 0] { return }
+    state.batches[report.name] = report.batch
+    for minute in report.minutes { state.counts[minute.kind, default: JobCounts()] += minute.counts }
   }
 }

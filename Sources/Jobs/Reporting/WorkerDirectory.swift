@@ -2,7 +2,7 @@
 ///
 /// Jobs do not depend on it: a worker that cannot reach its directory goes on as it was last told.
 public protocol WorkerDirectory: Sendable {
-  /// Notes that a worker is there, and adds its minutes to what was counted before.
+  /// Notes that a worker is there, and adds its minutes to what was counted before: once, however often their batch is told.
   ///
   /// - Returns: what is asked of it now.
   func beat(_ report: WorkerReport) async throws -> WorkerOrders

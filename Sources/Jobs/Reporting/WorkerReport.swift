@@ -54,15 +54,17 @@ public struct WorkerReport: Sendable, Hashable {
   public var queues: [Queue]
   /// The first of them, where batches make them many.
   public var running: [Running]
-  /// What was done since the minutes before were taken in; empty in most reports.
+  /// What was done since the batch before; empty in most reports.
   public var minutes: [JobMinute]
+  /// Counts the worker's batches of minutes. A report that was not answered brings its batch again under the same number.
+  public var batch: Int64
 
   /// How many running jobs a report names at most.
   public static let mostRunning = 200
 
   public init(
     name: String, host: String, pid: Int32, version: String, startedAt: Int64, state: State = .running,
-    queues: [Queue] = [], running: [Running] = [], minutes: [JobMinute] = []
+    queues: [Queue] = [], running: [Running] = [], minutes: [JobMinute] = [], batch: Int64 = 0
   ) {
     self.name = name
     self.host = host
@@ -73,6 +75,7 @@ public struct WorkerReport: Sendable, Hashable {
     self.queues = queues
     self.running = running
     self.minutes = minutes
+    self.batch = batch
   }
 }
 

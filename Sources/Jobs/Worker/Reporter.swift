@@ -30,15 +30,14 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   /// Reports until cancelled, then takes the worker out of the directory.
   func run(until stop: StopSignal) async {
     var (reports, isQuiet, isFailing) = (0, false, false)
-    // What could not be told yet.
-    var minutes: [JobMinute] = []
+    var untold = UntoldMinutes()
     while !Task.isCancelled {
       reports += 1
-      if reports % max(1, configuration.reportsPerCount) == 0 { minutes = merge(minutes, takeMinutes()) }
+      if reports % max(1, configuration.reportsPerCount) == 0 { untold.add(takeMinutes()) }
       do {
         let orders = try await directory.beat(
-          report(stop.isStopping ? .stopping : isQuiet ? .quiet : .running, minutes))
-        minutes = []
+          report(stop.isStopping ? .stopping : isQuiet ? .quiet : .running, untold.next()))
+        untold.confirm()
         isQuiet = orders.isQuiet
         obey(orders, stop)
         if isFailing { logger.info("the directory of workers is back") }
@@ -53,14 +52,19 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       }
       do { try await Task.sleep(for: configuration.reportInterval) } catch { break }
     }
-    await leave(merge(minutes, takeMinutes()))
+    untold.add(takeMinutes())
+    await leave(untold)
   }
 
   /// A task of its own, since this one is cancelled; it is awaited here, and the directory answers in time or not at all.
-  private func leave(_ minutes: [JobMinute]) async {
-    let last = report(.stopping, minutes)
+  private func leave(_ untold: UntoldMinutes) async {
+    var untold = untold
+    let unconfirmed = untold.isUnconfirmed ? report(.stopping, untold.next()) : nil
+    untold.confirm()
+    let last = report(.stopping, untold.next())
     await Task { [directory, logger] in
       do {
+        if let unconfirmed { _ = try await directory.beat(unconfirmed) }
         try await directory.leave(last)
       } catch {
         logger.warning(
@@ -80,7 +84,9 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  private func report(_ state: WorkerReport.State, _ minutes: [JobMinute]) -> WorkerReport {
+  private func report(
+    _ state: WorkerReport.State, _ untold: (number: Int64, minutes: [JobMinute])
+  ) -> WorkerReport {
     let (now, instant) = (clock.now.unixMilliseconds, ContinuousClock.now)
     var running: [WorkerReport.Running] = []
     for runner in runners {
@@ -92,7 +98,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       queues: configuration.queues.sorted { $0.key < $1.key }.map {
         WorkerReport.Queue(queue: $0.key, slots: $0.value)
       },
-      running: running, minutes: minutes)
+      running: running, minutes: untold.minutes, batch: untold.number)
   }
 
   private func takeMinutes() -> [JobMinute] {
@@ -102,21 +108,5 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
         JobMinute(minute: minute, queue: runner.queue, kind: kind, counts: counts)
       }
     }
-  }
-
-  /// One entry for each minute, queue and kind.
-  private func merge(_ one: [JobMinute], _ other: [JobMinute]) -> [JobMinute] {
-    if one.isEmpty { return other }
-    var merged = one
-    for minute in other {
-      if let place = merged.firstIndex(where: {
-        $0.minute == minute.minute && $0.queue == minute.queue && $0.kind == minute.kind
-      }) {
-        merged[place].counts += minute.counts
-      } else {
-        merged.append(minute)
-      }
-    }
-    return merged
   }
 }
