@@ -4,7 +4,8 @@ import JobsRedis
 import Postgres
 import Social
 
-/// Runs every audit: feeds, notifications and their counts, heart counts, rankings, the ledger against the broker.
+/// Runs every audit: feeds, notifications and their counts, heart counts, rankings, the ledger against the broker and the broker
+/// against the ledger.
 ///
 /// None changes anything. Each compares in a snapshot of its own, whatever is written meanwhile.
 public struct Audit: Sendable {
@@ -42,11 +43,17 @@ public struct Audit: Sendable {
     progress(2, "hearts and rankings")
     items += try await rankings()
     progress(3, "jobs")
-    let jobs = try await LedgerAudit(pool: pool, broker: broker, queues: queues, clock: clock).run()
+    let audit = LedgerAudit(pool: pool, broker: broker, queues: queues, clock: clock)
+    let jobs = try await audit.run()
     items.append(
       AuditFinding(
         "jobs", compared: jobs.owed, differing: jobs.unknown, pending: 0,
         advice: "the broker does not know them: a worker that serves their queues pushes them again"))
+    let leftovers = try await audit.leftovers()
+    items.append(
+      AuditFinding(
+        "broker", compared: leftovers.known, differing: leftovers.unowed, pending: 0,
+        advice: "nobody owes them: a worker that serves their queues finds that out and drops them"))
     return AuditReport(items)
   }
 

@@ -13,7 +13,7 @@ public struct AuditFinding: Codable, Sendable, Hashable {
     case wrong
   }
 
-  /// `feeds`, `notifications`, `notification counts`, `heart counts`, `rankings` or `jobs`.
+  /// `feeds`, `notifications`, `notification counts`, `heart counts`, `rankings`, `jobs` or `broker`.
   public let audit: String
   public let verdict: Verdict
   /// How many were compared.

@@ -4,10 +4,13 @@ import JobsPostgres
 import JobsRedis
 import Postgres
 
-/// Compares what the ledger owes with what the broker knows.
+/// Compares what the ledger owes with what the broker knows, and the other way round.
 ///
 /// A job that the ledger owes and the broker does not know is not lost: the relay of a worker that serves its queue pushes it
 /// within seconds. Where that does not happen, no worker runs, or Redis refuses what is pushed.
+///
+/// A job that the broker knows and the ledger does not owe changes nothing: whoever runs it finds no row to end, and what its
+/// transaction wrote is undone. It takes memory, and what its handler does outside is done in vain.
 public struct LedgerAudit: Sendable {
   /// What was found.
   public struct Report: Sendable, Hashable {
@@ -17,6 +20,15 @@ public struct LedgerAudit: Sendable {
     public var unknown = 0
     /// By queue, where there are any.
     public var unknownByQueue: [QueueName: Int] = [:]
+  }
+
+  /// What was found of the durable jobs that the broker has: ready, delayed and claimed ones.
+  public struct Leftovers: Sendable, Hashable {
+    public var known = 0
+    /// Those among them that the ledger does not owe, and did not all the while that they were looked at.
+    public var unowed = 0
+    /// By queue, where there are any.
+    public var unowedByQueue: [QueueName: Int] = [:]
   }
 
   private static let page = 1000
@@ -71,15 +83,57 @@ public struct LedgerAudit: Sendable {
     // A job that was owed again under its old id, as a dead letter is, may be on its way.
     try await clock.sleep(for: .seconds(1))
     for (queue, ids) in suspects {
-      var unknown = 0
-      for start in stride(from: 0, to: ids.count, by: Self.page) {
-        let owed = try await ledger.owed(Array(ids[start..<min(start + Self.page, ids.count)]), queue: queue)
-        unknown += try await broker.unknown(owed, in: queue).count
-      }
+      let unknown = try await inPages(ids) { page in
+        try await broker.unknown(try await ledger.owed(page, queue: queue), in: queue)
+      }.count
       report.unknown += unknown
       if unknown > 0 { report.unknownByQueue[queue] = unknown }
     }
     return report
+  }
+
+  /// Walks through all that the broker knows, a thousand at a time, so neither server is held up and what is kept here is only
+  /// what looks left over.
+  ///
+  /// A job that ended is known until it is acknowledged, a moment later; where its worker died in between, until the lease is
+  /// over and another worker has dropped it. So what looks left over is looked at again, for seven seconds at most.
+  public func leftovers() async throws -> Leftovers {
+    var report = Leftovers()
+    var suspects: [QueueName: Set<JobID>] = [:]
+    for queue in try await allQueues() {
+      var cursor: String?
+      repeat {
+        let page = try await broker.known(in: queue, from: cursor, count: Self.page)
+        report.known += page.ids.count
+        suspects[queue, default: []].formUnion(try await unowed(page.ids, in: queue))
+        cursor = page.next
+      } while cursor != nil
+    }
+    for pause in [1, 2, 4] where suspects.contains(where: { !$0.value.isEmpty }) {
+      try await clock.sleep(for: .seconds(pause))
+      for (queue, ids) in suspects {
+        let unknown = try await inPages(Array(ids)) { try await broker.unknown($0, in: queue) }
+        suspects[queue] = Set(try await unowed(Array(ids.subtracting(unknown)), in: queue))
+      }
+    }
+    report.unowedByQueue = suspects.mapValues(\.count).filter { $0.value > 0 }
+    report.unowed = report.unowedByQueue.values.reduce(0, +)
+    return report
+  }
+
+  private func unowed(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+    let ledger = PostgresLedger(pool: pool)
+    return try await inPages(ids) { page in
+      Array(Set(page).subtracting(try await ledger.owed(page, queue: queue)))
+    }
+  }
+
+  private func inPages(_ ids: [JobID], _ body: ([JobID]) async throws -> [JobID]) async throws -> [JobID] {
+    var found: [JobID] = []
+    for start in stride(from: 0, to: ids.count, by: Self.page) {
+      found += try await body(Array(ids[start..<min(start + Self.page, ids.count)]))
+    }
+    return found
   }
 
   /// Steps from queue to queue along the key, which leads with them.
