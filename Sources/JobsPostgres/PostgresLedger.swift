@@ -108,6 +108,17 @@ public struct PostgresLedger: Ledger {
         """))
   }
 
+  /// Tells whoever runs one of `ids`, or comes to run it, to end it.
+  public func tellToEnd(_ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction) async throws {
+    if ids.isEmpty { return }
+    try await transaction.execute(
+      """
+      INSERT INTO job_cancellations (id, queue)
+      SELECT id, \(queue.rawValue) FROM unnest(\(ids.map { PostgresUUID($0) })) AS told (id) ORDER BY id
+      ON CONFLICT DO NOTHING
+      """)
+  }
+
   // MARK: Failures
 
   public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws {

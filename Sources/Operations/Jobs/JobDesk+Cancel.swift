@@ -53,7 +53,9 @@ extension JobDesk {
         // Whoever runs it may have ended it meanwhile, as it was told: then there is nobody to tell any more.
         let isOwed = try await transaction.query(
           "SELECT EXISTS(SELECT FROM jobs WHERE queue = \(queue.rawValue) AND id = \(PostgresUUID(id)))")
-        if try isOwed[0].decode(Bool.self) { try await tell(id, queue, in: transaction) }
+        if try isOwed[0].decode(Bool.self) {
+          try await client.ledger.tellToEnd([id], queue: queue, in: transaction)
+        }
       }
       return isEnded
     }
@@ -67,17 +69,9 @@ extension JobDesk {
     if try await client.broker.remove([id], from: queue).isEmpty, !isTold,
       try await client.broker.unknown([id], in: queue).isEmpty
     {
-      try await pool.transaction { try await tell(id, queue, in: $0) }
+      try await pool.transaction { try await client.ledger.tellToEnd([id], queue: queue, in: $0) }
     } else {
       try await pool.execute("DELETE FROM job_cancellations WHERE id = \(PostgresUUID(id))")
     }
-  }
-
-  /// Tells whoever runs a job, or comes to run it, to end it.
-  private func tell(_ id: JobID, _ queue: QueueName, in transaction: PostgresTransaction) async throws {
-    try await transaction.execute(
-      """
-      INSERT INTO job_cancellations (id, queue) VALUES (\(PostgresUUID(id)), \(queue.rawValue)) ON CONFLICT DO NOTHING
-      """)
   }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Jobs
-import JobsPostgres
 import JobsRedis
 import Postgres
 
@@ -30,57 +29,6 @@ extension QueueDesk {
       try await ActionLog.record(
         "queues.resume", name, detail: resumed == 0 ? ["was": "running"] : [:], by: actor, in: transaction)
     }
-  }
-
-  /// Cancels all that is owed in a queue when it is called, and forgets the jobs that only the broker has. A job that is in the
-  /// middle of its transaction is left to it.
-  ///
-  /// - Parameter progress: is called after each batch with how many jobs are gone so far.
-  /// - Returns: how many jobs are gone.
-  /// - Throws: `.notFound`, `.forbidden`.
-  public func clear(
-    _ name: String, by actor: Actor, progress: @Sendable (Int) -> Void = { _ in }
-  ) async throws -> Int {
-    let queue = try await queue(name)
-    try await ActionLog(pool: pool).record("queues.clear", name, by: actor)
-    let ledger = PostgresLedger(pool: pool)
-    // Up to the greatest id that can have been made by now.
-    let end = JobID.least(at: Int64(now().timeIntervalSince1970 * 1000) + 1)
-    var (after, cleared) = (JobID(high: 0, low: 0), 0)
-    while true {
-      let ids = try await pool.query(
-        """
-        SELECT id FROM jobs WHERE queue = \(queue.rawValue) AND id > \(PostgresUUID(after)) AND id < \(PostgresUUID(end))
-        ORDER BY id LIMIT \(Self.batch)
-        """
-      ).decode(PostgresUUID.self).map { JobID($0) }
-      guard let last = ids.last else { break }
-      let gone = try await pool.transaction { transaction in
-        let gone = try await ledger.cancelUnheld(ids, queue: queue, in: transaction)
-        try await tell(gone, queue, in: transaction)
-        return gone
-      }
-      _ = try await broker.remove(gone, from: queue)
-      cleared += gone.count
-      progress(cleared)
-      after = last
-    }
-    let fleeting = try await broker.clear(queue)
-    progress(cleared + fleeting)
-    return cleared + fleeting
-  }
-
-  private static let batch = 1000
-
-  /// Tells workers to end those of `ids` that they say they run.
-  private func tell(_ ids: [JobID], _ queue: QueueName, in transaction: PostgresTransaction) async throws {
-    try await transaction.execute(
-      """
-      INSERT INTO job_cancellations (id, queue)
-      SELECT DISTINCT (run->>'id')::uuid, \(queue.rawValue) FROM workers, jsonb_array_elements(running) AS run
-      WHERE run->>'queue' = \(queue.rawValue) AND (run->>'id')::uuid = ANY(\(ids.map { PostgresUUID($0) }))
-      ON CONFLICT DO NOTHING
-      """)
   }
 
   /// Waits until nothing is owed in a queue and the broker has nothing of it.

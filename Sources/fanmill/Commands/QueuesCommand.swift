@@ -108,7 +108,11 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       abstract: "Cancel all jobs that are owed in a queue.",
       discussion:
-        "A job that is in the middle of its transaction is left to it. A record of each is kept for some days.")
+        """
+        Those that run are ended too, and what their transactions wrote is undone; where one does not end within 10 seconds it \
+        is said how many are left, with exit status 1. A job that only Redis has is forgotten, unless it runs already. A record \
+        of each cancelled job is kept for some days.
+        """)
     @OptionGroup var common: CommonOptions
     @OptionGroup var confirmation: Confirmation
     @OptionGroup var queue: Name
