@@ -42,15 +42,30 @@ struct Problem: Error, Encodable {
         Self.status(of: error.code), error.code.rawValue, error.message, field: error.field,
         retryAfter: error.retryAfter ?? (error.code == .busy ? 2 : nil))
     case let error as PostgresError:
-      // 25006: a standby refused to write; the primary is being replaced.
-      guard [.connection, .poolExhausted, .timeout, .outcomeUnknown].contains(error.code) || error.sqlState == "25006"
-      else { return nil }
-      self.init(
-        .serviceUnavailable, "unavailable",
-        "the database cannot answer now: try again in a few seconds, with the same Idempotency-Key", retryAfter: 2)
+      guard let problem = Self.shortage(error) else { return nil }
+      self = problem
     case let error as any HTTPResponseError: self.init(httpStatus: error.status)
     default: return nil
     }
+  }
+
+  /// What the database cannot do now and can do later; nil for what trying again does not cure.
+  private static func shortage(_ error: PostgresError) -> Problem? {
+    if error.sqlState == "53100" {
+      return Problem(
+        .serviceUnavailable, "storage_full",
+        "the database has no room for anything new until somebody makes some; reading goes on: try again later, with the same Idempotency-Key",
+        retryAfter: 30)
+    }
+    // 25006: a standby refused to write; the primary is being replaced. Class 53: memory, connections or another limit of the
+    // server is used up. 57P03: it starts or ends.
+    let isPassing =
+      [.connection, .poolExhausted, .timeout, .outcomeUnknown].contains(error.code)
+      || error.sqlState.map { $0 == "25006" || $0 == "57P03" || $0.hasPrefix("53") } ?? false
+    guard isPassing else { return nil }
+    return Problem(
+      .serviceUnavailable, "unavailable",
+      "the database cannot answer now: try again in a few seconds, with the same Idempotency-Key", retryAfter: 2)
   }
 
   static let internalError = Problem(
