@@ -81,7 +81,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   }
 
   /// Pushes what the ledger already owes. A failure costs time, not jobs: the relay pushes again.
-  func pushOwed(_ records: [JobRecord]) async {
+  public func pushOwed(_ records: [JobRecord]) async {
     if records.isEmpty { return }
     do {
       try await broker.push(records)

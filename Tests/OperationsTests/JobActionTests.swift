@@ -7,6 +7,7 @@ import Locking
 import Operations
 import Postgres
 import ProgramTestSupport
+import Redis
 import Testing
 
 /// What operators do to jobs: each thing takes effect, is noted, and is refused to somebody who may only look.
@@ -123,6 +124,75 @@ struct JobActionTests {
       _ = try await stack.broker.clear("fanout")
       _ = try await desk(stack).reschedule(id, at: moment, by: .tester)
       #expect(try await stack.broker.depth(of: "fanout") == QueueDepth(delayed: 1, known: 1))
+    }
+  }
+
+  private struct FanOut: Job {
+    static let kind: JobKind = "posts.fan-out"
+    static let queue: QueueName = "fanout"
+    var post: Int
+    var author: Int
+  }
+
+  /// Runs a worker for the queue `fanout` whose jobs note in a table that they were done.
+  private func work(on stack: TestStack, _ body: @Sendable (RunningWorker) async throws -> Void) async throws {
+    try await stack.pool.execute("CREATE TABLE done (id uuid NOT NULL)")
+    var registry = JobRegistry<PostgresLedger>()
+    registry.register(FanOut.self) { _, context in
+      _ = try await context.transaction { transaction in
+        try await transaction.sql.execute("INSERT INTO done VALUES (\(PostgresUUID(context.id)))")
+      }
+    }
+    var configuration = WorkerConfiguration(queues: ["fanout": 4])
+    (configuration.relayInterval, configuration.relayAge) = (.milliseconds(50), .milliseconds(50))
+    let worker = Worker(
+      broker: stack.broker, ledger: stack.ledger, registry: registry, configuration: configuration, logger: .quiet)
+    try await RunningWorker.run(worker, body)
+  }
+
+  @Test("A job that Redis has no room for is rescheduled and retried all the same, and comes when there is room")
+  func rescheduleWithoutRoom() async throws {
+    try await TestStack.with { stack in
+      let (one, other) = (try await ask(stack), try await ask(stack, runAt: .now + 3600))
+      let ids = [try #require(JobID(one)), try #require(JobID(other))]
+      #expect(try await stack.broker.remove(ids, from: "fanout").count == 2)
+      try await stack.redisClient.send(RedisCommand("CONFIG", "SET", "maxmemory", "1"))
+      let moment = Date(timeIntervalSince1970: 4_000_000_000)
+      #expect(try await desk(stack).reschedule(one, at: moment, by: .tester).runAt == moment)
+      #expect(try await desk(stack).retry(other, by: .tester).state == .waiting)
+      #expect(try await stack.broker.unknown(ids, in: "fanout") == ids)
+      try await stack.redisClient.send(RedisCommand("CONFIG", "SET", "maxmemory", "0"))
+      try await work(on: stack) { _ in
+        try await eventually("one is delayed, one is done") {
+          try await stack.broker.depth(of: "fanout") == QueueDepth(delayed: 1, known: 1, workers: 1)
+        }
+      }
+      #expect(try await stack.pool.query("SELECT id FROM done").decode(PostgresUUID.self).map { JobID($0) } == [ids[1]])
+      #expect(try await desk(stack).show(one).job.runAt == moment)
+    }
+  }
+
+  @Test("Dead letters that many retry at once, while workers run them, are owed once and run once")
+  func retriedByMany() async throws {
+    try await TestStack.with { stack in
+      try await stack.pool.execute(
+        """
+        INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at)
+        SELECT gen_random_uuid(), 'fanout', 'posts.fan-out', 1, 1, '{"post":1,"author":2}', 20, '[]', now()
+        FROM generate_series(1, 3000)
+        """)
+      try await work(on: stack) { _ in
+        let retried = try await withThrowingTaskGroup(of: Int.self) { group in
+          for _ in 1...6 { group.addTask { try await desk(stack).retryDead(kind: nil, by: .tester) } }
+          return try await group.reduce(0, +)
+        }
+        #expect(retried == 3000)
+        #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 0)
+        try await eventually("all are done") { try await stack.count("SELECT count(*) FROM jobs") == 0 }
+        #expect(try await desk(stack).retryDead(kind: nil, by: .tester) == 0)
+      }
+      #expect(try await stack.count("SELECT count(*) FROM done") == 3000)
+      #expect(try await stack.count("SELECT count(DISTINCT id) FROM done") == 3000)
     }
   }
 

@@ -53,7 +53,7 @@ extension JobDesk {
     }
     if try await client.broker.hurry([id], in: queue).isEmpty {
       // Pushing what it knows changes nothing.
-      try await client.broker.push(try await client.ledger.records([id], queue: queue))
+      await client.pushOwed(try await client.ledger.records([id], queue: queue))
     }
     guard let now = try await summary(id) else { throw Self.unknown(id) }
     return now
@@ -86,8 +86,8 @@ extension JobDesk {
       let isMoved = try await !client.broker.reschedule([id], in: queue, to: due).isEmpty
       if !isMoved, try await client.broker.unknown([id], in: queue).isEmpty { throw isRunning }
     }
-    // Where the broker did not know it, it does now.
-    try await client.broker.push(try await client.ledger.records([id], queue: queue))
+    // Where the broker did not know it, it does now; or later, if it has no room for it.
+    await client.pushOwed(try await client.ledger.records([id], queue: queue))
     guard let now = try await summary(id) else { throw Self.unknown(id) }
     return now
   }
