@@ -1,5 +1,7 @@
 import Foundation
 import Jobs
+import JobsRedis
+import JobsTestSupport
 import Postgres
 import ProgramTestSupport
 import Testing
@@ -149,7 +151,7 @@ struct ExportTests {
       #expect(well.verdict == "exact")
       #expect(
         well.items.map(\.audit) == [
-          "feeds", "notifications", "notification counts", "heart counts", "rankings", "jobs",
+          "feeds", "notifications", "notification counts", "heart counts", "rankings", "jobs", "broker",
         ])
       // An old job that the broker does not know, and nobody who would push it.
       try await stack.pool.execute(
@@ -157,12 +159,14 @@ struct ExportTests {
         INSERT INTO jobs (queue, id, kind, version, payload) VALUES ('fanout', '01900000-0000-7000-8000-000000000000',
           'posts.fan-out', 1, '{}')
         """)
+      // One that the broker has and nobody owes.
+      try await stack.broker.push([.test(queue: "fanout")])
       try await stack.pool.execute("INSERT INTO accounts (username) VALUES ('ann')")
       try await stack.pool.execute(
         "INSERT INTO notification_counts (owner_id, kept, unread) SELECT id, 3, 1 FROM accounts")
       let ill = try await cli("audit", "--json", status: 1, isTold: true).json(Report.self)
       #expect(ill.verdict == "wrong")
-      #expect(ill.items.filter { $0.verdict != "exact" }.map(\.audit) == ["notification counts", "jobs"])
+      #expect(ill.items.filter { $0.verdict != "exact" }.map(\.audit) == ["notification counts", "jobs", "broker"])
       #expect(try await cli("audit", status: 1, isTold: true).output.contains("NOT exact"))
     }
   }
