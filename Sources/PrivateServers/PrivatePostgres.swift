@@ -44,7 +44,6 @@ public actor PrivatePostgres {
   private let options: Options
   private let account: ServerAccount
   private var process: ServerProcess?
-  private var tools: PostgresTools { PostgresTools(folder: base.path, socketFolder: socketFolder, port: port ?? 5432) }
 
   /// The address of `database` on the unix socket.
   public nonisolated func url(database: String = "postgres") -> String {

@@ -19,9 +19,6 @@ public struct PacificDay: Hashable, Sendable, CustomStringConvertible {
     end = calendar.startOfDay(for: start.addingTimeInterval(36 * 3600))
   }
 
-  /// How long until it ends, in whole seconds, one at least.
-  func secondsLeft(from date: Date) -> Int { max(1, Int(end.timeIntervalSince(date).rounded(.up))) }
-
   private static func text(_ parts: DateComponents) -> String {
     func padded(_ number: Int?, _ width: Int) -> String {
       let digits = String(number ?? 0)

@@ -15,10 +15,6 @@ public struct RankingRefresh: Job {
   /// How many celebs a list shows, unless a setting says otherwise.
   public static let usualDepth = 10_000
   public static let depths = 1...100_000
-  /// How many days snapshots are kept, unless a setting says otherwise.
-  public static let usualHistory = 7
-  /// Where days end at midnight, unless a setting says otherwise.
-  public static let usualTimeZone = "Asia/Seoul"
 
   /// How many celebs a list shows; as many as before if nil.
   public var depth: Int?
