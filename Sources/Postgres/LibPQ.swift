@@ -24,6 +24,8 @@ final class LibPQ {
     self.pointer = pointer
     // The default prints notices to standard error.
     PQsetNoticeReceiver(pointer, ignoreNotice, nil)
+    // Of a refused connection libpq has no result to ask: the SQLSTATE stands in the message, see `refusal`.
+    PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
   }
 
   deinit { PQfinish(pointer) }
@@ -34,6 +36,15 @@ final class LibPQ {
   var failure: String {
     let text = String(cString: PQerrorMessage(pointer))
     return String(text.prefix { !$0.isNewline }).trimmed
+  }
+
+  /// Why there is no connection; with the server's SQLSTATE where it was the server that said no.
+  var refusal: PostgresError {
+    let text = failure
+    guard let match = text.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) else { return PostgresError(.connection, text) }
+    return PostgresError(
+      .connection, text[..<match.range.lowerBound] + ": " + text[match.range.upperBound...],
+      sqlState: String(match.output.1))
   }
 
   /// Whether the server has something to say to a connection at rest, which is hardly ever good news.
@@ -49,7 +60,10 @@ final class LibPQ {
   func poll() -> PostgresPollingStatusType { PQconnectPoll(pointer) }
 
   /// Makes the fresh connection nonblocking and lets statements queue.
-  func prepare() -> Bool { PQsetnonblocking(pointer, 1) == 0 && enterPipeline() }
+  func prepare() -> Bool {
+    PQsetErrorVerbosity(pointer, PQERRORS_DEFAULT)
+    return PQsetnonblocking(pointer, 1) == 0 && enterPipeline()
+  }
   func enterPipeline() -> Bool { PQenterPipelineMode(pointer) == 1 }
   func exitPipeline() -> Bool { PQexitPipelineMode(pointer) == 1 }
 

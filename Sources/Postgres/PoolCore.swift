@@ -19,6 +19,8 @@ actor PoolCore {
   private var lastID: UInt64 = 0
   private var lastFailure: PostgresError?
   private var lastFailureTime: ContinuousClock.Instant?
+  /// Whether there has ever been a connection.
+  private var hasOpened = false
   /// What tells `run()` to open a connection.
   private let openings: AsyncStream<Duration>
   private let open: AsyncStream<Duration>.Continuation
@@ -157,6 +159,7 @@ actor PoolCore {
       if state.failures > 0 { logger.info("Postgres is there again", metadata: ["server": "\(configuration.place)"]) }
       lastFailure = nil
       lastFailureTime = nil
+      hasOpened = true
       await connection.whenClosed { [weak self] error in
         self?.assumeIsolated { $0.lost(connection, error) }
       }
@@ -171,6 +174,8 @@ actor PoolCore {
         if state.failures == 1 {
           logger.warning("no connection to Postgres; trying on", metadata: ["error": "\(error)"])
         }
+        // Where there was a connection before, one may come free, and the refusal may be a passing one.
+        if error.isRefusal, !hasOpened { for id in state.giveUpAll() { resume(id, .failure(error)) } }
       }
       openWhatIsNeeded()
     }

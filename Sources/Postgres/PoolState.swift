@@ -49,6 +49,12 @@ struct PoolState<Connection: AnyObject> {
     return true
   }
 
+  /// All who wait give up.
+  mutating func giveUpAll() -> [Waiter] {
+    defer { waiters = [] }
+    return Array(waiters)
+  }
+
   /// How many connections to begin to open now. After a failure one at a time is tried.
   mutating func takeOpenings() -> Int {
     guard !isClosed else { return 0 }

@@ -79,7 +79,9 @@ public struct PostgresConfiguration: Sendable {
     guard let options = PQconninfoParse(url, &reason) else {
       var text = reason.map { String(cString: $0) } ?? "out of memory"
       PQfreemem(reason)
+      // What comes after may be the password.
       if let quote = text.firstIndex(of: "\"") { text = String(text[..<quote]) }
+      if text.hasPrefix("missing") { text = "it is neither a URL nor a list of words such as host=…" }
       throw PostgresError(
         .configuration,
         "the Postgres URL cannot be read (\(text.trimmed)); it looks like postgres://user:password@host:port/database")

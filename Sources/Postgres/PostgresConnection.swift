@@ -131,7 +131,7 @@ public actor PostgresConnection {
       guard libpq.prepare() else { return endConnecting(PostgresError(.connection, libpq.failure)) }
       watch(libpq.descriptor, for: .read)
       endConnecting(nil)
-    default: endConnecting(PostgresError(.connection, libpq.failure))
+    default: endConnecting(libpq.refusal)
     }
   }
 

@@ -46,6 +46,11 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     self.table = table
   }
 
+  /// Whether the server lets this user not in, or has no such database: asking again changes nothing.
+  public var isRefusal: Bool {
+    code == .connection && (sqlState?.hasPrefix("28") == true || sqlState == "3D000")
+  }
+
   public var description: String {
     var notes: [String] = []
     if let sqlState { notes.append("SQLSTATE \(sqlState)") }

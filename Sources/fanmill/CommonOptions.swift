@@ -27,9 +27,13 @@ extension CommonOptions {
   /// Runs a command's body: reads the settings, and turns what it throws into one line and an exit status.
   func run(_ body: (Program) async throws -> Void) async throws {
     adoptLocalStack()
-    try await Program.run("fanmill", settings, logLevel: verbose ? .debug : .critical) { program in
+    try await Program.run("fanmill", settings, logLevel: verbose ? .debug : .critical, isCommand: true) { program in
       do {
         try await body(program)
+        try Output.flush()
+      } catch let error as SettingsError where error.code == .missing && LocalStackFolder().runner == nil {
+        Output.complain("\(error); or let `fanmill up` run both servers in this folder")
+        throw ExitStatus.configuration
       } catch {
         guard let failure = CommandFailure(error) else { throw error }
         Output.complain(failure.line)
@@ -109,7 +113,9 @@ struct CommandFailure {
       line = error.message
       status = error.code == .unreadable ? ExitStatus.noInput : ExitStatus.data
     case let error as SocialError: (line, status) = (error.message, ExitStatus.failure)
-    case let error as MigrationError: (line, status) = (error.message, ExitStatus.failure)
+    case let error as MigrationError:
+      line = error.message
+      status = error.code == .unreadable ? ExitStatus.noInput : ExitStatus.failure
     case let error as PostgresError where error.sqlState == "42P01":
       // A table that is not there: the most likely first mistake of all.
       line = "the database has not the tables that this needs: run `fanmill migrate up` (\(error.message))"

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Bootstrap
+import Operations
 
 /// The admin CLI: it parses, calls `Operations`, and prints.
 @main
@@ -22,6 +23,38 @@ struct Fanmill: AsyncParsableCommand, Sendable {
       QuotaCommand.self, StatsCommand.self, TopCommand.self, DoctorCommand.self, AuditCommand.self, BenchCommand.self,
       CompletionCommand.self, ManualCommand.self, DemoCommand.self,
     ])
+
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      exitUnlessKnown(Array(CommandLine.arguments.dropFirst()))
+      exit(withError: error)
+    }
+  }
+
+  /// Ends the program, and names the nearest command, if these words name one that there is not.
+  private static func exitUnlessKnown(_ words: [String]) {
+    var group: any ParsableCommand.Type = Fanmill.self
+    var path = "fanmill"
+    for word in words {
+      let commands = group.configuration.subcommands
+      if word.hasPrefix("-") || word == "help" || commands.isEmpty { return }
+      if let next = commands.first(where: { $0._commandName == word }) {
+        (group, path) = (next, "\(path) \(word)")
+        continue
+      }
+      let names = commands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
+      let meant = EditDistance.meant(by: word, of: names).map { ": is it '\($0)'?" }
+      let hint = meant ?? "; there are \(names.joined(separator: ", "))"
+      group.exit(withError: ValidationError("there is no command '\(path) \(word)'\(hint)"))
+    }
+  }
 }
 
 enum FanmillVersion {

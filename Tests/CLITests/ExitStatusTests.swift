@@ -36,6 +36,7 @@ struct ExitStatusTests {
       let missing = try await BuiltProgram(program).run(arguments, in: "/tmp")
       #expect(missing.status == 78)
       #expect(missing.errors.contains("FANMILL_POSTGRES_URL is not set"))
+      #expect(missing.errors.contains("`fanmill up`") == (program == "fanmill"))
       #expect(missing.errors.split(separator: "\n").count == 1)
       let wrong = try await BuiltProgram(program).run(
         arguments, environment: nowhere.merging(["FANMILL_POSTGRES_URL": "http://x"]) { $1 }, in: "/tmp")
@@ -57,6 +58,55 @@ struct ExitStatusTests {
     #expect(outcome.status == 69)
     #expect(outcome.errors.contains("cannot reach Postgres, which FANMILL_POSTGRES_URL sets"))
     #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
+  }
+
+  @Test("A Postgres that does not let the user in, or has no such database, ends with 78")
+  func refused() async throws {
+    let url = try await TestStack.emptyDatabase(template: true)
+    for (wrong, what) in [("user=nobody", "role"), ("dbname=nowhere", "database")] {
+      for (program, arguments) in [("fanmill", ["migrate", "up"]), ("fanmill-worker", [])] {
+        let outcome = try await BuiltProgram(program).run(
+          arguments,
+          environment: nowhere.merging(
+            ["FANMILL_POSTGRES_URL": "\(url)&\(wrong)", "FANMILL_LOG_LEVEL": "critical"]) { $1 })
+        #expect(outcome.status == 78, "\(outcome.errors)")
+        #expect(outcome.errors.contains("FANMILL_POSTGRES_URL"))
+        #expect(outcome.errors.contains("FATAL: \(what) "), "\(outcome.errors)")
+      }
+    }
+  }
+
+  @Test("A word that is no command names the nearest")
+  func unknownCommand() async throws {
+    for (words, hint) in [
+      (["jbos", "list"], "there is no command 'fanmill jbos': is it 'jobs'?"),
+      (["queues", "lst"], "there is no command 'fanmill queues lst': is it 'list'?"),
+      (["dead", "xyzzy"], "there is no command 'fanmill dead xyzzy'; there are list, show, retry, delete"),
+    ] {
+      let outcome = try await BuiltProgram("fanmill").run(words)
+      #expect(outcome.status == 64)
+      #expect(outcome.errors.contains(hint), "\(outcome.errors)")
+    }
+    #expect(try await CLI()("jobs", "list", "extra", status: 64).errors.contains("Unexpected argument 'extra'"))
+  }
+
+  @Test("What cannot be printed ends with 73")
+  func fullDisk() async throws {
+    let fanmill = BuiltProgram("fanmill").path
+    let outcome = try await BuiltProgram(path: "/bin/sh").run(["-c", "'\(fanmill)' jobs kinds > /dev/full"])
+    #expect(outcome.status == 73)
+    #expect(outcome.errors == "fanmill: the standard output cannot be written: No space left on device\n")
+  }
+
+  @Test("What the environment says of the servers' logs is not said to people")
+  func quiet() async throws {
+    try await TestStack.with { stack in
+      let cli = CLI(stack.settings.merging(["FANMILL_LOG_LEVEL": "debug"]) { $1 })
+      let quiet = try await cli("queues", "list")
+      #expect(quiet.errors == "")
+      let asked = try await cli("queues", "list", "--log-level", "debug")
+      #expect(asked.errors.contains("connected to Redis"))
+    }
   }
 
   @Test("A Redis that could evict jobs is refused with 78")

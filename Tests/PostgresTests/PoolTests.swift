@@ -22,6 +22,19 @@ import Testing
     }
   }
 
+  /// Nobody waits for what asking again cannot bring about: the limit here is longer than the test's.
+  @Test(arguments: [("user", "nobody", "28000"), ("dbname", "nowhere", "3D000")])
+  func tellsAtOnceOfARefusal(keyword: String, value: String, state: String) async throws {
+    let url = try await SharedServers.freshDatabase()
+    let configuration = try PostgresConfiguration(url: "\(url)&\(keyword)=\(value)")
+    try await withPool(configuration, waitLimit: .seconds(1000)) { pool in
+      let error = await failure { try await pool.execute("SELECT 1") }
+      #expect(error?.sqlState == state && error?.isRefusal == true)
+      #expect(error?.message.contains("\"\(value)\" does not exist") == true)
+      #expect(error?.message.contains(state) == false)
+    }
+  }
+
   @Test func waitsNoLongerThanItsLimit() async throws {
     try await withPool(size: 1, waitLimit: .milliseconds(30)) { pool in
       // The first connection may take longer than the limit.

@@ -51,14 +51,16 @@ public struct Program: Sendable {
   ///   - name: begins the line.
   ///   - required: the settings without which `body` cannot do its work.
   ///   - logLevel: what is logged unless a setting says otherwise.
+  ///   - isCommand: whether people run it. What the environment says of the log is then meant for the servers beside it.
   /// - Throws: `ExitCode`, or what ArgumentParser itself knows how to show.
   public static func run(
     _ name: String, _ options: SettingsOptions, requiring required: [Setting] = [], logLevel: Logger.Level = .info,
-    _ body: (Program) async throws -> Void
+    isCommand: Bool = false, _ body: (Program) async throws -> Void
   ) async throws {
     do {
       var settings = try options.settings(requiring: required)
-      if settings.sources[.logLevel] == nil { settings.logLevel = logLevel }
+      let source = settings.sources[.logLevel]
+      if source == nil || (isCommand && source == .environment) { settings.logLevel = logLevel }
       let started = settings
       LoggingSystem.bootstrap { label in
         LineLogHandler(

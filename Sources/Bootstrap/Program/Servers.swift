@@ -122,7 +122,7 @@ extension Program {
   private static func reason(of error: any Error) -> (text: String, isFinal: Bool) {
     switch error {
     case let error as RedisError: (error.message, error.code == .configuration)
-    case let error as PostgresError: (error.message, error.code == .configuration)
+    case let error as PostgresError: (error.message, error.code == .configuration || error.isRefusal)
     default: ("\(error)", false)
     }
   }

@@ -42,6 +42,14 @@ public struct JobKinds: Sendable {
       .min { EditDistance.between(kind, $0) < EditDistance.between(kind, $1) }
   }
 
+  /// What to say of a queue that is none of the app's; nil of one that is.
+  public func warning(queue: String) -> String? {
+    let names = queues.map(\.rawValue)
+    if names.contains(queue) { return nil }
+    let meant = EditDistance.meant(by: queue, of: names).map { " (is it '\($0)'?)" } ?? ""
+    return "the app has no queue '\(queue)'\(meant): only a worker whose FANMILL_QUEUES names it serves it"
+  }
+
   /// Whether a kind of this name can be asked for.
   public func knows(_ kind: String) -> Bool { registry.entries[JobKind(rawValue: kind)] != nil }
 
@@ -63,7 +71,13 @@ public struct JobKinds: Sendable {
 }
 
 /// How many letters must be put in, taken out or changed to make one word from another (Levenshtein).
-enum EditDistance {
+public enum EditDistance {
+  /// The nearest of `names`, where that is near enough to be what was meant.
+  public static func meant(by word: String, of names: [String]) -> String? {
+    names.sorted().map { (name: $0, distance: EditDistance.between(word, $0)) }
+      .filter { $0.distance <= max(2, word.count / 3) }.min { $0.distance < $1.distance }?.name
+  }
+
   /// What to say to somebody who asks for something by a name that nothing has.
   static func unknown(_ what: String, _ name: String, of names: some Sequence<String>) -> OperationError {
     let names = names.sorted()

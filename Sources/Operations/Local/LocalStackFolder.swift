@@ -23,7 +23,7 @@ public struct LocalStackFolder: Sendable {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
-      throw OperationError(.failed, "the folder \(path) cannot be made: \(error.localizedDescription)")
+      throw OperationError(.failed, "the folder \(path) cannot be made: \(error.fileReason)")
     }
   }
 

@@ -32,12 +32,10 @@ extension AuditReport {
     let table = Table(
       [
         .state("verdict"), .text("audit"), .number("compared"), .number("differing"), .number("pending"),
-        .elastic("what to do"),
       ],
       rows: items.map { item in
         [
           item.verdict.rawValue, item.audit, item.compared.grouped, item.differing.grouped, item.pending.grouped,
-          item.advice ?? "",
         ]
       })
     let sentence =
@@ -46,7 +44,9 @@ extension AuditReport {
       case .pending: "NOT exact yet: jobs are owed that may put it right; audit again when they are done"
       case .wrong: "NOT exact"
       }
-    return table.text(on: .output) + "\n"
+    // In a narrow table what matters most would be cut off.
+    let advice = items.compactMap { item in item.advice.map { "\(item.audit): \($0)\n" } }.joined()
+    return table.text(on: .output) + "\n" + advice
       + (Style.ofState(verdict.rawValue)?.paint(sentence, isColored: Terminal.output.isColored) ?? sentence)
   }
 }

@@ -50,6 +50,12 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
       guard (id != nil) != (all || kind != nil) else { throw ValidationError("give an ID, --kind KIND, or --all") }
     }
 
+    /// What to add where a kind was given that there is not.
+    var hint: String {
+      guard let kind, let nearest = JobKinds.app.nearest(to: kind) else { return "" }
+      return "; the app has no kind '\(kind)': is it '\(nearest)'?"
+    }
+
     var text: String { kind.map { "all dead letters of kind \($0)" } ?? "all dead letters" }
   }
 
@@ -75,7 +81,9 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
           line.show($0, of: nil, "are owed again")
         }
         line.clear()
-        try common.output.one(Changed(items: ids.map(\.description))) { "\($0.items.count.grouped) are owed again" }
+        try common.output.one(Changed(items: ids.map(\.description))) {
+          "\($0.items.count.grouped) are owed again\(choice.hint)"
+        }
         let left = try await desk.jobs.page(JobFilter(state: .dead, kind: choice.kind, limit: 1))
         if !left.items.isEmpty {
           throw OperationError(
@@ -106,7 +114,9 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
             line.show($0, of: nil, "are deleted")
           }
           line.clear()
-          try common.output.one(Changed(items: ids.map(\.description))) { "\($0.items.count.grouped) are deleted" }
+          try common.output.one(Changed(items: ids.map(\.description))) {
+            "\($0.items.count.grouped) are deleted\(choice.hint)"
+          }
         }
       }
     }

@@ -22,8 +22,13 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
       let findings = await doctor.examine()
       try common.output.list(findings, empty: "nothing was looked at") { findings in
         Table(
-          [.state(""), .text("what"), .elastic("found"), .elastic("what to do")],
-          rows: findings.map { [$0.status.rawValue, $0.name, $0.detail, $0.advice ?? ""] })
+          [.state(""), .text("what"), .elastic("found")],
+          rows: findings.map { [$0.status.rawValue, $0.name, $0.detail] })
+      }
+      // In a narrow table what matters most would be cut off.
+      for finding in findings {
+        guard let advice = finding.advice else { continue }
+        common.output.say("\n\(finding.name): \(finding.detail)\n  \(advice)")
       }
       if findings.contains(where: { $0.status == .fail }) { throw ExitStatus.failure }
     }

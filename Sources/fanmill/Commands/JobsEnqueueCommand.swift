@@ -29,6 +29,8 @@ extension JobsCommand {
           runAt: try due.date(), uniqueKey: uniqueKey)
         // Refused before any server is asked.
         _ = try JobKinds.app.record(request)
+        // A worker may be told to serve any queue, so this is no error.
+        if let queue, let warning = JobKinds.app.warning(queue: queue) { Output.complain(warning) }
         try await common.withDesk(program) { desk in
           let record = try await desk.jobs.enqueue(request, by: .terminal)
           let id = record.id.description
@@ -67,7 +69,7 @@ enum PayloadArgument {
         ? try FileHandle.standardInput.readToEnd() ?? Data() : try Data(contentsOf: URL(fileURLWithPath: path))
       return Array(data)
     } catch {
-      throw OperationError(.noInput, "the payload's file \(path) cannot be read: \(error.localizedDescription)")
+      throw OperationError(.noInput, "the payload's file \(path) cannot be read: \(error.fileReason)")
     }
   }
 }

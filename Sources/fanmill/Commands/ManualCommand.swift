@@ -27,7 +27,7 @@ struct ManualCommand: ParsableCommand, Sendable {
         try Data(page.text.utf8).write(to: URL(fileURLWithPath: directory).appendingPathComponent(page.file))
       }
     } catch {
-      Output.complain("the pages cannot be written into \(directory): \(error.localizedDescription)")
+      Output.complain("the pages cannot be written into \(directory): \(error.fileReason)")
       throw ExitStatus.noOutput
     }
   }

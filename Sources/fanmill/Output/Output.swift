@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import Operations
 
 /// Prints a command's result: for people, or as one JSON document.
 struct Output: Sendable {
@@ -38,6 +40,15 @@ struct Output: Sendable {
   /// Says something on the way, to people alone.
   func say(_ line: String) {
     if !isJSON { print(line) }
+  }
+
+  /// Has what was printed go where it should.
+  ///
+  /// - Throws: `.noOutput`, such as on a full disk.
+  static func flush() throws(OperationError) {
+    guard fflush(nil) == 0 else {
+      throw OperationError(.noOutput, "the standard output cannot be written: \(String(cString: strerror(errno)))")
+    }
   }
 
   /// Says on the standard error output why something did not happen.

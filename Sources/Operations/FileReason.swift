@@ -1,0 +1,9 @@
+import Foundation
+
+extension Error {
+  /// Why a file was not read or written, in the system's words: what Foundation makes of them says less.
+  public var fileReason: String {
+    guard let cause = (self as? CocoaError)?.underlying as? POSIXError else { return localizedDescription }
+    return String(cString: strerror(cause.code.rawValue))
+  }
+}
