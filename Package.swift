@@ -117,7 +117,7 @@ let package = Package(
       "SocialAPI",
       [
         "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres", "Redis", crypto,
-        hummingbird, lifecycle, logging, metrics,
+        hummingbird, lifecycle, logging, metrics, nioCore,
       ]),
     // The operators' pages under /admin. Its templates and its style sheet are compiled in.
     .target(
@@ -160,8 +160,8 @@ let package = Package(
     tests(
       "SocialAPITests",
       [
-        "SocialAPI", "Bootstrap", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "Postgres",
-        "Redis", "EventLoop", "PrivateServers", logging,
+        "SocialAPI", "Bootstrap", "HTTPClient", "MailTestSupport", "Operations", "Social", "Migrations", "Jobs",
+        "JobsPostgres", "JobsRedis", "Locking", "Postgres", "Redis", "EventLoop", "PrivateServers", logging,
       ]),
     tests(
       "DashboardTests",
@@ -171,9 +171,15 @@ let package = Package(
       ]),
     tests("EventLoopTests", ["EventLoop", "Locking"]),
     tests("RedisTests", ["Redis", "EventLoop", "JobsTestSupport", "Locking", "PrivateServers", logging]),
+    // A mail server that keeps what it gets.
+    .target(
+      name: "MailTestSupport", dependencies: ["Locking"], path: "Tests/MailTestSupport", swiftSettings: settings),
     tests(
       "HTTPClientTests",
-      ["HTTPClient", "EventLoop", "JobsTestSupport", "Locking", "PrivateServers", httpTypes, logging]),
+      [
+        "HTTPClient", "EventLoop", "JobsTestSupport", "Locking", "MailTestSupport", "PrivateServers", httpTypes,
+        logging,
+      ]),
     tests("YouTubeStandInTests", ["YouTubeStandIn", "HTTPClient", "EventLoop", "Locking", httpTypes, logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
     // What tests share: an awaited condition, random numbers that a seed brings back, a broker on the tests' own Redis.
@@ -194,8 +200,8 @@ let package = Package(
     tests(
       "SocialTests",
       [
-        "Social", "Migrations", "Jobs", "JobsPostgres", "JobsTestSupport", "Postgres", "EventLoop", "Locking",
-        "PrivateServers", logging,
+        "Social", "HTTPClient", "MailTestSupport", "Migrations", "Jobs", "JobsPostgres", "JobsTestSupport", "Postgres",
+        "EventLoop", "Locking", "PrivateServers", logging,
       ]),
     // What the tests of programs share: the programs as they were built, and a database and a Redis of a test's own.
     .target(
@@ -213,7 +219,8 @@ let package = Package(
     tests(
       "CLITests",
       [
-        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "Operations", "ProgramTestSupport", "Jobs",
+        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "MailTestSupport", "Operations",
+        "ProgramTestSupport", "Jobs",
         "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis",
         "YouTubeStandIn",
       ]),
@@ -234,8 +241,8 @@ let package = Package(
     tests(
       "BootstrapTests",
       [
-        "Bootstrap", "Operations", "Jobs", "JobsTestSupport", "EventLoop", "Locking", "Postgres", "PrivateServers",
-        "Redis", argumentParser, logging, metrics,
+        "Bootstrap", "HTTPClient", "Operations", "Jobs", "JobsTestSupport", "EventLoop", "Locking", "Postgres",
+        "PrivateServers", "Redis", argumentParser, logging, metrics,
       ]),
   ],
   swiftLanguageModes: [.v6]

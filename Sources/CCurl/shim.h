@@ -19,6 +19,9 @@ static inline CURLcode fanmill_curl_set_pointer(CURL *handle, CURLoption option,
 static inline CURLcode fanmill_curl_set_receiver(CURL *handle, CURLoption option, curl_write_callback value) {
   return curl_easy_setopt(handle, option, value);
 }
+static inline CURLcode fanmill_curl_set_sender(CURL *handle, curl_read_callback value) {
+  return curl_easy_setopt(handle, CURLOPT_READFUNCTION, value);
+}
 static inline CURLcode fanmill_curl_set_before_request(CURL *handle, curl_prereq_callback value) {
   return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
 }

@@ -4,7 +4,7 @@ internal import CCurl
 final class CurlHandle {
   let easy: UnsafeMutableRawPointer
   private let errorText: UnsafeMutablePointer<CChar>
-  private var fields: UnsafeMutablePointer<curl_slist>?
+  private var lines: UnsafeMutablePointer<curl_slist>?
 
   /// nil if memory is short.
   init?() {
@@ -16,15 +16,15 @@ final class CurlHandle {
 
   deinit {
     curl_easy_cleanup(easy)
-    curl_slist_free_all(fields)
+    curl_slist_free_all(lines)
     errorText.deallocate()
   }
 
   /// Takes back everything that `prepare` set, so that nothing of one request is left for the next.
   func clear() {
     curl_easy_reset(easy)
-    curl_slist_free_all(fields)
-    fields = nil
+    curl_slist_free_all(lines)
+    lines = nil
     errorText.pointee = 0
   }
 
@@ -70,6 +70,17 @@ final class CurlHandle {
     // Over TLS the first connection tells whether it carries many requests; until then the others wait for it.
     options.set(CURLOPT_HTTP_VERSION, call.isHTTPS ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
     options.set(CURLOPT_PIPEWAIT, call.isHTTPS ? 1 : 0)
+    setConnection(configuration, &options)
+    options.set(CURLOPT_ACCEPT_ENCODING, "")
+    options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    setMethod(call, configuration, &options)
+    setList(CURLOPT_HTTPHEADER, call.fields, &options)
+    options.setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
+    return options.failure
+  }
+
+  /// What holds for every connection, whatever is spoken on it.
+  func setConnection(_ configuration: HTTPClientConfiguration, _ options: inout CurlOptions) {
     options.set(CURLOPT_SSL_VERIFYPEER, 1)
     options.set(CURLOPT_SSL_VERIFYHOST, 2)
     options.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
@@ -78,18 +89,18 @@ final class CurlHandle {
       options.set(CURLOPT_CAPATH, nil)
     }
     options.set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.curlMilliseconds)
-    options.set(CURLOPT_ACCEPT_ENCODING, "")
     // Signals are the process's, not a thread's.
     options.set(CURLOPT_NOSIGNAL, 1)
     // A name that is still being looked up when its transfer is cancelled must not hold up the loop.
     options.set(CURLOPT_QUICK_EXIT, 1)
-    options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    setMethod(call, configuration, &options)
-    for field in call.fields { fields = curl_slist_append(fields, field) ?? fields }
-    options.set(CURLOPT_HTTPHEADER, pointer: fields)
+    options.setSocketMade()
     options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
-    options.setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
-    return options.failure
+  }
+
+  /// Sets the one option of a transfer that is a list, which libcurl reads while the transfer lasts.
+  func setList(_ option: CURLoption, _ lines: [String], _ options: inout CurlOptions) {
+    for line in lines { self.lines = curl_slist_append(self.lines, line) ?? self.lines }
+    options.set(option, pointer: self.lines)
   }
 
   private func setMethod(_ call: HTTPCall, _ configuration: HTTPClientConfiguration, _ options: inout CurlOptions) {
@@ -137,11 +148,21 @@ struct CurlOptions {
     set(CURLOPT_WRITEDATA, pointer: transfer)
     note(fanmill_curl_set_before_request(easy, transferLeaves))
     set(CURLOPT_PREREQDATA, pointer: transfer)
-    note(fanmill_curl_set_socket_made(easy, curlMadeSocket))
+  }
+
+  mutating func setSocketMade() { note(fanmill_curl_set_socket_made(easy, curlMadeSocket)) }
+
+  mutating func setMailCallbacks(_ mail: UnsafeMutableRawPointer) {
+    note(fanmill_curl_set_sender(easy, mailSends))
+    set(CURLOPT_READDATA, pointer: mail)
+    note(fanmill_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION, mailIsAnswered))
+    set(CURLOPT_HEADERDATA, pointer: mail)
+    note(fanmill_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION, mailIsAnswered))
+    set(CURLOPT_WRITEDATA, pointer: mail)
   }
 }
 
 extension Duration {
   /// At least 1, since libcurl reads 0 as its own default, and at most what fits its arithmetic.
-  fileprivate var curlMilliseconds: Int { Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000)) }
+  var curlMilliseconds: Int { Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000)) }
 }

@@ -32,13 +32,34 @@ private func transfer(_ pointer: UnsafeMutableRawPointer?) -> HTTPTransfer? {
   return Unmanaged<HTTPTransfer>.fromOpaque(pointer).takeUnretainedValue()
 }
 
+private func mail(_ pointer: UnsafeMutableRawPointer?) -> MailTransfer? {
+  guard let pointer else { return nil }
+  return Unmanaged<MailTransfer>.fromOpaque(pointer).takeUnretainedValue()
+}
+
 /// A connection stands and the request goes out on it.
 func transferLeaves(
   _ pointer: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32,
   _: Int32
 ) -> Int32 {
-  transfer(pointer)?.lastMoved = .now
+  transfer(pointer)?.progress.lastMoved = .now
   return CURL_PREREQFUNC_OK
+}
+
+/// libcurl asks for the next piece of a mail; 0 is its end.
+func mailSends(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ pointer: UnsafeMutableRawPointer?
+) -> Int {
+  guard let mail = mail(pointer), let bytes else { return Int(CURL_READFUNC_ABORT) }
+  return mail.write(to: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+}
+
+/// A line of what the mail server says. libcurl keeps the number of the last one, which is all that is wanted.
+func mailIsAnswered(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ pointer: UnsafeMutableRawPointer?
+) -> Int {
+  mail(pointer)?.progress.lastMoved = .now
+  return size * count
 }
 
 /// One line of a head. Another count than that of the bytes ends the transfer.

@@ -15,7 +15,7 @@ final class CurlMulti {
   private let configuration: HTTPClientConfiguration
   private let multi: UnsafeMutableRawPointer
   /// By handle. This reference is what keeps a transfer alive for libcurl: made with the handle, dropped with it.
-  private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
+  private var transfers: [UnsafeMutableRawPointer: any CurlTransfer] = [:]
   private var idle: [CurlHandle] = []
   private var sockets: Set<Int32> = []
   private var timer: TimerID?
@@ -56,7 +56,7 @@ final class CurlMulti {
     if isClosed { return }
     isClosed = true
     for transfer in Array(transfers.values) {
-      end(transfer, HTTPClientError(.closed, "\(transfer.call.name): the client was closed"))
+      end(transfer, HTTPClientError(.closed, "\(transfer.name): the client was closed"))
     }
     idle = []
     // This closes connections, and says so through the hooks.
@@ -70,35 +70,35 @@ final class CurlMulti {
   // MARK: Transfers
 
   /// Begins a transfer, at the end of this turn of the loop.
-  func start(_ transfer: HTTPTransfer) {
+  func start(_ transfer: any CurlTransfer) {
     guard let handle = idle.popLast() ?? CurlHandle() else {
-      return transfer.settle(HTTPClientError(.transfer, "\(transfer.call.name): no memory for another request"))
+      return transfer.settle(HTTPClientError(.transfer, "\(transfer.name): no memory for another request"))
     }
-    let code = handle.prepare(transfer, configuration)
+    let code = transfer.prepare(handle)
     guard code == CURLE_OK else {
       let reason = String(cString: curl_easy_strerror(code))
       return transfer.settle(
-        HTTPClientError(.unsupported, "\(transfer.call.name): libcurl refuses an option: \(reason)"))
+        HTTPClientError(.unsupported, "\(transfer.name): libcurl refuses an option: \(reason)"))
     }
-    transfer.handle = handle
+    transfer.progress.handle = handle
     transfers[handle.easy] = transfer
     isStarting = true
     let added = curl_multi_add_handle(multi, handle.easy)
     isStarting = false
     guard added == CURLM_OK else {
       return end(
-        transfer, HTTPClientError(.transfer, "\(transfer.call.name): \(String(cString: curl_multi_strerror(added)))"))
+        transfer, HTTPClientError(.transfer, "\(transfer.name): \(String(cString: curl_multi_strerror(added)))"))
     }
-    transfer.deadline = .now + configuration.timeout
+    transfer.progress.deadline = .now + configuration.timeout
     watch(transfer, for: min(configuration.timeout, configuration.stallTimeout))
   }
 
   /// Ends a transfer that may not have begun, or not be over; its handle is free at once.
-  func end(_ transfer: HTTPTransfer, _ error: HTTPClientError?) {
-    if let timer = transfer.timer { loop.cancel(timer) }
-    transfer.timer = nil
-    if let handle = transfer.handle {
-      transfer.handle = nil
+  func end(_ transfer: any CurlTransfer, _ error: HTTPClientError?) {
+    if let timer = transfer.progress.timer { loop.cancel(timer) }
+    transfer.progress.timer = nil
+    if let handle = transfer.progress.handle {
+      transfer.progress.handle = nil
       curl_multi_remove_handle(multi, handle.easy)
       handle.clear()
       transfers[handle.easy] = nil
@@ -108,29 +108,29 @@ final class CurlMulti {
   }
 
   /// Looks after a transfer's limits: one timer for both.
-  private func watch(_ transfer: HTTPTransfer, for delay: Duration) {
-    transfer.timer = loop.schedule(after: delay) { [weak self, weak transfer] in
+  private func watch(_ transfer: any CurlTransfer, for delay: Duration) {
+    transfer.progress.timer = loop.schedule(after: delay) { [weak self, weak transfer] in
       if let self, let transfer { self.checkLimits(transfer) }
     }
   }
 
-  private func checkLimits(_ transfer: HTTPTransfer) {
-    guard let handle = transfer.handle else { return }
+  private func checkLimits(_ transfer: any CurlTransfer) {
+    guard let handle = transfer.progress.handle else { return }
     let now = ContinuousClock.now
-    let name = transfer.call.name
-    guard now < transfer.deadline else {
+    let name = transfer.name
+    guard now < transfer.progress.deadline else {
       return end(transfer, HTTPClientError(.timeout, "\(name): no complete response within \(configuration.timeout)"))
     }
-    var next = transfer.deadline
-    if transfer.lastMoved == nil {
+    var next = transfer.progress.deadline
+    if transfer.progress.lastMoved == nil {
       // It waits for a connection, for which there are other limits.
       next = min(next, now + configuration.stallTimeout)
     } else {
-      if handle.sentBytes != transfer.sentBytes {
-        transfer.sentBytes = handle.sentBytes
-        transfer.lastMoved = now
+      if handle.sentBytes != transfer.progress.sentBytes {
+        transfer.progress.sentBytes = handle.sentBytes
+        transfer.progress.lastMoved = now
       }
-      let patience = (transfer.lastMoved ?? now) + configuration.stallTimeout
+      let patience = (transfer.progress.lastMoved ?? now) + configuration.stallTimeout
       guard now < patience else {
         return end(transfer, HTTPClientError(.stalled, "\(name): nothing came for \(configuration.stallTimeout)"))
       }
@@ -197,16 +197,8 @@ final class CurlMulti {
     }
   }
 
-  private func finish(_ transfer: HTTPTransfer, _ code: CURLcode) {
-    guard let handle = transfer.handle else { return }
-    guard code == CURLE_OK else {
-      return end(transfer, HTTPClientError(code, transfer, handle, configuration))
-    }
-    // libcurl takes a connection that ends within a head for the end of the response.
-    guard transfer.head.isComplete else {
-      return end(transfer, HTTPClientError(.transfer, "\(transfer.call.name): the response's head is cut off"))
-    }
-    transfer.complete(status: handle.status)
-    end(transfer, nil)
+  private func finish(_ transfer: any CurlTransfer, _ code: CURLcode) {
+    guard let handle = transfer.progress.handle else { return }
+    end(transfer, transfer.finish(code, handle))
   }
 }

@@ -9,23 +9,14 @@ extension HTTPClientError {
       self = refusal
       return
     }
-    let name = transfer.call.name
-    let text = String(cString: curl_easy_strerror(code))
+    let name = transfer.name
+    if let unsent = HTTPClientError.unsent(code, name, handle, configuration) {
+      self = unsent
+      return
+    }
     // What libcurl complains of before the first response is about the request, afterwards about a redirect.
     let isRedirected = !transfer.head.isEmpty
     switch code {
-    case CURLE_COULDNT_RESOLVE_HOST: self.init(.nameNotResolved, "\(name): the host has no address")
-    case CURLE_COULDNT_RESOLVE_PROXY: self.init(.connection, "\(name): the proxy of the environment has no address")
-    case CURLE_COULDNT_CONNECT, CURLE_PROXY:
-      let reason = handle.systemError == 0 ? text : String(cString: strerror(handle.systemError))
-      self.init(.connection, "\(name): not reachable: \(reason)")
-    case CURLE_OPERATION_TIMEDOUT:
-      self.init(.connection, "\(name): no connection within \(configuration.connectTimeout)")
-    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
-      CURLE_USE_SSL_FAILED, CURLE_SSL_CRL_BADFILE:
-      let reason = handle.handshakeFailure
-      self.init(.tls, "\(name): no trusted connection: \(reason.isEmpty ? text : reason)")
     case CURLE_FILESIZE_EXCEEDED: self = .bodyTooLarge(transfer.call, configuration)
     case CURLE_TOO_MANY_REDIRECTS:
       self.init(.redirect, "\(name): more than \(configuration.maximumRedirects) redirects")
@@ -34,7 +25,30 @@ extension HTTPClientError {
     case CURLE_UNSUPPORTED_PROTOCOL: self.init(.transfer, "\(name): what came is no HTTP")
     case CURLE_URL_MALFORMAT where isRedirected: self.init(.redirect, "\(name): redirects to something that is no URL")
     case CURLE_URL_MALFORMAT: self.init(.invalidRequest, "\(name): not a URL")
-    default: self.init(.transfer, "\(name): \(text)")
+    default: self.init(.transfer, "\(name): \(String(cString: curl_easy_strerror(code)))")
+    }
+  }
+
+  /// Why there is no connection to send on; nil where there was one.
+  static func unsent(
+    _ code: CURLcode, _ name: String, _ handle: CurlHandle, _ configuration: HTTPClientConfiguration
+  ) -> HTTPClientError? {
+    let text = String(cString: curl_easy_strerror(code))
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST: return HTTPClientError(.nameNotResolved, "\(name): the host has no address")
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return HTTPClientError(.connection, "\(name): the proxy of the environment has no address")
+    case CURLE_COULDNT_CONNECT, CURLE_PROXY:
+      let reason = handle.systemError == 0 ? text : String(cString: strerror(handle.systemError))
+      return HTTPClientError(.connection, "\(name): not reachable: \(reason)")
+    case CURLE_OPERATION_TIMEDOUT:
+      return HTTPClientError(.connection, "\(name): no connection within \(configuration.connectTimeout)")
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+      CURLE_USE_SSL_FAILED, CURLE_SSL_CRL_BADFILE:
+      let reason = handle.handshakeFailure
+      return HTTPClientError(.tls, "\(name): no trusted connection: \(reason.isEmpty ? text : reason)")
+    default: return nil
     }
   }
 

@@ -1,4 +1,4 @@
-import EventLoop
+internal import CCurl
 import HTTPTypes
 import Locking
 
@@ -6,7 +6,7 @@ import Locking
 /// fill.
 ///
 /// `CurlMulti` keeps it for exactly as long as libcurl has pointers to it.
-final class HTTPTransfer: @unchecked Sendable {
+final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
   // `@unchecked Sendable`: `call` and `configuration` are constants, `outcome` is a lock; every other field is touched on
   // the event loop's thread only.
 
@@ -18,40 +18,23 @@ final class HTTPTransfer: @unchecked Sendable {
   /// Why one of the callbacks refused what came; libcurl only says that one did.
   private(set) var refusal: HTTPClientError?
 
-  /// The libcurl handle that carries it; nil before and after.
-  var handle: CurlHandle?
-  var timer: TimerID?
-  var deadline = ContinuousClock.now
-  /// When something last came or went; nil while the request has not left.
-  var lastMoved: ContinuousClock.Instant?
-  var sentBytes = 0
-
-  private(set) var isSettled = false
-  private var continuation: CheckedContinuation<HTTPClientError?, Never>?
+  var progress = TransferProgress()
+  var name: String { call.name }
 
   init(_ call: HTTPCall, _ configuration: HTTPClientConfiguration) {
     self.call = call
     self.configuration = configuration
   }
 
-  /// Attaches the waiting task. A transfer that was cancelled before answers it at once.
-  ///
-  /// - Returns: whether it is still to be started.
-  func begin(_ continuation: CheckedContinuation<HTTPClientError?, Never>) -> Bool {
-    if isSettled {
-      continuation.resume(returning: Self.cancelled(call))
-      return false
-    }
-    self.continuation = continuation
-    return true
-  }
+  func prepare(_ handle: CurlHandle) -> CURLcode { handle.prepare(self, configuration) }
 
-  /// Resumes the waiting task, the first time it is called.
-  func settle(_ error: HTTPClientError?) {
-    if isSettled { return }
-    isSettled = true
-    continuation?.resume(returning: error)
-    continuation = nil
+  func finish(_ code: CURLcode, _ handle: CurlHandle) -> HTTPClientError? {
+    guard code == CURLE_OK else { return HTTPClientError(code, self, handle, configuration) }
+    // libcurl takes a connection that ends within a head for the end of the response.
+    guard head.isComplete else { return HTTPClientError(.transfer, "\(name): the response's head is cut off") }
+    let came = Outcome(status: handle.status, head: head, body: body)
+    outcome.withLock { $0 = came }
+    return nil
   }
 
   // MARK: What comes
@@ -60,7 +43,7 @@ final class HTTPTransfer: @unchecked Sendable {
   ///
   /// - Returns: false if there is too much.
   func receiveHead(_ line: UnsafeRawBufferPointer) -> Bool {
-    lastMoved = .now
+    progress.lastMoved = .now
     head.append(line)
     if head.bytes.count <= configuration.maximumHeadBytes { return true }
     refusal = HTTPClientError(
@@ -72,7 +55,7 @@ final class HTTPTransfer: @unchecked Sendable {
   ///
   /// - Returns: false if there is too much.
   func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
-    lastMoved = .now
+    progress.lastMoved = .now
     if body.count + piece.count <= configuration.maximumBodyBytes {
       body.append(contentsOf: piece)
       return true
@@ -89,13 +72,8 @@ final class HTTPTransfer: @unchecked Sendable {
     let body: [UInt8]
   }
 
+  /// Handed over to the waiting task.
   private let outcome = Locked<Outcome?>(nil)
-
-  /// Hands what came over to the waiting task.
-  func complete(status: Int) {
-    let came = Outcome(status: status, head: head, body: body)
-    outcome.withLock { $0 = came }
-  }
 
   /// What came. Asked by the waiting task when it was resumed with success.
   func response() throws(HTTPClientError) -> (HTTPResponse, [UInt8]) {
@@ -104,9 +82,5 @@ final class HTTPTransfer: @unchecked Sendable {
     }
     let fields = came.head.fields(isDecoded: call.method != "HEAD")
     return (HTTPResponse(status: HTTPResponse.Status(code: came.status), headerFields: fields), came.body)
-  }
-
-  static func cancelled(_ call: HTTPCall) -> HTTPClientError {
-    HTTPClientError(.cancelled, "\(call.name): the task that waited was cancelled")
   }
 }

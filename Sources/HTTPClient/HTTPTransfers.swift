@@ -1,6 +1,6 @@
 import EventLoop
 
-/// What is isolated to the loop: the multi handle, from the first request until the client is closed or dropped.
+/// What is isolated to the loop: the multi handle, from the first transfer until the client is closed or dropped.
 actor HTTPTransfers {
   nonisolated let loop: EventLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -27,7 +27,7 @@ actor HTTPTransfers {
   var counts: (transfers: Int, idle: Int, sockets: Int) { multi?.counts ?? (0, 0, 0) }
 
   /// Carries the transfer out. A caller on the loop's own thread goes in directly; another comes through its inbox, once.
-  nonisolated(nonsending) func perform(_ transfer: HTTPTransfer) async throws(HTTPClientError) {
+  nonisolated(nonsending) func perform(_ transfer: any CurlTransfer) async throws(HTTPClientError) {
     let failure: HTTPClientError? = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         onLoop { transfers in
@@ -35,14 +35,14 @@ actor HTTPTransfers {
         }
       }
     } onCancel: {
-      onLoop { $0.end(transfer, HTTPTransfer.cancelled(transfer.call)) }
+      onLoop { $0.end(transfer, transfer.cancelled) }
     }
     if let failure { throw failure }
   }
 
-  private func start(_ transfer: HTTPTransfer) {
+  private func start(_ transfer: any CurlTransfer) {
     guard !isClosed else {
-      return transfer.settle(HTTPClientError(.closed, "\(transfer.call.name): the client was closed"))
+      return transfer.settle(HTTPClientError(.closed, "\(transfer.name): the client was closed"))
     }
     if let multi { return multi.start(transfer) }
     do throws(HTTPClientError) {
@@ -54,7 +54,7 @@ actor HTTPTransfers {
     }
   }
 
-  private func end(_ transfer: HTTPTransfer, _ error: HTTPClientError) {
+  private func end(_ transfer: any CurlTransfer, _ error: HTTPClientError) {
     if let multi { multi.end(transfer, error) } else { transfer.settle(error) }
   }
 

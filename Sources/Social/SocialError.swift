@@ -16,6 +16,10 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let wrongCredentials = Code(rawValue: "wrong_credentials")
     /// Too many passwords were tried for an address.
     public static let tooManyAttempts = Code(rawValue: "too_many_attempts")
+    /// No server is set that mail could be handed to.
+    public static let mailNotConfigured = Code(rawValue: "mail_not_configured")
+    /// The token for a new password is too old, or was used, or another of its account was.
+    public static let resetExpired = Code(rawValue: "reset_expired")
     /// There is no session of this token, or it has expired.
     public static let notSignedIn = Code(rawValue: "not_signed_in")
     /// More passwords wait to be checked than can be in good time.

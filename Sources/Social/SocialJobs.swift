@@ -14,13 +14,20 @@ public enum SocialJobs {
   /// What makes rankings of the counts.
   public static let rankingQueue: QueueName = "rankings"
 
+  /// What waits for a mail server.
+  public static let mailQueue: QueueName = "mail"
+
   /// What asks YouTube, so that nothing else waits for its answers.
   public static let lookupQueue: QueueName = "lookups"
 
   /// Makes the app's kinds known to a worker, or to whoever checks payloads.
   ///
-  /// - Parameter youtube: for a worker that runs lookups.
-  public static func register(in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil) {
+  /// - Parameters:
+  ///   - youtube: for a worker that runs lookups.
+  ///   - mailer: for a worker that sends mail.
+  public static func register(
+    in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil, mailer: PasswordResetMailer? = nil
+  ) {
     registry.register(PostFanOut.self, handler: PostFanOut.run)
     registry.register(PostFanOutChunk.self, handler: PostFanOutChunk.run)
     registry.register(PostPurge.self, handler: PostPurge.run)
@@ -34,6 +41,7 @@ public enum SocialJobs {
     registry.register(PostSweep.self, handler: PostSweep.run)
     registry.register(SessionSweep.self, handler: SessionSweep.run)
     registry.register(IdempotencyKeySweep.self, handler: IdempotencyKeySweep.run)
+    registry.register(PasswordResetMail.self) { try await $0.run(mailer, $1) }
     registry.registerLookups(youtube)
     registry.registerBatch(HeartCount.self, upTo: 1000, handler: HeartCount.run)
     registry.registerBatch(FanCount.self, upTo: 1000, handler: FanCount.run)

@@ -18,6 +18,7 @@ public struct SocialAPI: Sendable {
   private let celebLimit: Int
   private let certificateKey: CertificateKey?
   private let events: EventHub
+  private let sendsMail: Bool
 
   /// - Parameters:
   ///   - pool: the same that `jobs`' ledger uses.
@@ -28,14 +29,16 @@ public struct SocialAPI: Sendable {
   ///   - lookups: how channels are looked up; without a key, from what is kept alone.
   ///   - celebLimit: how many celebs an account registers at most that has no limit of its own.
   ///   - certificateKey: signs fans' certificates; without one there are none.
+  ///   - sendsMail: whether the workers hand mail to a server; without it nobody is written to who has forgotten a password.
   ///   - events: tells who listens what is new; its `run()` must be running.
   public init(
     jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobDesk,
     adminToken: AdminToken?,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
-    certificateKey: CertificateKey? = nil, events: EventHub
+    certificateKey: CertificateKey? = nil, sendsMail: Bool = false, events: EventHub
   ) {
     self.events = events
+    self.sendsMail = sendsMail
     self.lookups = lookups
     self.celebLimit = celebLimit
     self.certificateKey = certificateKey
@@ -58,6 +61,7 @@ public struct SocialAPI: Sendable {
     router.add(middleware: ProblemMiddleware())
     let group = router.group("v1").add(middleware: Authentication(pool: pool, adminToken: adminToken))
     AccountRoutes(jobs: jobs, pool: pool, hasher: hasher).add(to: group)
+    PasswordResetRoutes(jobs: jobs, pool: pool, hasher: hasher, sendsMail: sendsMail).add(to: group)
     UserRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
     PostRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)

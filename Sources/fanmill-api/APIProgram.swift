@@ -27,6 +27,7 @@ struct APIProgram: AsyncParsableCommand {
 
   func run() async throws {
     try await Program.run("fanmill-api", options, requiring: [.postgresURL, .redisURL]) { program in
+      let sendsMail = try program.settings.mail() != nil
       try await program.withServers { servers in
         let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
         let jobs = JobClient(
@@ -43,7 +44,8 @@ struct APIProgram: AsyncParsableCommand {
           adminToken: program.settings.adminToken.map { AdminToken($0.value) },
           lookups: Lookups(rules: program.settings.lookupRules),
           celebLimit: program.settings.celebLimit,
-          certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) }, events: events)
+          certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) },
+          sendsMail: sendsMail, events: events)
         let dashboard = try program.dashboard(servers, broker: broker, jobs: desk)
         let server = HTTPService(
           responder: Mount(

@@ -55,4 +55,10 @@ extension Program {
       ], registry: registry, logger: logger
     ).service(host: settings.host, port: settings.workerPort)
   }
+
+  /// Writes to who has forgotten a password.
+  func mailer(_ mail: Settings.Mail, _ servers: Servers) -> PasswordResetMailer {
+    let post = MailPost(server: mail.server, logger: logger)
+    return PasswordResetMailer(pool: servers.postgres, from: mail.from, link: mail.link) { try await post.send($0) }
+  }
 }

@@ -21,15 +21,18 @@ struct WorkerProgram: AsyncParsableCommand {
 
   func run() async throws {
     try await Program.run("fanmill-worker", options, requiring: [.postgresURL, .redisURL]) { program in
+      let mail = try program.settings.mail()
       try await program.withServers { servers in
-        try await program.withYouTube(servers) { try await serve(program, servers, $0) }
+        try await program.withYouTube(servers) { try await serve(program, servers, $0, mail) }
       }
     }
   }
 
-  private func serve(_ program: Program, _ servers: Servers, _ youtube: YouTube) async throws {
+  private func serve(
+    _ program: Program, _ servers: Servers, _ youtube: YouTube, _ mail: Settings.Mail?
+  ) async throws {
     var registry = JobRegistry<PostgresLedger>()
-    SocialJobs.register(in: &registry, youtube: youtube)
+    SocialJobs.register(in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) })
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
     let ledger = PostgresLedger(pool: servers.postgres)
     // First, so that it stops last.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPClient
 import Jobs
 import Logging
 import Operations
@@ -37,6 +38,9 @@ struct SettingsTests {
       .certificateKey,
       ["a", "b", "c"].map { String(repeating: $0, count: 32) }, quoted
     ),
+    (.mailURL, ["smtp://a", "smtps://u:p@b:1", "smtp://c:25"], quoted),
+    (.mailFrom, ["a@example.org", "b@example.org", "c@example.org"], quoted),
+    (.passwordResetURL, ["https://a/{token}", "http://b/?t={token}", "https://c/#{token}"], quoted),
     (.rankingTimeZone, ["UTC", "America/New_York", "Europe/Paris"], quoted),
     (.rankingDepth, ["1", "100", "100000"], bare),
     (.rankingHistory, ["1", "30", "365"], bare),
@@ -87,6 +91,9 @@ struct SettingsTests {
     case .adminURL: settings.adminURL
     case .celebLimit: "\(settings.celebLimit)"
     case .certificateKey: settings.certificateKey?.value
+    case .mailURL: settings.mailURL?.value
+    case .mailFrom: settings.mailFrom
+    case .passwordResetURL: settings.passwordResetURL
     case .rankingTimeZone: settings.rankingTimeZone
     case .rankingDepth: "\(settings.rankingDepth)"
     case .rankingHistory: "\(settings.rankingHistory)"
@@ -152,6 +159,8 @@ struct SettingsTests {
     (.feedDays, "-1", "not a whole number from 0 to 36500"),
     (.youtubeURL, "googleapis", "not a URL that begins with https:// or http://"),
     (.celebLimit, "-1", "not a whole number from 0 to 1000000"),
+    (.mailFrom, "nobody", "not an address that mail can be sent to, such as ann@example.org"),
+    (.passwordResetURL, "https://a/", "not a URL that begins with https:// or http:// and has {token} in it"),
     (.rankingTimeZone, "Mars/Base", "not a time zone's IANA name, such as Asia/Seoul or UTC"),
     (.rankingDepth, "0", "not a whole number from 1 to 100000"),
     (.rankingHistory, "0", "not a whole number from 1 to 36500"),
@@ -196,6 +205,20 @@ struct SettingsTests {
     #expect(refusal(environment: ["FANMILL_ADMIN_URL": "ops.example.org"])?.contains("https://") == true)
     let key = "FANMILL_CERTIFICATE_KEY (from the environment): 4 characters are too few, at least 32 are needed"
     #expect(refusal(environment: ["FANMILL_CERTIFICATE_KEY": "tiny"]) == key)
+    let mail = "FANMILL_MAIL_URL (from the environment): not a URL that begins with smtp:// or smtps://"
+    #expect(refusal(environment: ["FANMILL_MAIL_URL": "http://u:p@h"]) == mail)
+  }
+
+  @Test func aMailServerNeedsWhomMailIsFromAndWhereItLeads() throws {
+    #expect(try Settings.read(environment: ["FANMILL_MAIL_FROM": "a@b"]).mail() == nil)
+    var environment = ["FANMILL_MAIL_URL": "smtp://user:pass@h"]
+    for (name, value) in [("FANMILL_MAIL_FROM", "a@b"), ("FANMILL_PASSWORD_RESET_URL", "https://a/{token}")] {
+      let error = #expect(throws: SettingsError.self) { try Settings.read(environment: environment).mail() }
+      #expect(error?.description.hasPrefix("\(name) is not set") == true)
+      environment[name] = value
+    }
+    let mail = try #require(try Settings.read(environment: environment).mail())
+    #expect(mail.server.name == "smtp://h:587" && mail.from.text == "a@b")
   }
 
   @Test func aMissingFileIsRefused() {
@@ -253,20 +276,21 @@ struct SettingsTests {
       "FANMILL_POSTGRES_URL": "postgres://u:p%40ss-word@h/d", "FANMILL_REDIS_URL": "redis://:redis#pass@h",
       "FANMILL_ADMIN_TOKEN": "a-token-of-sixteen-or-more", "FANMILL_YOUTUBE_KEYS": "first-key,second-key",
       "FANMILL_CERTIFICATE_KEY": "certificates-are-signed-with-this",
-      "FANMILL_ADMIN_READ_TOKEN": "read-token-of-sixteen",
+      "FANMILL_ADMIN_READ_TOKEN": "read-token-of-sixteen", "FANMILL_MAIL_URL": "smtp://u:mail%3Apass@h",
     ])
     var dumped = ""
     dump(settings, to: &dumped)
     for text in ["\(settings)", String(reflecting: settings), dumped] {
       for secret in [
         "p%40ss-word", "redis#pass", "a-token", "first-key", "second-key", "signed-with-this", "read-token",
+        "mail%3Apass",
       ] {
         #expect(!text.contains(secret))
       }
     }
     let all: Set = [
       "p%40ss-word", "p@ss-word", "redis#pass", "a-token-of-sixteen-or-more", "first-key", "second-key",
-      "certificates-are-signed-with-this", "read-token-of-sixteen",
+      "certificates-are-signed-with-this", "read-token-of-sixteen", "mail%3Apass", "mail:pass",
     ]
     #expect(Set(settings.secrets) == all)
     let refused = settings.refusal(of: .postgresURL, value: "postgres://u:p@h", because: "cannot read postgres://u:p@h")

@@ -33,7 +33,8 @@ struct ArgumentTests {
       (["quota", "enable"], "label"), (["stats", "--window", "year"], "week"), (["doctor", "x"], "x"),
       (["audit", "x"], "x"), (["bench", "--jobs", "3"], "1000"), (["bench", "--concurrency", "0"], "1 to 1000"),
       (["migrate", "down", "--count", "0"], "1 on"), (["import"], "--users"), (["export"], "--users"),
-      (["accounts", "token"], "name"), (["up", "--workers", "0"], "1 to 64"), (["completion"], "shell"),
+      (["accounts", "token"], "name"), (["accounts", "reset"], "name"), (["up", "--workers", "0"], "1 to 64"),
+      (["completion"], "shell"),
       (["manual", "nonsense"], "nonsense"), (["top", "--json"], "stats"), (["top", "--every", "0"], "100 ms"),
       (["schedules", "run"], "name"), (["nonsense"], "nonsense"),
     ] as [([String], String)])

@@ -1,4 +1,5 @@
 import Foundation
+import MailTestSupport
 import Postgres
 import ProgramTestSupport
 import Testing
@@ -80,6 +81,39 @@ struct DataTests {
       #expect(token?.count == 43)
       #expect(try await stack.count("SELECT count(*) FROM sessions") == 1)
       #expect(try await CLI(stack)("accounts", "token", "bob", status: 1).errors.contains("'bob'"))
+    }
+  }
+
+  @Test(
+    "A token for a new password is issued for an account that exists, and its mail is sent by a worker that has a server"
+  )
+  func reset() async throws {
+    let server = try MailStandIn(credentials: "us@er:a-mail-password")
+    defer { server.stop() }
+    try await TestStack.with { stack in
+      try await stack.pool.execute("INSERT INTO accounts (username, email) VALUES ('ann', 'ann@example.org')")
+      let token = try await CLI(stack)("accounts", "reset", "ann", "--json").fields()["token"] as? String
+      #expect(token?.count == 43)
+      #expect(try await stack.count("SELECT count(*) FROM password_resets") == 1)
+      #expect(try await stack.count("SELECT count(*) FROM sessions") == 0)
+      #expect(try await CLI(stack)("accounts", "reset", "bob", status: 1).errors.contains("'bob'"))
+
+      let url = "smtp://us%40er:a-mail-password@127.0.0.1:\(server.port)"
+      var settings = stack.settings.merging(["FANMILL_MAIL_URL": url, "FANMILL_WORKER_PORT": "0"]) { $1 }
+      let incomplete = try await BuiltProgram("fanmill-worker").run([], environment: settings)
+      #expect(incomplete.status == 78 && incomplete.errors.contains("FANMILL_MAIL_FROM"), "\(incomplete.errors)")
+      settings["FANMILL_MAIL_FROM"] = "no-reply@example.org"
+      settings["FANMILL_PASSWORD_RESET_URL"] = "https://app.example/reset?token={token}"
+      settings["FANMILL_LOG_LEVEL"] = "trace"
+      let worker = try BuiltProgram("fanmill-worker").start(environment: settings)
+      defer { worker.send(SIGKILL) }
+      let account = try await stack.count("SELECT id FROM accounts")
+      try await CLI(stack)(
+        "jobs", "enqueue", "accounts.password-reset-mail", "--payload", #"{"account":\#(account)}"#, "--wait")
+      let mail = try #require(server.mails.first)
+      #expect(mail.from == "no-reply@example.org" && mail.recipients == ["ann@example.org"])
+      #expect(mail.body.contains("https://app.example/reset?token="))
+      #expect(!worker.errorsSoFar.contains("a-mail-password"))
     }
   }
 

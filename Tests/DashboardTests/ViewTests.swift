@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import Operations
+import Social
 import Testing
 
 @testable import Dashboard
@@ -87,8 +88,8 @@ import Testing
     let one = try SocketAddress(ipAddress: "2001:db8:1:2::1", port: 1)
     let other = try SocketAddress(ipAddress: "2001:db8:1:2:ffff::2", port: 2)
     let third = try SocketAddress(ipAddress: "2001:db8:1:3::1", port: 1)
-    #expect(AdminContext.prefix(of: one) == AdminContext.prefix(of: other))
-    #expect(AdminContext.prefix(of: one) != AdminContext.prefix(of: third))
-    #expect(AdminContext.prefix(of: try SocketAddress(ipAddress: "192.0.2.7", port: 1)) == "192.0.2.7")
+    #expect(ClientAddress.prefix(of: one.ipAddress) == ClientAddress.prefix(of: other.ipAddress))
+    #expect(ClientAddress.prefix(of: one.ipAddress) != ClientAddress.prefix(of: third.ipAddress))
+    #expect(ClientAddress.prefix(of: "192.0.2.7") == "192.0.2.7")
   }
 }

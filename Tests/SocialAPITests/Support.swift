@@ -35,6 +35,7 @@ struct API: Sendable {
   static func run(
     lookups rules: LookupRules = LookupRules(keys: []),
     certificateKey: CertificateKey? = CertificateKey("a key of the tests, 32 characters or more"),
+    sendsMail: Bool = true,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let template = try await SharedServers.template("api") { url in
@@ -49,7 +50,7 @@ struct API: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       try await withPool(url) { pool in
-        try await serve(client, pool, rules, certificateKey, body)
+        try await serve(client, pool, rules, certificateKey, sendsMail, body)
       }
       group.cancelAll()
     }
@@ -57,6 +58,7 @@ struct API: Sendable {
 
   private static func serve(
     _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificateKey: CertificateKey?,
+    _ sendsMail: Bool,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
@@ -66,7 +68,8 @@ struct API: Sendable {
       jobs: jobs, pool: pool,
       hasher: PasswordHasher(threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
       desk: JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger), adminToken: AdminToken(adminToken),
-      lookups: Lookups(rules: rules), certificateKey: certificateKey, events: events)
+      lookups: Lookups(rules: rules), certificateKey: certificateKey, sendsMail: sendsMail,
+      events: events)
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let server = HTTPService(
       responder: api.responder(), host: "127.0.0.1", port: 0, setting: .apiPort, logger: logger,
@@ -143,9 +146,9 @@ struct API: Sendable {
   }
 
   /// Does every job that waits in a queue.
-  func drain(_ queue: QueueName) async throws {
+  func drain(_ queue: QueueName, mailer: PasswordResetMailer? = nil) async throws {
     var registry = JobRegistry<PostgresLedger>()
-    SocialJobs.register(in: &registry)
+    SocialJobs.register(in: &registry, mailer: mailer)
     let worker = Worker(
       broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
       configuration: WorkerConfiguration(queues: [queue: 2]), logger: logger)

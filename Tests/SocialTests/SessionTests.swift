@@ -74,7 +74,7 @@ import Testing
       let hash = try await hasher.hash(ann.password)
       let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: hash, in: $0) }
       func signIn(_ email: String, _ password: String) async throws -> Int {
-        try await Sessions.authenticate(email: email, password: password, hasher: hasher, in: app.pool)
+        try await Sessions.authenticate(email: email, password: password, hasher: hasher, in: app.pool).account
       }
       #expect(try await signIn("ann@EXAMPLE.org", "long enough") == id)
       for (email, password) in [
@@ -108,7 +108,7 @@ import Testing
       let signIn = { @Sendable (email: String, password: String) async throws -> SocialError.Code? in
         do {
           let found = try await Sessions.authenticate(email: email, password: password, hasher: hasher, in: app.pool)
-          #expect(found == id)
+          #expect(found.account == id)
           return nil
         } catch let error as SocialError {
           #expect(error.code != .tooManyAttempts || (1...900).contains(error.retryAfter ?? 0))
@@ -116,24 +116,26 @@ import Testing
         }
       }
       // A right one forgets the wrong ones before it.
-      for _ in 1..<SignInAttempts.limit { #expect(try await signIn("ann@example.org", "wrong") == .wrongCredentials) }
+      for _ in 1..<AttemptLimit.signIn.limit {
+        #expect(try await signIn("ann@example.org", "wrong") == .wrongCredentials)
+      }
       #expect(try await signIn("ann@example.org", "long enough") == nil)
       #expect(try await app.count("SELECT count(*) FROM sign_in_attempts") == 0)
       for email in ["ann@example.org", "nobody@example.org"] {
         let answers = try await withThrowingTaskGroup(of: SocialError.Code?.self) { group in
-          for number in 0..<(2 * SignInAttempts.limit) {
+          for number in 0..<(2 * AttemptLimit.signIn.limit) {
             group.addTask { try await signIn(number % 2 == 0 ? email : email.uppercased(), "guess \(number)") }
           }
           return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(answers.filter { $0 == .wrongCredentials }.count == SignInAttempts.limit)
-        #expect(answers.filter { $0 == .tooManyAttempts }.count == SignInAttempts.limit)
+        #expect(answers.filter { $0 == .wrongCredentials }.count == AttemptLimit.signIn.limit)
+        #expect(answers.filter { $0 == .tooManyAttempts }.count == AttemptLimit.signIn.limit)
       }
       #expect(try await signIn("ann@example.org", "long enough") == .tooManyAttempts)
-      #expect(try await app.pool.transaction { try await SignInAttempts.sweep(upTo: 10, in: $0) } == 0)
+      #expect(try await app.pool.transaction { try await AttemptLimit.sweep(upTo: 10, in: $0) } == 0)
       try await app.pool.execute("UPDATE sign_in_attempts SET since = since - interval '16 minutes'")
       #expect(try await signIn("ann@example.org", "long enough") == nil)
-      #expect(try await app.pool.transaction { try await SignInAttempts.sweep(upTo: 10, in: $0) } == 1)
+      #expect(try await app.pool.transaction { try await AttemptLimit.sweep(upTo: 10, in: $0) } == 1)
     }
   }
 

@@ -100,6 +100,22 @@ extension Setting {
   public static let certificateKey = Setting(
     "certificate.key", "what fans' certificates are signed with, 32 characters or more; without it there are none",
     isSecret: true)
+  public static let mailURL = Setting(
+    "mail.url",
+    """
+    the server that mail is handed to: smtp://, which is encrypted by STARTTLS, or smtps://; without it passwords are not \
+    reset by mail
+    """,
+    isSecret: true, example: "smtp://user:password@mail.example.org:587")
+  public static let mailFrom = Setting(
+    "mail.from", "the address that mail comes from; needed with a mail server", example: "no-reply@example.org")
+  public static let passwordResetURL = Setting(
+    "password.reset.url",
+    """
+    the page of the app where a new password is chosen, as mail names it, with {token} where the token goes; needed with a \
+    mail server
+    """,
+    example: "https://app.example.org/reset?token={token}")
   public static let rankingTimeZone = Setting(
     "ranking.time.zone", "where the rankings' days end at midnight, by its IANA name", default: "Asia/Seoul")
   public static let rankingDepth = Setting(
@@ -138,8 +154,9 @@ extension Setting {
     postgresURL, postgresReplicaURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues,
     scheduler, feedDays,
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeFreshHours, youtubeRefreshDays,
-    youtubeKeepDays, adminToken, adminReadToken, adminURL, celebLimit, certificateKey, rankingTimeZone,
-    rankingDepth, rankingHistory, endedDays, alarms, alarmWebhook, alarmSecret, autoscalingLeast, autoscalingMost,
+    youtubeKeepDays, adminToken, adminReadToken, adminURL, celebLimit, certificateKey, mailURL,
+    mailFrom, passwordResetURL, rankingTimeZone, rankingDepth, rankingHistory, endedDays, alarms, alarmWebhook,
+    alarmSecret, autoscalingLeast, autoscalingMost,
     logLevel, logFormat, shutdownTimeout,
   ]
 }

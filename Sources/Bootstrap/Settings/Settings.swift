@@ -47,6 +47,10 @@ public struct Settings: Sendable {
   public var adminURL: String?
   public var celebLimit = 3
   public var certificateKey: Secret?
+  /// nil means that no mail is sent.
+  public var mailURL: Secret?
+  public var mailFrom: String?
+  public var passwordResetURL: String?
   public var rankingTimeZone = "Asia/Seoul"
   public var rankingDepth = 10_000
   /// In days.
@@ -77,7 +81,7 @@ public struct Settings: Sendable {
     if let adminReadToken { secrets.append(adminReadToken.value) }
     if let certificateKey { secrets.append(certificateKey.value) }
     for secret in [alarmWebhook, alarmSecret].compactMap(\.self) { secrets.append(secret.value) }
-    for url in [postgresURL, postgresReplicaURL, redisURL].compactMap(\.self) {
+    for url in [postgresURL, postgresReplicaURL, redisURL, mailURL].compactMap(\.self) {
       secrets.append(contentsOf: URLPassword.spellings(in: url.value))
     }
     return secrets.filter { !$0.isEmpty }

@@ -34,6 +34,9 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   @Option(name: Setting.adminURL.flagName, help: Setting.adminURL.help) var adminURL: String?
   @Option(name: Setting.celebLimit.flagName, help: Setting.celebLimit.help) var celebLimit: String?
   @Option(name: Setting.certificateKey.flagName, help: Setting.certificateKey.help) var certificateKey: String?
+  @Option(name: Setting.mailURL.flagName, help: Setting.mailURL.help) var mailURL: String?
+  @Option(name: Setting.mailFrom.flagName, help: Setting.mailFrom.help) var mailFrom: String?
+  @Option(name: Setting.passwordResetURL.flagName, help: Setting.passwordResetURL.help) var passwordResetURL: String?
   @Option(name: Setting.rankingTimeZone.flagName, help: Setting.rankingTimeZone.help) var rankingTimeZone: String?
   @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
   @Option(name: Setting.rankingHistory.flagName, help: Setting.rankingHistory.help) var rankingHistory: String?
@@ -60,7 +63,8 @@ public struct SettingsOptions: ParsableArguments, Sendable {
       .youtubeFreshHours: youtubeFreshHours, .youtubeRefreshDays: youtubeRefreshDays,
       .youtubeKeepDays: youtubeKeepDays, .adminToken: adminToken,
       .adminReadToken: adminReadToken, .adminURL: adminURL,
-      .celebLimit: celebLimit, .certificateKey: certificateKey, .rankingTimeZone: rankingTimeZone,
+      .celebLimit: celebLimit, .certificateKey: certificateKey, .mailURL: mailURL,
+      .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .rankingTimeZone: rankingTimeZone,
       .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .endedDays: endedDays,
       .alarms: alarms, .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .autoscalingLeast: autoscalingLeast,
       .autoscalingMost: autoscalingMost, .logLevel: logLevel, .logFormat: logFormat,

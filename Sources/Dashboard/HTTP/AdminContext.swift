@@ -1,6 +1,6 @@
-import Glibc
 import Hummingbird
 import NIOCore
+import Social
 
 /// What a request to the dashboard carries along.
 public struct AdminContext: RequestContext {
@@ -9,7 +9,7 @@ public struct AdminContext: RequestContext {
   let address: String
 
   public init(source: ApplicationRequestContextSource) {
-    self.init(source, address: Self.prefix(of: source.channel.remoteAddress))
+    self.init(source, address: ClientAddress.prefix(of: source.channel.remoteAddress?.ipAddress))
   }
 
   init(_ source: some RequestContextSource, address: String) {
@@ -19,15 +19,4 @@ public struct AdminContext: RequestContext {
 
   /// The largest form that is read, in bytes.
   public var maxUploadSize: Int { 1 << 20 }
-
-  static func prefix(of address: SocketAddress?) -> String {
-    switch address {
-    case .v4(let address): SocketAddress.v4(address).ipAddress ?? "unknown"
-    case .v6(let address):
-      withUnsafeBytes(of: address.address.sin6_addr) { bytes in
-        bytes.prefix(8).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined() + "::/64"
-      }
-    case .unixDomainSocket, nil: "local"
-    }
-  }
 }

@@ -79,3 +79,14 @@ public struct AccountChanges: Sendable {
     self.avatar = avatar
   }
 }
+
+/// A password that an account gets. Checked when it is made.
+public struct NewPassword: Sendable {
+  public let text: String
+
+  /// - Throws: `invalid_password`.
+  public init(_ text: String) throws(SocialError) {
+    try FieldRules.password(text)
+    self.text = text
+  }
+}

@@ -11,6 +11,29 @@ public enum Sessions {
     public let username: String
   }
 
+  /// An account whose password was right.
+  public struct Authenticated: Sendable {
+    public let account: Int
+    /// The password's as it was checked.
+    fileprivate let passwordHash: String
+  }
+
+  /// A new session of who has given the right password.
+  ///
+  /// - Throws: `wrong_credentials` if the password was changed since: who knew the old one is to be out.
+  public static func open(
+    for authenticated: Authenticated, in transaction: PostgresTransaction
+  ) async throws -> SessionToken {
+    // The lock makes a reset that runs beside this come before it, and be seen here, or after it, and end the session.
+    let rows = try await transaction.query(
+      """
+      SELECT id FROM accounts WHERE id = \(authenticated.account) AND password_hash = \(authenticated.passwordHash)
+      FOR SHARE
+      """)
+    if rows.isEmpty { throw wrongCredentials }
+    return try await open(for: authenticated.account, in: transaction)
+  }
+
   /// A new session of an account.
   public static func open(for account: Int, in transaction: PostgresTransaction) async throws -> SessionToken {
     let token = SessionToken()
@@ -24,23 +47,27 @@ public enum Sessions {
 
   /// Whose address and password these are. Takes as long for an unknown address as for a wrong password.
   ///
-  /// - Returns: the account's id, for `open`.
+  /// - Returns: what `open` takes.
   /// - Throws: `wrong_credentials`, `too_many_attempts`, `busy`.
   public static func authenticate(
     email: String, password: String, hasher: PasswordHasher, in pool: PostgresPool
-  ) async throws -> Int {
-    try await SignInAttempts.count(email, in: pool)
+  ) async throws -> Authenticated {
+    try await AttemptLimit.signIn.count(email, in: pool)
     let rows =
       email.utf8.contains(0)
       ? []
       : try await pool.rows("SELECT id, password_hash FROM accounts WHERE lower(email) = lower(\(email))")
         .decode(Int.self, String?.self)
     let isRight = try await hasher.check(password, against: rows.first?.1)
-    guard let row = rows.first, isRight else {
-      throw SocialError(.wrongCredentials, "no account has this email address and this password")
+    guard let row = rows.first, let hash = row.1, isRight else {
+      throw wrongCredentials
     }
-    try await SignInAttempts.forget(email, in: pool)
-    return row.0
+    try await AttemptLimit.signIn.forget(email, in: pool)
+    return Authenticated(account: row.0, passwordHash: hash)
+  }
+
+  private static var wrongCredentials: SocialError {
+    SocialError(.wrongCredentials, "no account has this email address and this password")
   }
 
   /// Whom a token belongs to; nil if it is no session's, or the session has expired.

@@ -1,4 +1,5 @@
 import Hummingbird
+import NIOCore
 import Social
 
 /// What a request carries along: who asks, once that is known.
@@ -8,6 +9,8 @@ public struct APIContext: RequestContext {
   var session: Session?
   /// Whether the request came with the operators' token.
   var isAdmin = false
+  /// The client's network address, for counting what it asks for.
+  let client: String
 
   struct Session: Sendable {
     let token: SessionToken
@@ -16,6 +19,7 @@ public struct APIContext: RequestContext {
 
   public init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
+    client = ClientAddress.prefix(of: source.channel.remoteAddress?.ipAddress)
   }
 
   /// The largest body that is read, in bytes.

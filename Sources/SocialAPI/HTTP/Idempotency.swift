@@ -16,8 +16,17 @@ extension AppJobs {
     _ request: Request, _ body: RequestBody, by account: Int,
     _ act: @Sendable (AppTransaction) async throws -> Answer
   ) async throws -> Answer {
+    try await once(request, saying: body.bytes, by: account, act)
+  }
+
+  /// The same for a body that must not be told from another by all it says.
+  ///
+  /// - Parameter account: 0 for a request without one.
+  func once(
+    _ request: Request, saying said: [UInt8], by account: Int, _ act: @Sendable (AppTransaction) async throws -> Answer
+  ) async throws -> Answer {
     guard let key = request.headers[.idempotencyKey] else { return try await transaction(act) }
-    let hash = request.fingerprint(body.bytes)
+    let hash = request.fingerprint(said)
     return try await transaction { transaction in
       switch try await IdempotencyKeys.claim(key, account: account, requestHash: hash, in: transaction.sql) {
       case .answered(let status, let body): return Answer(status: HTTPResponse.Status(code: status), body: body)

@@ -88,7 +88,8 @@ struct Problem: Error, Encodable {
     case .heartTooSoon, .tooManyAttempts, .tooManyMessages, .tooManyStreams: .tooManyRequests
     case .notYours: .forbidden
     case .wrongCredentials, .notSignedIn: .unauthorized
-    case .busy, .certificatesOff: .serviceUnavailable
+    case .busy, .certificatesOff, .mailNotConfigured: .serviceUnavailable
+    case .resetExpired: .gone
     default: .unprocessableContent
     }
   }
@@ -114,12 +115,15 @@ struct ProblemMiddleware: RouterMiddleware {
       guard let problem = Problem(error) else {
         context.logger.error(
           "a request failed",
-          metadata: ["method": "\(request.method)", "path": "\(request.uri.path)", "error": "\(error)"])
+          metadata: [
+            "method": "\(request.method)", "path": "\(LoggedPath.shown(request.uri.path))", "error": "\(error)",
+          ])
         return try Problem.internalError.response()
       }
       if problem.status >= 500 {
         context.logger.warning(
-          "a request could not be served now", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
+          "a request could not be served now",
+          metadata: ["path": "\(LoggedPath.shown(request.uri.path))", "error": "\(error)"])
       }
       return try problem.response()
     }

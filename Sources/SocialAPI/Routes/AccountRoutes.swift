@@ -58,10 +58,10 @@ struct AccountRoutes: Sendable {
     }
     if let opened { return try Answer(.created, opened) }
     // The request came again: whoever knows the password gets a session of the account that the first one opened.
-    let id = try await Sessions.authenticate(
+    let known = try await Sessions.authenticate(
       email: registration.email, password: registration.password, hasher: hasher, in: pool)
-    let token = try await jobs.transaction { try await Sessions.open(for: id, in: $0.sql) }
-    return try Answer(.created, Opened(id: id, username: registration.username, token: token.text))
+    let token = try await jobs.transaction { try await Sessions.open(for: known, in: $0.sql) }
+    return try Answer(.created, Opened(id: known.account, username: registration.username, token: token.text))
   }
 
   private struct Credentials: Decodable {
@@ -74,9 +74,9 @@ struct AccountRoutes: Sendable {
   /// Sent again, it opens another session: a token is stored nowhere, so that the first one cannot be sent again.
   @Sendable private func signIn(_ request: Request, _ context: APIContext) async throws -> Answer {
     let credentials = try await RequestBody(request, context).decode(Credentials.self)
-    let id = try await Sessions.authenticate(
+    let known = try await Sessions.authenticate(
       email: credentials.email, password: credentials.password, hasher: hasher, in: pool)
-    let token = try await jobs.transaction { try await Sessions.open(for: id, in: $0.sql) }
+    let token = try await jobs.transaction { try await Sessions.open(for: known, in: $0.sql) }
     return try Answer(.created, Token(token: token.text))
   }
 

@@ -1,0 +1,36 @@
+import Foundation
+
+/// The server that mail is handed to.
+public struct MailServer: Sendable {
+  /// Scheme, host and port, for people: without user and password.
+  public let name: String
+  let url: String
+  let user: String?
+  let password: String?
+  /// Whether nothing is said before the connection is encrypted.
+  var requiresTLS: Bool
+
+  /// `smtp://[user:password@]host[:port]`, port 587, or `smtps://…`, port 465, which is encrypted from the first byte.
+  ///
+  /// With `smtp` the connection is encrypted (STARTTLS) where the server offers it; where there is a password and the server is
+  /// another machine, it has to. Reserved characters in user and password are percent-encoded.
+  ///
+  /// - Throws: `.invalid`; the message does not quote the URL.
+  public init(url: String) throws(MailError) {
+    guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
+      scheme == "smtp" || scheme == "smtps"
+    else { throw MailError(.invalid, "not a URL that begins with smtp:// or smtps://") }
+    guard let host = parts.encodedHost, !host.isEmpty, parts.path.isEmpty || parts.path == "/", parts.query == nil,
+      parts.fragment == nil, (1...65535).contains(parts.port ?? 1)
+    else { throw MailError(.invalid, "after \(scheme):// goes [user:password@]host[:port] and nothing else") }
+    let (user, password) = (parts.user, parts.password)
+    guard (user ?? "").isEmpty == (password ?? "").isEmpty,
+      [user, password].allSatisfy({ $0?.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } ?? true })
+    else { throw MailError(.invalid, "user and password go together, and have no control characters") }
+    name = "\(scheme)://\(host):\(parts.port ?? (scheme == "smtps" ? 465 : 587))"
+    self.url = name
+    (self.user, self.password) = user?.isEmpty == false ? (user, password) : (nil, nil)
+    let isHere = host == "localhost" || host == "[::1]" || host.hasPrefix("127.")
+    requiresTLS = scheme == "smtps" || (self.password != nil && !isHere)
+  }
+}

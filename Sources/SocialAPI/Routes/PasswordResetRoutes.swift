@@ -1,0 +1,48 @@
+import Hummingbird
+import Jobs
+import Postgres
+import Social
+
+/// `password-resets`: for who has forgotten a password.
+struct PasswordResetRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+  let hasher: PasswordHasher
+  let sendsMail: Bool
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.post("password-resets", use: ask)
+    group.post("password-resets/{token}", use: choose)
+  }
+
+  private struct Wanted: Decodable { var email: String }
+
+  /// The answer is the same whether or not an account has the address.
+  @Sendable private func ask(_ request: Request, _ context: APIContext) async throws -> Answer {
+    guard sendsMail else {
+      throw SocialError(
+        .mailNotConfigured,
+        "this server sends no mail (FANMILL_MAIL_URL): ask its operator for a token, `fanmill accounts reset NAME`")
+    }
+    let body = try await RequestBody(request, context)
+    let email = try body.decode(Wanted.self).email
+    try await PasswordResets.allow(email, from: context.client, in: pool)
+    return try await jobs.once(request, body, by: 0) { transaction in
+      try await PasswordResets.request(email, in: transaction)
+      return Answer(status: .accepted, body: [])
+    }
+  }
+
+  private struct Choice: Decodable { var password: String }
+
+  @Sendable private func choose(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let token = try context.parameter("token")
+    let password = try NewPassword(try await RequestBody(request, context).decode(Choice.self).password)
+    let hash = try await hasher.hash(password.text)
+    // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
+    return try await jobs.once(request, saying: [], by: 0) { transaction in
+      try await PasswordResets.use(token, passwordHash: hash, in: transaction.sql)
+      return .noContent
+    }
+  }
+}
