@@ -166,8 +166,9 @@ let package = Package(
     tests(
       "DashboardTests",
       [
-        "Dashboard", "Bootstrap", "Operations", "ProgramTestSupport", "Social", "Jobs", "JobsPostgres", "JobsRedis",
-        "JobsTestSupport", "Locking", "Postgres", "Redis", crypto, httpTypes, hummingbird, logging, nioCore,
+        "Dashboard", "Bootstrap", "EventLoop", "Operations", "PrivateServers", "ProgramTestSupport", "Social", "Jobs",
+        "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking", "Postgres", "Redis", crypto, httpTypes, hummingbird,
+        logging, nioCore,
       ]),
     tests("EventLoopTests", ["EventLoop", "Locking"]),
     tests("RedisTests", ["Redis", "EventLoop", "JobsTestSupport", "Locking", "PrivateServers", logging]),

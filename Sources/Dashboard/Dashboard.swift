@@ -35,6 +35,8 @@ public struct Dashboard: Service {
   /// What the pages stand on.
   public struct Services: Sendable {
     public let pool: PostgresPool
+    /// Where lists are read that may be a second old; `pool` if nil.
+    public let reads: PostgresReads?
     public let redis: RedisClient
     public let broker: RedisBroker
     public let jobs: JobDesk
@@ -44,9 +46,10 @@ public struct Dashboard: Service {
     public let examine: @Sendable () async -> [Finding]
 
     public init(
-      pool: PostgresPool, redis: RedisClient, broker: RedisBroker, jobs: JobDesk, schedules: ScheduleDesk,
-      lookups: LookupRules, examine: @escaping @Sendable () async -> [Finding]
+      pool: PostgresPool, reads: PostgresReads? = nil, redis: RedisClient, broker: RedisBroker, jobs: JobDesk,
+      schedules: ScheduleDesk, lookups: LookupRules, examine: @escaping @Sendable () async -> [Finding]
     ) {
+      self.reads = reads
       self.pool = pool
       self.redis = redis
       self.broker = broker
@@ -76,7 +79,9 @@ public struct Dashboard: Service {
     // Without keys nobody has a session; what looks for one is not asked.
     let keys = configuration.keys ?? DashboardKeys(full: "")
     let sessions = AdminSessions(pool: services.pool, keys: keys)
-    kit = Kit(pages: pages, sessions: sessions, now: now)
+    kit = Kit(
+      pages: pages, sessions: sessions, reads: services.reads ?? PostgresReads(primary: services.pool, logger: logger),
+      now: now)
     gate = configuration.keys.map { _ in Gate(sessions: sessions, origin: configuration.url.map(Self.origin)) }
     var routes = Routes()
     if let gate {
@@ -117,10 +122,10 @@ public struct Dashboard: Service {
     DeadPages(kit: kit, jobs: jobs, work: work, queueNames: names).add(to: &routes)
     WorkerPages(kit: kit, workers: workers).add(to: &routes)
     SchedulePages(kit: kit, schedules: services.schedules, jobs: jobs).add(to: &routes)
-    FanOutPages(kit: kit, pool: pool).add(to: &routes)
-    RankingPages(kit: kit, pool: pool).add(to: &routes)
+    FanOutPages(kit: kit).add(to: &routes)
+    RankingPages(kit: kit).add(to: &routes)
     QuotaPages(kit: kit, pool: pool, rules: services.lookups).add(to: &routes)
-    ActionPages(kit: kit, log: ActionLog(pool: pool)).add(to: &routes)
+    ActionPages(kit: kit).add(to: &routes)
   }
 
   /// Looks after health and long work until the program is asked to stop.

@@ -50,6 +50,19 @@ public final class PostgresReads: Sendable {
     }
   }
 
+  /// Runs several reads that belong together on one server. Where the replica does not answer, all of them are asked of the primary.
+  ///
+  /// - Throws: as the primary's pool does, and what `body` throws itself.
+  public func read<Result>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {
+    guard let replica, usesReplica else { return try await body(primary) }
+    do {
+      return try await body(replica)
+    } catch let error as PostgresError where error.code != .cancelled && error.code != .timeout {
+      if error.code == .connection { freshness.withLock { $0.forget() } }
+      return try await body(primary)
+    }
+  }
+
   /// Watches how far the replica is behind, until cancelled.
   public func run() async {
     guard let replica else { return }

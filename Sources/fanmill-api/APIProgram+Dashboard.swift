@@ -21,7 +21,7 @@ extension Program {
     return try Dashboard(
       Dashboard.Configuration(keys: keys, url: settings.adminURL, secrets: settings.secrets),
       Dashboard.Services(
-        pool: servers.postgres, redis: servers.redis, broker: broker, jobs: jobs,
+        pool: servers.postgres, reads: servers.reads, redis: servers.redis, broker: broker, jobs: jobs,
         schedules: ScheduleDesk(schedules, pool: servers.postgres), lookups: settings.lookupRules,
         examine: {
           let findings = await doctor.examine()

@@ -46,14 +46,14 @@ struct Stage: Sendable {
   }
 
   static func dashboard(
-    keys: DashboardKeys?, url: String? = nil, over stack: TestStack,
+    keys: DashboardKeys?, url: String? = nil, over stack: TestStack, reads: PostgresReads? = nil,
     examine: @escaping @Sendable () async -> [Finding] = { [] }
   ) throws -> Dashboard {
     let schedule = Schedule(schedule, try .every(.seconds(3600))) { _ in SessionSweep() }
     return try Dashboard(
       Dashboard.Configuration(keys: keys, url: url, secrets: [token, readToken, password]),
       Dashboard.Services(
-        pool: stack.pool, redis: stack.redisClient, broker: stack.broker,
+        pool: stack.pool, reads: reads, redis: stack.redisClient, broker: stack.broker,
         jobs: JobDesk(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet),
         schedules: ScheduleDesk([schedule], pool: stack.pool), lookups: LookupRules(keys: []), examine: examine),
       logger: .quiet)
@@ -97,6 +97,11 @@ struct Stage: Sendable {
     return try await dashboard.responder().respond(
       to: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
       context: AdminContext(Source(), address: "192.0.2.1"))
+  }
+
+  /// What a request carries along whose connection a test ends.
+  func context(hangUp: @escaping @Sendable () -> Void) -> AdminContext {
+    AdminContext(Source(), address: "192.0.2.1", hangUp: hangUp)
   }
 
   static func encode(_ fields: [(String, String)]) -> String {

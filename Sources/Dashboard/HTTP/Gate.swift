@@ -36,7 +36,9 @@ struct Gate: Sendable {
         throw Refusal(
           .forbidden, "You may look, not act", "You are signed in with the read-only token. Nothing was changed.")
       }
-      return try await handler(visit(request, context, session), form)
+      var response = try await handler(visit(request, context, session), form)
+      if route.access == .act { ActedCookie.set(in: &response.headers) }
+      return response
     }
   }
 
@@ -47,7 +49,9 @@ struct Gate: Sendable {
   }
 
   private func visit(_ request: Request, _ context: AdminContext, _ session: AdminSession) -> Visit {
-    Visit(request: request, context: context, session: session, query: Form(request.uri.query ?? ""))
+    Visit(
+      request: request, context: context, session: session, query: Form(request.uri.query ?? ""),
+      hasActed: ActedCookie.isSet(in: request))
   }
 
   /// A browser is led to the form; what runs in a page, such as the live updates, is told.

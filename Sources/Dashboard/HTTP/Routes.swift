@@ -9,6 +9,8 @@ struct Visit: Sendable {
   let context: AdminContext
   let session: AdminSession
   let query: Form
+  /// Whether the operator has changed something in the last seconds, so that what is shown has to have it.
+  let hasActed: Bool
 
   var actor: Operations.Actor { session.actor }
 

@@ -6,7 +6,6 @@ import Operations
 /// What operators did.
 struct ActionPages: Sendable {
   let kit: Kit
-  let log: ActionLog
 
   func add(to routes: inout Routes) {
     routes.page("actions", list)
@@ -28,7 +27,8 @@ struct ActionPages: Sendable {
   }
 
   @Sendable private func list(_ visit: Visit) async throws -> Response {
-    let page = try await log.page(before: visit.query["before"].flatMap { Int($0) }, limit: 50)
+    let before = visit.query["before"].flatMap { Int($0) }
+    let page = try await kit.read(visit) { try await ActionLog(pool: $0).page(before: before, limit: 50) }
     let model = Model(
       hasEntries: !page.items.isEmpty,
       entries: page.items.map { entry in

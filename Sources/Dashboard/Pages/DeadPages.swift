@@ -37,7 +37,7 @@ struct DeadPages: Sendable {
     filter.queue = query["queue"]
     filter.text = query["text"]
     filter.before = query["before"]
-    let page = try await jobs.page(filter)
+    let page = try await kit.read(visit) { try await JobDesk.page(filter, on: $0) }
     let now = kit.now()
     let model = Model(
       work: work.sentences, kindText: filter.kind ?? "", ofKind: filter.kind, kinds: jobs.kinds.list.map(\.kind),

@@ -5,7 +5,6 @@ import Postgres
 /// Posts on their way to their followers.
 struct FanOutPages: Sendable {
   let kit: Kit
-  let pool: PostgresPool
 
   func add(to routes: inout Routes) {
     routes.page("fan-outs", list)
@@ -43,8 +42,8 @@ struct FanOutPages: Sendable {
     let finished: Moment
   }
 
-  @Sendable private func list(_ visit: Visit) async throws -> Response {
-    let answers = try await pool.pipeline([
+  private static var questions: [PostgresQuery] {
+    [
       """
       SELECT f.post_id, a.username, p.title, f.delivered, f.followers, f.chunks_done, f.chunks, f.started_at
       FROM fan_outs f JOIN posts p ON p.id = f.post_id JOIN accounts a ON a.id = f.author_id
@@ -56,7 +55,11 @@ struct FanOutPages: Sendable {
         JOIN posts p ON p.id = f.post_id JOIN accounts a ON a.id = f.author_id
       WHERE f.finished_at IS NOT NULL ORDER BY f.post_id DESC LIMIT \(Self.shown / 2)
       """,
-    ])
+    ]
+  }
+
+  @Sendable private func list(_ visit: Visit) async throws -> Response {
+    let answers = try await kit.read(visit) { try await $0.pipeline(Self.questions) }
     let open = try answers[0].decode(
       Int.self, String.self, String.self, Int.self, Int.self, Int.self, Int.self, Date.self
     ).map { row in

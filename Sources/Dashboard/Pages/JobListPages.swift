@@ -48,7 +48,7 @@ struct JobListPages: Sendable {
     filter.since = try query.date("since")
     filter.until = try query.date("until")
     filter.before = query["before"]
-    let page = try await jobs.page(filter)
+    let page = try await kit.read(visit) { try await JobDesk.page(filter, on: $0) }
     let now = kit.now()
     let model = Model(
       states: Choice.all(JobState.allCases.map(\.rawValue), chosen: state?.rawValue), kind: filter.kind ?? "",

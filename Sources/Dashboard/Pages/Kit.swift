@@ -2,11 +2,14 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import Operations
+import Postgres
 
 /// What all pages share: how they are put together, and how a form's target answers.
 struct Kit: Sendable {
   let pages: Pages
   let sessions: AdminSessions
+  /// Where lists are read that may be a second old.
+  let reads: PostgresReads
   let now: @Sendable () -> Date
 
   /// A page for an operator. What was left for it to say is said, once.
@@ -17,6 +20,13 @@ struct Kit: Sendable {
     let html = pages.render(template, title: title, at: place, for: visit.session, model)
     if visit.session.notice != nil { try await sessions.leave(nil, for: visit.session.token) }
     return .html(html, status: status)
+  }
+
+  /// Reads a list: what may be a second old, unless the operator has just changed something.
+  func read<Result>(
+    _ visit: Visit, _ body: (PostgresPool) async throws -> Result
+  ) async throws -> Result {
+    visit.hasActed ? try await body(sessions.pool) : try await reads.read(body)
   }
 
   /// Leads on to a page that says what was done.

@@ -6,7 +6,6 @@ import Social
 /// Rankings, as fans see them.
 struct RankingPages: Sendable {
   let kit: Kit
-  let pool: PostgresPool
 
   func add(to routes: inout Routes) {
     routes.page("rankings", list)
@@ -42,7 +41,9 @@ struct RankingPages: Sendable {
       }
       return number
     }
-    let page = try await Rankings.page(of: key, PageRequest(before: cursor, limit: 50), in: pool)
+    let page = try await kit.read(visit) {
+      try await Rankings.page(of: key, PageRequest(before: cursor, limit: 50), in: $0)
+    }
     let model = Model(
       platforms: Choice.all(CelebPlatform.allCases.map(\.rawValue), chosen: key.platform.rawValue),
       measures: Choice.all(RankingKey.Measure.allCases.map(\.rawValue), chosen: key.measure.rawValue),
