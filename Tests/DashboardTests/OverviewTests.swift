@@ -100,10 +100,37 @@ import Testing
     }
   }
 
+  @Test("A browser that does not read is cut off: its place is free again")
+  func deaf() async throws {
+    try await Stage.with(isRunning: false) { stage in
+      let streams = LiveStreams(clock: ContinuousClock(), patience: .milliseconds(50))
+      let (hungUp, hangUp) = AsyncStream.makeStream(of: Void.self)
+      let context = stage.context { hangUp.finish() }
+      let response = try streams.open(context) { "a part" }
+      // The first event is never read; the connection's end is what ends its write.
+      await #expect(throws: CancellationError.self) {
+        try await response.body.write(StuckWriter(hungUp: hungUp))
+      }
+      #expect(streams.open == 0)
+    }
+  }
+
   @Test("A line break in an event's data begins another line of it")
   func event() {
     #expect(LiveStreams.event("page", "a\n\nb") == "event: page\ndata: a\ndata: \ndata: b\n\n")
   }
+}
+
+/// Takes the opening, and then nothing until the connection ends.
+private struct StuckWriter: ResponseBodyWriter {
+  let hungUp: AsyncStream<Void>
+
+  func write(_ buffer: ByteBuffer) async throws {
+    guard String(decoding: buffer.readableBytesView, as: UTF8.self).hasPrefix("event") else { return }
+    for await _ in hungUp {}
+    throw CancellationError()
+  }
+  func finish(_ trailingHeaders: HTTPFields?) async throws {}
 }
 
 private struct StreamCollector: ResponseBodyWriter {

@@ -82,4 +82,31 @@ import Testing
       for source in open { #expect(await source.next() == nil) }
     }
   }
+
+  /// Its connection is ended, so that neither its place nor what was sent to it is held; others go on.
+  @Test func whoDoesNotReadIsCutOff() async throws {
+    try await API.run(patience: .milliseconds(100)) { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      let bobs = try await EventSource(port: api.http.port, token: bob)
+      let deaf = try await EventSource(port: api.http.port, token: ann, isDeaf: true)
+      #expect(api.events.count == 2)
+      var sent = 0
+      while api.events.count == 2 {
+        try await api.pool.execute(
+          """
+          INSERT INTO messages (owner_id, peer_id, id, is_own, text, created_at)
+          SELECT a.id, b.id, nextval('message_id_sequence'), false, repeat('x', 2000), now()
+          FROM accounts a, accounts b, generate_series(1, 50) WHERE a.username = 'ann' AND b.username = 'bob'
+          """)
+        sent += 50
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      // Far from all of it was kept for it, and then the connection is over.
+      let heard = await deaf.hearRest()
+      #expect(heard < 4_000_000, "\(heard) bytes of \(sent) messages")
+      _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"hello"}"#)
+      #expect(await bobs.next()?.name == "message")
+      #expect(api.events.count == 1)
+    }
+  }
 }

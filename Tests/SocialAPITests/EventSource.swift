@@ -14,14 +14,21 @@ final class EventSource: Sendable {
     }
   }
 
-  private let descriptor: Int32
+  private let connection: Connection
   private let lines: AsyncStream<String>
 
   /// Asks, and returns when the server has begun to answer.
-  init(port: Int, token: String, lastEventID: String? = nil) async throws {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  ///
+  /// - Parameter isDeaf: reads nothing more until `hearRest`, with as little room as there is for what comes.
+  init(port: Int, token: String, lastEventID: String? = nil, isDeaf: Bool = false) async throws {
+    let connection = Connection()
+    let descriptor = connection.descriptor
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
+    if isDeaf {
+      var room: Int32 = 1024
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+    }
     address.sin_port = UInt16(clamping: port).bigEndian
     address.sin_addr.s_addr = inet_addr("127.0.0.1")
     let status = withUnsafePointer(to: &address) { pointer in
@@ -37,12 +44,21 @@ final class EventSource: Sendable {
       throw POSIXError(.EPIPE)
     }
     let (lines, line) = AsyncStream.makeStream(of: String.self)
-    (self.descriptor, self.lines) = (descriptor, lines)
+    (self.connection, self.lines) = (connection, lines)
+    if isDeaf {
+      var byte: UInt8 = 0
+      var head: [UInt8] = []
+      while !String(decoding: head, as: UTF8.self).hasSuffix(": listening\n\n") {
+        guard recv(descriptor, &byte, 1, 0) == 1 else { throw POSIXError(.ECONNRESET) }
+        head.append(byte)
+      }
+      return
+    }
     let thread = Thread {
       var rest: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 4096)
       while true {
-        let count = recv(descriptor, &chunk, chunk.count, 0)
+        let count = recv(connection.descriptor, &chunk, chunk.count, 0)
         guard count > 0 else { break }
         rest += chunk.prefix(count)
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -57,9 +73,27 @@ final class EventSource: Sendable {
     throw POSIXError(.ECONNRESET)
   }
 
-  deinit { close(descriptor) }
+  deinit { hangUp() }
 
-  func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  func hangUp() { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
+
+  /// Reads what had been sent to who did not read, until the connection ends.
+  ///
+  /// - Returns: how many bytes.
+  func hearRest() async -> Int {
+    await withCheckedContinuation { continuation in
+      Thread { [connection] in
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        var total = 0
+        while true {
+          let count = recv(connection.descriptor, &chunk, chunk.count, 0)
+          guard count > 0 else { break }
+          total += count
+        }
+        continuation.resume(returning: total)
+      }.start()
+    }
+  }
 
   /// The next event; nil when the server has ended the stream.
   func next() async -> Event? {
@@ -77,4 +111,12 @@ final class EventSource: Sendable {
     }
     return nil
   }
+}
+
+/// Closed when nobody holds it any more: not while a thread still reads, which would then read what comes to the next owner of its
+/// number.
+private final class Connection: Sendable {
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+
+  deinit { close(descriptor) }
 }

@@ -30,12 +30,13 @@ struct API: Sendable {
   let http: LoopbackHTTP
   let pool: PostgresPool
   let broker: RedisBroker
+  let events: EventHub
 
   /// Serves the API over a fresh database while `body` runs.
   static func run(
     lookups rules: LookupRules = LookupRules(keys: []),
     certificateKey: CertificateKey? = CertificateKey("a key of the tests, 32 characters or more"),
-    sendsMail: Bool = true,
+    sendsMail: Bool = true, patience: Duration = .seconds(60),
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let template = try await SharedServers.template("api") { url in
@@ -50,7 +51,7 @@ struct API: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       try await withPool(url) { pool in
-        try await serve(client, pool, rules, certificateKey, sendsMail, body)
+        try await serve(client, pool, rules, certificateKey, sendsMail, patience, body)
       }
       group.cancelAll()
     }
@@ -58,12 +59,13 @@ struct API: Sendable {
 
   private static func serve(
     _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificateKey: CertificateKey?,
-    _ sendsMail: Bool,
+    _ sendsMail: Bool, _ patience: Duration,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
     let jobs = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
-    let events = EventHub(pool: pool, interval: .milliseconds(10), logger: logger)
+    let events = EventHub(
+      pool: pool, interval: .milliseconds(10), patience: Patience(patience), logger: logger)
     let api = SocialAPI(
       jobs: jobs, pool: pool,
       hasher: PasswordHasher(threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
@@ -80,7 +82,7 @@ struct API: Sendable {
       for await port in ports {
         var http = LoopbackHTTP(port: port)
         http.patience = 120
-        try await body(API(http: http, pool: pool, broker: broker))
+        try await body(API(http: http, pool: pool, broker: broker, events: events))
         break
       }
       group.cancelAll()

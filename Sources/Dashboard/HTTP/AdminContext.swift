@@ -7,12 +7,18 @@ public struct AdminContext: RequestContext {
   public var coreContext: CoreRequestContextStorage
   /// The client's network address, for counting attempts to sign in; of IPv6 the first 64 bits.
   let address: String
+  /// Ends the connection, whatever is being written to it.
+  let hangUp: @Sendable () -> Void
 
   public init(source: ApplicationRequestContextSource) {
-    self.init(source, address: ClientAddress.prefix(of: source.channel.remoteAddress?.ipAddress))
+    let channel = source.channel
+    self.init(source, address: ClientAddress.prefix(of: channel.remoteAddress?.ipAddress)) {
+      channel.close(promise: nil)
+    }
   }
 
-  init(_ source: some RequestContextSource, address: String) {
+  init(_ source: some RequestContextSource, address: String, hangUp: @escaping @Sendable () -> Void = {}) {
+    self.hangUp = hangUp
     coreContext = CoreRequestContextStorage(source: source)
     self.address = address
   }

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Locking
 import Logging
+import Operations
 import ServiceLifecycle
 
 /// Server-sent events for pages that keep themselves up to date, so many at once.
@@ -18,8 +19,13 @@ final class LiveStreams: Sendable {
 
   private let state = Locked(State())
   private let clock: any Clock<Duration>
+  private let patience: Patience
 
-  init(clock: any Clock<Duration>) { self.clock = clock }
+  /// - Parameter patience: with a browser that does not read what it is sent.
+  init(clock: any Clock<Duration>, patience: Duration = .seconds(20)) {
+    self.clock = clock
+    self.patience = Patience(patience, clock: clock)
+  }
 
   /// How many are open.
   var open: Int { state.withLock { $0.open } }
@@ -38,7 +44,9 @@ final class LiveStreams: Sendable {
   ///
   /// - Parameter next: the parts now; nil ends the stream.
   /// - Throws: `Refusal` of status 503 where too many are open.
-  func open(_ logger: Logger, _ next: @escaping @Sendable () async throws -> String?) throws -> Response {
+  func open(
+    _ context: AdminContext, _ next: @escaping @Sendable () async throws -> String?
+  ) throws -> Response {
     guard state.withLock({ $0.open < Self.limit }) else {
       throw Refusal(.serviceUnavailable, "Too many look", "Reload the page instead.", retryAfter: 10)
     }
@@ -47,22 +55,27 @@ final class LiveStreams: Sendable {
       body: ResponseBody { writer in
         self.state.withLock { $0.open += 1 }
         defer { self.state.withLock { $0.open -= 1 } }
-        try await self.send(to: &writer, logger, next)
+        try await self.send(to: &writer, context, next)
         try await writer.finish(nil)
       })
   }
 
   private func send(
-    to writer: inout any ResponseBodyWriter, _ logger: Logger, _ next: @escaping @Sendable () async throws -> String?
+    to writer: inout any ResponseBodyWriter, _ context: AdminContext,
+    _ next: @escaping @Sendable () async throws -> String?
   ) async throws {
     try await writer.write(ByteBuffer(string: "retry: 3000\n\n"))
     while true {
       do {
         guard let text = try await next() else { return }
-        try await writer.write(ByteBuffer(string: Self.event("page", text)))
+        try await patience.wait {
+          try await writer.write(ByteBuffer(string: Self.event("page", text)))
+        } orElse: {
+          context.hangUp()
+        }
       } catch let refusal where Refusal(refusal) != nil {
         // A server that is away for a while: the page keeps what it has, and asks again.
-        logger.debug("no live update", metadata: ["error": "\(refusal)"])
+        context.logger.debug("no live update", metadata: ["error": "\(refusal)"])
         try await writer.write(ByteBuffer(string: ": away\n\n"))
       }
       // The program that stops does not wait for those who look.

@@ -18,7 +18,7 @@ struct OverviewPages: Sendable {
     routes.page("live") { visit in
       let window = Figures.window(visit.query["window"])
       let token = visit.session.token
-      return try streams.open(visit.context.logger) {
+      return try streams.open(visit.context) {
         // A session that has ended sees no more.
         guard try await kit.sessions.find(token) != nil else { return nil }
         return try await parts(window)

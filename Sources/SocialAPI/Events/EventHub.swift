@@ -1,5 +1,6 @@
 import Locking
 import Logging
+import Operations
 import Postgres
 import ServiceLifecycle
 import Social
@@ -13,6 +14,9 @@ public final class EventHub: Service {
   /// How many streams an account has open at most, and a process.
   static let perAccount = 5
   static let perProcess = 10_000
+
+  /// How many looks' news wait for a client to read what came before; each is at most `News.most` items of a kind.
+  static let perStream = 8
 
   /// What goes to one client.
   enum Event: Sendable {
@@ -36,10 +40,17 @@ public final class EventHub: Service {
   private let pool: PostgresPool
   private let interval: Duration
   private let logger: Logger
+  /// With a client that does not read.
+  let patience: Patience
   private let state = Locked(State())
 
-  /// - Parameter interval: between two looks.
-  public init(pool: PostgresPool, interval: Duration = .seconds(1), logger: Logger) {
+  /// - Parameters:
+  ///   - interval: between two looks.
+  ///   - patience: with a client that does not read what it is sent.
+  public init(
+    pool: PostgresPool, interval: Duration = .seconds(1), patience: Patience = Patience(.seconds(20)), logger: Logger
+  ) {
+    self.patience = patience
     self.pool = pool
     self.interval = interval
     self.logger = logger
@@ -55,8 +66,9 @@ public final class EventHub: Service {
   func listen(
     _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: NewsCursor
   ) throws(SocialError) -> (events: AsyncStream<Event>, id: Int) {
-    // A client that does not read is cut off, and goes on from where it was when it comes again.
-    let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))
+    // A client that does not read is left at this, and goes on from where it was when it comes again.
+    let (events, continuation) = AsyncStream.makeStream(
+      of: Event.self, bufferingPolicy: .bufferingOldest(Self.perStream))
     let id = try state.withLock { state throws(SocialError) in
       if state.isClosed || state.streams.count >= Self.perProcess {
         throw SocialError(.busy, "this server has no room for another listener now")
@@ -73,6 +85,9 @@ public final class EventHub: Service {
     }
     return (events, id)
   }
+
+  /// How many streams are open.
+  var count: Int { state.withLock { $0.streams.count } }
 
   func leave(_ id: Int) {
     let stream = state.withLock { $0.streams.removeValue(forKey: id) }

@@ -9,6 +9,8 @@ public struct APIContext: RequestContext {
   var session: Session?
   /// Whether the request came with the operators' token.
   var isAdmin = false
+  /// Ends the connection, whatever is being written to it.
+  let hangUp: @Sendable () -> Void
   /// The client's network address, for counting what it asks for.
   let client: String
 
@@ -19,7 +21,9 @@ public struct APIContext: RequestContext {
 
   public init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
-    client = ClientAddress.prefix(of: source.channel.remoteAddress?.ipAddress)
+    let channel = source.channel
+    hangUp = { channel.close(promise: nil) }
+    client = ClientAddress.prefix(of: channel.remoteAddress?.ipAddress)
   }
 
   /// The largest body that is read, in bytes.

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Operations
 import Postgres
 import Social
 
@@ -27,10 +28,15 @@ struct EventRoutes: Sendable {
         defer { hub.leave(id) }
         try await writer.write(ByteBuffer(string: EventText.opening))
         for await event in events {
-          switch event {
-          case .news(let items, let cursor):
-            try await writer.write(ByteBuffer(string: EventText.text(of: items, cursor)))
-          case .silence: try await writer.write(ByteBuffer(string: EventText.silence))
+          let text =
+            switch event {
+            case .news(let items, let cursor): try EventText.text(of: items, cursor)
+            case .silence: EventText.silence
+            }
+          try await hub.patience.wait {
+            try await writer.write(ByteBuffer(string: text))
+          } orElse: {
+            context.hangUp()
           }
         }
         try await writer.finish(nil)
