@@ -56,6 +56,27 @@ import Testing
     }
   }
 
+  @Test func aTransactionThatIsCancelledBetweenItsStatementsIsUndone() async throws {
+    try await withPool(size: 1) { pool in
+      try await pool.execute("CREATE TABLE t (n int8)")
+      let (written, told) = AsyncStream.makeStream(of: Void.self)
+      let task = Task {
+        try await pool.transaction { tx in
+          try await tx.execute("INSERT INTO t VALUES (1)")
+          told.finish()
+          try await Task.sleep(for: .seconds(3600))
+        }
+      }
+      for await _ in written {}
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(try await pool.query("SELECT count(*) FROM t")[0].decode(Int.self) == 0)
+      // The connection is good for the next one.
+      try await pool.transaction { tx in _ = try await tx.execute("INSERT INTO t VALUES (2)") }
+      #expect(try await pool.query("SELECT n FROM t").decode(Int.self) == [2])
+    }
+  }
+
   @Test func aStatementBehindOthersIsCancelledWithoutHurtingThem() async throws {
     try await withConnection { connection in
       try await connection.execute("CREATE TABLE t (n int8)")
