@@ -45,17 +45,26 @@ import Testing
     var doneCount: Int { times.withLock { $0.done.count } }
   }
 
+  /// Where handlers wait while it is closed.
+  private final class Barrier: Sendable {
+    private let closed = Locked(false)
+    func close() { closed.withLock { $0 = true } }
+    func open() { closed.withLock { $0 = false } }
+    func pass() async throws { while closed.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) } }
+  }
+
   private static let queues: [QueueName] = ["a", "b", "c", "d", "e", "f"]
 
   /// Asks for jobs in six queues all the while, on two workers; `disturb` strikes in the middle. Expects each effect once.
   private func run(
-    _ url: String, _ what: String, disturb: @escaping @Sendable (RedisFixture, Delays) async throws -> Void
+    _ url: String, _ what: String, disturb: @escaping @Sendable (RedisFixture, Delays, Barrier) async throws -> Void
   ) async throws {
     try await RedisFixture.with(url: url) { fixture in
       let ledger = InMemoryLedger()
-      let delays = Delays()
+      let (delays, barrier) = (Delays(), Barrier())
       var registry = JobRegistry<InMemoryLedger>()
       registry.register(Numbered.self) { job, context in
+        try await barrier.pass()
         try await context.transaction { try await $0.enqueue(Effect(number: job.number)) }
         delays.end(job.number)
       }
@@ -89,7 +98,7 @@ import Testing
               }
             }
             try await eventually("jobs are done") { delays.doneCount > 500 }
-            try await disturb(fixture, delays)
+            try await disturb(fixture, delays, barrier)
             let (done, struck) = (delays.doneCount, asked.withLock { $0 })
             // Far enough that every queue works again.
             try await eventually("jobs are done again", within: .seconds(120)) {
@@ -123,28 +132,41 @@ import Testing
 
   @Test func aMasterUnderSentinelsIsKilled() async throws {
     let group = try await PrivateSentinels.start()
-    try await run(group.url, "sentinel, master killed") { _, _ in await group.servers[0].kill9() }
+    try await run(group.url, "sentinel, master killed") { _, _, _ in await group.servers[0].kill9() }
     await group.stop()
   }
 
   @Test func aMasterUnderSentinelsStandsStill() async throws {
     let group = try await PrivateSentinels.start()
-    try await run(group.url, "sentinel, master frozen") { _, _ in await group.servers[0].freeze() }
+    try await run(group.url, "sentinel, master frozen") { _, _, _ in await group.servers[0].freeze() }
     await group.stop()
   }
 
   @Test func aMasterOfAClusterIsKilled() async throws {
     let cluster = try await PrivateRedisCluster.start()
-    try await run(cluster.url, "cluster, master killed") { _, _ in await cluster.nodes[0].kill9() }
+    try await run(cluster.url, "cluster, master killed") { _, _, _ in await cluster.nodes[0].kill9() }
     await cluster.stop()
   }
 
   /// What a replica has not got when its master dies: here it is made to have nothing of the last five hundred jobs.
   @Test func aReplicaThatLacksTheLastWritesTakesOver() async throws {
     let group = try await PrivateSentinels.start(replicas: 1)
-    try await run(group.url, "sentinel, last writes lost") { _, delays in
-      // Held still it gets nothing, while the master goes on; then the master is gone, and it goes on alone.
+    try await run(group.url, "sentinel, last writes lost") { fixture, delays, barrier in
+      // It knows of claims in every queue, and of no end of them: each worker would go on to hold what it has done.
+      barrier.close()
+      try await eventually("nothing more is claimed, and the replica knows what is") {
+        for queue in Self.queues {
+          if try await fixture.broker.statistics(of: queue).ready < 20 { return false }
+          let claims = try await group.servers[1].run("XPENDING", "\(fixture.prefix):{\(queue)}:normal", "workers")
+          if claims.hasPrefix("0") { return false }
+        }
+        return true
+      }
+      // Held still and hung up on it gets nothing, while the master goes on; then the master is gone, and it goes on alone.
+      // Without the hanging up it would find what was sent to it when it goes on.
       await group.servers[1].freeze()
+      try await group.servers[0].run("CLIENT", "KILL", "TYPE", "replica")
+      barrier.open()
       let done = delays.doneCount
       try await eventually("the master goes on without it") { delays.doneCount > done + 500 }
       await group.servers[0].kill9()
@@ -155,7 +177,7 @@ import Testing
 
   @Test func queuesOfAClusterMoveUnderLoad() async throws {
     let cluster = try await PrivateRedisCluster.start()
-    try await run(cluster.url, "cluster, slots moved") { fixture, _ in
+    try await run(cluster.url, "cluster, slots moved") { fixture, _, _ in
       for queue in Self.queues.prefix(3) {
         let key = "{\(queue)}"
         let slot = try #require(Int(try await cluster.nodes[0].run("CLUSTER", "KEYSLOT", key)))
