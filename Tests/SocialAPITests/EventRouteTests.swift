@@ -14,6 +14,7 @@ import Testing
       let post = try await api.post("one", as: ann)
       let anns = try await EventSource(port: api.http.port, token: ann)
       let bobs = try await EventSource(port: api.http.port, token: bob)
+      let eves = try await EventSource(port: api.http.port, token: try await api.open("eve"))
       _ = try await api.send("POST", "/v1/posts/\(post)/comments", as: bob, #"{"text":"line\nbreak"}"#)
       try await api.drain("notifications")
       let notification = try #require(await anns.next())
@@ -29,6 +30,9 @@ import Testing
       let message = try #require(await bobs.next())
       let said = try message.fields()
       #expect(message.name == "message" && said["username"] as? String == "ann" && said["text"] as? String == "hello")
+      // Nor was any of it anything to a third: the first that eve hears is what is said to her.
+      _ = try await api.send("POST", "/v1/conversations/eve/messages", as: ann, #"{"text":"to eve"}"#)
+      #expect(try await eves.next()?.fields()["text"] as? String == "to eve")
     }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import Postgres
 import Testing
 
@@ -120,6 +121,29 @@ import Testing
         }
       }
       #expect(try await api.count("SELECT sum(unread)::bigint FROM inboxes") == 0)
+    }
+  }
+
+  /// A cursor is a place in an order that all accounts share; what is read from there on is one's own.
+  @Test func aCursorOfAnotherAccountShowsNothingOfIt() async throws {
+    try await API.run { api in
+      let (ann, bob, eve) = (try await api.open("ann"), try await api.open("bob"), try await api.open("eve"))
+      for text in ["1", "2", "3"] {
+        _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"\#(text)"}"#)
+      }
+      let post = try await api.post("a post", as: bob)
+      _ = try await api.send("PUT", "/v1/posts/\(post)/like", as: ann)
+      try await api.drain("notifications")
+      let page = try await api.send("GET", "/v1/conversations/ann/messages?limit=1", as: bob)
+      let next = try #require(page.json["next"] as? Int)
+      for path in [
+        "conversations", "conversations/ann/messages", "conversations/bob/messages", "notifications", "me/likes",
+      ] {
+        for cursor in [next, next + 1, Int.max] {
+          let reply = try await api.send("GET", "/v1/\(path)?before=\(cursor)", as: eve)
+          #expect(reply.status == 200 && reply.items.isEmpty, "\(path) \(cursor)")
+        }
+      }
     }
   }
 }
