@@ -1,13 +1,25 @@
 import Glibc
+import Locking
 
 /// A TCP port of 127.0.0.1 that nobody listens on right now.
 public enum FreePort {
+  /// What this process was given last: who asked for one may not listen yet, and the next one must not get the same.
+  private static let given = Locked<[Int]>([])
+
   /// - Throws: `.failed` if the system has no port to give.
   public static func find() throws(PrivateServerError) -> Int {
-    guard let port = bound(to: 0) else {
-      throw PrivateServerError(.failed, "no free port on 127.0.0.1: \(String(cString: strerror(errno)))")
+    for _ in 0..<1000 {
+      guard let port = bound(to: 0) else {
+        throw PrivateServerError(.failed, "no free port on 127.0.0.1: \(String(cString: strerror(errno)))")
+      }
+      let isNew = given.withLock { given in
+        if given.contains(port) { return false }
+        given = given.suffix(999) + [port]
+        return true
+      }
+      if isNew { return port }
     }
-    return port
+    throw PrivateServerError(.failed, "no free port on 127.0.0.1 that was not given a moment ago")
   }
 
   /// Whether nobody listens on `port`.

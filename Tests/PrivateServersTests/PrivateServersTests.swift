@@ -3,6 +3,14 @@ import Glibc
 import PrivateServers
 import Testing
 
+@Suite struct FreePortTests {
+  /// Who got a port listens on it seconds later: until then it is nobody else's.
+  @Test func noTwoGetTheSamePort() throws {
+    let ports = try (0..<500).map { _ in try FreePort.find() }
+    #expect(Set(ports).count == 500)
+  }
+}
+
 @Suite struct PrivatePostgresTests {
   @Test func keepsItsDataOverEveryKindOfStop() async throws {
     let server = try await PrivatePostgres.start(options: .tests)
