@@ -47,7 +47,7 @@ struct SettingsTests {
     (.endedDays, ["1", "30", "365"], bare),
     (.alarms, ["*:waiting=1h", "a:running=5s", "a:waiting=off,running=1s;*:waiting=1s"], quoted),
     (.alarmWebhook, ["http://a/b", "https://c", "https://d?e=f"], quoted),
-    (.alarmSecret, ["0123456789abcdef", "0123456789abcdeg", "0123456789abcdeh"], quoted),
+    (.alarmSecret, ["alarm-0123456789a", "alarm-0123456789b", "alarm-0123456789c"], quoted),
     (.autoscalingLeast, ["0", "2", "20"], bare),
     (.autoscalingMost, ["1", "3", "10000"], bare),
     (.logLevel, ["debug", "error", "trace"], quoted),
@@ -295,6 +295,21 @@ struct SettingsTests {
     #expect(Set(settings.secrets) == all)
     let refused = settings.refusal(of: .postgresURL, value: "postgres://u:p@h", because: "cannot read postgres://u:p@h")
     #expect(refused.description == "FANMILL_POSTGRES_URL (from the environment): not a value that can be used")
+  }
+
+  @Test func noSecretIsForgottenWhereTheyAreHidden() throws {
+    let environment = Self.samples.map { ($0.setting.variable, $0.values[0]) }
+    let settings = try Settings.read(environment: Dictionary(uniqueKeysWithValues: environment))
+    var labels: [String] = []
+    // Of the servers' URLs, which are secret as a whole, the password is hidden.
+    for (label, value) in Mirror(reflecting: settings).children where label?.hasPrefix("postgres") == false {
+      guard let label, label != "redisURL" else { continue }
+      for secret in value as? [Secret] ?? [value as? Secret].compactMap(\.self) {
+        #expect(settings.secrets.contains(secret.value), "\(label)")
+        labels.append(label)
+      }
+    }
+    #expect(Set(labels).count == 6, "\(labels)")
   }
 
   @Test func everyFlagReachesItsSetting() throws {
