@@ -23,7 +23,7 @@ struct CancellationTests {
     try await withClient { client in
       try await withThrowingTaskGroup(of: HTTPClientError?.self) { group in
         group.addTask { await client.failure(get(port: server.port)) }
-        try await until { server.requests == 1 }
+        try await eventually { server.requests == 1 }
         group.cancelAll()
         #expect(try await group.next()??.code == .cancelled)
       }
@@ -52,7 +52,7 @@ struct CancellationTests {
     try await withClient { client in
       try await withThrowingTaskGroup(of: HTTPClientError?.self) { group in
         for _ in 0..<8 { group.addTask { await client.failure(get(port: server.port)) } }
-        try await until { server.requests == 8 }
+        try await eventually { server.requests == 8 }
         await client.close()
         for try await error in group { #expect(error?.code == .closed) }
       }
@@ -73,10 +73,10 @@ struct CancellationTests {
     defer { server.stop() }
     let loop = EventLoop(name: "http-test")
     do {
-      let client = try HTTPClient(configuration: HTTPClientConfiguration(), loop: loop, logger: quiet)
+      let client = try HTTPClient(configuration: HTTPClientConfiguration(), loop: loop, logger: .quiet)
       _ = try await client.send(get(port: server.port))
     }
-    try await until { hungUp.withLock { $0 } == 1 }
+    try await eventually { hungUp.withLock { $0 } == 1 }
     loop.stop()
   }
 

@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import HTTPTypes
+import JobsTestSupport
 import Logging
 import Testing
 
@@ -16,15 +17,13 @@ func withClient(
   configuration.stallTimeout = .seconds(60)
   configure(&configuration)
   let loop = EventLoop(name: "http-test")
-  let client = try HTTPClient(configuration: configuration, loop: loop, logger: quiet)
+  let client = try HTTPClient(configuration: configuration, loop: loop, logger: .quiet)
   let outcome: Result<Void, any Error>
   do { outcome = .success(try await body(client)) } catch { outcome = .failure(error) }
   await client.close()
   loop.stop()
   try outcome.get()
 }
-
-let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
 /// What must never turn up in an error.
 let secrets = ["QUERY-SECRET", "FIELD-SECRET", "BODY-SECRET"]
@@ -48,9 +47,4 @@ extension HTTPClient {
       return error
     }
   }
-}
-
-/// Looks until `condition` holds. The test's own time limit ends it if it never does.
-func until(_ condition: () async throws -> Bool) async throws {
-  while try await !condition() { try await Task.sleep(for: .milliseconds(2)) }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import JobsTestSupport
 import Testing
 
 @testable import HTTPClient
@@ -21,7 +22,7 @@ struct TLSTests {
     do {
       // It listens when it answers, in whatever way.
       try await withClient { client in
-        try await until { await client.failure(request("/page", server))?.code != .connection }
+        try await eventually { await client.failure(request("/page", server))?.code != .connection }
       }
       try await body(server)
     } catch {

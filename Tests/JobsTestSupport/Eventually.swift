@@ -16,6 +16,11 @@ public func eventually(
   }
 }
 
+/// The same where the line that waits says enough; the test's own time limit is what ends it.
+public func eventually(_ condition: () async throws -> Bool) async throws {
+  while try await !condition() { try await Task.sleep(for: .milliseconds(3)) }
+}
+
 /// Waits until `produce` has something.
 public func eventual<Value>(
   _ what: String, within limit: Duration = .seconds(60), _ produce: () async throws -> Value?

@@ -125,7 +125,7 @@ import Testing
       try await tellAll(messenger)
       #expect(receiver.pauses.withLock { $0 } == [.seconds(1), .seconds(2), .seconds(1)])
       let events = try receiver.events()
-      #expect(events.map { $0["event"] as? String } == ["opened", "closed"])
+      try #require(events.map { $0["event"] as? String } == ["opened", "closed"])
       #expect(events.allSatisfy { $0["id"] as? String == alarm.id.description && $0["queue"] as? String == "fanout" })
       #expect(events[0]["what"] as? String == "waiting" && events[0]["limit"] as? Double == 10)
       #expect(events[0]["seconds"] as? Double == 12.5)

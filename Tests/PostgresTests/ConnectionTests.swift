@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import JobsTestSupport
 import Postgres
 import PrivateServers
 import Testing

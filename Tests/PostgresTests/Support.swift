@@ -46,13 +46,6 @@ func withPool(
   }
 }
 
-/// Looks again and again until `condition` holds; the test's time limit is what ends it otherwise.
-func eventually(_ condition: () async throws -> Bool) async throws {
-  while !(try await condition()) {
-    try await Task.sleep(for: .milliseconds(2))
-  }
-}
-
 /// The error that `body` throws, as a PostgresError.
 func failure(_ body: () async throws -> Void) async -> PostgresError? {
   do {

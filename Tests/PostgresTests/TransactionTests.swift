@@ -1,3 +1,4 @@
+import JobsTestSupport
 import Locking
 import Postgres
 import PrivateServers

@@ -31,7 +31,9 @@ import Testing
           await redisError { () throws(RedisError) in try await connection.send(RedisCommand("BLPOP", "q", 0)) }
         }
         do {
-          try await until { try await client.send(RedisCommand("CLIENT", "LIST")).text?.contains("cmd=blpop") == true }
+          try await eventually {
+            try await client.send(RedisCommand("CLIENT", "LIST")).text?.contains("cmd=blpop") == true
+          }
         } catch {
           Issue.record(error)
         }

@@ -1,4 +1,5 @@
 import EventLoop
+import JobsTestSupport
 import PrivateServers
 import Redis
 import Testing
@@ -161,7 +162,7 @@ import Testing
     try await withRedis { _, client async throws in
       let connection = try await client.dedicatedConnection(commandTimeout: .seconds(60))
       async let popped = connection.send(RedisCommand("BLPOP", "queue", 0))
-      try await until { try await client.send(RedisCommand("CLIENT", "LIST")).text?.contains("cmd=blpop") == true }
+      try await eventually { try await client.send(RedisCommand("CLIENT", "LIST")).text?.contains("cmd=blpop") == true }
       try await client.send(RedisCommand("RPUSH", "queue", "job"))
       #expect(try await popped.elements?.last?.text == "job")
       await connection.close()
@@ -177,7 +178,7 @@ import Testing
       async let blocked = redisError { () throws(RedisError) in try await connection.send(RedisCommand("BLPOP", "q", 0))
       }
       async let reason = connection.waitUntilClosed()
-      try await until { try await client.send(RedisCommand("CLIENT", "LIST")).text?.contains("cmd=blpop") == true }
+      try await eventually { try await client.send(RedisCommand("CLIENT", "LIST")).text?.contains("cmd=blpop") == true }
       await connection.close()
       #expect(await blocked?.code == .closed)
       #expect(await reason.code == .closed)
@@ -195,7 +196,7 @@ import Testing
         #expect(try await connection.send(RedisCommand("PING")).text == "PONG")
         #expect(try await clients() == 2)
       }
-      try await until { try await clients() == 1 }
+      try await eventually { try await clients() == 1 }
     }
   }
 

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import JobsTestSupport
 import Locking
 import PrivateServers
 import Redis
@@ -84,10 +85,10 @@ import Testing
             }
           }
         }
-        try await until { started.withLock { $0 } > 1000 }
+        try await eventually { started.withLock { $0 } > 1000 }
         await server.kill9()
         let before = started.withLock { $0 }
-        try await until { started.withLock { $0 } > before + 16 }
+        try await eventually { started.withLock { $0 } > before + 16 }
         try await server.start()
         restarted.withLock { $0 = true }
         try await group.waitForAll()
@@ -153,7 +154,7 @@ import Testing
   @Test func aStoppedClientFailsWhatComesLater() async throws {
     let server = try await PrivateRedis.start()
     let loop = EventLoop()
-    let client = RedisClient(configuration: try patient(server.url), loop: loop, logger: quiet)
+    let client = RedisClient(configuration: try patient(server.url), loop: loop, logger: .quiet)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       _ = await redisError { () throws(RedisError) in try await client.send(RedisCommand("PING")) }

@@ -1,4 +1,5 @@
 import EventLoop
+import JobsTestSupport
 import Locking
 import PrivateServers
 import Redis
@@ -27,7 +28,7 @@ import Testing
       #expect(topology.masters.map(\.replicas) == [2])
       #expect(topology.sentinels?.named == 3 && topology.sentinels?.reachable == 3)
       #expect(topology.sentinels?.quorum?.hasPrefix("OK 3 usable") == true)
-      for replica in group.servers.dropFirst() { try await until { try await replica.run("DBSIZE") == "1" } }
+      for replica in group.servers.dropFirst() { try await eventually { try await replica.run("DBSIZE") == "1" } }
       let start = ContinuousClock.now
       await group.servers[0].kill9()
       let value = try await retrying { () throws(RedisError) in try await client.send(RedisCommand("GET", "k")) }
@@ -77,9 +78,9 @@ import Testing
     let group = try await PrivateSentinels.start(replicas: 1)
     try await withClient(try patient(group.url)) { client in
       try await client.send(RedisCommand("SET", "k", 0))
-      try await until { try await group.servers[1].run("DBSIZE") == "1" }
+      try await eventually { try await group.servers[1].run("DBSIZE") == "1" }
       // Asked for until the sentinel agrees: a replica must have been seen in step a moment ago.
-      try await until {
+      try await eventually {
         do {
           try await group.ask(group.sentinels[0], "SENTINEL", "FAILOVER", PrivateSentinels.name)
           return true
@@ -87,8 +88,8 @@ import Testing
           return false
         }
       }
-      try await until { try await group.servers[1].run("ROLE").hasPrefix("master") }
-      try await until {
+      try await eventually { try await group.servers[1].run("ROLE").hasPrefix("master") }
+      try await eventually {
         try await retrying { () throws(RedisError) in try await client.send(RedisCommand("INCR", "k")) }
         return try await group.servers[1].run("GET", "k") != "0"
       }

@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import JobsTestSupport
 import Logging
 import PrivateServers
 import Redis
@@ -30,7 +31,7 @@ func withClient(
   _ configuration: RedisConfiguration, _ body: @Sendable (RedisClient) async throws -> Void
 ) async throws {
   let loop = EventLoop()
-  let client = RedisClient(configuration: configuration, loop: loop, logger: quiet)
+  let client = RedisClient(configuration: configuration, loop: loop, logger: .quiet)
   try await withThrowingTaskGroup(of: Void.self) { group in
     group.addTask { await client.run() }
     do {
@@ -44,8 +45,6 @@ func withClient(
   loop.stop()
 }
 
-let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
 /// What `body` throws.
 func redisError(_ body: () async throws(RedisError) -> some Any) async -> RedisError? {
   do throws(RedisError) {
@@ -54,9 +53,4 @@ func redisError(_ body: () async throws(RedisError) -> some Any) async -> RedisE
   } catch {
     return error
   }
-}
-
-/// Looks until `condition` holds. The test's own time limit ends it if it never does.
-func until(_ condition: () async throws -> Bool) async throws {
-  while try await !condition() { try await Task.sleep(for: .milliseconds(2)) }
 }

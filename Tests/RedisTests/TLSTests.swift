@@ -1,4 +1,5 @@
 import Foundation
+import JobsTestSupport
 import PrivateServers
 import Testing
 
@@ -92,14 +93,14 @@ import Testing
       try await withClient(try patient("\(url)?ca=\(folder)/cert.pem")) { client async throws in
         for _ in 0..<5 {
           // The first may have been on its way when the connection went.
-          try await until {
+          try await eventually {
             await redisError { () throws(RedisError) in try await client.send(RedisCommand("PING")) } == nil
           }
           _ = await redisError { () throws(RedisError) in
             try await client.send(RedisCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no"))
           }
         }
-        try await until {
+        try await eventually {
           await redisError { () throws(RedisError) in try await client.send(RedisCommand("PING")) } == nil
         }
       }

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import JobsTestSupport
 import Postgres
 import Testing
 

@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import Jobs
 import JobsPostgres
+import JobsTestSupport
 import Logging
 import Migrations
 import Postgres
@@ -183,11 +184,6 @@ struct App: Sendable {
 struct FeedRow: Hashable, Sendable {
   var user: Int
   var post: Int
-}
-
-/// Looks again and again until `condition` holds; the test's time limit is what ends it otherwise.
-func eventually(_ condition: () async throws -> Bool) async throws {
-  while !(try await condition()) { try await Task.sleep(for: .milliseconds(2)) }
 }
 
 /// The code of the error that `body` throws.

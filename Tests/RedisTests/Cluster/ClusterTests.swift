@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import JobsTestSupport
 import Locking
 import PrivateServers
 import Testing
@@ -43,7 +44,7 @@ import Testing
       #expect(sizes.count == 3 && sizes.allSatisfy { $0 > 200 } && sizes.reduce(0, +) == 1000, "\(sizes)")
       #expect(try await client.topology().uncoveredSlots == 0)
       // A replica is told of when its master has heard how far it is.
-      try await until { try await client.topology().masters.map(\.replicas) == [1, 1, 1] }
+      try await eventually { try await client.topology().masters.map(\.replicas) == [1, 1, 1] }
     }
   }
 
@@ -147,10 +148,10 @@ import Testing
       let slot = HashSlot.of("{k}")
       let victim = try #require(try await cluster.master(of: slot, seenBy: 0))
       // What the replica has not yet got is lost with its master: that is not what is tested here.
-      try await until { try await cluster.nodes[victim + 3].run("DBSIZE") == "1" }
+      try await eventually { try await cluster.nodes[victim + 3].run("DBSIZE") == "1" }
       let start = ContinuousClock.now
       await cluster.nodes[victim].kill9()
-      try await until {
+      try await eventually {
         do throws(RedisError) {
           return try await client.send(RedisCommand("GET", "{k}"), timeout: .seconds(60)).text == "kept"
         } catch {
@@ -161,10 +162,10 @@ import Testing
       }
       print("cluster: a killed master was replaced after \(ContinuousClock.now - start)")
       try await client.send(RedisCommand("SET", "{k}", "written"))
-      try await until { try await client.topology().masters.map(\.replicas).sorted() == [0, 1, 1] }
+      try await eventually { try await client.topology().masters.map(\.replicas).sorted() == [0, 1, 1] }
       // It comes back as a replica of its successor, and the client is not misled.
       try await cluster.nodes[victim].start()
-      try await until { try await client.topology().masters.map(\.replicas) == [1, 1, 1] }
+      try await eventually { try await client.topology().masters.map(\.replicas) == [1, 1, 1] }
       #expect(try await client.send(RedisCommand("GET", "{k}")).text == "written")
     }
   }
@@ -182,7 +183,7 @@ import Testing
           isBack.withLock { $0 = true }
         }()
         // Asked for until it is through: it may not block yet.
-        try await until {
+        try await eventually {
           try await client.unblock(connection, clientID: id)
           return isBack.withLock { $0 }
         }
@@ -227,7 +228,7 @@ import Testing
   @Test func aStoppedClientFailsWhatComesLater() async throws {
     let cluster = try await PrivateRedisCluster.start()
     let loop = EventLoop()
-    let client = RedisClient(configuration: try patient(cluster.url), loop: loop, logger: quiet)
+    let client = RedisClient(configuration: try patient(cluster.url), loop: loop, logger: .quiet)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       _ = await redisError { () throws(RedisError) in try await client.send(RedisCommand("GET", "x")) }

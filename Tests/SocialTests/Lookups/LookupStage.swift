@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import JobsPostgres
+import JobsTestSupport
 import Logging
 import Postgres
 import Testing
