@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import Jobs
 import JobsPostgres
 import JobsRedis
@@ -89,9 +90,21 @@ private enum Shop {
           try await eventually("the receipt is sent") {
             try await postgres.query("SELECT receipts FROM orders WHERE id = \(order)")[0].decode(Int.self) == 1
           }
+          // With a worker that cannot report, the article names too few of the migrations.
+          try await eventually("what was done is counted") {
+            try await postgres.query("SELECT sum(completed)::bigint FROM job_hours")[0].decode(Int?.self) == 1
+          }
           group.cancelAll()
         }
       }
+    }
+  }
+
+  @Test func theArticlesNameTheMigrationsThatTheQueueNeeds() throws {
+    let sources = URL(filePath: #filePath).appending(path: "../../../Sources").standardizedFileURL
+    for article in ["Jobs/Jobs.docc/GettingStarted.md", "JobsPostgres/JobsPostgres.docc/JobsPostgres.md"] {
+      let text = try String(contentsOf: sources.appending(path: article), encoding: .utf8)
+      #expect(text.matches(of: /\d{4}_\w+\.sql/).map { String($0.output) } == PostgresLedgerFixture.migrations)
     }
   }
 }

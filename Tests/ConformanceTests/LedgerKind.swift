@@ -70,6 +70,7 @@ struct PostgresLedgerFixture: Sendable {
   /// The files of `migrations/` that the queue needs, whatever the app is.
   static let migrations = [
     "0001_jobs.sql", "0008_schedules.sql", "0016_operations.sql", "0017_job_hours.sql", "0022_traces.sql",
+    "0025_counted_reports.sql",
   ]
 
   static func with<Result: Sendable>(
