@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import JobsTestSupport
 import Locking
 import MailTestSupport
 import PrivateServers
@@ -29,7 +30,7 @@ struct MailTests {
     let loop = EventLoop(name: "mail-test")
     defer { loop.stop() }
     let client = try MailClient(
-      server: try MailServer(url: url), configuration: configuration, loop: loop, logger: quiet)
+      server: try MailServer(url: url), configuration: configuration, loop: loop, logger: .quiet)
     let message = try message ?? self.message()
     do throws(MailError) {
       try await client.send(message)
@@ -173,7 +174,7 @@ struct MailTests {
     let server = try OpenSSLServer([])
     defer { #expect(throws: Never.self) { try server.stop() } }
     let url = "smtps://user:PASSWORD@localhost:\(server.port)"
-    try await until { try await failure(url) { _ in }?.message.contains("not reachable") == false }
+    try await eventually { try await failure(url) { _ in }?.message.contains("not reachable") == false }
     let untrusted = try await failure(url)
     #expect(untrusted?.code == .unavailable, "\(String(describing: untrusted))")
     let plain = try MailStandIn(credentials: "user:PASSWORD")
@@ -183,7 +184,7 @@ struct MailTests {
     elsewhere.requiresTLS = true
     let loop = EventLoop(name: "mail-test")
     defer { loop.stop() }
-    let client = try MailClient(server: elsewhere, loop: loop, logger: quiet)
+    let client = try MailClient(server: elsewhere, loop: loop, logger: .quiet)
     let refused = try await #require(throws: MailError.self) { try await client.send(try message()) }
     await client.close()
     #expect(refused.code == .unavailable, "\(refused)")
@@ -196,14 +197,14 @@ struct MailTests {
     let loop = EventLoop(name: "mail-test")
     defer { loop.stop() }
     let client = try MailClient(
-      server: try MailServer(url: "smtp://127.0.0.1:\(silent.port)"), loop: loop, logger: quiet)
+      server: try MailServer(url: "smtp://127.0.0.1:\(silent.port)"), loop: loop, logger: .quiet)
     try await withThrowingTaskGroup(of: MailError?.self) { group in
       let message = try message()
       group.addTask {
         do throws(MailError) { try await client.send(message) } catch { return error }
         return nil
       }
-      try await until { silent.commands.contains { $0.hasPrefix("MAIL") } }
+      try await eventually { silent.commands.contains { $0.hasPrefix("MAIL") } }
       group.cancelAll()
       let error = try await group.next() ?? nil
       #expect(error?.code == .cancelled)

@@ -3,6 +3,7 @@ import Foundation
 import HTTPClient
 import Jobs
 import JobsPostgres
+import JobsTestSupport
 import Locking
 import Logging
 import MailTestSupport
