@@ -130,9 +130,9 @@ let package = Package(
     module(
       "Bootstrap",
       [
-        "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "HTTPClient", "Postgres", "Redis", "EventLoop",
-        "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle, logging, metrics, nioCore,
-        nioPosix, signals,
+        "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "HTTPClient", "Postgres", "Redis",
+        "EventLoop", "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle, logging, metrics,
+        nioCore, nioPosix, signals,
       ]),
 
     program(

@@ -12,6 +12,8 @@ public struct MigrationError: Error, Sendable, CustomStringConvertible {
     public static let missing = Code(description: "missing")
     /// A number would be applied after a later one.
     public static let outOfOrder = Code(description: "out of order")
+    /// The database's schema is older than the program.
+    public static let behind = Code(description: "behind")
     /// A migration that is to be undone says nothing of how.
     public static let irreversible = Code(description: "irreversible")
     /// The server refused a statement; nothing of that migration took effect.

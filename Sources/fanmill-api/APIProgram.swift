@@ -33,11 +33,7 @@ struct APIProgram: AsyncParsableCommand {
         let jobs = JobClient(
           broker: broker, ledger: PostgresLedger(pool: servers.postgres), logger: program.logger)
         let desk = JobDesk(pool: servers.postgres, broker: broker, kinds: .app, logger: program.logger)
-        let health = Health(
-          checks: [
-            Health.Check("postgres") { _ = try await servers.postgres.query("SELECT 1") },
-            Health.Check("redis") { _ = try await servers.redis.send(RedisCommand("PING")) },
-          ], registry: program.registry, logger: program.logger)
+        let health = Health(checks: Health.Check.all(servers), registry: program.registry, logger: program.logger)
         let events = EventHub(pool: servers.postgres, logger: program.logger)
         let api = SocialAPI(
           jobs: jobs, pool: servers.postgres, reads: servers.reads, hasher: PasswordHasher(), desk: desk,

@@ -48,12 +48,8 @@ extension Settings {
 extension Program {
   /// A server for health and metrics.
   func health(_ servers: Servers) -> any Service {
-    Health(
-      checks: [
-        Health.Check("postgres") { _ = try await servers.postgres.query("SELECT 1") },
-        Health.Check("redis") { _ = try await servers.redis.send(RedisCommand("PING")) },
-      ], registry: registry, logger: logger
-    ).service(host: settings.host, port: settings.workerPort)
+    Health(checks: Health.Check.all(servers), registry: registry, logger: logger)
+      .service(host: settings.host, port: settings.workerPort)
   }
 
   /// Writes to who has forgotten a password.
