@@ -69,7 +69,7 @@ struct ProgramTests {
 
   @Test func aDatabaseThatIsNotThereIsNamed() async throws {
     let url = try await SharedServers.postgres().url(database: "nowhere")
-    let error = await #expect(throws: ServerUnreachable.self) {
+    let error = await #expect(throws: SettingsError.self) {
       try await program(["FANMILL_POSTGRES_URL": url]).withPostgres { _ in }
     }
     #expect(error?.description.contains("database \"nowhere\" does not exist") == true)
