@@ -51,6 +51,12 @@ import Testing
       try await stage.bury(1200)
       try await stage.bury(3, kind: "sessions.sweep", payload: "{}")
       let one = try await stage.signIn()
+      #expect(try await one.get("/admin/dead?kind=posts.fan-out").contains("value=\"retry-all\""))
+      for filter in ["queue=fanout", "text=author"] {
+        let page = try await one.get("/admin/dead?\(filter)").text
+        #expect(page.contains("value=\"retry\""))
+        #expect(!page.contains("retry-all") && !page.contains("delete-all"), "they would strike what the list hides")
+      }
       let retry = [("do", "retry-all"), ("kind", "posts.fan-out")]
       #expect(try await one.post("/admin/dead", retry).contains("Retry all dead letters of posts.fan-out?"))
       #expect(try await stage.count("SELECT count(*) FROM jobs") == 0)

@@ -107,8 +107,19 @@ import Testing
             isOver.withLock { $0 = true }
             try await group.waitForAll()
           }
-          try await eventually("all jobs are done", within: .seconds(120)) {
-            Self.queues.allSatisfy { ledger.owedCount(in: $0) == 0 }
+          do {
+            try await eventually("all jobs are done", within: .seconds(120)) {
+              Self.queues.allSatisfy { ledger.owedCount(in: $0) == 0 }
+            }
+          } catch {
+            for queue in Self.queues {
+              let ids = ledger.owedIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
+              if ids.isEmpty { continue }
+              let unknown = try await fixture.broker.unknown(ids, in: queue)
+              let statistics = try await fixture.broker.statistics(of: queue)
+              Issue.record("\(queue): \(ids.count) jobs are owed, \(unknown.count) of them unknown; \(statistics)")
+            }
+            throw error
           }
           print("\(what): \(asked.withLock { $0 }) jobs, none later than \(delays.longest)")
           // What was settled before the failover and forgotten by it is settled again.

@@ -23,6 +23,8 @@ struct DeadPages: Sendable {
     let text: String
     let searched: String?
     let isChoice: Bool
+    /// Whether the list is of fewer than what is done to all would strike.
+    let isNarrowed: Bool
     let hasJobs: Bool
     let jobs: [JobRow]
     let none: String
@@ -42,7 +44,8 @@ struct DeadPages: Sendable {
     let model = Model(
       work: work.sentences, kindText: filter.kind ?? "", ofKind: filter.kind, kinds: jobs.kinds.list.map(\.kind),
       queues: Choice.all(try await queueNames(), chosen: filter.queue), text: filter.text ?? "",
-      searched: JobListPages.searched(page), isChoice: visit.session.mayAct, hasJobs: !page.items.isEmpty,
+      searched: JobListPages.searched(page), isChoice: visit.session.mayAct,
+      isNarrowed: filter.queue != nil || filter.text != nil, hasJobs: !page.items.isEmpty,
       jobs: page.items.map { JobRow($0, now: now) },
       none: page.next == nil
         ? "None: every job was done, is owed, or was thrown away." : "None among these: the next page looks further.",
