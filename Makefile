@@ -25,7 +25,7 @@ setup: ## install what the machine lacks for developing: C libraries, Redis, Pos
 setup-run: ## install what it lacks for building and running: C libraries, Redis, Postgres
 	@scripts/install-packages local
 
-# With Swift's libraries linked in: a command starts in two thirds of the time, and what is installed runs without a toolchain.
+# With Swift's libraries linked in: a command is done in three quarters of the time, and what is installed runs without a toolchain.
 build: setup-run ## build the executables, optimised, into .build/release
 	swift build -c release --static-swift-stdlib
 
