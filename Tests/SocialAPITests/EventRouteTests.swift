@@ -103,6 +103,7 @@ import Testing
           FROM accounts a, accounts b, generate_series(1, 50) WHERE a.username = 'ann' AND b.username = 'bob'
           """)
         sent += 50
+        // The pace of what comes, not a wait for what follows from it.
         try await Task.sleep(for: .milliseconds(2))
       }
       // Far from all of it was kept for it, and then the connection is over.

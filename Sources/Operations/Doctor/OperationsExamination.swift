@@ -13,7 +13,7 @@ struct OperationsExamination {
   private func lostWorkers() async throws -> Finding {
     let lost = try await connection.query(
       """
-      SELECT name FROM workers WHERE seen_at BETWEEN now() - interval '1 hour' AND now() - interval '10 seconds'
+      SELECT name FROM workers WHERE seen_at > now() - interval '1 hour' AND NOT (\(unescaped: WorkerPresence.isHeard))
       ORDER BY seen_at DESC
       """
     ).decode(String.self)

@@ -39,7 +39,7 @@ public struct JobEvent: Codable, Sendable, Hashable {
       """
       SELECT to_timestamp((run->>'since')::bigint / 1000.0), (run->>'attempt')::bigint, name
       FROM workers, jsonb_array_elements(running) AS run
-      WHERE run->>'id' = \(subject) AND seen_at > now() - interval '10 seconds'
+      WHERE run->>'id' = \(subject) AND \(unescaped: WorkerPresence.isHeard)
       """,
     ])
     let actions = try answers[0].decode(Date.self, String.self, String.self).map { at, action, actor in

@@ -11,7 +11,7 @@ struct RunningJobs: Sendable {
     let rows = try await pool.query(
       """
       SELECT (run->>'id')::uuid, run->>'queue' FROM workers, jsonb_array_elements(running) AS run
-      WHERE seen_at > now() - interval '10 seconds'
+      WHERE \(unescaped: WorkerPresence.isHeard)
       """
     ).decode(PostgresUUID.self, String.self)
     return RunningJobs(queues: Dictionary(rows.map { (JobID($0), $1) }) { first, _ in first })

@@ -71,11 +71,11 @@ public struct QueueDesk: Sendable {
       "SELECT queue, paused_at, paused_by FROM queue_pauses",
       """
       SELECT DISTINCT served->>'queue' FROM workers, jsonb_array_elements(queues) AS served
-      WHERE seen_at > now() - interval '10 seconds'
+      WHERE \(unescaped: WorkerPresence.isHeard)
       """,
       """
       SELECT run->>'queue', (extract(epoch FROM now()) - min((run->>'since')::bigint) / 1000.0)::float8
-      FROM workers, jsonb_array_elements(running) AS run WHERE seen_at > now() - interval '10 seconds' GROUP BY 1
+      FROM workers, jsonb_array_elements(running) AS run WHERE \(unescaped: WorkerPresence.isHeard) GROUP BY 1
       """,
     ])
     var facts = Facts()

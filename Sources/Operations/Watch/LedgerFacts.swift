@@ -26,11 +26,11 @@ struct LedgerFacts: Sendable {
       """
       SELECT served->>'queue', count(*), sum((served->>'slots')::bigint)::bigint
       FROM workers, jsonb_array_elements(queues) AS served
-      WHERE seen_at > now() - interval '10 seconds' AND state <> 'stopping' GROUP BY 1
+      WHERE \(unescaped: WorkerPresence.isHeard) AND state <> 'stopping' GROUP BY 1
       """,
       """
       SELECT job->>'queue', to_timestamp(min((job->>'since')::bigint) / 1000.0)
-      FROM workers, jsonb_array_elements(running) AS job WHERE seen_at > now() - interval '10 seconds' GROUP BY 1
+      FROM workers, jsonb_array_elements(running) AS job WHERE \(unescaped: WorkerPresence.isHeard) GROUP BY 1
       """,
       "SELECT queue FROM queue_pauses",
       "SELECT DISTINCT queue FROM alarms WHERE closed_at IS NULL",

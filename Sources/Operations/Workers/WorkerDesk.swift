@@ -15,7 +15,7 @@ public struct WorkerDesk: Sendable {
     let answers = try await pool.pipeline([
       """
       SELECT name, host, pid, version, started_at, seen_at,
-        CASE WHEN seen_at < now() - interval '10 seconds' THEN 'lost' ELSE state END, orders, queues, running
+        CASE WHEN \(unescaped: WorkerPresence.isHeard) THEN state ELSE 'lost' END, orders, queues, running
       FROM workers ORDER BY name
       """,
       "SELECT queue FROM queue_pauses",
@@ -69,7 +69,7 @@ public struct WorkerDesk: Sendable {
       let told = try await transaction.query(
         """
         UPDATE workers SET orders = CASE WHEN orders = 'stop' THEN orders ELSE \(order) END
-        WHERE seen_at > now() - interval '10 seconds' AND (\(name) IS NULL OR name = \(name)) RETURNING name
+        WHERE \(unescaped: WorkerPresence.isHeard) AND (\(name) IS NULL OR name = \(name)) RETURNING name
         """
       ).decode(String.self).sorted()
       if told.isEmpty, let name {

@@ -1,0 +1,5 @@
+/// Who counts as there: a worker renews its row each second (`migrations/0016_operations.sql`).
+enum WorkerPresence {
+  /// SQL that is true of the row of a worker that was heard of lately; the others are lost.
+  static let isHeard = "seen_at > now() - interval '10 seconds'"
+}
