@@ -76,6 +76,30 @@ import Testing
     }
   }
 
+  @Test("No search tells of what is masked, whoever asks", arguments: [Stage.token, Stage.readToken])
+  func searchOfMasked(token: String) async throws {
+    try await Stage.with { stage in
+      let payload = #"{"post":7,"password":"hunter2","author":8,"note":"\#(Stage.password)"}"#
+      let owed = try await stage.owe(payload: payload)
+      try await stage.bury(2, payload: payload)
+      let one = try await stage.signIn(token)
+      for path in ["/admin/jobs?", "/admin/jobs?state=dead&", "/admin/dead?"] {
+        /// A page without the text that was looked for, and what changes from page to page.
+        func found(_ text: String) async throws -> String {
+          let page = try await one.get(path + "text=" + Link.escape(text))
+          #expect(page.status == 200)
+          return page.text.replacing("value=\"\(text.escaped)\"", with: "").replacing("value=\"••••••••\"", with: "")
+        }
+        let nothing = try await found("nowhere")
+        for probe in ["hunter2", #""hunt"#, #"password":"hunter2""#, "2\",", "in-a-url", Stage.password] {
+          #expect(try await found(probe) == nothing, "\(path) \(probe)")
+        }
+        #expect(try await found(#""author":8"#) != nothing, "after the masked value")
+      }
+      #expect(try await one.get("/admin/jobs?text=password").contains(owed[0].description), "the name is shown")
+    }
+  }
+
   @Test("A dead letter is retried, once, and the log says by whom")
   func retry() async throws {
     try await Stage.with { stage in

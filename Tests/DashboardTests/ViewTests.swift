@@ -53,9 +53,10 @@ import Testing
           "password": "••••••",
           "c": []
         }
-        """ || payload.text == #"{"a":[1.50,1e400,{}],"b":"x\"y, {","password":{"x":["}"]},"c":[]}"#)
+        """ || payload.text == #"{"a":[1.50,1e400,{}],"b":"x\"y, {","password":"••••••","c":[]}"#)
     #expect(PayloadText(#"{"token":"a","n":1}"#).text == "{\n  \"token\": \"••••••\",\n  \"n\": 1\n}")
     #expect(PayloadText("no JSON {").text == "no JSON {")
+    #expect(PayloadText(#"{"API_Key" : ["k1"], "n":1"#).text == #"{"API_Key" : "••••••", "n":1"#, "none, either")
     let long = PayloadText(String(repeating: "é", count: 40_000))
     #expect(long.cutFrom == "80 kB" && long.text.utf8.count <= PayloadText.limit + 3)
     let rest = String(repeating: "x", count: PayloadText.limit)

@@ -2,10 +2,11 @@ import Foundation
 import Jobs
 import JobsPostgres
 import JobsTestSupport
-import Operations
 import Postgres
 import ProgramTestSupport
 import Testing
+
+@testable import Operations
 
 /// Lists of jobs, page by page.
 @Suite("Pages of jobs", .timeLimit(.minutes(5)))
@@ -124,6 +125,102 @@ struct JobPageTests {
       #expect(try await all(JobFilter(state: .deleted, limit: 5), on: stack.pool).items.count == 42)
       #expect(try await all(JobFilter(state: .cancelled), on: stack.pool).items.isEmpty)
       #expect(try await all(JobFilter(state: .dead, limit: 50), on: stack.pool).items.count == 168)
+    }
+  }
+
+  /// Jobs whose payloads have a number, a secret and a note; each third has no secret.
+  private func fillWithSecrets(_ table: String, _ count: Int, on pool: PostgresPool) async throws {
+    let columns = table == "jobs" ? "" : ", priority, attempts, failures, created_at, died_at"
+    let values =
+      table == "jobs"
+      ? "" : ", 1, 3, '[]', now(), timestamptz '2026-01-01 00:00:00.123457Z' + (i / 7) * interval '1 microsecond'"
+    try await pool.execute(
+      PostgresQuery(
+        unescaped: """
+          INSERT INTO \(table) (queue, id, kind, version, payload\(columns))
+          SELECT 'q', lpad(to_hex(i), 32, '0')::uuid, 'k', 1,
+            CASE WHEN i % 3 = 0 THEN '{"number":' || i || ',"key":"blotted-out","note":"n' || i || '."}'
+            ELSE '{"number":' || i || ',"accessTOKEN":["hunter2"],"note":"n' || i || '."}' END\(values)
+          FROM generate_series(1, \(count)) i
+          """))
+  }
+
+  @Test(
+    "A search finds what is shown of a payload, on every page, and tells nothing of what is masked",
+    arguments: [false, true])
+  func masked(dead: Bool) async throws {
+    try await TestStack.with { stack in
+      try await fillWithSecrets(dead ? "dead_jobs" : "jobs", 12_000, on: stack.pool)
+      func filter(_ text: String, limit: Int = 50) -> JobFilter {
+        var filter = JobFilter(state: dead ? .dead : nil, text: text, limit: limit)
+        filter.blotted = ["blotted-out"]
+        return filter
+      }
+      func numbers(_ filter: JobFilter) async throws -> [Int?] {
+        try await all(filter, on: stack.pool).items.map { Int($0.id.suffix(8), radix: 16) }
+      }
+      #expect(try await numbers(filter(#""n7.""#)) == [7])
+      #expect(try await numbers(filter(#""n9.""#)) == [9])
+      // After a masked value, and in more than one batch of rows.
+      let expected = (1...12_000).filter { $0 % 3 != 0 && $0 % 10 == 1 }.reversed().map(Optional.some)
+      for limit in [13, 5000] {
+        #expect(try await numbers(filter(#"accessTOKEN":"••••••","note":"n"#, limit: limit)).count == 8000)
+        #expect(try await numbers(filter(#"1.""#, limit: limit)).filter { ($0 ?? 0) % 3 != 0 } == expected)
+      }
+      let nothing = try await JobDesk.page(filter("nowhere"), on: stack.pool)
+      #expect(nothing.items.isEmpty && nothing.searched == 10_000)
+      for probe in ["hunter2", "hun", #"["h"#, #"2"]"#, #"[""#, "blotted-out", "blot", #"key":"b"#, #"out","no"#] {
+        let page = try await JobDesk.page(filter(probe), on: stack.pool)
+        #expect(
+          page.items == nothing.items && page.next == nothing.next && page.searched == nothing.searched, "\(probe)")
+      }
+      // What stands in plain sight elsewhere is found there alone.
+      #expect(try await numbers(filter("u", limit: 5000)).count == 12_000, "in `number`")
+    }
+  }
+
+  @Test("Of a job that runs, too, what is masked is not found")
+  func maskedWhereItRuns() async throws {
+    try await TestStack.with { stack in
+      try await fillWithSecrets("jobs", 3, on: stack.pool)
+      try await stack.pool.execute(
+        """
+        INSERT INTO workers (name, host, pid, version, started_at, state, queues, running)
+        SELECT 'w', 'h', 1, '1', now(), 'running', '[]', jsonb_agg(jsonb_build_object('id', id, 'queue', queue)) FROM jobs
+        """)
+      for (text, count) in [("note", 3), ("n2.", 1), ("TOKEN", 2), ("hunter", 0)] {
+        let page = try await JobDesk.page(JobFilter(state: .running, text: text), on: stack.pool)
+        #expect(page.items.count == count, "\(text)")
+      }
+    }
+  }
+
+  @Test("Whatever is masked of a payload, Postgres hands the payload out to be masked")
+  func mayBeSecret() async throws {
+    let parts = [
+      "\"", "\"", "\"", "\"", ":", ":", ",", "{", "}", "[", "]", "\\", " ", "\n", "x", "12", "token", "SECRET",
+      "Api_Key", "apiKEY",
+      "Pass", "word", "to\u{212A}en", "ſecret", "authorıza", "AUTHORIZATION", "é", "null",
+    ]
+    var random = SeededGenerator(seed: 7)
+    var texts = ["", #"{"token":1}"#, #"{"a":{"myPassword":{"x":["}"]}}}"#, #"{"secret":"x"#, "\"to\u{212A}en\":1"]
+    for _ in 0..<5000 {
+      texts.append(
+        (0..<Int.random(in: 1...14, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }.joined())
+    }
+    try await TestStack.with { [texts] stack in
+      let letOut = try await stack.pool.query(
+        """
+        SELECT \(unescaped: SecretFields.mayBe(in: "small")) FROM (
+          SELECT lower(payload COLLATE "C") AS small, n FROM unnest(\(texts)) WITH ORDINALITY AS t (payload, n)) AS t ORDER BY n
+        """
+      ).decode(Bool.self)
+      var changed = 0
+      for (text, mayBe) in zip(texts, letOut) where SecretFields.masked(Array(text.utf8)) != Array(text.utf8) {
+        changed += 1
+        #expect(mayBe, "\(text)")
+      }
+      #expect(changed > 20, "\(changed) of them had a secret")
     }
   }
 

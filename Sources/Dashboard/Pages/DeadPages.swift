@@ -38,6 +38,7 @@ struct DeadPages: Sendable {
     filter.kind = query["kind"]
     filter.queue = query["queue"]
     filter.text = query["text"]
+    filter.blotted = kit.pages.blotted
     filter.before = query["before"]
     let page = try await kit.read(visit) { try await JobDesk.page(filter, on: $0) }
     let now = kit.now()

@@ -45,6 +45,7 @@ struct JobListPages: Sendable {
     filter.kind = query["kind"]
     filter.queue = query["queue"]
     filter.text = query["text"]
+    filter.blotted = kit.pages.blotted
     filter.since = try query.date("since")
     filter.until = try query.date("until")
     filter.before = query["before"]

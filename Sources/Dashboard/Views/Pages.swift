@@ -9,6 +9,8 @@ import Operations
 struct Pages: Sendable {
   private let library: MustacheLibrary
   private let secrets: [(plain: String, escaped: String)]
+  /// What is blotted out of every page.
+  var blotted: [String] { secrets.map(\.plain) }
   /// Changes with the style sheet and the script, so that browsers may keep them.
   let version: String
 

@@ -1,4 +1,5 @@
 import Foundation
+import Operations
 
 /// A payload as a job's page shows it.
 struct PayloadText {
@@ -13,12 +14,13 @@ struct PayloadText {
   init(_ payload: String) {
     let isLong = payload.utf8.count > Self.limit
     cutFrom = isLong ? Format.bytes(payload.utf8.count) : nil
-    let shown = Array(payload.utf8.prefix(Self.limit))
+    // Of a part, too: what it keeps secret is no less so for being followed by more. And of what is no JSON to Foundation, which
+    // has limits that JSON has not.
+    let shown = SecretFields.masked(Array(payload.utf8.prefix(Self.limit)))
     guard Self.isJSON(payload) else {
       text = String(decoding: shown, as: UTF8.self)
       return
     }
-    // Of a part, too: what it keeps secret is no less so for being followed by more.
     var printer = Printer()
     text = printer.print(shown)
   }
@@ -32,8 +34,7 @@ struct PayloadText {
     }
   }
 
-  /// Indents JSON without reading its values: a number stays as it was written. What stands under a name that tells of a secret
-  /// is not shown.
+  /// Indents JSON without reading its values: a number stays as it was written.
   private struct Printer {
     private var output: [UInt8] = []
     private var depth = 0
@@ -45,13 +46,8 @@ struct PayloadText {
         switch byte {
         case UInt8(ascii: "\""):
           let end = Self.end(ofString: json, from: index)
-          let string = json[index..<end]
-          output += string
+          output += json[index..<end]
           index = end
-          if let value = Self.value(after: index, in: json), Self.isSecret(string) {
-            output += Array(#": "••••••""#.utf8)
-            index = Self.end(ofValue: json, from: value)
-          }
           continue
         case UInt8(ascii: "{"), UInt8(ascii: "["):
           let next = Self.skipSpace(json, from: index + 1)
@@ -91,43 +87,10 @@ struct PayloadText {
       return index
     }
 
-    /// Where the value begins that belongs to a name which ends at `index`; nil if it is no name.
-    private static func value(after index: Int, in json: [UInt8]) -> Int? {
-      let colon = skipSpace(json, from: index)
-      guard colon < json.count, json[colon] == UInt8(ascii: ":") else { return nil }
-      return skipSpace(json, from: colon + 1)
-    }
-
     private static func end(ofString json: [UInt8], from start: Int) -> Int {
       var index = start + 1
       while index < json.count, json[index] != UInt8(ascii: "\"") { index += json[index] == UInt8(ascii: "\\") ? 2 : 1 }
       return min(index + 1, json.count)
-    }
-
-    private static func end(ofValue json: [UInt8], from start: Int) -> Int {
-      var (index, depth) = (start, 0)
-      while index < json.count {
-        switch json[index] {
-        case UInt8(ascii: "\""):
-          index = end(ofString: json, from: index)
-          if depth == 0 { return index }
-          continue
-        case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-        case UInt8(ascii: "}"), UInt8(ascii: "]"):
-          if depth == 0 { return index }
-          depth -= 1
-          if depth == 0 { return index + 1 }
-        case UInt8(ascii: ",") where depth == 0: return index
-        default: break
-        }
-        index += 1
-      }
-      return index
-    }
-
-    private static func isSecret(_ name: ArraySlice<UInt8>) -> Bool {
-      let name = String(decoding: name, as: UTF8.self).lowercased()
-      return ["password", "secret", "token", "apikey", "api_key", "authorization"].contains { name.contains($0) }
     }
   }
 }

@@ -51,21 +51,10 @@ struct EndedListing {
     let start =
       try filter.before.map { text throws(OperationError) in try Place(text) }
       ?? Place(at: filter.until ?? .distantFuture, id: JobID(high: 0, low: 0))
-    let (kind, queue, text) = (filter.kind, filter.queue, filter.text)
-    let rows = try await inOrder(
-      """
-      SELECT \(unescaped: isDead ? JobRow.dead : JobRow.ended), n, \(unescaped: time) AS place FROM (
-        SELECT *, row_number() OVER (ORDER BY \(unescaped: time) DESC, id DESC) AS n FROM (
-          SELECT * FROM \(unescaped: table) WHERE \(near: self, from: start)
-          ORDER BY \(unescaped: time) DESC, id DESC LIMIT \(OwedListing.budget)) AS near) AS looked
-      WHERE (\(kind) IS NULL OR kind = \(kind)) AND (\(queue) IS NULL OR queue = \(queue))
-        AND (\(text) IS NULL OR strpos(payload, \(text)) > 0)
-      ORDER BY \(unescaped: time) DESC, id DESC LIMIT \(filter.limit + 1)
-      """)
-    let items = try rows.prefix(filter.limit).map { try JobRow.summary($0) }
-    if rows.count > filter.limit, let last = items.last, let id = JobID(last.id) {
-      let at = try rows[items.count - 1].decode(Date.self, named: "place")
-      return JobPage(items: items, next: Place(at: at, id: id).cursor, searched: nil)
+    let found = try await look(from: start)
+    let items = found.prefix(filter.limit).map(\.job)
+    if found.count > filter.limit, let last = items.last, let id = JobID(last.id) {
+      return JobPage(items: items, next: Place(at: found[items.count - 1].at, id: id).cursor, searched: nil)
     }
     let edge = try await inOrder(
       """
@@ -79,6 +68,33 @@ struct EndedListing {
     guard let edge else { return JobPage(items: items, next: nil, searched: nil) }
     let (at, id, searched) = try edge.decode(Date.self, PostgresUUID.self, Int.self)
     return JobPage(items: items, next: Place(at: at, id: JobID(id)).cursor, searched: searched)
+  }
+
+  /// The first that fit, one more than a page has, among those that a page looks at.
+  private func look(from start: Place) async throws -> [(job: JobSummary, at: Date)] {
+    let (kind, queue, search) = (filter.kind, filter.queue, PayloadSearch(filter))
+    var found: [(job: JobSummary, at: Date)] = []
+    var (place, limit, left) = (start, filter.limit + 1, OwedListing.budget)
+    while true {
+      let rows = try await inOrder(
+        """
+        SELECT \(unescaped: isDead ? JobRow.dead : JobRow.ended), n, \(unescaped: time) AS place,
+          \(unescaped: search.sought) FROM (
+          SELECT *, row_number() OVER (ORDER BY \(unescaped: time) DESC, id DESC) AS n\(unescaped: search.prepared) FROM (
+            SELECT * FROM \(unescaped: table) WHERE \(near: self, from: place)
+            ORDER BY \(unescaped: time) DESC, id DESC LIMIT \(left)) AS near) AS looked
+        WHERE (\(kind) IS NULL OR kind = \(kind)) AND (\(queue) IS NULL OR queue = \(queue)) AND \(search)
+        ORDER BY \(unescaped: time) DESC, id DESC LIMIT \(limit)
+        """)
+      for row in rows where try found.count <= filter.limit && search.isFound(row) {
+        found.append((try JobRow.summary(row), try row.decode(Date.self, named: "place")))
+      }
+      guard found.count <= filter.limit, rows.count == limit, let last = rows.last else { return found }
+      left -= try last.decode(Int.self, named: "n")
+      place = Place(
+        at: try last.decode(Date.self, named: "place"), id: JobID(try last.decode(PostgresUUID.self, named: "id")))
+      limit = PayloadSearch.batch
+    }
   }
 
   /// Asks with the index that has the order. Of bounds that a prepared statement does not know yet the planner thinks too little: it

@@ -6,8 +6,10 @@ public struct JobFilter: Sendable, Hashable {
   public var state: JobState?
   public var kind: String?
   public var queue: String?
-  /// Stands in the payload, letter for letter.
+  /// Stands in the payload as it is shown, letter for letter: what `SecretFields` masks is not searched.
   public var text: String?
+  /// What is blotted out wherever it would be shown, and so is not found by `text`.
+  public var blotted: [String] = []
   /// Owed jobs that were asked for from this moment on; of dead and ended ones, those that died or ended from then on.
   public var since: Date?
   /// And before this one.

@@ -59,26 +59,37 @@ struct OwedListing {
     if queues.isEmpty { return [] }
     let notThese = filter.state == .waiting ? running.ids : []
     let (indexed, rest) = conditions
-    let (kind, text) = (filter.kind, filter.text)
+    let (kind, search) = (filter.kind, PayloadSearch(filter))
+    func stretch(of queue: String, before: JobID, rows: Int, limit: Int) -> PostgresQuery {
+      """
+      SELECT \(unescaped: JobRow.owed), n, \(unescaped: search.sought) FROM (
+        SELECT *, row_number() OVER (ORDER BY id DESC) AS n\(unescaped: search.prepared) FROM (
+          SELECT * FROM jobs
+          WHERE queue = \(queue) AND id < \(PostgresUUID(before)) AND id >= \(PostgresUUID(since)) \(unescaped: indexed)
+          ORDER BY id DESC LIMIT \(rows)) AS near) AS jobs
+      WHERE \(unescaped: rest) AND NOT (id = ANY(\(notThese))) AND (\(kind) IS NULL OR kind = \(kind)) AND \(search)
+      ORDER BY id DESC LIMIT \(limit)
+      """
+    }
     let answers = try await pool.pipeline(
-      queues.map { queue in
-        """
-        SELECT \(unescaped: JobRow.owed), n FROM (
-          SELECT *, row_number() OVER (ORDER BY id DESC) AS n FROM (
-            SELECT * FROM jobs
-            WHERE queue = \(queue) AND id < \(PostgresUUID(before)) AND id >= \(PostgresUUID(since)) \(unescaped: indexed)
-            ORDER BY id DESC LIMIT \(share)) AS near) AS jobs
-        WHERE \(unescaped: rest) AND NOT (id = ANY(\(notThese))) AND (\(kind) IS NULL OR kind = \(kind))
-          AND (\(text) IS NULL OR strpos(payload, \(text)) > 0)
-        ORDER BY id DESC LIMIT \(filter.limit + 1)
-        """
-      })
+      queues.map { stretch(of: $0, before: before, rows: share, limit: filter.limit + 1) })
     var looks: [Look] = []
-    for (queue, rows) in zip(queues, answers) {
-      var look = Look(found: try rows.map { try JobRow.summary($0, running: running) })
+    for (queue, answer) in zip(queues, answers) {
+      var look = Look()
+      var (rows, limit, left) = (answer, filter.limit + 1, share)
+      while true {
+        for row in rows where try look.found.count <= filter.limit && search.isFound(row) {
+          look.found.append(try JobRow.summary(row, running: running))
+          look.searched = share - left + (try row.decode(Int.self, named: "n"))
+        }
+        guard look.found.count <= filter.limit, rows.count == limit, let last = rows.last else { break }
+        left -= try last.decode(Int.self, named: "n")
+        let id = JobID(try last.decode(PostgresUUID.self, named: "id"))
+        limit = PayloadSearch.batch
+        rows = try await pool.query(stretch(of: queue, before: id, rows: left, limit: limit))
+      }
       if look.found.count > filter.limit, let last = look.found.last {
         look.horizon = JobID(last.id)
-        look.searched = try rows[rows.count - 1].decode(Int.self, named: "n")
       } else {
         (look.horizon, look.searched) = try await edge(
           of: queue, before: before, since: since, indexed: indexed, share: share)

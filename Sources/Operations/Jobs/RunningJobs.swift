@@ -23,17 +23,20 @@ struct RunningJobs: Sendable {
 
   /// A page of those that are still owed: each is looked up by its key, however many others wait.
   func page(_ filter: JobFilter, before: JobID, since: JobID, on pool: PostgresPool) async throws -> JobPage {
-    let (kind, queue, text) = (filter.kind, filter.queue, filter.text)
+    let (kind, queue, search) = (filter.kind, filter.queue, PayloadSearch(filter))
     let rows = try await pool.query(
       """
-      SELECT \(unescaped: JobRow.owed)
-      FROM jobs JOIN unnest(\(Array(queues.values)), \(ids)) AS run (run_queue, run_id) ON queue = run_queue AND id = run_id
+      SELECT \(unescaped: JobRow.owed), \(unescaped: search.sought) FROM (
+        SELECT *\(unescaped: search.prepared)
+        FROM jobs JOIN unnest(\(Array(queues.values)), \(ids)) AS run (run_queue, run_id) ON queue = run_queue AND id = run_id
+      ) AS jobs
       WHERE NOT parked AND (run_at IS NULL OR run_at <= now())
         AND id < \(PostgresUUID(before)) AND id >= \(PostgresUUID(since))
         AND (\(kind) IS NULL OR kind = \(kind)) AND (\(queue) IS NULL OR queue = \(queue))
-        AND (\(text) IS NULL OR strpos(payload, \(text)) > 0)
-      ORDER BY id DESC LIMIT \(filter.limit + 1)
-      """)
+        AND \(search)
+      ORDER BY id DESC LIMIT \(search.text == nil ? filter.limit + 1 : queues.count)
+      """
+    ).filter(search.isFound)
     let items = try rows.prefix(filter.limit).map { try JobRow.summary($0, running: self) }
     return JobPage(items: items, next: rows.count > filter.limit ? items.last?.id : nil, searched: nil)
   }

@@ -1,0 +1,71 @@
+import Postgres
+
+/// The search for a text in payloads, which finds what is shown and nothing else.
+///
+/// Which payloads may have a secret in them does not depend on the text: Postgres hands all of these out, and they are masked and
+/// searched here; the others it searches itself. So neither what a page lists, nor where the next one begins, nor how long the
+/// look takes, tells of what is masked.
+struct PayloadSearch {
+  let text: String?
+  private let bytes: [UInt8]?
+  private let blotted: [[UInt8]]
+
+  /// So many rows are asked for at a time, where the first did not make a page.
+  static let batch = 1000
+
+  init(_ filter: JobFilter) {
+    text = filter.text
+    bytes = filter.text.map { Array($0.utf8) }
+    // The longest first: one may be a part of another.
+    blotted = filter.blotted.map { Array($0.utf8) }.filter { !$0.isEmpty }.sorted { $0.count > $1.count }
+  }
+
+  /// Columns that the condition needs, after those of the table's.
+  var prepared: String { text == nil ? "" : #", lower(payload COLLATE "C") AS small"# }
+
+  /// The column that `isFound` needs.
+  var sought: String { text == nil ? "NULL::text AS sought" : "payload AS sought" }
+
+  /// Whether a row that Postgres let through is among those looked for.
+  func isFound(_ row: PostgresRow) throws -> Bool {
+    guard let bytes, let payload = try row.decode(String?.self, named: "sought") else { return true }
+    return blot(SecretFields.masked(Array(payload.utf8))).place(of: bytes) != nil
+  }
+
+  private func blot(_ payload: [UInt8]) -> [UInt8] {
+    var rest = payload[...]
+    for secret in blotted where rest.place(of: secret) != nil {
+      var output: [UInt8] = []
+      while let place = rest.place(of: secret) {
+        output += rest[..<place]
+        output += Array("••••••••".utf8)
+        rest = rest[(place + secret.count)...]
+      }
+      rest = (output + rest)[...]
+    }
+    return Array(rest)
+  }
+}
+
+extension PostgresQuery.StringInterpolation {
+  /// What lets a row through that the search may find.
+  mutating func appendInterpolation(_ search: PayloadSearch) {
+    guard let text = search.text else { return appendLiteral("true") }
+    appendLiteral("(strpos(payload, ")
+    appendInterpolation(text)
+    appendLiteral(") > 0 OR \(SecretFields.mayBe(in: "small")))")
+  }
+}
+
+extension RandomAccessCollection<UInt8> where Index == Int {
+  /// Where `part` is first found, byte for byte.
+  func place(of part: [UInt8]) -> Int? {
+    guard let first = part.first else { return startIndex }
+    var from = startIndex
+    while let found = self[from...].firstIndex(of: first) {
+      if self[found...].starts(with: part) { return found }
+      from = found + 1
+    }
+    return nil
+  }
+}

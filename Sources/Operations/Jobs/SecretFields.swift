@@ -1,0 +1,86 @@
+/// What a payload keeps to itself: the values under names that tell of a secret.
+///
+/// What is shown and what is searched is masked here, by the same names: else a search would tell, letter by letter, what no page
+/// shows.
+public enum SecretFields {
+  /// A field is secret whose name has one of these in it, in capitals or not.
+  static let words = ["password", "secret", "token", "apikey", "api_key", "authorization"]
+  private static let mask = Array(#""••••••""#.utf8)
+  private static let needles = words.map { Array($0.utf8) }
+
+  /// JSON with a mask for each value that is secret, and otherwise byte for byte as it was; a part of some, and what is none, too.
+  public static func masked(_ json: [UInt8]) -> [UInt8] {
+    var output: [UInt8] = []
+    output.reserveCapacity(json.count)
+    var index = 0
+    while index < json.count {
+      guard json[index] == UInt8(ascii: "\"") else {
+        output.append(json[index])
+        index += 1
+        continue
+      }
+      let end = end(ofString: json, from: index)
+      let string = json[index..<end]
+      output += string
+      index = end
+      if let value = value(after: end, in: json), isSecret(string) {
+        output += json[end..<value]
+        output += mask
+        index = self.end(ofValue: json, from: value)
+      }
+    }
+    return output
+  }
+
+  /// Whether a payload may have a secret in it, as a condition in SQL on its text in small letters: of what `masked` changes it lets
+  /// nothing out.
+  static func mayBe(in column: String) -> String {
+    "(" + words.map { "strpos(\(column), '\($0)') > 0" }.joined(separator: " OR ") + ")"
+  }
+
+  /// The letters A to Z alone are made small, as `lower` does with the collation C, so that both say the same.
+  private static func isSecret(_ name: ArraySlice<UInt8>) -> Bool {
+    let name = name.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
+    return needles.contains { name.place(of: $0) != nil }
+  }
+
+  /// Where the value begins that belongs to a name which ends at `index`; nil if it is no name.
+  private static func value(after index: Int, in json: [UInt8]) -> Int? {
+    let colon = skipSpace(json, from: index)
+    guard colon < json.count, json[colon] == UInt8(ascii: ":") else { return nil }
+    return skipSpace(json, from: colon + 1)
+  }
+
+  private static func skipSpace(_ json: [UInt8], from start: Int) -> Int {
+    var index = start
+    while index < json.count, [0x20, 0x09, 0x0A, 0x0D].contains(json[index]) { index += 1 }
+    return index
+  }
+
+  private static func end(ofString json: [UInt8], from start: Int) -> Int {
+    var index = start + 1
+    while index < json.count, json[index] != UInt8(ascii: "\"") { index += json[index] == UInt8(ascii: "\\") ? 2 : 1 }
+    return min(index + 1, json.count)
+  }
+
+  private static func end(ofValue json: [UInt8], from start: Int) -> Int {
+    var (index, depth) = (start, 0)
+    while index < json.count {
+      switch json[index] {
+      case UInt8(ascii: "\""):
+        index = end(ofString: json, from: index)
+        if depth == 0 { return index }
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        if depth == 0 { return index }
+        depth -= 1
+        if depth == 0 { return index + 1 }
+      case UInt8(ascii: ",") where depth == 0: return index
+      default: break
+      }
+      index += 1
+    }
+    return index
+  }
+}
