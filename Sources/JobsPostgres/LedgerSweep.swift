@@ -2,7 +2,7 @@ import Jobs
 import Postgres
 
 /// Forgets what nobody looks at any more, a batch a job: records of ended jobs after some days, minutes after two and hours after
-/// eight, workers that went without a word, and orders to end jobs that nobody ran.
+/// eight, workers that went without a word after nine, and orders to end jobs that nobody ran.
 public struct LedgerSweep: Job {
   public static let kind: JobKind = "ledger.sweep"
   static let batch = 2000
@@ -31,7 +31,12 @@ public struct LedgerSweep: Job {
         DELETE FROM job_hours WHERE (hour, queue, kind) IN (
           SELECT hour, queue, kind FROM job_hours WHERE hour < now() - interval '8 days' ORDER BY hour LIMIT \(batch))
         """,
-        "DELETE FROM workers WHERE seen_at < now() - interval '1 hour'",
+        // A row with a count in it outlives what the count may have been added to: then a batch of minutes that is told again so
+        // late is swept with the rest, and counts nowhere twice.
+        """
+        DELETE FROM workers
+        WHERE seen_at < now() - interval '1 hour' AND counted = 0 OR seen_at < now() - interval '9 days'
+        """,
         "DELETE FROM job_cancellations WHERE asked_at < now() - interval '1 hour'",
       ])
       if swept.contains(where: { $0.affected >= batch }) { try await transaction.enqueue(job) }

@@ -35,8 +35,8 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
   /// is raised by the transaction that adds the batch, so a batch that is told again adds nothing: not even when its first
   /// telling is still on its way in a session that was given up here, since the row is locked until that has ended.
   ///
-  /// A worker that was forgotten meanwhile, as it said nothing for an hour, begins again: only then may a batch that was
-  /// added and not confirmed be added twice.
+  /// The row of a worker that says nothing is kept for longer than what it counted (`LedgerSweep`), so that a batch that it tells
+  /// again days later, having been cut off, is not added twice either.
   private func told(_ report: WorkerReport) throws -> [PostgresQuery] {
     let queues = report.queues.map(\.queue.rawValue)
     let seen: PostgresQuery = """

@@ -203,8 +203,13 @@ struct WorkerDeskTests {
         """
         INSERT INTO job_hours SELECT now() - make_interval(days => d), 'q', 'k', 1, 0, 0, 0, 0 FROM unnest(ARRAY[7, 9]) d
         """)
-      for (name, age) in [("lost", "61 minutes"), ("away", "59 minutes")] {
-        _ = try await PostgresWorkerDirectory(pool: stack.pool).beat(report(name))
+      let counted = try #require(minutes().first)
+      for (name, age, batch) in [
+        ("lost", "61 minutes", 0), ("away", "59 minutes", 0), ("counted", "8 days 23 hours", 1),
+        ("forgotten", "9 days 1 hour", 1),
+      ] {
+        let report = report(name, minutes: batch == 0 ? [] : [counted], batch: Int64(batch))
+        _ = try await PostgresWorkerDirectory(pool: stack.pool).beat(report)
         try await stack.pool.execute(
           "UPDATE workers SET seen_at = now() - \(unescaped: "interval '\(age)'") WHERE name = \(name)")
       }
@@ -223,9 +228,14 @@ struct WorkerDeskTests {
         try await eventually("all is swept") { try await stack.count("SELECT count(*) FROM jobs") == 0 }
       }
       #expect(try await stack.count("SELECT count(*) FROM ended_jobs") == 10)
-      #expect(try await stack.count("SELECT count(*) FROM job_minutes") == 2)
-      #expect(try await stack.count("SELECT count(*) FROM job_hours") == 1)
-      #expect(try await stack.pool.query("SELECT name FROM workers").decode(String.self) == ["away"])
+      #expect(try await stack.count("SELECT count(*) FROM job_minutes WHERE queue = 'q'") == 2)
+      #expect(try await stack.count("SELECT count(*) FROM job_hours WHERE queue = 'q'") == 1)
+      #expect(
+        try await stack.pool.query("SELECT name FROM workers ORDER BY name").decode(String.self) == ["away", "counted"])
+      #expect(try await WorkerDesk(pool: stack.pool).list().map(\.name) == ["away"])
+      // Told again after so long, a batch is not added again.
+      _ = try await PostgresWorkerDirectory(pool: stack.pool).beat(report("counted", minutes: [counted], batch: 1))
+      #expect(try await stack.count("SELECT coalesce(sum(completed), 0)::int8 FROM job_minutes WHERE kind = 'x'") == 6)
       #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 1)
     }
   }

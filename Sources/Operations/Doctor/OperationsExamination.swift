@@ -13,7 +13,8 @@ struct OperationsExamination {
   private func lostWorkers() async throws -> Finding {
     let lost = try await connection.query(
       """
-      SELECT name FROM workers WHERE seen_at > now() - interval '1 hour' AND NOT (\(unescaped: WorkerPresence.isHeard))
+      SELECT name FROM workers
+      WHERE \(unescaped: WorkerPresence.isListed) AND NOT (\(unescaped: WorkerPresence.isHeard))
       ORDER BY seen_at DESC
       """
     ).decode(String.self)

@@ -16,7 +16,7 @@ public struct WorkerDesk: Sendable {
       """
       SELECT name, host, pid, version, started_at, seen_at,
         CASE WHEN \(unescaped: WorkerPresence.isHeard) THEN state ELSE 'lost' END, orders, queues, running
-      FROM workers ORDER BY name
+      FROM workers WHERE \(unescaped: WorkerPresence.isListed) ORDER BY name
       """,
       "SELECT queue FROM queue_pauses",
     ])
@@ -73,7 +73,9 @@ public struct WorkerDesk: Sendable {
         """
       ).decode(String.self).sorted()
       if told.isEmpty, let name {
-        let names = try await transaction.query("SELECT name FROM workers").decode(String.self)
+        let names = try await transaction.query(
+          "SELECT name FROM workers WHERE \(unescaped: WorkerPresence.isListed)"
+        ).decode(String.self)
         if names.contains(name) {
           throw OperationError(.notFound, "the worker \(name) is lost: nobody has heard of it for ten seconds")
         }
