@@ -1,5 +1,6 @@
 import Foundation
 import JobsTestSupport
+import Operations
 import Postgres
 import ProgramTestSupport
 import Testing
@@ -72,6 +73,53 @@ struct LocalStackTests {
       for process in all { #expect(kill(process, 0) != 0, "process \(process) is left") }
       // Nobody is found any more.
       #expect(try await fanmill("jobs", "list").status == 78)
+    }
+  }
+
+  @Test("A stack's dashboard takes the token that it was started with and no other, and nobody else can read it")
+  func adminToken() async throws {
+    try await withFolder { folder in
+      let token = "T0-\(UUID().uuidString)"
+      let up = try await BuiltProgram("fanmill").run(
+        ["up", "--detach", "--api-port", "0", "--migrations", TestStack.migrations, "--json"],
+        environment: ["FANMILL_ADMIN_TOKEN": token], in: folder)
+      try #require(up.status == 0, "\(up.errors)")
+      #expect(!up.output.contains(token) && !up.errors.contains(token))
+      let http = LoopbackHTTP(port: try #require(URL(string: try up.json(Up.self).api)?.port))
+      func signIn(_ token: String) throws -> Int {
+        try http.send(
+          "POST", "/admin/sign-in", json: Array("token=\(token)&name=ann".utf8),
+          headers: ["Origin": "http://127.0.0.1:\(http.port)"]
+        ).status
+      }
+      #expect(try signIn(token) == 303)
+      #expect(try signIn(String(token.dropLast())) == 401)
+      #expect(try signIn(token.lowercased()) == 401)
+      let job = Array(#"{"payload":{}}"#.utf8)
+      #expect(try http.send("POST", "/v1/jobs/feed.partitions", token: token, json: job).status == 202)
+      #expect(try http.send("POST", "/v1/jobs/feed.partitions", token: token + "0", json: job).status == 401)
+      // Said to a stack that runs, another token changes nothing.
+      let again = try await BuiltProgram("fanmill").run(
+        ["up", "--detach"], environment: ["FANMILL_ADMIN_TOKEN": "T1-\(UUID().uuidString)"], in: folder)
+      #expect(again.status == 0)
+      #expect(try signIn(token) == 303)
+
+      // Of all that it leaves on the disk, what the servers keep included, one file has the token.
+      let stack = folder + "/.fanmill"
+      var holders: [String] = []
+      for file in try FileManager.default.subpathsOfDirectory(atPath: stack) {
+        var found = stat()
+        guard lstat(stack + "/" + file, &found) == 0, found.st_mode & S_IFMT == S_IFREG else { continue }
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: stack + "/" + file))
+        if bytes.range(of: Data(token.utf8)) != nil {
+          holders.append("\(file) \(String(found.st_mode & 0o777, radix: 8))")
+        }
+      }
+      #expect(holders == ["env 600"])
+      for process in try children(in: folder, named: nil) + [runner(in: folder)] {
+        let arguments = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/cmdline"))
+        #expect(arguments.range(of: Data(token.utf8)) == nil, "seen by every user of the machine")
+      }
     }
   }
 

@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import Locking
 import Testing
 
 @testable import Operations
@@ -25,6 +27,32 @@ struct LocalStackFolderTests {
       #expect(mode == 0o600)
       folder.removeSettings()
       #expect(folder.settings().isEmpty)
+    }
+  }
+
+  @Test("Not for a moment can anybody else read the settings, not even while they are written")
+  func privateFromTheStart() throws {
+    try withFolder { folder in
+      try folder.make()
+      let state = Locked((isDone: false, isSeen: false, errors: [String]()))
+      DispatchQueue.concurrentPerform(iterations: 2) { part in
+        guard part == 0 else {
+          while !state.withLock({ $0.isDone }) {
+            for file in [folder.environmentFile, folder.environmentFile + ".new"] {
+              var found = stat()
+              if stat(file, &found) == 0, found.st_mode & 0o077 != 0 { state.withLock { $0.isSeen = true } }
+            }
+          }
+          return
+        }
+        for _ in 0..<500 {
+          do { try folder.write(["FANMILL_ADMIN_TOKEN": "t"]) } catch {
+            state.withLock { $0.errors.append("\(error)") }
+          }
+        }
+        state.withLock { $0.isDone = true }
+      }
+      #expect(state.withLock { !$0.isSeen && $0.errors.isEmpty })
     }
   }
 

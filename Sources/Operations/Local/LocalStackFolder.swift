@@ -73,13 +73,28 @@ public struct LocalStackFolder: Sendable {
     try replace(environmentFile, with: text, mode: 0o600)
   }
 
-  /// Writes a file so that nobody ever reads half of it.
-  private func replace(_ file: String, with text: String, mode: Int) throws(OperationError) {
+  /// Writes a file so that nobody ever reads half of it, or any of it who may not: it has its mode before it has its text.
+  private func replace(_ file: String, with text: String, mode: mode_t) throws(OperationError) {
     let draft = file + ".new"
-    let attributes: [FileAttributeKey: Any] = [.posixPermissions: mode]
-    guard FileManager.default.createFile(atPath: draft, contents: Data(text.utf8), attributes: attributes),
-      rename(draft, file) == 0
-    else { throw OperationError(.failed, "\(file) cannot be written") }
+    unlink(draft)
+    let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+    guard descriptor >= 0 else { throw unwritten(file) }
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else {
+        let error = unwritten(file)
+        close(descriptor)
+        throw error
+      }
+      rest = rest.dropFirst(count)
+    }
+    guard close(descriptor) == 0, rename(draft, file) == 0 else { throw unwritten(file) }
+  }
+
+  private func unwritten(_ file: String) -> OperationError {
+    OperationError(.failed, "\(file) cannot be written: \(String(cString: strerror(errno)))")
   }
 
   func removeSettings() { unlink(environmentFile) }
