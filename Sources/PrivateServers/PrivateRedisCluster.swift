@@ -6,7 +6,7 @@ public struct PrivateRedisCluster: Sendable {
   public let nodes: [PrivateRedis]
   public let masterCount: Int
   /// The nodes' ids, in their order.
-  private let ids: [String]
+  let ids: [String]
 
   /// Where clients begin to look.
   public var url: String {
@@ -17,9 +17,12 @@ public struct PrivateRedisCluster: Sendable {
 
   /// Starts all nodes, forms the cluster and waits until every node agrees with it and every replica is in step.
   ///
-  /// - Parameter nodeTimeout: how long a node may be silent, in milliseconds.
+  /// - Parameters:
+  ///   - nodeTimeout: how long a node may be silent, in milliseconds, until a replica takes its place. Long where none shall:
+  ///     on a machine that is short of time, a node is silent for seconds and well.
+  ///   - settings: further ones of each node, by name.
   public static func start(
-    masters: Int = 3, replicasEach: Int = 1, nodeTimeout: Int = 2000
+    masters: Int = 3, replicasEach: Int = 1, nodeTimeout: Int = 2000, settings: [String: String] = [:]
   ) async throws(PrivateServerError) -> PrivateRedisCluster {
     var nodes: [PrivateRedis] = []
     var ids: [String] = []
@@ -31,7 +34,7 @@ public struct PrivateRedisCluster: Sendable {
         "cluster-port": String(try FreePort.find()), "cluster-replica-validity-factor": "0",
         "cluster-require-full-coverage": "no",
         "repl-diskless-sync-delay": "0",
-      ]
+      ].merging(settings) { $1 }
       let node = try await PrivateRedis.start(options: options)
       nodes.append(node)
       ids.append(try await node.run("CLUSTER", "MYID"))
@@ -43,48 +46,6 @@ public struct PrivateRedisCluster: Sendable {
 
   /// Stops all.
   public func stop() async { for node in nodes { await node.stop() } }
-
-  /// How the nodes call the one at `index`.
-  public func id(of index: Int) -> String { ids[index] }
-
-  /// The index of the node that is master of `slot` now, as the node at `witness` sees it.
-  public func master(of slot: Int, seenBy witness: Int) async throws(PrivateServerError) -> Int? {
-    for line in try await nodes[witness].run("CLUSTER", "NODES").split(separator: "\n") {
-      let words = line.split(separator: " ")
-      guard words.count > 8, words[2].contains("master"), !words[2].contains("fail") else { continue }
-      let owns = words[8...].contains { range in
-        let ends = range.split(separator: "-").compactMap { Int($0) }
-        guard let first = ends.first, let last = ends.last else { return false }
-        return first...max(first, last) ~= slot
-      }
-      if owns { return ids.firstIndex(of: String(words[0])) }
-    }
-    return nil
-  }
-
-  /// Moves a slot with all its keys from one node to another while both serve it; `body` is called when the move has begun
-  /// and no key has gone, and when all have and nobody has been told.
-  ///
-  /// - Parameters:
-  ///   - from: the index of the node that has it.
-  ///   - to: the index of another master.
-  public func move(
-    _ slot: Int, from: Int, to: Int, between body: (_ haveKeysMoved: Bool) async throws -> Void = { _ in }
-  ) async throws {
-    let (source, target) = (nodes[from], nodes[to])
-    try await target.run("CLUSTER", "SETSLOT", String(slot), "IMPORTING", ids[from])
-    try await source.run("CLUSTER", "SETSLOT", String(slot), "MIGRATING", ids[to])
-    try await body(false)
-    while true {
-      let keys = try await source.run("CLUSTER", "GETKEYSINSLOT", String(slot), "100").split(separator: "\n")
-      if keys.isEmpty { break }
-      for key in keys {
-        try await source.run("MIGRATE", "127.0.0.1", String(target.port ?? 0), String(key), "0", "5000")
-      }
-    }
-    try await body(true)
-    for node in [target, source] { try await node.run("CLUSTER", "SETSLOT", String(slot), "NODE", ids[to]) }
-  }
 
   private func form() async throws(PrivateServerError) {
     for index in 0..<masterCount {
@@ -120,11 +81,10 @@ public struct PrivateRedisCluster: Sendable {
       }
     }
     for node in nodes {
-      try await until("a node does not see all of it") { () async throws(PrivateServerError) in
-        let isWell = try await node.run("CLUSTER", "INFO").contains("cluster_state:ok")
-        let replicas = try await node.run("CLUSTER", "NODES").split(separator: "\n").count { $0.contains("slave") }
-        return isWell && replicas == nodes.count - masterCount
+      try await until("a node does not take the cluster for complete") { () async throws(PrivateServerError) in
+        try await node.run("CLUSTER", "INFO").contains("cluster_state:ok")
       }
     }
+    try await agree { $0.isWell(masters: masterCount, replicas: nodes.count - masterCount) }
   }
 }

@@ -70,8 +70,8 @@ import Testing
       let other = RedisScript("return redis.call('INCR', KEYS[1]) -- \(UUID())")
       let command = other.command(keys: ["counter"])
       #expect(await redisError { () throws(RedisError) in try await client.send(command) }?.serverPrefix == "NOSCRIPT")
-      try await client.load(other, for: command)
-      #expect(try await client.send(command).int == 1)
+      #expect(try await client.send(other.commandWithSource(keys: ["counter"])).int == 1)
+      #expect(try await client.send(command).int == 2)
     }
   }
 
@@ -126,18 +126,16 @@ import Testing
       let slot = HashSlot.of("{t}")
       let from = try #require(try await cluster.master(of: slot, seenBy: 0))
       let to = (from + 1) % 3
-      let (source, target) = (cluster.nodes[from], cluster.nodes[to])
-      try await target.run("CLUSTER", "SETSLOT", "\(slot)", "IMPORTING", cluster.id(of: from))
-      try await source.run("CLUSTER", "SETSLOT", "\(slot)", "MIGRATING", cluster.id(of: to))
-      try await source.run("MIGRATE", "127.0.0.1", "\(target.port ?? 0)", "{t}a", "0", "5000")
+      try await cluster.beginMove(of: slot, from: from, to: to)
+      try await cluster.moveKey("{t}a", from: from, to: to)
       // Neither has both (TRYAGAIN).
       let error = await redisError { () throws(RedisError) in
         try await client.send(RedisCommand("MGET", "{t}a", "{t}b"), timeout: .milliseconds(300))
       }
       #expect(error?.serverPrefix == "TRYAGAIN")
       async let both = client.send(RedisCommand("MGET", "{t}a", "{t}b"))
-      try await source.run("MIGRATE", "127.0.0.1", "\(target.port ?? 0)", "{t}b", "0", "5000")
-      for node in [target, source] { try await node.run("CLUSTER", "SETSLOT", "\(slot)", "NODE", cluster.id(of: to)) }
+      try await cluster.moveKey("{t}b", from: from, to: to)
+      try await cluster.endMove(of: slot, from: from, to: to)
       #expect(try await both.elements?.map(\.int) == [1, 2])
     }
   }
