@@ -85,6 +85,30 @@ import Testing
     #expect(begun.entries.count == 6, "no attempt was lost")
   }
 
+  /// They are its own for as long as it lives: nobody would run them.
+  @Test func whatAPauseCannotHandBackIsHandedBackLater() async throws {
+    let failing = FailingBroker(stage.broker)
+    let (begun, gate) = (Journal<Int>(), Gate())
+    var configuration = Stage.configuration(slots: 1)
+    configuration.reportInterval = .milliseconds(2)
+    let worker = Worker(
+      broker: failing, ledger: stage.ledger, registry: gated(begun, gate), configuration: configuration,
+      directory: directory, logger: .quiet)
+    try await RunningWorker.run(worker) { _ in
+      try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
+      try await eventually("one runs") { begun.entries.count == 1 }
+      failing.releases.start()
+      directory.pause(.default)
+      try await eventually("the others cannot be handed back") { failing.releases.count > 0 }
+      failing.releases.stop()
+      try await eventually("the others are handed back") { await stage.statistics().ready == 4 }
+      gate.open()
+      directory.resume(.default)
+      try await stage.settled()
+    }
+    #expect(try stage.effects() == Array(0..<5))
+  }
+
   @Test func aPauseHoldsBackWhatIsClaimedWhileItComes() async throws {
     // Paused and resumed again and again while jobs come: each is done once, whatever claim the pause cut.
     let begun = Journal<Int>()

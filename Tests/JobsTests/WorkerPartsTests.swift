@@ -103,7 +103,9 @@ import Testing
   }
 
   @Test func jobsWhosePushFailedArePushedByTheRelay() async throws {
-    let client = JobClient(broker: DeafBroker(stage.broker), ledger: stage.ledger, logger: .quiet)
+    let deaf = FailingBroker(stage.broker)
+    deaf.pushes.start()
+    let client = JobClient(broker: deaf, ledger: stage.ledger, logger: .quiet)
     try await client.enqueue((0..<2500).map { Numbered(number: $0) })
     #expect(await stage.statistics().ready == 0)
     #expect(stage.ledger.owedCount == 2500)
@@ -112,6 +114,31 @@ import Testing
     registry.register(Numbered.self) { job, _ in journal.note(job.number) }
     try await stage.work(registry) { _ in try await stage.settled() }
     #expect(journal.entries.sorted() == Array(0..<2500))
+  }
+
+  /// In a cluster one queue's master may be away and the others' not.
+  @Test func theRelayOfAQueueThatIsAwayHoldsUpNoOther() async throws {
+    let failing = FailingBroker(stage.broker)
+    failing.pushes.start()
+    let client = JobClient(broker: failing, ledger: stage.ledger, logger: .quiet)
+    for queue in ["a", "b", "c"] as [QueueName] {
+      try await client.enqueue(Numbered(number: 1), options: JobOptions(queue: queue))
+    }
+    failing.pushes.stop()
+    failing.questions.start(in: "a")
+    var registry = Stage.Registry()
+    registry.register(Numbered.self) { _, _ in }
+    var configuration = Stage.configuration()
+    configuration.queues = ["a": 1, "b": 1, "c": 1]
+    let worker = Worker(
+      broker: failing, ledger: stage.ledger, registry: registry, configuration: configuration, logger: .quiet)
+    try await RunningWorker.run(worker) { _ in
+      try await stage.settled("b")
+      try await stage.settled("c")
+      #expect(stage.ledger.owedCount(in: "a") == 1)
+      failing.questions.stop()
+      try await stage.settled("a")
+    }
   }
 
   @Test func theBrokerForgetsNothingThatTheLedgerHasNotTakenIn() async throws {
@@ -176,24 +203,6 @@ import Testing
       }
     }
   }
-}
-
-/// A broker that takes no jobs.
-private struct DeafBroker: Broker {
-  let base: InMemoryBroker
-  init(_ base: InMemoryBroker) { self.base = base }
-  func push(_ jobs: [JobRecord]) async throws { throw BrokerError(.unavailable, "it does not answer") }
-  func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> InMemoryConsumer {
-    await base.join(queue, worker: worker, lease: lease)
-  }
-  func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] { await base.unknown(ids, in: queue) }
-  func statistics(of queue: QueueName) async throws -> QueueStatistics { await base.statistics(of: queue) }
-  func depth(of queue: QueueName) async throws -> QueueDepth { await base.depth(of: queue) }
-  func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] { await base.remove(ids, from: queue) }
-  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {
-    await base.reschedule(ids, in: queue, to: due)
-  }
-  func clear(_ queue: QueueName) async throws -> Int { await base.clear(queue) }
 }
 
 /// A ledger that cannot be reached.

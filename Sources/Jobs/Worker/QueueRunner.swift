@@ -179,7 +179,9 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     do {
       try await consumer.release(claims)
     } catch {
-      logger.warning("claims are handed back when the queue is left", metadata: [LogKeys.error: "\(error)"])
+      // Nobody else would take them: as long as this worker lives, its claims are its own.
+      logger.warning("claims are handed back as soon as the broker can be told", metadata: [LogKeys.error: "\(error)"])
+      for claim in claims { settlements.add(.release(claim)) }
     }
   }
 

@@ -51,25 +51,36 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   /// Sweeps each queue: all of it when the broker's epoch is new, else what is old enough to have arrived.
   private func relay() async throws {
     var swept: [QueueName: String] = [:]
+    var troubled: Set<QueueName> = []
     var nextSweep = ContinuousClock.now
     while true {
       let begun = ContinuousClock.now
       let isDue = begun >= nextSweep
       for (queue, epoch) in epochs.all {
-        if swept[queue] != epoch {
-          let pushed = try await sweep(queue, olderThan: .zero)
-          if pushed > 0 {
-            logger.notice(
-              "the broker did not know jobs that are owed; they are pushed again",
-              metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)"])
+        do {
+          if swept[queue] != epoch {
+            let pushed = try await sweep(queue, olderThan: .zero)
+            if pushed > 0 {
+              logger.notice(
+                "the broker did not know jobs that are owed; they are pushed again",
+                metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)"])
+            }
+            swept[queue] = epoch
+          } else if isDue {
+            let pushed = try await sweep(queue, olderThan: configuration.relayAge)
+            if pushed > 0 {
+              logger.info(
+                "owed jobs are pushed again",
+                metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)"])
+            }
           }
-          swept[queue] = epoch
-        } else if isDue {
-          let pushed = try await sweep(queue, olderThan: configuration.relayAge)
-          if pushed > 0 {
-            logger.info(
-              "owed jobs are pushed again",
-              metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)"])
+          troubled.remove(queue)
+        } catch let error as BrokerError {
+          // The other queues go on: in a cluster their masters may be well.
+          if troubled.insert(queue).inserted {
+            logger.warning(
+              "jobs that are owed cannot be compared with the broker's",
+              metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
           }
         }
       }
