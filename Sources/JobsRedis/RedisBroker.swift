@@ -79,32 +79,29 @@ public struct RedisBroker: Broker {
     _ jobs: ArraySlice<JobRecord>, _ script: RedisScript, _ keys: QueueKeys,
     _ append: (JobRecord, inout RedisCommand) throws -> Void
   ) async throws {
-    var rest = jobs
-    var commands: [RedisCommand] = []
-    while !rest.isEmpty {
-      var command = script.command(keys: keys.all)
-      let batch = rest.prefix(Self.scriptBatch)
+    func call(_ start: RedisCommand, _ batch: ArraySlice<JobRecord>) throws -> RedisCommand {
+      var command = start
       command.reserve(batch.reduce(0) { $0 + $1.payload.count + 80 })
       for job in batch { try append(job, &command) }
-      commands.append(command)
+      return command
+    }
+    var rest = jobs
+    var batches: [ArraySlice<JobRecord>] = []
+    while !rest.isEmpty {
+      batches.append(rest.prefix(Self.scriptBatch))
       rest = rest.dropFirst(Self.scriptBatch)
     }
-    try await sendAll(commands, script: script)
-  }
-
-  private func sendAll(_ commands: [RedisCommand], script: RedisScript) async throws {
+    let commands = try batches.map { try call(script.command(keys: keys.all), $0) }
     let results = try await translate { () async throws(RedisError) in
       try await client.send(pipeline: commands) { _ throws(RedisError) in }
     }
-    for (index, result) in results.enumerated() {
+    for (batch, result) in zip(batches, results) {
       guard case .failure(let error) = result else { continue }
-      if error.serverPrefix == "NOSCRIPT" {
-        try await translate { () async throws(RedisError) in
-          try await client.load(script, for: commands[index])
-          try await client.send(commands[index]) { _ throws(RedisError) in }
-        }
-      } else {
-        throw Self.error(error)
+      guard error.serverPrefix == "NOSCRIPT" else { throw Self.error(error) }
+      // With its source: while a slot moves, the script may be wanted on a server that does not have the slot yet.
+      let command = try call(script.commandWithSource(keys: keys.all), batch)
+      try await translate { () async throws(RedisError) in
+        try await client.send(command) { _ throws(RedisError) in }
       }
     }
   }

@@ -67,13 +67,10 @@ public actor RedisConsumer: BrokerConsumer {
     let reader = try await currentReader()
     if isInterrupted { return [] }
     let (incarnation, queue) = (incarnation, queue)
-    if mayHaveMissed {
-      let missed = try await claimMissed(count, reader)
-      if !missed.isEmpty { return missed }
-    }
     // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would swallow
     // jobs that nobody looks for any more.
     let block = max(1, min(wait, lease / 2).wholeMilliseconds)
+    if mayHaveMissed, let missed = try await claimMissed(count, reader, block) { return missed }
     let command = RedisCommand(
       "XREADGROUP", "GROUP", "workers", name, "COUNT", count, "BLOCK", block, "STREAMS", keys.streams[0],
       keys.streams[1], keys.streams[2], ">", ">", ">")
@@ -93,11 +90,11 @@ public actor RedisConsumer: BrokerConsumer {
         // The server may have handed out jobs in a reply that never came.
         mayHaveMissed = true
         await drop(reader)
-        client.serverIsDoubtful()
+        client.note(error, from: reader.connection)
       }
       // The connection was closed on this side, when the broker was found to be another one.
       if isInterrupted || incarnation != self.incarnation || error.code == .closed { return [] }
-      throw RedisBroker.error(error)
+      return try await nothing(becauseOf: error, block)
     }
     let good = jobs(of: arrived)
     if incarnation != self.incarnation {
@@ -111,7 +108,9 @@ public actor RedisConsumer: BrokerConsumer {
 
   /// Claims that are this consumer's and never arrived, because their reply was lost with its connection: a stream hands out
   /// in the order of its entries, so they are those that come after the last that did arrive.
-  private func claimMissed(_ count: Int, _ reader: Reader) async throws -> [Claim] {
+  ///
+  /// - Returns: nil when nothing was missed, or is any more.
+  private func claimMissed(_ count: Int, _ reader: Reader, _ block: Int64) async throws -> [Claim]? {
     let (incarnation, queue) = (incarnation, queue)
     let command = RedisCommand(
       "XREADGROUP", "GROUP", "workers", name, "COUNT", count, "STREAMS", keys.streams[0], keys.streams[1],
@@ -122,15 +121,18 @@ public actor RedisConsumer: BrokerConsumer {
         Self.claims(in: reply, queue: queue, incarnation: incarnation)
       }
     } catch {
+      if error.serverPrefix == "NOGROUP" {
+        // No group, so no claims; the read that follows finds out and joins anew.
+        mayHaveMissed = false
+        return nil
+      }
       if error.code != .server || error.meansAnotherServer {
         await drop(reader)
-        client.serverIsDoubtful()
+        client.note(error, from: reader.connection)
         if error.code == .closed { return [] }
-        throw RedisBroker.error(error)
       }
-      // No group, so no claims; the read that follows finds out and joins anew.
-      mayHaveMissed = false
-      return []
+      // Anything else is no answer: what may have been missed is looked for again.
+      return try await nothing(becauseOf: error, block)
     }
     let missed = jobs(of: arrived)
     if incarnation != self.incarnation {
@@ -139,7 +141,15 @@ public actor RedisConsumer: BrokerConsumer {
     }
     note(arrived)
     if arrived.last.allSatisfy({ $0 == nil }) { mayHaveMissed = false }
-    return missed
+    return missed.isEmpty ? nil : missed
+  }
+
+  /// What a claim ends with that was refused. While a cluster carries the queue from one master to another there is nothing
+  /// to claim and nothing wrong: the claim waits a moment, and the next one finds the queue where it is then.
+  private func nothing(becauseOf error: RedisError, _ block: Int64) async throws -> [Claim] {
+    guard error.meansKeysMove else { throw RedisBroker.error(error) }
+    try await Task.sleep(for: .milliseconds(min(block, 50)))
+    return []
   }
 
   private func note(_ arrived: Arrived) {

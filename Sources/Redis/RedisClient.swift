@@ -92,8 +92,11 @@ public final class RedisClient: RedisCommandSender {
     try await send(command)
   }
 
-  /// Tells that a connection of one's own was answered by a server that is not the right one any more.
-  public func serverIsDoubtful() { cluster?.mapIsDoubtful() }
+  /// Tells that a connection of one's own failed, or was answered by a server that is not the right one any more: the next
+  /// one is made to the right one as soon as that is known.
+  public func note(_ error: RedisError, from connection: RedisConnection) {
+    cluster?.note(error, from: connection.endpoint)
+  }
 
   // MARK: Servers
 
@@ -101,16 +104,6 @@ public final class RedisClient: RedisCommandSender {
   /// made in place of one that was lost, and in a cluster with each change of who has which slots. Two commands of which the
   /// second was sent while the number was still what it was before the first went to the same process.
   public var routeGeneration: Int { routes.value }
-
-  /// Makes `script` known where `command` goes, which calls it.
-  public func load(_ script: RedisScript, for command: RedisCommand) async throws(RedisError) {
-    guard let cluster, let slot = command.slot else {
-      try await send(script.loadCommand)
-      return
-    }
-    let request = RedisSingleRequest(script.loadCommand, timeout: nil) { _ throws(RedisError) in }
-    try await cluster.route(slot).node.supervisor.perform(request)
-  }
 
   /// Sends commands without keys to every server that holds data: one, or all masters of a cluster.
   ///

@@ -52,6 +52,15 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Whether a cluster is about to carry the keys from one node to another, or just has: what was asked for was not done, and
+  /// can be before long.
+  public var meansKeysMove: Bool {
+    switch serverPrefix {
+    case "MOVED", "ASK", "TRYAGAIN": true
+    default: false
+    }
+  }
+
   /// An error reply, as the server wrote it.
   public init(serverReply text: String) {
     let prefix = text.prefix { $0 != " " }

@@ -184,6 +184,15 @@ extension RedisCluster {
     }
   }
 
+  /// Takes note of what a connection of somebody's own met with.
+  func note(_ error: RedisError, from endpoint: Endpoint) {
+    if let redirect = ClusterRedirect(error, asked: endpoint) {
+      _ = follow(redirect)
+    } else {
+      mapIsDoubtful()
+    }
+  }
+
   // MARK: Beside the keys
 
   /// A connection of its own to the master of `key`'s slot.
