@@ -21,12 +21,16 @@ public struct RedisFixture: Sendable {
   }
 
   /// Runs `body` with a broker on `server`, or at `url`, or on the Redis that all tests share.
+  ///
+  /// - Parameter commandTimeout: instead of the usual one, where a test waits for commands to fail.
   public static func with<Result: Sendable>(
     server: PrivateRedis? = nil, url: String? = nil, prefix: String = "test-\(JobID.next())",
-    _ body: @Sendable (RedisFixture) async throws -> Result
+    commandTimeout: Duration? = nil, _ body: @Sendable (RedisFixture) async throws -> Result
   ) async throws -> Result {
     let url = if let url = url ?? server?.url { url } else { try await SharedServers.redis().url }
-    let client = RedisClient(configuration: try RedisConfiguration(url: url), loop: loop, logger: .quiet)
+    var configuration = try RedisConfiguration(url: url)
+    if let commandTimeout { configuration.commandTimeout = commandTimeout }
+    let client = RedisClient(configuration: configuration, loop: loop, logger: .quiet)
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       defer { group.cancelAll() }
