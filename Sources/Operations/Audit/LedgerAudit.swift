@@ -136,18 +136,8 @@ public struct LedgerAudit: Sendable {
     return found
   }
 
-  /// Steps from queue to queue along the key, which leads with them.
   private func allQueues() async throws -> [QueueName] {
-    let found = try await pool.query(
-      """
-      WITH RECURSIVE queues AS (
-        (SELECT queue AS name FROM jobs ORDER BY queue LIMIT 1)
-        UNION ALL
-        SELECT (SELECT queue FROM jobs WHERE queue > name ORDER BY queue LIMIT 1) FROM queues WHERE name IS NOT NULL
-      )
-      SELECT name FROM queues WHERE name IS NOT NULL
-      """
-    ).decode(String.self)
+    let found = try await pool.query(LedgerQueues.query).decode(String.self)
     return Set(queues).union(found.map { QueueName(rawValue: $0) }).sorted()
   }
 }

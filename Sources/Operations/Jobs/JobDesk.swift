@@ -66,14 +66,10 @@ public struct JobDesk: Sendable {
     OperationError(.notFound, "no job \(id) is owed or dead: it is done, or it never was")
   }
 
-  /// One owed job by its id alone: steps from queue to queue, since the key leads with the queue.
+  /// One owed job by its id alone; the key leads with the queue.
   func owed(_ id: JobID) -> PostgresQuery {
     """
-    WITH RECURSIVE queues AS (
-      (SELECT queue AS name FROM jobs ORDER BY queue LIMIT 1)
-      UNION ALL
-      SELECT (SELECT queue FROM jobs WHERE queue > name ORDER BY queue LIMIT 1) FROM queues WHERE name IS NOT NULL
-    )
+    \(unescaped: LedgerQueues.table)
     SELECT \(unescaped: JobRow.owed), version, payload, failures, trace
     FROM jobs JOIN queues ON queue = name WHERE id = \(PostgresUUID(id))
     """

@@ -126,14 +126,17 @@ struct OwedListing {
   }
 }
 
-/// The queues in which something is owed, found without looking at every row: the key leads with the queue.
+/// The queues in which something is owed, found without looking at every row: the key leads with the queue, and this steps from
+/// one to the next.
 enum LedgerQueues {
-  static let query: PostgresQuery = """
+  /// A statement's beginning, which gives it the table `queues (name)`; its last name is null.
+  static let table = """
     WITH RECURSIVE queues AS (
       (SELECT queue AS name FROM jobs ORDER BY queue LIMIT 1)
       UNION ALL
       SELECT (SELECT queue FROM jobs WHERE queue > name ORDER BY queue LIMIT 1) FROM queues WHERE name IS NOT NULL
     )
-    SELECT name FROM queues WHERE name IS NOT NULL
     """
+
+  static let query: PostgresQuery = "\(unescaped: table) SELECT name FROM queues WHERE name IS NOT NULL"
 }
