@@ -12,25 +12,24 @@ public struct ServerFacts: Sendable {
   /// 0 for no limit.
   public var memoryLimit = 0
 
-  /// Asks every server that holds jobs.
-  ///
-  /// - Throws: `BrokerError`.
-  public static func askAll(_ client: RedisClient) async throws(BrokerError) -> [ServerFacts] {
-    do throws(RedisError) {
-      // Two sections in two commands: the form with several came with 7.0, and an older server must be told so clearly.
-      return try await client.sendToMasters([RedisCommand("INFO", "server"), RedisCommand("INFO", "memory")])
-        .map { server, replies in ServerFacts(server, replies.compactMap(\.text).joined()) }
-    } catch {
-      throw RedisBroker.error(error)
-    }
-  }
-
   /// What matters of all servers together: the oldest version, a policy that is not safe if one has such, the memory of the
   /// one that is fullest.
   ///
   /// - Throws: `BrokerError`.
   public static func ask(_ client: RedisClient) async throws(BrokerError) -> ServerFacts {
-    worst(try await askAll(client))
+    try await ask(client, ["server", "memory"])
+  }
+
+  /// - Parameter sections: of `INFO`; what is in none of them stays empty.
+  static func ask(_ client: RedisClient, _ sections: [String]) async throws(BrokerError) -> ServerFacts {
+    do throws(RedisError) {
+      // A command for each section: the form with several came with 7.0, and an older server must be told so clearly.
+      return worst(
+        try await client.sendToMasters(sections.map { RedisCommand("INFO", $0) })
+          .map { server, replies in ServerFacts(server, replies.compactMap(\.text).joined()) })
+    } catch {
+      throw RedisBroker.error(error)
+    }
   }
 
   static func worst(_ all: [ServerFacts]) -> ServerFacts {

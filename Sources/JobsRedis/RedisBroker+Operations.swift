@@ -3,18 +3,50 @@ import Redis
 
 extension RedisBroker {
   public func depth(of queue: QueueName) async throws -> QueueDepth {
-    let numbers = try await evaluate(Scripts.depth, on: queue) { reply throws(RedisError) in
-      var numbers: [Int64] = []
-      for index in 0..<reply.count { numbers.append(reply[index].integer) }
-      return numbers
-    }
-    guard numbers.count == 8 else {
-      throw BrokerError(.unexpectedReply, "Redis gave \(numbers.count) numbers for the depth of \(queue) instead of 8")
-    }
+    let numbers = try await numbers(8, Scripts.depth, of: queue)
     return QueueDepth(
       high: Int(numbers[0]), normal: Int(numbers[1]), low: Int(numbers[2]), claimed: Int(numbers[3]),
       delayed: Int(numbers[4]), known: Int(numbers[5]), workers: Int(numbers[6]),
       oldestReadyAt: numbers[7] < 0 ? nil : numbers[7])
+  }
+
+  /// What of a queue's depth is worth watching all the time.
+  public struct Backlog: Sendable, Hashable {
+    public let ready: Int
+    public let claimed: Int
+    public let delayed: Int
+    /// As in `QueueDepth`.
+    public let oldestReadyAt: Int64?
+  }
+
+  /// How much there is to do in a queue. Of one in which there is nothing, Redis carries out three commands.
+  public func backlog(of queue: QueueName) async throws -> Backlog {
+    let numbers = try await numbers(4, Scripts.backlog, of: queue)
+    return Backlog(
+      ready: Int(numbers[0]), claimed: Int(numbers[1]), delayed: Int(numbers[2]),
+      oldestReadyAt: numbers[3] < 0 ? nil : numbers[3])
+  }
+
+  /// How many durable jobs the broker knows in a queue.
+  public func knownCount(in queue: QueueName) async throws -> Int {
+    try await translate { () async throws(RedisError) in
+      try await client.send(RedisCommand("HLEN", keys(of: queue).known)) { reply throws(RedisError) in
+        Int(reply.integer)
+      }
+    }
+  }
+
+  private func numbers(_ count: Int, _ script: RedisScript, of queue: QueueName) async throws -> [Int64] {
+    let numbers = try await evaluate(script, on: queue) { reply throws(RedisError) in
+      var numbers: [Int64] = []
+      for index in 0..<reply.count { numbers.append(reply[index].integer) }
+      return numbers
+    }
+    guard numbers.count == count else {
+      throw BrokerError(
+        .unexpectedReply, "Redis gave \(numbers.count) numbers for the depth of \(queue) instead of \(count)")
+    }
+    return numbers
   }
 
   /// A part of the durable jobs that the broker knows in a queue, whether ready, delayed or claimed.

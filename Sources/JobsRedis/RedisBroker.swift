@@ -171,8 +171,8 @@ public struct RedisBroker: Broker {
       workers: numbers[7] - numbers[6])
   }
 
-  /// What the server says of itself, such as how much memory it uses.
-  public func facts() async throws(BrokerError) -> ServerFacts { try await ServerFacts.ask(client) }
+  /// What the server says of its memory: how much it uses, its limit, its policy.
+  public func memory() async throws(BrokerError) -> ServerFacts { try await ServerFacts.ask(client, ["memory"]) }
 
   // MARK: Errors and load
 

@@ -6,20 +6,18 @@ extension Scripts {
   static let depth = RedisScript(
     "#!lua flags=no-writes\n" + functions + places
       + """
-      local ready, claimed, oldest = {}, 0, -1
-      for stream = 1, 3 do
-        local held, last = group(stream)
-        ready[stream] = redis.call('XLEN', KEYS[stream]) - held
-        claimed = claimed + held
-        if ready[stream] > 0 then
-          local first = redis.call('XRANGE', KEYS[stream], '(' .. last, '+', 'COUNT', 1)
-          local since = #first > 0 and tonumber(string.match(first[1][1], '^%d+'))
-          if since and (oldest < 0 or since < oldest) then oldest = since end
-        end
-      end
+      local ready, claimed, oldest = standing()
       local delayed = redis.call('HLEN', KEYS[DELAYED])
       return {ready[1], ready[2], ready[3], claimed, delayed, redis.call('HLEN', KEYS[KNOWN]),
         redis.call('ZCARD', KEYS[TIMERS]) - delayed, oldest}
+      """)
+
+  /// → {ready, claimed, delayed, ms at which the oldest ready job became so or -1}
+  static let backlog = RedisScript(
+    "#!lua flags=no-writes\n" + functions + places
+      + """
+      local ready, claimed, oldest = standing()
+      return {ready[1] + ready[2] + ready[3], claimed, redis.call('HLEN', KEYS[DELAYED]), oldest}
       """)
 
   /// Forgets durable jobs that nobody has claimed: ARGV ids. → those that were there
@@ -114,6 +112,28 @@ extension Scripts {
         if named['name'] == 'workers' then return named['pending'], named['last-delivered-id'] end
       end
       return 0, '0-0'
+    end
+
+    -- How many entries of each stream are ready, how many are claimed, the ms since which the oldest is ready or -1. One read
+    -- tells which streams hold any: of an idle queue, whose streams stay, nothing more is asked.
+    local function standing()
+      local filled = {}
+      local heads = redis.call('XREAD', 'COUNT', 1, 'STREAMS', KEYS[1], KEYS[2], KEYS[3], 0, 0, 0)
+      for _, head in ipairs(heads or {}) do filled[head[1]] = true end
+      local ready, claimed, oldest = {0, 0, 0}, 0, -1
+      for stream = 1, 3 do
+        if filled[KEYS[stream]] then
+          local held, last = group(stream)
+          ready[stream] = redis.call('XLEN', KEYS[stream]) - held
+          claimed = claimed + held
+          if ready[stream] > 0 then
+            local first = redis.call('XRANGE', KEYS[stream], '(' .. last, '+', 'COUNT', 1)
+            local since = #first > 0 and tonumber(string.match(first[1][1], '^%d+'))
+            if since and (oldest < 0 or since < oldest) then oldest = since end
+          end
+        end
+      end
+      return ready, claimed, oldest
     end
 
     -- Where a durable job is that nobody has claimed: 0 where it is delayed, else its stream and entry; nil for none.

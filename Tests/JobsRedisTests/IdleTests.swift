@@ -2,21 +2,9 @@ import Jobs
 import JobsRedis
 import JobsTestSupport
 import PrivateServers
-import Redis
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct IdleTests {
-  /// How often each command was carried out, those inside scripts among them.
-  private func calls(_ fixture: RedisFixture) async throws -> [Substring: Int] {
-    let text = try await fixture.client.send(RedisCommand("INFO", "commandstats")).text ?? ""
-    var calls: [Substring: Int] = [:]
-    for line in text.split(whereSeparator: \.isNewline) where line.hasPrefix("cmdstat_") {
-      let parts = line.dropFirst("cmdstat_".count).split(separator: ":", maxSplits: 1)
-      calls[parts[0]] = parts[1].split(separator: ",").first.flatMap { Int($0.dropFirst("calls=".count)) } ?? 0
-    }
-    return calls
-  }
-
   @Test func anIdleWorkerSendsFewCommands() async throws {
     let server = try await PrivateRedis.start()
     try await RedisFixture.with(server: server) { fixture in
@@ -26,12 +14,12 @@ import Testing
       try await RunningWorker.run(worker) { _ in
         // The first beat of each looks for what consumers without a lease left behind.
         try await eventually("all queues have had a heartbeat") {
-          try await calls(fixture)["xinfo|consumers", default: 0] >= 9
+          try await fixture.client.commandCounts()["xinfo|consumers", default: 0] >= 9
         }
-        let (before, start) = (try await calls(fixture), ContinuousClock.now)
+        let (before, start) = (try await fixture.client.commandCounts(), ContinuousClock.now)
         // A window, not a wait: what is asserted is a count in it.
         try await Task.sleep(for: .seconds(4))
-        let after = try await calls(fixture)
+        let after = try await fixture.client.commandCounts()
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let counts = after.map { ($0.key, $0.value - before[$0.key, default: 0]) }.filter { $0.1 > 0 }
         let count = counts.reduce(0) { $0 + $1.1 }

@@ -92,6 +92,34 @@ import Testing
     }
   }
 
+  @Test func whereThereIsNothingToDoLittleIsAsked() async throws {
+    try await TestStack.with { stack in
+      let queues = JobKinds.app.queues
+      // Their streams stay when their worker goes.
+      for queue in queues {
+        _ = try await stack.broker.join(queue, worker: "w", lease: .seconds(60))
+      }
+      let sampler = StackSampler(
+        pool: stack.pool, broker: stack.broker, known: queues, kinds: [], lookups: LookupRules(keys: []),
+        autoscaling: Autoscaling(), usualSlots: 4, logger: .quiet)
+      func round() async throws -> Int {
+        let before = try await stack.redisClient.commandCounts().values.reduce(0, +)
+        try await sampler.count()
+        #expect(try await sampler.sample(at: Date()).broker != nil)
+        // What counts is counted as well.
+        return try await stack.redisClient.commandCounts().values.reduce(0, +) - before - 1
+      }
+      // The first makes the scripts known.
+      _ = try await round()
+      let idle = try await round()
+      #expect(queues.count > 5 && idle == 3 * queues.count + 1)
+
+      // One more than the three for what the queue is owed, three for each stream that holds something.
+      _ = try await stack.client.enqueue([Task1(), Task1()], options: JobOptions(queue: queues[0]))
+      #expect(try await round() == idle + 4)
+    }
+  }
+
   @Test func anOlderSampleIsNotKept() async throws {
     try await TestStack.with { stack in
       var late = StackSample(at: Date(timeIntervalSince1970: 2000))

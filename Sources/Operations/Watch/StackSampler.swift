@@ -65,9 +65,12 @@ actor StackSampler {
     sample.jobs = counts?.jobs
     sample.fanOuts = facts.fanOuts
     sample.quota = try await quota(at: now)
+    isBrokerAway = false
     sample.broker = await memory()
     let ended = note(facts.minutes)
-    for queue in queues(facts) {
+    let queues = queues(facts)
+    let backlogs = await backlogs(of: queues)
+    for queue in queues {
       var seen = StackSample.QueueSample(queue: queue.rawValue)
       let workers = facts.workers[queue.rawValue]
       seen.workers = workers?.count ?? 0
@@ -75,11 +78,12 @@ actor StackSampler {
       seen.oldestRunning = facts.running[queue.rawValue].map { max(0, now.timeIntervalSince($0)) }
       seen.isPaused = facts.paused.contains(queue.rawValue)
       seen.debt = counts?.debt[queue.rawValue]
-      try await look(at: queue, &seen, now)
+      try await look(at: queue, backlogs[queue], &seen, now)
       estimate(&seen, ended[queue.rawValue], now)
       sample.queues.append(seen)
     }
     if isBrokerAway { sample.broker = nil }
+    wasBrokerAway = isBrokerAway
     return sample
   }
 
@@ -90,34 +94,47 @@ actor StackSampler {
     return names.map { QueueName(rawValue: $0) }.sorted()
   }
 
-  /// What the broker says of a queue; where it says nothing, how old the oldest job is that is owed there.
-  private func look(at queue: QueueName, _ seen: inout StackSample.QueueSample, _ now: Date) async throws {
-    guard let depth = await ask({ try await self.broker.depth(of: queue) }) else {
+  /// What the broker says of the queues, all asked at once; those of which it says nothing are missing.
+  private func backlogs(of queues: [QueueName]) async -> [QueueName: RedisBroker.Backlog] {
+    if isBrokerAway { return [:] }
+    return await withTaskGroup(of: (QueueName, RedisBroker.Backlog?).self) { group in
+      for queue in queues {
+        group.addTask { (queue, await self.ask { try await self.broker.backlog(of: queue) }) }
+      }
+      var backlogs: [QueueName: RedisBroker.Backlog] = [:]
+      for await (queue, backlog) in group { backlogs[queue] = backlog }
+      return backlogs
+    }
+  }
+
+  /// What the broker said of a queue; where it said nothing, how old the oldest job is that is owed there.
+  private func look(
+    at queue: QueueName, _ backlog: RedisBroker.Backlog?, _ seen: inout StackSample.QueueSample, _ now: Date
+  ) async throws {
+    guard let backlog else {
       seen.oldestWaiting = try await LedgerFacts.oldestOwed(in: queue, pool).map { max(0, now.timeIntervalSince($0)) }
       return
     }
-    (seen.ready, seen.claimed, seen.delayed) = (depth.ready, depth.claimed, depth.delayed)
-    seen.oldestWaiting = depth.oldestReadyAt.map { max(0, now.timeIntervalSince1970 - Double($0) / 1000) }
+    (seen.ready, seen.claimed, seen.delayed) = (backlog.ready, backlog.claimed, backlog.delayed)
+    seen.oldestWaiting = backlog.oldestReadyAt.map { max(0, now.timeIntervalSince1970 - Double($0) / 1000) }
   }
 
+  /// Of all that is asked of the broker the first: where it is away, nothing else would be answered, and each question would
+  /// wait for it.
   private func memory() async -> StackSample.BrokerMemory? {
-    isBrokerAway = false
-    return await ask { try await self.broker.facts() }.map {
+    await ask { try await self.broker.memory() }.map {
       StackSample.BrokerMemory(used: $0.usedMemory, limit: $0.memoryLimit)
     }
   }
 
-  /// Asks the broker; once it has not answered, no more in this sample, since each question would wait for it.
-  private func ask<Answer: Sendable>(_ question: () async throws -> Answer) async -> Answer? {
-    if isBrokerAway { return nil }
+  private func ask<Answer: Sendable>(_ question: @Sendable () async throws -> Answer) async -> Answer? {
     do {
-      let answer = try await question()
-      wasBrokerAway = false
-      return answer
+      return try await question()
     } catch {
-      if !wasBrokerAway { logger.warning("the broker cannot be asked", metadata: [LogKeys.error: "\(error)"]) }
+      if !isBrokerAway, !wasBrokerAway {
+        logger.warning("the broker cannot be asked", metadata: [LogKeys.error: "\(error)"])
+      }
       isBrokerAway = true
-      wasBrokerAway = true
       return nil
     }
   }
@@ -195,8 +212,12 @@ actor StackSampler {
     }
     var debt: [String: Int] = [:]
     for queue in Set(known.map(\.rawValue)).union(owed.keys).sorted().prefix(Self.mostQueues) {
-      let known = try await broker.depth(of: QueueName(rawValue: queue)).known
-      debt[queue] = max(0, (owed[queue] ?? 0) - known)
+      // Where nothing is owed the broker need not be asked what it knows.
+      guard let owed = owed[queue] else {
+        debt[queue] = 0
+        continue
+      }
+      debt[queue] = max(0, owed - (try await broker.knownCount(in: QueueName(rawValue: queue))))
     }
     counts = Counts(
       jobs: jobs.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
