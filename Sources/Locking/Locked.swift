@@ -11,8 +11,8 @@
 public final class Locked<Value>: @unchecked Sendable {
   // `@unchecked Sendable`: `value` is touched in `withLock` alone, between lock and unlock of `mutex`; what goes in and
   // comes out is `sending`, so no reference to its inside survives on either side.
-  private var value: Value
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  @usableFromInline internal var value: Value
+  @usableFromInline internal let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
   public init(_ value: sending Value) {
     self.value = value
@@ -27,7 +27,8 @@ public final class Locked<Value>: @unchecked Sendable {
   }
 
   /// Runs `body` with the value, alone.
-  public func withLock<Result, Failure: Error>(
+  // Inlined in other modules: they take it for each job, and unspecialised it would look its types up each time.
+  @inlinable public func withLock<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     pthread_mutex_lock(mutex)

@@ -230,3 +230,7 @@ private struct AwayLedger: Ledger {
   func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] { throw error }
   func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws { throw error }
 }
+
+extension JobExecutor {
+  fileprivate func run(_ item: WorkItem) async -> Report { await run(assignment(item)) }
+}

@@ -7,6 +7,14 @@ enum WorkItem: Sendable {
   /// Jobs of one kind that run in one transaction.
   case batch([Claim])
 
+  /// The kind of its jobs; nil if it holds none.
+  var kind: JobKind? {
+    switch self {
+    case .single(let claim): claim.record.kind
+    case .batch(let claims): claims.first?.record.kind
+    }
+  }
+
   var claims: [Claim] {
     switch self {
     case .single(let claim): [claim]

@@ -10,12 +10,27 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     var failures: [(claim: Claim, error: any Error)] = []
   }
 
-  /// A kind that can run here.
-  private struct Known: Sendable {
+  /// A kind that can run here. A class, so that a job copies a reference and not closures, names and policies.
+  fileprivate final class Known: Sendable {
     let entry: JobRegistry<L>.Entry
     let metrics: JobMetrics
     /// Its place in the tally.
     let place: Int
+
+    init(entry: JobRegistry<L>.Entry, metrics: JobMetrics, place: Int) {
+      self.entry = entry
+      self.metrics = metrics
+      self.place = place
+    }
+  }
+
+  /// An item and its kind, which is looked up once for all that is done with it.
+  struct Assignment: Sendable {
+    let item: WorkItem
+    fileprivate let known: Known?
+
+    /// How long its handler may take; nil for as long as it likes.
+    var limit: Duration? { known?.entry.timeout }
   }
 
   private let queue: QueueName
@@ -43,28 +58,17 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     self.known = known
   }
 
-  func limit(of item: WorkItem) -> Duration? {
-    switch item {
-    case .single(let claim): known[claim.record.kind]?.entry.timeout
-    case .batch(let claims): claims.first.flatMap { known[$0.record.kind]?.entry.timeout }
-    }
-  }
+  func assignment(_ item: WorkItem) -> Assignment { Assignment(item: item, known: item.kind.flatMap { known[$0] }) }
 
-  func run(_ item: WorkItem) async -> Report {
+  func run(_ assignment: Assignment) async -> Report {
     var report = Report()
-    switch item {
+    switch assignment.item {
     case .single(let claim):
-      guard let entry = admit(claim, &report) else { break }
+      guard let entry = admit(claim, assignment.known, &report) else { break }
       await runSingle(claim, entry, &report)
     case .batch(let claims):
-      var admitted: [Claim] = []
-      var entry: JobRegistry<L>.Entry?
-      for claim in claims {
-        guard let found = admit(claim, &report) else { continue }
-        entry = found
-        admitted.append(claim)
-      }
-      guard let entry else { break }
+      let admitted = claims.filter { admit($0, assignment.known, &report) != nil }
+      guard let entry = assignment.known?.entry, !admitted.isEmpty else { break }
       let (once, again) = Self.once(admitted)
       switch entry.handler {
       case .single: break
@@ -87,7 +91,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
 
   /// Settles an item. A handler that a shutdown cancelled is left as it is: it has not failed, and leaving the queue hands
   /// it back.
-  func settle(_ report: Report, _ cutoff: Slots.Cutoff?, _ timing: Timing) {
+  func settle(_ report: Report, of assignment: Assignment, _ cutoff: Slots.Cutoff?, _ timing: Timing) {
+    let known = assignment.known
     for settlement in report.settlements {
       switch settlement {
       case .acknowledge(let claim):
@@ -95,10 +100,10 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
           // Somebody ended it meanwhile, as was wanted, or it was faster: either way nothing is owed.
           settlements.add(.cancel(claim))
         } else {
-          settlements.add(settlement, tally(claim, .completed, timing))
+          settlements.add(settlement, tally(claim, known, .completed, timing))
         }
-      case .complete(let claim): settlements.add(settlement, tally(claim, .completed, timing))
-      case .bury(let claim, _): settlements.add(settlement, tally(claim, .dead, timing))
+      case .complete(let claim): settlements.add(settlement, tally(claim, known, .completed, timing))
+      case .bury(let claim, _): settlements.add(settlement, tally(claim, known, .dead, timing))
       default: settlements.add(settlement)
       }
     }
@@ -112,25 +117,28 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         }
         settlements.add(isUnwanted ? .cancel(claim) : .release(claim))
       case .timeLimit:
-        fail(claim, "it ran longer than its limit of \(limit(of: .single(claim)) ?? .zero) and was cancelled", timing)
+        let text = "it ran longer than its limit of \(assignment.limit ?? .zero) and was cancelled"
+        fail(claim, known, text, isFinal: false, timing)
       case nil:
-        if !Task.isCancelled { fail(claim, "\(error)", isFinal: error is PayloadError, timing) }
+        if !Task.isCancelled { fail(claim, known, "\(error)", isFinal: error is PayloadError, timing) }
       }
     }
   }
 
-  private func fail(_ claim: Claim, _ text: String, isFinal: Bool = false, _ timing: Timing) {
-    let settlement = failure(of: claim, text, isFinal: isFinal)
+  private func fail(_ claim: Claim, _ known: Known?, _ text: String, isFinal: Bool, _ timing: Timing) {
+    let settlement = failure(of: claim, known, text, isFinal: isFinal)
     if case .bury = settlement {
-      settlements.add(settlement, tally(claim, .dead, timing))
+      settlements.add(settlement, tally(claim, known, .dead, timing))
     } else {
-      settlements.add(settlement, tally(claim, .failed, timing))
+      settlements.add(settlement, tally(claim, known, .failed, timing))
     }
   }
 
   /// Counts an attempt.
-  private func tally(_ claim: Claim, _ outcome: JobTally.Outcome, _ timing: Timing) -> JobTally.Entry? {
-    guard let known = known[claim.record.kind] else { return nil }
+  private func tally(
+    _ claim: Claim, _ known: Known?, _ outcome: JobTally.Outcome, _ timing: Timing
+  ) -> JobTally.Entry? {
+    guard let known else { return nil }
     let entry = JobTally.Entry(
       kind: known.place, outcome: outcome, run: timing.run, wait: max(0, timing.began - claim.readyAt) * 1_000_000)
     known.metrics.ended(entry)
@@ -141,8 +149,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   // MARK: One claim
 
   /// The entry to run a claim with; nil where it is settled without running.
-  private func admit(_ claim: Claim, _ report: inout Report) -> JobRegistry<L>.Entry? {
-    guard let known = known[claim.record.kind], claim.record.version <= known.entry.version else {
+  private func admit(_ claim: Claim, _ known: Known?, _ report: inout Report) -> JobRegistry<L>.Entry? {
+    guard let known, claim.record.version <= known.entry.version else {
       logger.warning(
         "this worker does not know the job; it is parked for one that does",
         metadata: metadata(claim, ["version": "\(claim.record.version)"]))
@@ -152,7 +160,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     let entry = known.entry
     if claim.attempt > entry.retry.maxAttempts {
       let text = "each of its \(entry.retry.maxAttempts) attempts ended with its worker's death or a lost lease"
-      report.settlements.append(failure(of: claim, text, isFinal: true))
+      report.settlements.append(failure(of: claim, known, text, isFinal: true))
       return nil
     }
     if claim.attempt > 1 { known.metrics.repeats() }
@@ -285,8 +293,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     return sound[...]
   }
 
-  private func failure(of claim: Claim, _ text: String, isFinal: Bool) -> Settlement {
-    let policy = known[claim.record.kind]?.entry.retry ?? RetryPolicy()
+  private func failure(of claim: Claim, _ known: Known?, _ text: String, isFinal: Bool) -> Settlement {
+    let policy = known?.entry.retry ?? RetryPolicy()
     let failure = JobFailure(attempt: claim.attempt, at: unixMilliseconds(), error: text, worker: worker)
     if isFinal || claim.attempt >= policy.maxAttempts {
       logger.error("the job is dead", metadata: metadata(claim, [LogKeys.error: "\(failure.error)"]))

@@ -244,12 +244,13 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     let clock = ContinuousClock()
     while let item = await buffer.next() {
       let (start, began) = (clock.now, unixMilliseconds())
-      slots.began(slot, item, limit: executor.limit(of: item), at: start)
-      let report = await executor.run(item)
+      let assignment = executor.assignment(item)
+      slots.began(slot, item, limit: assignment.limit, at: start)
+      let report = await executor.run(assignment)
       let cutoff = slots.ended(slot)
       let took = start.duration(to: clock.now)
       let each = took.nanoseconds / Int64(max(1, item.count))
-      executor.settle(report, cutoff, JobExecutor<B, L>.Timing(began: began, run: each))
+      executor.settle(report, of: assignment, cutoff, JobExecutor<B, L>.Timing(began: began, run: each))
       buffer.finished(item.count, seconds: took / .seconds(1))
       if cutoff != nil { return false }
     }
