@@ -4,7 +4,7 @@ import JobsRedis
 
 /// One to four worker processes empty a queue of no-op jobs that only the broker knows, on one machine.
 enum Scaling {
-  private static let jobs = 800_000
+  private static let jobs = 400_000
   private static let processes = 1...4
 
   @Sendable
@@ -18,11 +18,12 @@ enum Scaling {
     var growth = Figure("the same with four processes, over that with one", .times, [.atMost(1.1)])
     for run in 1...stage.runs {
       stage.note("scaling, run \(run)")
-      var costs: [Double] = []
-      for (index, count) in processes.enumerated() {
-        let (rate, cost) = try await drain(stage, processes: count)
+      var costs = [Double](repeating: 0, count: drains.count)
+      // Up and down again: a machine that becomes slower or quicker meanwhile does so to all sizes alike.
+      for index in Array(drains.indices) + drains.indices.reversed() {
+        let (rate, cost) = try await drain(stage, processes: index + 1)
         drains[index].samples.append(rate)
-        costs.append(cost)
+        costs[index] += cost / 2
       }
       processor.samples.append(costs[0])
       growth.samples.append(costs[costs.count - 1] / costs[0])
