@@ -202,6 +202,9 @@ import Testing
         try await eventually("it is shown") {
           try await StackSample.latest(in: stack.pool)?.alarms == [.init(queue: "tasks", what: "waiting")]
         }
+        // A message that was sent and not noted yet would be sent again.
+        let book = AlarmBook(pool: stack.pool, limits: watched.limits, hasWebhook: true)
+        try await eventually("it is noted as told") { try await book.untold() == nil }
         // The leader goes, and its successor finds the alarm open.
         group.cancelAll()
       }
