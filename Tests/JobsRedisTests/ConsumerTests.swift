@@ -17,8 +17,10 @@ import Testing
     return claims
   }
 
-  /// Redis hands jobs out in a reply; when that is lost with its connection, they are this worker's and it does not know.
-  @Test func claimsWhoseReplyWasLostAreFound() async throws {
+  /// Redis hands jobs out in a reply; when that is lost with its connection, they are this worker's and it does not know. Nor
+  /// does a refusal tell it that there are none.
+  @Test(arguments: [false, true])
+  func claimsWhoseReplyWasLostAreFound(isRefusedFirst: Bool) async throws {
     let server = try await PrivateRedis.start()
     try await RedisFixture.with(server: server) { fixture in
       let consumer = try await fixture.broker.join(.default, worker: "w", lease: .seconds(120))
@@ -35,6 +37,13 @@ import Testing
       #expect(try await consumer.claim(10, wait: .milliseconds(1)).isEmpty)
 
       _ = try await fixture.client.send(RedisCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"))
+      if isRefusedFirst {
+        // This one finds the connection gone, the next the server unwilling.
+        do { #expect(try await consumer.claim(10, wait: .milliseconds(1)).isEmpty) } catch is BrokerError {}
+        try await server.run("CONFIG", "SET", "min-replicas-to-write", "1")
+        await #expect(throws: BrokerError.self) { try await consumer.claim(10, wait: .milliseconds(1)) }
+        try await server.run("CONFIG", "SET", "min-replicas-to-write", "0")
+      }
       let found = try await claim(5, consumer)
       #expect(Set(found.map(\.record.text)) == ["3", "4", "5", "6", "7"])
       try await consumer.acknowledge(held + found)
