@@ -8,6 +8,7 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Token: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
+      commandName: "token",
       abstract: "Issue a session token for an account, also for one that was imported and has no password.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
@@ -19,7 +20,7 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Reset: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Issue a token for a new password, to be passed on to the account's owner.",
+      commandName: "reset", abstract: "Issue a token for a new password, to be passed on to the account's owner.",
       discussion: """
         It works once, within an hour: POST /v1/password-resets/TOKEN with {"password": …}. All sessions of the account end with it. \
         The API mails such tokens where it has a mail server (FANMILL_MAIL_URL).

@@ -10,7 +10,7 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "List dead letters, the latest first.",
+      commandName: "list", abstract: "List dead letters, the latest first.",
       discussion: "A search in payloads ends after many jobs, and says so; the next page goes on.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var filter: JobFilterOptions
@@ -24,7 +24,8 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
   }
 
   struct Show: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "Show a dead letter with its payload and every error.")
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Show a dead letter with its payload and every error.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The job's id.") var id: String
 
@@ -65,7 +66,7 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
 
   struct Retry: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Owe dead letters again, from their first attempt on, under their old ids.")
+      commandName: "retry", abstract: "Owe dead letters again, from their first attempt on, under their old ids.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var choice: Choice
 
@@ -95,7 +96,8 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
 
   struct Delete: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Throw dead letters away.", discussion: "A record of each is kept for some days.")
+      commandName: "delete", abstract: "Throw dead letters away.", discussion: "A record of each is kept for some days."
+    )
     @OptionGroup var common: CommonOptions
     @OptionGroup var confirmation: Confirmation
     @OptionGroup var choice: Choice

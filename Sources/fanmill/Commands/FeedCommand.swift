@@ -12,7 +12,7 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
 
   struct Show: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Show what is in an account's feed, the newest first.",
+      commandName: "show", abstract: "Show what is in an account's feed, the newest first.",
       discussion: "Posts older than feeds hold rows for are put together from follows and posts, as a reader sees them."
     )
     @OptionGroup var common: CommonOptions
@@ -52,7 +52,7 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
 
   struct Rebuild: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Make a feed, or all of them, what follows and posts say they hold.",
+      commandName: "rebuild", abstract: "Make a feed, or all of them, what follows and posts say they hold.",
       discussion: """
         Adds the rows that are missing and takes the stale ones away, beside whatever else goes on: no row is there twice, and \
         it may be broken off and run again.
@@ -100,6 +100,7 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
 
   struct Audit: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
+      commandName: "audit",
       abstract: "Compare every feed with what follows and posts say it holds; exit 1 if one differs.",
       discussion:
         "Where posts are still on their way (pending), rows may be missing rightly: audit again when they are done.")

@@ -12,7 +12,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct Kinds: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "List the kinds of jobs, with the fields of their payloads.",
+      commandName: "kinds", abstract: "List the kinds of jobs, with the fields of their payloads.",
       discussion: "A field in brackets may be left out.")
     @OptionGroup var common: CommonOptions
 
@@ -37,7 +37,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "List jobs that are owed, the newest first, or dead or ended ones.",
+      commandName: "list", abstract: "List jobs that are owed, the newest first, or dead or ended ones.",
       discussion: """
         Without --state all that are owed: waiting, running, delayed, retrying and parked ones. dead are dead letters. done, \
         cancelled and deleted are kept for some days, of those that were done the ones that had failed before. A search in payloads ends \
@@ -58,7 +58,8 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct Show: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Show all that is known of a job: how it stands, what happened to it, its payload.")
+      commandName: "show", abstract: "Show all that is known of a job: how it stands, what happened to it, its payload."
+    )
     @OptionGroup var common: CommonOptions
     @Argument(help: "The job's id.") var id: String
 
@@ -71,6 +72,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct Retry: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
+      commandName: "retry",
       abstract: "Let a job run at once: a dead one from its first attempt on, one that waits for its time now.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The job's id.") var id: String
@@ -84,7 +86,8 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct Reschedule: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Let a job that waits be due at another time.", discussion: "Give --at or --in.")
+      commandName: "reschedule", abstract: "Let a job that waits be due at another time.",
+      discussion: "Give --at or --in.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The job's id.") var id: String
     @OptionGroup var due: DueTime
@@ -105,7 +108,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct Cancel: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "End a job that is owed, without its effects.",
+      commandName: "cancel", abstract: "End a job that is owed, without its effects.",
       discussion: """
         One that waits ends at once; the worker of one that runs is told, and what the job wrote in its transaction is undone. \
         A record of it is kept for some days.
@@ -126,7 +129,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct Delete: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Throw a dead job away; one that is owed is cancelled instead.",
+      commandName: "delete", abstract: "Throw a dead job away; one that is owed is cancelled instead.",
       discussion: "A record of it is kept for some days.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var confirmation: Confirmation

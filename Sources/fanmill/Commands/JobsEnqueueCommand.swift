@@ -6,7 +6,7 @@ import Operations
 extension JobsCommand {
   struct Enqueue: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Ask for a job.",
+      commandName: "enqueue", abstract: "Ask for a job.",
       discussion: """
         The job is owed from the moment this returns. An unknown kind ends with status 64 and the nearest kind there is, a \
         payload that does not decode, or has a field that the kind does not know, with 65 and the field that is wrong. With \

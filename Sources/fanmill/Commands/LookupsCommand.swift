@@ -13,7 +13,7 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
     subcommands: [List.self, Show.self, Run.self])
 
   struct List: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "List lookups, the latest first.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List lookups, the latest first.")
     @OptionGroup var common: CommonOptions
     @Option(help: "Those in this state alone: waiting, running, parked, done or failed.") var state: Lookup.State?
     @Option(help: "How many at most.") var limit = 50
@@ -36,7 +36,8 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
   }
 
   struct Show: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "Show a lookup and the channels that are kept for it.")
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Show a lookup and the channels that are kept for it.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The lookup's id.") var id: String
 
@@ -52,7 +53,7 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
 
   struct Run: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Ask for a channel as a fan does, wait for the answer and print it.",
+      commandName: "run", abstract: "Ask for a channel as a fan does, wait for the answer and print it.",
       discussion: """
         The question is a channel's id (UC…), a handle (@…), an address or words. A fresh answer that is kept is printed \
         at once; else a worker has to run. Exits with 1 where no answer comes.

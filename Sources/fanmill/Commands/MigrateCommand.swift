@@ -25,7 +25,7 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
   }
 
   struct Up: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "Apply what is not applied yet.")
+    static let configuration = CommandConfiguration(commandName: "up", abstract: "Apply what is not applied yet.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var migrations: MigrationsOption
 
@@ -39,7 +39,8 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
   }
 
   struct Down: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "Undo the latest migrations, and lose what they hold.")
+    static let configuration = CommandConfiguration(
+      commandName: "down", abstract: "Undo the latest migrations, and lose what they hold.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var migrations: MigrationsOption
     @OptionGroup var confirmation: Confirmation
@@ -61,7 +62,8 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
   }
 
   struct Status: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "List the migrations and when each was applied.")
+    static let configuration = CommandConfiguration(
+      commandName: "status", abstract: "List the migrations and when each was applied.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var migrations: MigrationsOption
 

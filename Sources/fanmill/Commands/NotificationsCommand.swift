@@ -9,6 +9,7 @@ struct NotificationsCommand: AsyncParsableCommand, Sendable {
 
   struct Audit: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
+      commandName: "audit",
       abstract: "Compare every notification and every count with likes, comments and follows; exit 1 if one differs.",
       discussion:
         "Where jobs are still to write notifications (pending), some may be missing rightly: audit again when they are done."

@@ -8,7 +8,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "List the queues.",
+      commandName: "list", abstract: "List the queues.",
       discussion: """
         ready, delayed, claimed and workers are what the broker has in hand now; owed are the durable jobs among them, and \
         parked those that no worker knows. waiting is for how long the oldest ready job has been so, and running for how \
@@ -41,7 +41,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
 
   struct Show: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Show a queue: what waits there, who serves it, what the last hour brought.")
+      commandName: "show", abstract: "Show a queue: what waits there, who serves it, what the last hour brought.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var queue: Name
 
@@ -61,7 +61,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
 
   struct Pause: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Let workers claim nothing more from a queue; what runs goes on.")
+      commandName: "pause", abstract: "Let workers claim nothing more from a queue; what runs goes on.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var queue: Name
 
@@ -74,7 +74,8 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
   }
 
   struct Resume: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "Let workers claim from a queue again.")
+    static let configuration = CommandConfiguration(
+      commandName: "resume", abstract: "Let workers claim from a queue again.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var queue: Name
 
@@ -88,7 +89,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
 
   struct Drain: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Wait until nothing is owed in a queue any more; exit 1 if that takes too long.")
+      commandName: "drain", abstract: "Wait until nothing is owed in a queue any more; exit 1 if that takes too long.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var queue: Name
     @Option(help: "How long to wait, \(TimeSpan.form).") var timeout = TimeSpan(seconds: 300)
@@ -106,7 +107,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
 
   struct Clear: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Cancel all jobs that are owed in a queue.",
+      commandName: "clear", abstract: "Cancel all jobs that are owed in a queue.",
       discussion:
         """
         Those that run are ended too, and what their transactions wrote is undone; where one does not end within 10 seconds it \

@@ -10,7 +10,7 @@ struct QuotaCommand: AsyncParsableCommand, Sendable {
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "List the keys by their labels, with what is spent and left.",
+      commandName: "list", abstract: "List the keys by their labels, with what is spent and left.",
       discussion: """
         A label is the beginning of the key's SHA-256. Budgets are for a day of Pacific time. What is reserved belongs to \
         calls that are under way, or whose worker died.
@@ -31,7 +31,7 @@ struct QuotaCommand: AsyncParsableCommand, Sendable {
 
   struct Enable: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Put a key into use again that the service had refused.")
+      commandName: "enable", abstract: "Put a key into use again that the service had refused.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The key's label, as `fanmill quota` shows it.") var label: String
 

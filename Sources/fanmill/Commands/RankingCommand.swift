@@ -10,7 +10,8 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
     subcommands: [Show.self, Run.self, Audit.self])
 
   struct Show: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "Show a ranking of the latest snapshot.")
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Show a ranking of the latest snapshot.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "youtube or instagram.", completion: .list(["youtube", "instagram"])) var platform: String
     @Option(help: "What is counted: hearts or followers.", completion: .list(["hearts", "followers"])) var by = "hearts"
@@ -40,7 +41,7 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
 
   struct Run: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Make a new snapshot of all rankings now.",
+      commandName: "run", abstract: "Make a new snapshot of all rankings now.",
       discussion: """
         It takes up what has changed since the last snapshot. With --full, and where FANMILL_RANKING_TIME_ZONE has changed, \
         everything is counted anew from the hearts and registrations themselves, which corrects what is wrong; hearts that \
@@ -63,7 +64,7 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
 
   struct Audit: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Count everything anew and compare; exit 1 if something differs.",
+      commandName: "audit", abstract: "Count everything anew and compare; exit 1 if something differs.",
       discussion: """
         Compares each celeb's counts with the hearts and registrations themselves, less those that wait to be counted, and \
         each ranking, as it goes on from the last snapshot, with the same ranking made of all celebs. Nothing is changed: \

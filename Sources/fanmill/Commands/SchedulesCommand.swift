@@ -15,7 +15,7 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "List the schedules.",
+      commandName: "list", abstract: "List the schedules.",
       discussion: """
         active: a worker fires it. paused: nobody does. overdue: its next tick is more than a minute ago, so no worker runs. \
         new: no worker has known it yet. unknown: another version had it.
@@ -42,7 +42,7 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
 
   struct Run: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Ask for a schedule's job now, besides its ticks; also while it is paused.")
+      commandName: "run", abstract: "Ask for a schedule's job now, besides its ticks; also while it is paused.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The schedule's name.") var name: String
 
@@ -60,7 +60,8 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
   }
 
   struct Pause: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(abstract: "Let a schedule fire no more until it is resumed.")
+    static let configuration = CommandConfiguration(
+      commandName: "pause", abstract: "Let a schedule fire no more until it is resumed.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The schedule's name.") var name: String
 
@@ -73,7 +74,7 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
 
   struct Resume: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Let a paused schedule fire again, from its next tick on.")
+      commandName: "resume", abstract: "Let a paused schedule fire again, from its next tick on.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The schedule's name.") var name: String
 

@@ -9,7 +9,7 @@ struct WorkersCommand: AsyncParsableCommand, Sendable {
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "List the workers and what they run.",
+      commandName: "list", abstract: "List the workers and what they run.",
       discussion: """
         quiet: it claims no more. stopping: it ends when nothing runs any more. lost: nobody has heard of it for ten seconds; \
         its jobs go to others when its lease ends.
@@ -54,7 +54,7 @@ struct WorkersCommand: AsyncParsableCommand, Sendable {
 
   struct Quiet: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      abstract: "Let a worker claim no more, as before a deploy; what runs goes on.",
+      commandName: "quiet", abstract: "Let a worker claim no more, as before a deploy; what runs goes on.",
       discussion: "It hears it within a second, and stays quiet until it ends.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var choice: Choice
@@ -69,6 +69,7 @@ struct WorkersCommand: AsyncParsableCommand, Sendable {
 
   struct Stop: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
+      commandName: "stop",
       abstract: "End a worker as SIGTERM does: it claims no more, finishes what runs, and hands back the rest.",
       discussion: "What supervises it may start another in its place.")
     @OptionGroup var common: CommonOptions
