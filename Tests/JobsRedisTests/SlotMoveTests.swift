@@ -246,6 +246,7 @@ import Testing
           group.addTask {
             while claimed.withLock({ $0.isEmpty }) {
               _ = try await consumer.beat()
+              // The pace of heartbeats; nothing waits for it.
               try await Task.sleep(for: .milliseconds(100))
             }
           }
@@ -298,8 +299,7 @@ import Testing
     }
   }
 
-  /// Claims whose reply was lost with its connection are looked for until the queue has answered: that it was on its way
-  /// when it was asked first is no answer.
+  /// Claims whose reply was lost with its connection, while the queue was on its way, are found where it arrives.
   @Test func lostClaimsAreFoundAfterAMove() async throws {
     try await with { scene in
       let consumer = try await scene.broker.join(Self.queue, worker: "w", lease: .seconds(120))

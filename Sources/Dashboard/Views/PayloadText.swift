@@ -45,12 +45,12 @@ struct PayloadText {
         let byte = json[index]
         switch byte {
         case UInt8(ascii: "\""):
-          let end = Self.end(ofString: json, from: index)
+          let end = JSONText.end(ofString: json, from: index)
           output += json[index..<end]
           index = end
           continue
         case UInt8(ascii: "{"), UInt8(ascii: "["):
-          let next = Self.skipSpace(json, from: index + 1)
+          let next = JSONText.skipSpace(json, from: index + 1)
           if next < json.count, json[next] == byte + 2 {
             output += [byte, byte + 2]
             index = next + 1
@@ -79,18 +79,6 @@ struct PayloadText {
       output.append(0x0A)
       // Deeper than anybody reads, a page would be little else than spaces.
       output += [UInt8](repeating: 0x20, count: 2 * min(max(0, depth), 32))
-    }
-
-    private static func skipSpace(_ json: [UInt8], from start: Int) -> Int {
-      var index = start
-      while index < json.count, [0x20, 0x09, 0x0A, 0x0D].contains(json[index]) { index += 1 }
-      return index
-    }
-
-    private static func end(ofString json: [UInt8], from start: Int) -> Int {
-      var index = start + 1
-      while index < json.count, json[index] != UInt8(ascii: "\"") { index += json[index] == UInt8(ascii: "\\") ? 2 : 1 }
-      return min(index + 1, json.count)
     }
   }
 }

@@ -19,14 +19,14 @@ public enum SecretFields {
         index += 1
         continue
       }
-      let end = end(ofString: json, from: index)
+      let end = JSONText.end(ofString: json, from: index)
       let string = json[index..<end]
       output += string
       index = end
       if let value = value(after: end, in: json), isSecret(string) {
         output += json[end..<value]
         output += mask
-        index = self.end(ofValue: json, from: value)
+        index = Self.end(ofValue: json, from: value)
       }
     }
     return output
@@ -46,21 +46,9 @@ public enum SecretFields {
 
   /// Where the value begins that belongs to a name which ends at `index`; nil if it is no name.
   private static func value(after index: Int, in json: [UInt8]) -> Int? {
-    let colon = skipSpace(json, from: index)
+    let colon = JSONText.skipSpace(json, from: index)
     guard colon < json.count, json[colon] == UInt8(ascii: ":") else { return nil }
-    return skipSpace(json, from: colon + 1)
-  }
-
-  private static func skipSpace(_ json: [UInt8], from start: Int) -> Int {
-    var index = start
-    while index < json.count, [0x20, 0x09, 0x0A, 0x0D].contains(json[index]) { index += 1 }
-    return index
-  }
-
-  private static func end(ofString json: [UInt8], from start: Int) -> Int {
-    var index = start + 1
-    while index < json.count, json[index] != UInt8(ascii: "\"") { index += json[index] == UInt8(ascii: "\\") ? 2 : 1 }
-    return min(index + 1, json.count)
+    return JSONText.skipSpace(json, from: colon + 1)
   }
 
   private static func end(ofValue json: [UInt8], from start: Int) -> Int {
@@ -68,7 +56,7 @@ public enum SecretFields {
     while index < json.count {
       switch json[index] {
       case UInt8(ascii: "\""):
-        index = end(ofString: json, from: index)
+        index = JSONText.end(ofString: json, from: index)
         if depth == 0 { return index }
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
