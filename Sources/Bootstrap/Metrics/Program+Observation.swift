@@ -18,7 +18,7 @@ extension Program {
   ) throws -> [any Service] {
     var watched = StackWatch.Configuration(limits: settings.alarms)
     watched.queues = Set(kinds.queues + (settings.queues ?? []).map(\.name)).sorted()
-    watched.kinds = Set(kinds.list.map(\.kind))
+    watched.kinds = Set(kinds.names)
     watched.lookups = settings.lookupRules
     watched.autoscaling = Autoscaling(least: settings.autoscalingLeast, most: settings.autoscalingMost)
     watched.usualSlots = settings.workerConcurrency

@@ -43,7 +43,7 @@ struct DeadPages: Sendable {
     let page = try await kit.read(visit) { try await JobDesk.page(filter, on: $0) }
     let now = kit.now()
     let model = Model(
-      work: work.sentences, kindText: filter.kind ?? "", ofKind: filter.kind, kinds: jobs.kinds.list.map(\.kind),
+      work: work.sentences, kindText: filter.kind ?? "", ofKind: filter.kind, kinds: jobs.kinds.names,
       queues: Choice.all(try await queueNames(), chosen: filter.queue), text: filter.text ?? "",
       searched: JobListPages.searched(page), isChoice: visit.session.mayAct,
       isNarrowed: filter.queue != nil || filter.text != nil, hasJobs: !page.items.isEmpty,

@@ -53,7 +53,7 @@ struct JobListPages: Sendable {
     let now = kit.now()
     let model = Model(
       states: Choice.all(JobState.allCases.map(\.rawValue), chosen: state?.rawValue), kind: filter.kind ?? "",
-      kinds: jobs.kinds.list.map(\.kind), queues: Choice.all(try await queueNames(), chosen: filter.queue),
+      kinds: jobs.kinds.names, queues: Choice.all(try await queueNames(), chosen: filter.queue),
       text: filter.text ?? "", since: query["since"] ?? "", until: query["until"] ?? "",
       searched: JobListPages.searched(page), hasJobs: !page.items.isEmpty,
       jobs: page.items.map { JobRow($0, now: now) },

@@ -32,14 +32,16 @@ public struct JobKinds: Sendable {
     return JobKinds(registry)
   }
 
+  /// Their names, in order.
+  public var names: [String] { registry.entries.keys.map(\.rawValue).sorted() }
+
   /// The queues that they name.
   public var queues: [QueueName] { registry.queues }
 
   /// The kind whose name is nearest to one that no kind has; nil for one that a kind has.
   public func nearest(to kind: String) -> String? {
     if knows(kind) { return nil }
-    return registry.entries.keys.map(\.rawValue).sorted()
-      .min { EditDistance.between(kind, $0) < EditDistance.between(kind, $1) }
+    return names.min { EditDistance.between(kind, $0) < EditDistance.between(kind, $1) }
   }
 
   /// What to say of a queue that is none of the app's; nil of one that is.
@@ -53,7 +55,7 @@ public struct JobKinds: Sendable {
   /// Whether a kind of this name can be asked for.
   public func knows(_ kind: String) -> Bool { registry.entries[JobKind(rawValue: kind)] != nil }
 
-  /// All of them, by name.
+  /// All of them, by name. Asks each for its payload's fields, which takes longer than its name alone: `names`.
   public var list: [KindSummary] {
     registry.entries.values.sorted { $0.kind < $1.kind }.map { entry in
       KindSummary(
@@ -66,7 +68,7 @@ public struct JobKinds: Sendable {
   /// - Throws: `.usage`, naming the nearest kind and all there are.
   func entry(_ name: String) throws(OperationError) -> JobRegistry<PostgresLedger>.Entry {
     if let entry = registry.entries[JobKind(rawValue: name)] { return entry }
-    throw EditDistance.unknown("kind of job", name, of: registry.entries.keys.map(\.rawValue))
+    throw EditDistance.unknown("kind of job", name, of: names)
   }
 }
 
