@@ -74,10 +74,10 @@ public actor RedisConsumer: BrokerConsumer {
     let command = RedisCommand(
       "XREADGROUP", "GROUP", "workers", name, "COUNT", count, "BLOCK", block, "STREAMS", keys.streams[0],
       keys.streams[1], keys.streams[2], ">", ">", ">")
-    let arrived: Arrived
+    let arrived: StreamReading
     do {
       arrived = try await reader.connection.send(command) { reply throws(RedisError) in
-        Self.claims(in: reply, queue: queue, incarnation: incarnation)
+        StreamReading(reply, queue: queue, incarnation: incarnation)
       }
     } catch {
       if error.serverPrefix == "UNBLOCKED" { return [] }
@@ -115,10 +115,10 @@ public actor RedisConsumer: BrokerConsumer {
     let command = RedisCommand(
       "XREADGROUP", "GROUP", "workers", name, "COUNT", count, "STREAMS", keys.streams[0], keys.streams[1],
       keys.streams[2], lastEntries[0], lastEntries[1], lastEntries[2])
-    let arrived: Arrived
+    let arrived: StreamReading
     do {
       arrived = try await reader.connection.send(command) { reply throws(RedisError) in
-        Self.claims(in: reply, queue: queue, incarnation: incarnation)
+        StreamReading(reply, queue: queue, incarnation: incarnation)
       }
     } catch {
       if error.serverPrefix == "NOGROUP" {
@@ -152,13 +152,13 @@ public actor RedisConsumer: BrokerConsumer {
     return []
   }
 
-  private func note(_ arrived: Arrived) {
+  private func note(_ arrived: StreamReading) {
     for (index, last) in arrived.last.enumerated() {
       if let last { lastEntries[index] = last }
     }
   }
 
-  private func jobs(of arrived: Arrived) -> [Claim] {
+  private func jobs(of arrived: StreamReading) -> [Claim] {
     arrived.claims.compactMap { claim -> Claim? in
       switch claim {
       case .success(let claim): return claim
@@ -182,62 +182,6 @@ public actor RedisConsumer: BrokerConsumer {
     } catch {
       // The wait ends by itself soon.
     }
-  }
-
-  /// What a read brought, and the last entry from each stream.
-  private struct Arrived: Sendable {
-    var claims: [Result<Claim, BrokerError>] = []
-    var last: [String?] = [nil, nil, nil]
-  }
-
-  private static func claims(
-    in reply: borrowing RedisReply, queue: QueueName, incarnation: Int
-  ) -> Arrived {
-    var arrived = Arrived()
-    for index in 0..<reply.count {
-      let stream = reply[index]
-      let number =
-        switch stream[0].bytes.last {
-        case UInt8(ascii: "h"): 1
-        case UInt8(ascii: "l"): 2
-        default: 3
-        }
-      let entries = stream[1]
-      arrived.claims.reserveCapacity(arrived.claims.count + entries.count)
-      if entries.count > 0 {
-        arrived.last[number - 1] = String(decoding: entries[entries.count - 1][0].bytes, as: UTF8.self)
-      }
-      for position in 0..<entries.count {
-        let entry = entries[position]
-        // An entry that was deleted while it was pending has no fields.
-        guard entry.count == 2, entry[1].count == 2 else { continue }
-        let receipt = "\(number)" + String(decoding: entry[0].bytes, as: UTF8.self)
-        let readyAt = milliseconds(ofEntry: entry[0].bytes)
-        let fields = entry[1]
-        let record = fields[1]
-        do throws(BrokerError) {
-          let decoded = try RecordCoding.decode(record.bytes, queue: queue)
-          arrived.claims.append(
-            .success(
-              Claim(
-                record: decoded, attempt: decoded.attempts + 1, receipt: receipt, incarnation: incarnation,
-                readyAt: readyAt)))
-        } catch {
-          arrived.claims.append(.failure(error))
-        }
-      }
-    }
-    return arrived
-  }
-
-  /// An entry's id begins with the milliseconds at which it was added.
-  private static func milliseconds(ofEntry id: UnsafeRawBufferPointer) -> Int64 {
-    var milliseconds: Int64 = 0
-    for byte in id {
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
-      milliseconds = milliseconds &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
-    }
-    return milliseconds
   }
 
   private func currentReader() async throws -> Reader {

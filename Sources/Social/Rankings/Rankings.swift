@@ -11,18 +11,22 @@ public enum Rankings {
   ) async throws -> RankingPage {
     let cursor = request.before.map(Cursor.init)
     let first = (cursor?.rank ?? 0) + 1
+    // The former places are looked up one by one: a join would compare each celeb of the former list with each of the page's,
+    // since Postgres takes what it unnests for ten rows.
     let rows = try await reader.rows(
       """
       WITH snapshot AS MATERIALIZED (
-        SELECT id, computed_at, depth FROM ranking_snapshots
-        WHERE id = coalesce(\(cursor?.snapshot), (SELECT max(id) FROM ranking_snapshots))
+        SELECT s.id, s.computed_at, s.depth, coalesce(
+          (SELECT p.depth FROM ranking_snapshots p WHERE p.id < s.id ORDER BY p.id DESC LIMIT 1), s.depth
+        ) AS former_depth
+        FROM ranking_snapshots s WHERE s.id = coalesce(\(cursor?.snapshot), (SELECT max(id) FROM ranking_snapshots))
       ), list AS MATERIALIZED (
-        SELECT l.snapshot_id, l.celeb_ids, l.hearts, l.followers FROM ranking_lists l, snapshot s
+        SELECT l.celeb_ids, l.hearts, l.followers FROM ranking_lists l, snapshot s
         WHERE l.platform = \(key.platform.rawValue) AND l.measure = \(key.measure.rawValue)
           AND l.span = \(key.window.rawValue) AND l.snapshot_id <= s.id
         ORDER BY l.snapshot_id DESC LIMIT 1
-      ), before AS MATERIALIZED (
-        SELECT l.celeb_ids FROM ranking_lists l, snapshot s
+      ), former AS MATERIALIZED (
+        SELECT l.celeb_ids[1:s.former_depth] AS celeb_ids FROM ranking_lists l, snapshot s
         WHERE l.platform = \(key.platform.rawValue) AND l.measure = \(key.measure.rawValue)
           AND l.span = \(key.window.rawValue) AND l.snapshot_id < s.id
         ORDER BY l.snapshot_id DESC LIMIT 1
@@ -32,16 +36,12 @@ public enum Rankings {
           l.celeb_ids[\(first):\(first + request.limit)], l.hearts[\(first):\(first + request.limit)],
           l.followers[\(first):\(first + request.limit)]
         ) WITH ORDINALITY AS e (id, hearts, followers, place)
-      ), former AS (
-        SELECT b.id, b.place FROM before, unnest(before.celeb_ids) WITH ORDINALITY AS b (id, place), snapshot s
-        WHERE b.place <= coalesce(
-          (SELECT p.depth FROM ranking_snapshots p WHERE p.id < s.id ORDER BY p.id DESC LIMIT 1), s.depth)
       )
-      SELECT s.id, s.computed_at, e.rank, former.place, c.account, \(unescaped: FanCeleb.title), e.hearts, e.followers
+      SELECT s.id, s.computed_at, e.rank, array_position((SELECT celeb_ids FROM former), e.id)::bigint, c.account,
+        \(unescaped: FanCeleb.title), e.hearts, e.followers
       FROM snapshot s
         LEFT JOIN entry e ON e.rank <= e.depth
         LEFT JOIN celebs c ON c.id = e.id
-        LEFT JOIN former ON former.id = e.id
       ORDER BY e.rank
       """)
     guard let head = rows.first else {

@@ -31,8 +31,9 @@ struct AdminDashboard: Sendable {
   /// Every page, lists also with their filters.
   func pages(_ database: Database) async throws -> [Admin.Question] {
     var paths = [
-      "", "/queues", "/queues/fanout", "/jobs", "/workers", "/schedules", "/dead", "/fan-outs", "/rankings", "/quota",
-      "/actions", "/?window=day", "/?window=week", "/dead?kind=rare.kind", "/dead?text=nowhere", "/jobs?text=nowhere",
+      "", "/queues", "/queues/fanout", "/jobs", "/workers", "/schedules", "/dead", "/fan-outs", "/rankings",
+      // The second snapshot's, from rank 9,001 on: `Rankings.Cursor`.
+      "/rankings?before=\(2 << 17 | 9000)", "/quota", "/actions", "/?window=day", "/?window=week", "/dead?kind=rare.kind", "/dead?text=nowhere", "/jobs?text=nowhere",
       "/jobs?kind=rare.kind", "/jobs?queue=lookups", "/jobs?queue=lookups&kind=rare.kind&text=nowhere",
       "/jobs?since=2026-01-01T00:00",
     ]
@@ -58,8 +59,8 @@ extension Programs {
       "jobs list --state done",
       "jobs list --kind rare.kind", "jobs list --queue lookups --text nowhere", "dead list",
       "dead list --kind rare.kind",
-      "queues list", "queues show fanout", "workers list", "schedules list", "lookups list", "quota", "stats",
-      "stats --window week",
+      "queues list", "queues show fanout", "workers list", "schedules list", "lookups list", "ranking show youtube", "quota",
+      "stats", "stats --window week",
     ]
     .map { words in
       Admin.Question("fanmill \(words)") { _ = try await run(words.split(separator: " ").map(String.init)) }

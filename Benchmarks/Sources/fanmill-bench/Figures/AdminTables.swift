@@ -3,8 +3,8 @@ import Jobs
 import JobsPostgres
 import Postgres
 
-/// What stands in the tables while operators look: 1,000,000 jobs that wait, 100,000 dead ones, 100,000 that have ended, and a week of
-/// statistics.
+/// What stands in the tables while operators look: 1,000,000 jobs that wait, 100,000 dead ones, 100,000 that have ended, a week of
+/// statistics, and a ranking of 10,000 celebs.
 enum AdminTables {
   private static let waiting = 1_000_000
   private static let dead = 100_000
@@ -80,14 +80,37 @@ enum AdminTables {
       SELECT 'somebody', 'full', 'queues.pause', CASE WHEN i % 10 = 0 THEN 'fanout' ELSE gen_random_uuid()::text END
       FROM generate_series(1, 100000) i
       """)
+    try await fillRankings(pool)
     // As the server's own vacuum would have done by and by.
-    try await pool.execute("VACUUM ANALYZE jobs, dead_jobs, ended_jobs, job_minutes, job_hours, workers, actions")
+    try await pool.execute("VACUUM ANALYZE jobs, dead_jobs, ended_jobs, job_minutes, job_hours, workers, actions, celebs")
     try await pool.execute("CHECKPOINT")
     try BenchError.check("jobs that are owed", try await database.owedJobs(), equals: waiting)
   }
 
+  /// Two snapshots of a list as long as it gets by default, in which everybody has moved.
+  private static func fillRankings(_ pool: PostgresPool) async throws {
+    try await pool.execute("TRUNCATE \(unescaped: rankings) RESTART IDENTITY")
+    try await pool.execute(
+      """
+      INSERT INTO celebs (platform, account, hearts)
+      SELECT 'youtube', 'UC' || lpad(md5(i::text), 22, 'x'), i FROM generate_series(1, 100000) i
+      """)
+    try await pool.execute(
+      "INSERT INTO ranking_snapshots (computed_at, is_full, depth, changes) SELECT now(), true, 10000, 0 FROM generate_series(1, 2)"
+    )
+    try await pool.execute(
+      """
+      INSERT INTO ranking_lists
+      SELECT 'youtube', 'hearts', 'all', s, '-infinity', false, array_agg(i), array_agg(100000 - i), array_agg(0), array_agg(now())
+      FROM generate_series(1, 2) s, LATERAL (SELECT i FROM generate_series(1, 11000) i ORDER BY i * s % 7, i) o GROUP BY s
+      """)
+  }
+
+  private static let rankings = "celebs, ranking_snapshots, ranking_lists, ranking_changes"
+
   static func clean(_ stage: Stage, _ database: Database) async throws {
-    try await database.pool.execute("TRUNCATE jobs, dead_jobs, ended_jobs, job_minutes, job_hours, workers, actions")
+    try await database.pool.execute(
+      "TRUNCATE jobs, dead_jobs, ended_jobs, job_minutes, job_hours, workers, actions, \(unescaped: rankings)")
     try await stage.flush()
   }
 }
