@@ -4,7 +4,7 @@ import JobsRedis
 
 /// One to four worker processes empty a queue of no-op jobs that only the broker knows, on one machine.
 enum Scaling {
-  private static let jobs = 400_000
+  private static let jobs = 200_000
   private static let processes = 1...4
 
   @Sendable
@@ -13,44 +13,74 @@ enum Scaling {
       Figure("no-op jobs drained, broker only, \(count) worker process\(count == 1 ? "" : "es")", .perSecond)
     }
     // What one more process changes is less than what two runs differ by: a step down that is none of its making.
-    var step = Figure("least that one more process, from 1 to 4, makes of it", .times, [.atLeast(0.97)])
-    var processor = Figure("Redis' processor time a job, one process", .microseconds)
-    var growth = Figure("the same with four processes, over that with one", .times, [.atMost(1.1)])
+    var least = Figure("least that one more process, from 1 to 4, makes of it", .times, [.atLeast(0.97)])
+    var broker = Cost("Redis' processor time a job, one process", bound: .atMost(1.1))
+    var worker = Cost("the processes' own processor time a job, one process", bound: nil)
+    // What each further process makes of it: of two sizes that were measured one right after the other.
+    var steps = [[Double]](repeating: [], count: drains.count - 1)
     for run in 1...stage.runs {
       stage.note("scaling, run \(run)")
-      var costs = [Double](repeating: 0, count: drains.count)
       // Up and down again: a machine that becomes slower or quicker meanwhile does so to all sizes alike.
-      for index in Array(drains.indices) + drains.indices.reversed() {
-        let (rate, cost) = try await drain(stage, processes: index + 1)
-        drains[index].samples.append(rate)
-        costs[index] += cost / 2
+      let up = Array(drains.indices)
+      for order in [up, up.reversed(), up, up.reversed()] {
+        var drained: [Drained] = .init(repeating: Drained(), count: drains.count)
+        for index in order {
+          drained[index] = try await drain(stage, processes: index + 1)
+          drains[index].samples.append(drained[index].rate)
+        }
+        for (index, (one, more)) in zip(drained, drained.dropFirst()).enumerated() {
+          steps[index].append(more.rate / one.rate)
+        }
+        broker.add(drained.map(\.broker))
+        worker.add(drained.map(\.workers))
       }
-      processor.samples.append(costs[0])
-      growth.samples.append(costs[costs.count - 1] / costs[0])
     }
-    // Of the medians: each size has runs of its own, and only they say what it does.
-    let medians = drains.compactMap(\.median)
-    step.samples = [zip(medians.dropFirst(), medians).map { $0 / $1 }.min() ?? .nan]
-    return drains + [step, processor, growth]
+    least.samples = [steps.compactMap(Figure.median).min() ?? .nan]
+    return drains + [least, broker.one, broker.growth, worker.one, worker.growth]
   }
 
-  /// - Returns: jobs a second from when all processes have joined, and Redis' processor time a job in microseconds.
-  private static func drain(_ stage: Stage, processes: Int) async throws -> (rate: Double, cost: Double) {
+  /// A cost of one process, and what four make of it.
+  private struct Cost {
+    var one: Figure
+    var growth: Figure
+
+    init(_ title: String, bound: Bound?) {
+      one = Figure(title, .microseconds)
+      growth = Figure("the same with four processes, over that with one", .times, bound.map { [$0] } ?? [])
+    }
+
+    mutating func add(_ costs: [Double]) {
+      one.samples.append(costs[0])
+      growth.samples.append(costs[costs.count - 1] / costs[0])
+    }
+  }
+
+  /// How a queue was emptied.
+  private struct Drained {
+    /// Jobs a second, from when all processes have joined.
+    var rate = 0.0
+    /// Processor time a job in microseconds, Redis' and that of all processes.
+    var (broker, workers) = (0.0, 0.0)
+  }
+
+  private static func drain(_ stage: Stage, processes: Int) async throws -> Drained {
     try await stage.flush()
     let client = JobClient(broker: stage.broker, ledger: InMemoryLedger(), logger: stage.logger)
     for low in stride(from: 0, to: jobs, by: 100_000) {
       try await client.push((low..<min(low + 100_000, jobs)).map { NoOp(number: $0) })
     }
     let workers = try await stage.startWorkers(processes)
-    let (begun, spent) = (stage.board.counted, try await stage.redisProcessorSeconds())
+    func workerSeconds() throws -> Double { try workers.map { try $0.usage().processorSeconds }.reduce(0, +) }
+    let (begun, before) = (stage.board.counted, (try await stage.redisProcessorSeconds(), try workerSeconds()))
     let start = ContinuousClock.now
     try await stage.waitForCount(jobs, by: workers[0])
     try await stage.waitForEmpty()
     let seconds = start.duration(to: .now) / .seconds(1)
-    let cost = try await stage.redisProcessorSeconds() - spent
+    let after = (try await stage.redisProcessorSeconds(), try workerSeconds())
     for worker in workers { try await worker.stop() }
     try BenchError.check("jobs drained", stage.board.counted, equals: jobs)
     let done = Double(jobs - begun)
-    return (done / seconds, cost / done * 1e6)
+    return Drained(
+      rate: done / seconds, broker: (after.0 - before.0) / done * 1e6, workers: (after.1 - before.1) / done * 1e6)
   }
 }
