@@ -51,57 +51,65 @@ struct EndedListing {
     let start =
       try filter.before.map { text throws(OperationError) in try Place(text) }
       ?? Place(at: filter.until ?? .distantFuture, id: JobID(high: 0, low: 0))
-    let found = try await look(from: start)
+    let (found, edge) = try await pool.transaction { transaction in
+      // The index that has the order is to be used: of bounds that a prepared statement does not know yet the planner thinks too
+      // little, and would rather sort all there is.
+      try await transaction.pipeline([
+        "SET LOCAL plan_cache_mode = force_custom_plan", "SET LOCAL enable_sort = off",
+        "SET LOCAL enable_bitmapscan = off",
+      ])
+      let edge = try await self.edge(from: start, transaction)
+      return (try await self.look(from: start, to: edge, transaction), edge)
+    }
     let items = found.prefix(filter.limit).map(\.job)
     if found.count > filter.limit, let last = items.last, let id = JobID(last.id) {
       return JobPage(items: items, next: Place(at: found[items.count - 1].at, id: id).cursor, searched: nil)
     }
-    let edge = try await inOrder(
+    return JobPage(items: items, next: edge?.cursor, searched: edge.map { _ in OwedListing.budget })
+  }
+
+  /// Whether more is asked for than the index leads to.
+  private var isFiltered: Bool {
+    filter.text != nil || (isDead ? filter.kind != nil && filter.queue != nil : filter.kind != nil || filter.queue != nil)
+  }
+
+  /// The last row that the page looks at; nil if there are not so many, or if all fit.
+  private func edge(from start: Place, _ transaction: PostgresTransaction) async throws -> Place? {
+    if !isFiltered { return nil }
+    let rows = try await transaction.query(
       """
-      SELECT \(unescaped: time), id, n FROM (
-        SELECT \(unescaped: time), id, row_number() OVER (ORDER BY \(unescaped: time) DESC, id DESC) AS n
-        FROM \(unescaped: table) WHERE \(near: self, from: start)
-        ORDER BY \(unescaped: time) DESC, id DESC LIMIT \(OwedListing.budget)) AS near
-      WHERE n = \(OwedListing.budget)
-      """
-    ).first
-    guard let edge else { return JobPage(items: items, next: nil, searched: nil) }
-    let (at, id, searched) = try edge.decode(Date.self, PostgresUUID.self, Int.self)
-    return JobPage(items: items, next: Place(at: at, id: JobID(id)).cursor, searched: searched)
+      SELECT \(unescaped: time), id FROM \(unescaped: table) WHERE \(near: self, from: start)
+      ORDER BY \(unescaped: time) DESC, id DESC OFFSET \(OwedListing.budget - 1) LIMIT 1
+      """)
+    guard let (at, id) = try rows.decode(Date.self, PostgresUUID.self).first else { return nil }
+    return Place(at: at, id: JobID(id))
   }
 
   /// The first that fit, one more than a page has, among those that a page looks at.
-  private func look(from start: Place) async throws -> [(job: JobSummary, at: Date)] {
+  private func look(
+    from start: Place, to edge: Place?, _ transaction: PostgresTransaction
+  ) async throws -> [(job: JobSummary, at: Date)] {
     let (kind, queue, search) = (filter.kind, filter.queue, PayloadSearch(filter))
+    let end = edge ?? Place(at: .distantPast, id: JobID(high: 0, low: 0))
     var found: [(job: JobSummary, at: Date)] = []
-    var (place, limit, left) = (start, filter.limit + 1, OwedListing.budget)
+    var (place, limit) = (start, filter.limit + 1)
     while true {
-      let rows = try await inOrder(
+      let rows = try await transaction.query(
         """
-        SELECT \(unescaped: isDead ? JobRow.dead : JobRow.ended), n, \(unescaped: time) AS place,
-          \(unescaped: search.sought) FROM (
-          SELECT *, row_number() OVER (ORDER BY \(unescaped: time) DESC, id DESC) AS n\(unescaped: search.prepared) FROM (
-            SELECT * FROM \(unescaped: table) WHERE \(near: self, from: place)
-            ORDER BY \(unescaped: time) DESC, id DESC LIMIT \(left)) AS near) AS looked
-        WHERE (\(kind) IS NULL OR kind = \(kind)) AND (\(queue) IS NULL OR queue = \(queue)) AND \(search)
+        SELECT \(unescaped: isDead ? JobRow.dead : JobRow.ended), \(unescaped: time) AS place,
+          \(unescaped: search.sought)
+        FROM \(unescaped: table)\(unescaped: search.prepared)
+        WHERE \(near: self, from: place) AND (\(unescaped: time), id) >= (\(end.at), \(PostgresUUID(end.id)))
+          AND (\(kind) IS NULL OR kind = \(kind)) AND (\(queue) IS NULL OR queue = \(queue)) AND \(search)
         ORDER BY \(unescaped: time) DESC, id DESC LIMIT \(limit)
         """)
       for row in rows where try found.count <= filter.limit && search.isFound(row) {
         found.append((try JobRow.summary(row), try row.decode(Date.self, named: "place")))
       }
       guard found.count <= filter.limit, rows.count == limit, let last = rows.last else { return found }
-      left -= try last.decode(Int.self, named: "n")
       place = Place(
         at: try last.decode(Date.self, named: "place"), id: JobID(try last.decode(PostgresUUID.self, named: "id")))
       limit = PayloadSearch.batch
-    }
-  }
-
-  /// Asks with the index that has the order. Of bounds that a prepared statement does not know yet the planner thinks too little: it
-  /// would rather sort all there is.
-  private func inOrder(_ query: PostgresQuery) async throws -> PostgresRows {
-    try await pool.transaction { transaction in
-      try await transaction.pipeline(["SET LOCAL enable_sort = off", "SET LOCAL enable_bitmapscan = off", query])[2]
     }
   }
 

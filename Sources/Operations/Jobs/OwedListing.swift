@@ -14,12 +14,19 @@ struct OwedListing {
   /// How many rows a page looks at, where no index leads to those that fit.
   static let budget = 10_000
 
-  /// What a look into one queue found.
+  /// The part of a queue that a page looks at, from its end down.
+  private struct Stretch {
+    let queue: String
+    /// Its last row, where there are further ones behind it.
+    let edge: JobID?
+  }
+
+  /// What a look at a stretch found.
   private struct Look {
+    var stretch: Stretch
     var found: [JobSummary] = []
     /// Down to this id everything that fits has been found; nil for all there is.
     var horizon: JobID?
-    var searched = 0
   }
 
   func page() async throws -> JobPage {
@@ -29,7 +36,8 @@ struct OwedListing {
     if filter.state == .running { return try await running.page(filter, before: before, since: since, on: pool) }
     let queues = try await queues()
     let share = max(1000, Self.budget / max(1, queues.count))
-    let looks = try await look(into: queues, before: before, since: since, share: share, running)
+    let stretches = try await stretches(of: queues, before: before, since: since, rows: share)
+    let looks = try await look(at: stretches, before: before, since: since, running)
     let horizon = looks.compactMap(\.horizon).max()
     let complete = looks.flatMap(\.found).filter { summary in
       guard let horizon, let id = JobID(summary.id) else { return true }
@@ -39,8 +47,10 @@ struct OwedListing {
     if items.count == filter.limit, complete.count > items.count || horizon != nil {
       return JobPage(items: items, next: items.last?.id, searched: nil)
     }
+    guard let horizon else { return JobPage(items: items, next: nil, searched: nil) }
     return JobPage(
-      items: items, next: horizon?.description, searched: horizon == nil ? nil : looks.reduce(0) { $0 + $1.searched })
+      items: items, next: horizon.description,
+      searched: try await searched(looks, before: before, since: since, share: share))
   }
 
   /// The greatest id that cannot have been made before a moment.
@@ -53,65 +63,69 @@ struct OwedListing {
     return try await pool.query(LedgerQueues.query).decode(String.self)
   }
 
+  private func stretches(
+    of queues: [String], before: JobID, since: JobID, rows: Int
+  ) async throws -> [Stretch] {
+    // Where every row fits a page is full before it has looked at many.
+    let isFiltered = filter.state != nil || filter.kind != nil || filter.text != nil
+    if queues.isEmpty || !isFiltered { return queues.map { Stretch(queue: $0, edge: nil) } }
+    let edges = try await pool.pipeline(
+      queues.map { queue -> PostgresQuery in
+        """
+        SELECT id FROM jobs WHERE \(owed: queue, before, since, conditions.indexed)
+        ORDER BY id DESC OFFSET \(rows - 1) LIMIT 1
+        """
+      })
+    return try zip(queues, edges).map { queue, edge in
+      Stretch(queue: queue, edge: try edge.decode(PostgresUUID.self).first.map { JobID($0) })
+    }
+  }
+
   private func look(
-    into queues: [String], before: JobID, since: JobID, share: Int, _ running: RunningJobs
+    at stretches: [Stretch], before: JobID, since: JobID, _ running: RunningJobs
   ) async throws -> [Look] {
-    if queues.isEmpty { return [] }
+    if stretches.isEmpty { return [] }
     let notThese = filter.state == .waiting ? running.ids : []
     let (indexed, rest) = conditions
     let (kind, search) = (filter.kind, PayloadSearch(filter))
-    func stretch(of queue: String, before: JobID, rows: Int, limit: Int) -> PostgresQuery {
+    func query(_ stretch: Stretch, before: JobID, limit: Int) -> PostgresQuery {
       """
-      SELECT \(unescaped: JobRow.owed), n, \(unescaped: search.sought) FROM (
-        SELECT *, row_number() OVER (ORDER BY id DESC) AS n\(unescaped: search.prepared) FROM (
-          SELECT * FROM jobs
-          WHERE queue = \(queue) AND id < \(PostgresUUID(before)) AND id >= \(PostgresUUID(since)) \(unescaped: indexed)
-          ORDER BY id DESC LIMIT \(rows)) AS near) AS jobs
-      WHERE \(unescaped: rest) AND NOT (id = ANY(\(notThese))) AND (\(kind) IS NULL OR kind = \(kind)) AND \(search)
+      SELECT \(unescaped: JobRow.owed), \(unescaped: search.sought) FROM jobs\(unescaped: search.prepared)
+      WHERE \(owed: stretch.queue, before, stretch.edge ?? since, indexed)
+        AND \(unescaped: rest) AND NOT (id = ANY(\(notThese))) AND (\(kind) IS NULL OR kind = \(kind)) AND \(search)
       ORDER BY id DESC LIMIT \(limit)
       """
     }
-    let answers = try await pool.pipeline(
-      queues.map { stretch(of: $0, before: before, rows: share, limit: filter.limit + 1) })
+    let answers = try await pool.pipeline(stretches.map { query($0, before: before, limit: filter.limit + 1) })
     var looks: [Look] = []
-    for (queue, answer) in zip(queues, answers) {
-      var look = Look()
-      var (rows, limit, left) = (answer, filter.limit + 1, share)
+    for (stretch, answer) in zip(stretches, answers) {
+      var look = Look(stretch: stretch, horizon: stretch.edge)
+      var (rows, limit) = (answer, filter.limit + 1)
       while true {
         for row in rows where try look.found.count <= filter.limit && search.isFound(row) {
           look.found.append(try JobRow.summary(row, running: running))
-          look.searched = share - left + (try row.decode(Int.self, named: "n"))
         }
         guard look.found.count <= filter.limit, rows.count == limit, let last = rows.last else { break }
-        left -= try last.decode(Int.self, named: "n")
-        let id = JobID(try last.decode(PostgresUUID.self, named: "id"))
         limit = PayloadSearch.batch
-        rows = try await pool.query(stretch(of: queue, before: id, rows: left, limit: limit))
+        let id = JobID(try last.decode(PostgresUUID.self, named: "id"))
+        rows = try await pool.query(query(stretch, before: id, limit: limit))
       }
-      if look.found.count > filter.limit, let last = look.found.last {
-        look.horizon = JobID(last.id)
-      } else {
-        (look.horizon, look.searched) = try await edge(
-          of: queue, before: before, since: since, indexed: indexed, share: share)
-      }
+      if look.found.count > filter.limit, let last = look.found.last { look.horizon = JobID(last.id) }
       looks.append(look)
     }
     return looks
   }
 
-  /// Where a look ended that did not find enough.
-  private func edge(
-    of queue: String, before: JobID, since: JobID, indexed: String, share: Int
-  ) async throws -> (JobID?, Int) {
-    let row = try await pool.query(
-      """
-      SELECT count(*), (array_agg(id ORDER BY id))[1] FROM (
-        SELECT id FROM jobs WHERE queue = \(queue) AND id < \(PostgresUUID(before)) AND id >= \(PostgresUUID(since))
-          \(unescaped: indexed)
-        ORDER BY id DESC LIMIT \(share)) AS near
-      """)[0]
-    let (count, last) = try row.decode(Int.self, PostgresUUID?.self)
-    return (count == share ? last.map { JobID($0) } : nil, count)
+  /// How many jobs a page has looked at that is not full.
+  private func searched(_ looks: [Look], before: JobID, since: JobID, share: Int) async throws -> Int {
+    let whole = looks.filter { $0.horizon != nil && $0.horizon == $0.stretch.edge }
+    let others = looks.filter { $0.horizon == nil || $0.horizon != $0.stretch.edge }
+    if others.isEmpty { return whole.count * share }
+    let counts = try await pool.pipeline(
+      others.map { look -> PostgresQuery in
+        "SELECT count(*) FROM jobs WHERE \(owed: look.stretch.queue, before, look.horizon ?? since, conditions.indexed)"
+      })
+    return try whole.count * share + counts.reduce(0) { $0 + (try $1.decode(Int.self).first ?? 0) }
   }
 
   /// What the look's index says of a state, and what is left to be looked at row by row.
@@ -123,6 +137,21 @@ struct OwedListing {
     case .waiting: ("", "NOT parked AND (run_at IS NULL OR run_at <= now())")
     default: ("", "true")
     }
+  }
+}
+
+extension PostgresQuery.StringInterpolation {
+  /// Which of a queue's jobs: below one id, from another one on, and in a partial index.
+  fileprivate mutating func appendInterpolation(
+    owed queue: String, _ before: JobID, _ from: JobID, _ indexed: String
+  ) {
+    appendLiteral("queue = ")
+    appendInterpolation(queue)
+    appendLiteral(" AND id < ")
+    appendInterpolation(PostgresUUID(before))
+    appendLiteral(" AND id >= ")
+    appendInterpolation(PostgresUUID(from))
+    appendLiteral(" " + indexed)
   }
 }
 

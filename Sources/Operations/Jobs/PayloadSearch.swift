@@ -20,8 +20,10 @@ struct PayloadSearch {
     blotted = filter.blotted.map { Array($0.utf8) }.filter { !$0.isEmpty }.sorted { $0.count > $1.count }
   }
 
-  /// Columns that the condition needs, after those of the table's.
-  var prepared: String { text == nil ? "" : #", lower(payload COLLATE "C") AS small"# }
+  /// What the condition needs beside the table. OFFSET 0 keeps Postgres from making the letters small for each word anew.
+  var prepared: String {
+    text == nil ? "" : #", LATERAL (SELECT lower(payload COLLATE "C") AS small OFFSET 0) AS prepared"#
+  }
 
   /// The column that `isFound` needs.
   var sought: String { text == nil ? "NULL::text AS sought" : "payload AS sought" }
