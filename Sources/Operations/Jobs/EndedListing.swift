@@ -70,7 +70,8 @@ struct EndedListing {
 
   /// Whether more is asked for than the index leads to.
   private var isFiltered: Bool {
-    filter.text != nil || (isDead ? filter.kind != nil && filter.queue != nil : filter.kind != nil || filter.queue != nil)
+    let (byKind, byQueue) = (filter.kind != nil, filter.queue != nil)
+    return filter.text != nil || (isDead ? byKind && byQueue : byKind || byQueue)
   }
 
   /// The last row that the page looks at; nil if there are not so many, or if all fit.

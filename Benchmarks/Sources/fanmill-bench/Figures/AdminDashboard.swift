@@ -33,9 +33,9 @@ struct AdminDashboard: Sendable {
     var paths = [
       "", "/queues", "/queues/fanout", "/jobs", "/workers", "/schedules", "/dead", "/fan-outs", "/rankings",
       // The second snapshot's, from rank 9,001 on: `Rankings.Cursor`.
-      "/rankings?before=\(2 << 17 | 9000)", "/quota", "/actions", "/?window=day", "/?window=week", "/dead?kind=rare.kind", "/dead?text=nowhere", "/jobs?text=nowhere",
-      "/jobs?kind=rare.kind", "/jobs?queue=lookups", "/jobs?queue=lookups&kind=rare.kind&text=nowhere",
-      "/jobs?since=2026-01-01T00:00",
+      "/rankings?before=\(2 << 17 | 9000)", "/quota", "/actions", "/?window=day", "/?window=week",
+      "/dead?kind=rare.kind", "/dead?text=nowhere", "/jobs?text=nowhere", "/jobs?kind=rare.kind", "/jobs?queue=lookups",
+      "/jobs?queue=lookups&kind=rare.kind&text=nowhere", "/jobs?since=2026-01-01T00:00",
     ]
     paths += JobState.allCases.map { "/jobs?state=\($0)" }
     for table in ["jobs", "dead_jobs", "ended_jobs"] {
@@ -56,11 +56,9 @@ extension Programs {
   var lists: [Admin.Question] {
     [
       "jobs list", "jobs list --state waiting", "jobs list --state retrying", "jobs list --state dead",
-      "jobs list --state done",
-      "jobs list --kind rare.kind", "jobs list --queue lookups --text nowhere", "dead list",
-      "dead list --kind rare.kind",
-      "queues list", "queues show fanout", "workers list", "schedules list", "lookups list", "ranking show youtube", "quota",
-      "stats", "stats --window week",
+      "jobs list --state done", "jobs list --kind rare.kind", "jobs list --queue lookups --text nowhere",
+      "dead list", "dead list --kind rare.kind", "queues list", "queues show fanout", "workers list", "schedules list",
+      "lookups list", "ranking show youtube", "quota", "stats", "stats --window week",
     ]
     .map { words in
       Admin.Question("fanmill \(words)") { _ = try await run(words.split(separator: " ").map(String.init)) }

@@ -82,7 +82,8 @@ enum AdminTables {
       """)
     try await fillRankings(pool)
     // As the server's own vacuum would have done by and by.
-    try await pool.execute("VACUUM ANALYZE jobs, dead_jobs, ended_jobs, job_minutes, job_hours, workers, actions, celebs")
+    try await pool.execute(
+      "VACUUM ANALYZE jobs, dead_jobs, ended_jobs, job_minutes, job_hours, workers, actions, celebs")
     try await pool.execute("CHECKPOINT")
     try BenchError.check("jobs that are owed", try await database.owedJobs(), equals: waiting)
   }
