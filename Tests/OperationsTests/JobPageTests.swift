@@ -92,6 +92,24 @@ struct JobPageTests {
     }
   }
 
+  @Test("A page that is not full says how many jobs it looked at, over queues of which one was enough and one has few")
+  func searchedOverQueues() async throws {
+    try await TestStack.with { stack in
+      // Newest first: 5,000 that do not fit, 3 that do not, 100 that do.
+      try await stack.pool.execute(
+        """
+        INSERT INTO jobs (queue, id, kind, version, payload)
+        SELECT CASE WHEN i <= 100 THEN 'enough' WHEN i <= 103 THEN 'few' ELSE 'many' END, lpad(to_hex(i), 32, '0')::uuid,
+          CASE WHEN i <= 100 THEN 'sought' ELSE 'other' END, 1, '{}'
+        FROM generate_series(1, 5103) i
+        """)
+      let (items, pages) = try await all(JobFilter(kind: "sought", limit: 10), on: stack.pool)
+      #expect(items.count == 100 && Set(items.map(\.id)).count == 100)
+      // A third of the budget of the many, the three, and of the hundred the ten of a page and the next.
+      #expect(pages[0].items.isEmpty && pages[0].searched == 3333 + 3 + 11)
+    }
+  }
+
   @Test("Dead and ended jobs come the last to end first, many of one moment too")
   func deadAndEnded() async throws {
     try await TestStack.with { stack in
