@@ -26,10 +26,9 @@ struct RunningJobs: Sendable {
     let (kind, queue, search) = (filter.kind, filter.queue, PayloadSearch(filter))
     let rows = try await pool.query(
       """
-      SELECT \(unescaped: JobRow.owed), \(unescaped: search.sought) FROM (
-        SELECT *\(unescaped: search.prepared)
-        FROM jobs JOIN unnest(\(Array(queues.values)), \(ids)) AS run (run_queue, run_id) ON queue = run_queue AND id = run_id
-      ) AS jobs
+      SELECT \(unescaped: JobRow.owed), \(unescaped: search.sought)
+      FROM jobs JOIN unnest(\(Array(queues.values)), \(ids)) AS run (run_queue, run_id)
+        ON queue = run_queue AND id = run_id\(unescaped: search.prepared)
       WHERE NOT parked AND (run_at IS NULL OR run_at <= now())
         AND id < \(PostgresUUID(before)) AND id >= \(PostgresUUID(since))
         AND (\(kind) IS NULL OR kind = \(kind)) AND (\(queue) IS NULL OR queue = \(queue))
