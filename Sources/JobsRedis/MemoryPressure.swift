@@ -11,13 +11,15 @@ public struct ServerFacts: Sendable {
   public var usedMemory = 0
   /// 0 for no limit.
   public var memoryLimit = 0
+  /// What the server could not write to its disk the last time, and so takes no writes; nil if all is well.
+  public var unwritten: String?
 
   /// What matters of all servers together: the oldest version, a policy that is not safe if one has such, the memory of the
-  /// one that is fullest.
+  /// one that is fullest, what one of them could not write.
   ///
   /// - Throws: `BrokerError`.
   public static func ask(_ client: RedisClient) async throws(BrokerError) -> ServerFacts {
-    try await ask(client, ["server", "memory"])
+    try await ask(client, ["server", "memory", "persistence"])
   }
 
   /// - Parameter sections: of `INFO`; what is in none of them stays empty.
@@ -37,6 +39,7 @@ public struct ServerFacts: Sendable {
     for facts in all.dropFirst() {
       if facts.major < worst.major { worst.version = facts.version }
       if worst.policy == "noeviction" { worst.policy = facts.policy }
+      worst.unwritten = worst.unwritten ?? facts.unwritten
       if facts.fullness > worst.fullness {
         (worst.usedMemory, worst.memoryLimit) = (facts.usedMemory, facts.memoryLimit)
       }
@@ -60,6 +63,8 @@ public struct ServerFacts: Sendable {
       case "maxmemory_policy": policy = String(parts[1])
       case "used_memory": usedMemory = Int(parts[1]) ?? 0
       case "maxmemory": memoryLimit = Int(parts[1]) ?? 0
+      case "aof_last_write_status" where parts[1] != "ok": unwritten = "the append-only file of \(server)"
+      case "rdb_last_bgsave_status" where parts[1] != "ok": unwritten = unwritten ?? "the snapshot of \(server)"
       default: continue
       }
     }

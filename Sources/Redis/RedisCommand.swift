@@ -20,6 +20,9 @@ public struct RedisCommand: Sendable {
     buffer.writeHeader()
   }
 
+  /// A question that every server answers which can be read: one whose disk is full refuses PING as it refuses writes.
+  public static let echo = RedisCommand("ECHO", "fanmill")
+
   /// Makes room for `count` more bytes, before many appends.
   public mutating func reserve(_ count: Int) {
     buffer.reserve(count)

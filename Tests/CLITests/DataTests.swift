@@ -1,6 +1,8 @@
 import Foundation
+import JobsTestSupport
 import MailTestSupport
 import Postgres
+import PrivateServers
 import ProgramTestSupport
 import Testing
 
@@ -195,6 +197,18 @@ struct DataTests {
       #expect(audit.items.allSatisfy { $0.username == "cid" })
       let text = try await cli("notifications", "audit", status: 1, isTold: true)
       #expect(text.output.contains("cid") && text.output.contains("NOT exact") && text.output.contains("0 unread"))
+    }
+  }
+
+  @Test("Where Redis takes no writes, what only reads answers, and the doctor says why nothing moves")
+  func redisWithoutDisk() async throws {
+    try await TestStack.with { stack in
+      let server = try await PrivateRedis.withoutDisk()
+      let cli = CLI(stack.settings.merging(["FANMILL_REDIS_URL": server.url]) { $1 })
+      _ = try await cli("queues", "list")
+      let doctor = try await cli("doctor", "--migrations", TestStack.migrations, status: 1, isTold: true)
+      #expect(doctor.output.contains("make room on its disk"))
+      await server.kill9()
     }
   }
 

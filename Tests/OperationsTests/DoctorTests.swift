@@ -36,6 +36,17 @@ import Testing
     await group.stop()
   }
 
+  @Test("A server that cannot write to its disk")
+  func disk() async throws {
+    let server = try await PrivateRedis.withoutDisk()
+    let found = try await redis(server.url)
+    #expect(found["Redis"]?.status == .ok, "it can be read")
+    #expect(found["Redis disk"]?.status == .fail)
+    #expect(found["Redis disk"]?.detail.hasPrefix("the snapshot of ") == true)
+    await server.kill9()
+    #expect(try await redis(SharedServers.redis().url)["Redis disk"]?.status == .ok)
+  }
+
   @Test("A cluster with slots that nobody has")
   func cluster() async throws {
     let cluster = try await PrivateRedisCluster.start(masters: 3, replicasEach: 1)

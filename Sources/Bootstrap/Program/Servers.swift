@@ -61,7 +61,7 @@ extension Program {
     let client = RedisClient(configuration: configuration, loop: loop, logger: logger)
     let server = configuration.displayName
     return try await whileRunning({ await client.run() }) {
-      try await reach("Redis at \(server)", .redisURL) { _ = try await client.send(RedisCommand("PING")) }
+      try await reach("Redis at \(server)", .redisURL) { _ = try await client.send(.echo) }
       return try await body(client)
     }
   }

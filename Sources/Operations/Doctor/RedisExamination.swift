@@ -33,7 +33,7 @@ struct RedisExamination {
           "start it, or correct FANMILL_REDIS_URL; in a folder of `fanmill up`: `fanmill down`, then `fanmill up`")
       ]
     }
-    var findings = [version(facts), eviction(facts), memory(facts)]
+    var findings = [version(facts), eviction(facts), memory(facts), disk(facts)]
     do {
       findings += RedisTopologyExamination(
         topology: try await client.topology(), configured: configuration.topology
@@ -71,6 +71,13 @@ struct RedisExamination {
     let detail = "\(used) of \(facts.memoryLimit / 1_048_576) MiB used (\(share) %)"
     if share < 70 { return .ok("Redis memory", detail) }
     return .warn("Redis memory", detail, "raise maxmemory or add workers: from 90 % on new jobs wait in the ledger")
+  }
+
+  private func disk(_ facts: ServerFacts) -> Finding {
+    guard let unwritten = facts.unwritten else { return .ok("Redis disk", "what was to be written is") }
+    return .fail(
+      "Redis disk", "\(unwritten) could not be written: the server refuses to change anything",
+      "make room on its disk; it goes on by itself, and jobs wait in the ledger until then")
   }
 
   private func clock(_ client: RedisClient) async throws -> Finding {

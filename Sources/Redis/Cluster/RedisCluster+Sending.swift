@@ -216,7 +216,7 @@ extension RedisCluster {
     _ commands: [RedisCommand]
   ) async throws(RedisError) -> [(server: String, replies: [RedisValue])] {
     // This one waits until there is a map, and says why there is none.
-    _ = try await send(RedisCommand("PING"), timeout: nil) { _ throws(RedisError) in }
+    _ = try await send(.echo, timeout: nil) { _ throws(RedisError) in }
     var all: [(server: String, replies: [RedisValue])] = []
     var silent: RedisError?
     for endpoint in map?.masters ?? [] {
@@ -249,7 +249,7 @@ extension RedisCluster {
       map = known
     } else {
       // It waits until there is a map, and says why there is none.
-      _ = try await send(RedisCommand("PING"), timeout: nil) { _ throws(RedisError) in }
+      _ = try await send(.echo, timeout: nil) { _ throws(RedisError) in }
       map = self.map ?? SlotMap()
     }
     let masters = zip(map.masters, map.replicas).map { master, replicas in

@@ -1,0 +1,24 @@
+import Foundation
+import PrivateServers
+import Redis
+
+extension PrivateRedis {
+  /// A server that refuses to change anything, since it could not write its snapshot: a folder is in the way. One whose disk is full
+  /// refuses in the same words. It does not stop in order either, only by `kill9`.
+  public static func withoutDisk() async throws -> PrivateRedis {
+    var options = Options()
+    options.settings = ["dbfilename": "taken", "save": "3600 1"]
+    let server = try await start(options: options)
+    let folder = URL(filePath: server.log).deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder.appending(path: "taken"), withIntermediateDirectories: false)
+    try await RedisFixture.with(server: server) { fixture in
+      _ = try await fixture.client.send(RedisCommand("SET", "key", 1))
+      _ = try await fixture.client.send(RedisCommand("BGSAVE"))
+      try await eventually("the snapshot has failed") {
+        try await fixture.client.send(RedisCommand("INFO", "persistence")).text?.contains("rdb_last_bgsave_status:err")
+          == true
+      }
+    }
+    return server
+  }
+}
