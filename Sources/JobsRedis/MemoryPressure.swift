@@ -11,7 +11,7 @@ public struct ServerFacts: Sendable {
   public var usedMemory = 0
   /// 0 for no limit.
   public var memoryLimit = 0
-  /// What the server could not write to its disk the last time, and so takes no writes; nil if all is well.
+  /// What the server could not write to its disk the last time; nil if all is well. Its settings say whether it refuses commands then.
   public var unwritten: String?
 
   /// What matters of all servers together: the oldest version, a policy that is not safe if one has such, the memory of the

@@ -5,9 +5,11 @@ import Redis
 extension PrivateRedis {
   /// A server that refuses to change anything, since it could not write its snapshot: a folder is in the way. One whose disk is full
   /// refuses in the same words. It does not stop in order either, only by `kill9`.
-  public static func withoutDisk() async throws -> PrivateRedis {
+  ///
+  /// - Parameter refuses: false for one whose settings let it go on without a snapshot.
+  public static func withoutDisk(refuses: Bool = true) async throws -> PrivateRedis {
     var options = Options()
-    options.settings = ["dbfilename": "taken", "save": "3600 1"]
+    options.settings = ["dbfilename": "taken", "save": "3600 1", "stop-writes-on-bgsave-error": refuses ? "yes" : "no"]
     let server = try await start(options: options)
     let folder = URL(filePath: server.log).deletingLastPathComponent()
     try FileManager.default.createDirectory(at: folder.appending(path: "taken"), withIntermediateDirectories: false)

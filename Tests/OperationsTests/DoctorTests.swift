@@ -45,6 +45,9 @@ import Testing
     #expect(found["Redis disk"]?.detail.hasPrefix("the snapshot of ") == true)
     await server.kill9()
     #expect(try await redis(SharedServers.redis().url)["Redis disk"]?.status == .ok)
+    let careless = try await PrivateRedis.withoutDisk(refuses: false)
+    #expect(try await redis(careless.url)["Redis disk"]?.status == .ok, "it takes writes all the same")
+    await careless.kill9()
   }
 
   @Test("A cluster with slots that nobody has")

@@ -33,8 +33,9 @@ struct RedisExamination {
           "start it, or correct FANMILL_REDIS_URL; in a folder of `fanmill up`: `fanmill down`, then `fanmill up`")
       ]
     }
-    var findings = [version(facts), eviction(facts), memory(facts), disk(facts)]
+    var findings = [version(facts), eviction(facts), memory(facts)]
     do {
+      findings.append(try await disk(client, facts))
       findings += RedisTopologyExamination(
         topology: try await client.topology(), configured: configuration.topology
       ).run()
@@ -73,11 +74,18 @@ struct RedisExamination {
     return .warn("Redis memory", detail, "raise maxmemory or add workers: from 90 % on new jobs wait in the ledger")
   }
 
-  private func disk(_ facts: ServerFacts) -> Finding {
-    guard let unwritten = facts.unwritten else { return .ok("Redis disk", "what was to be written is") }
-    return .fail(
-      "Redis disk", "\(unwritten) could not be written: the server refuses to change anything",
-      "make room on its disk; it goes on by itself, and jobs wait in the ledger until then")
+  /// PING is refused as writes are, so that nothing need be changed to know.
+  private func disk(_ client: RedisClient, _ facts: ServerFacts) async throws(RedisError) -> Finding {
+    do throws(RedisError) {
+      _ = try await client.sendToMasters([RedisCommand("PING")])
+      return .ok("Redis disk", "nothing is refused for want of it")
+    } catch {
+      guard error.serverPrefix == "MISCONF" else { throw error }
+      return .fail(
+        "Redis disk",
+        "\(facts.unwritten ?? "something") could not be written: the server refuses to change anything (\(error.message))",
+        "make room on its disk; it goes on by itself, and jobs wait in the ledger until then")
+    }
   }
 
   private func clock(_ client: RedisClient) async throws -> Finding {
