@@ -59,6 +59,9 @@ actor PoolCore {
     while true {
       if Task.isCancelled { throw PostgresError(.cancelled, "cancelled before a connection was there") }
       guard !state.isClosed else { throw PostgresError(.connection, "the pool is closed") }
+      if let deadline = Deadline.current, deadline.hasPassed {
+        throw PostgresError(.timeout, "the deadline passed before a connection was there")
+      }
       guard let idle = state.takeIdle() else { return try await waitForConnection() }
       let rest = .now - idle.since
       if rest < .milliseconds(5) { return idle.connection }
@@ -77,31 +80,33 @@ actor PoolCore {
   private func waitForConnection() async throws(PostgresError) -> PostgresConnection {
     lastID += 1
     let id = lastID
+    let limit = Deadline.shortened(waitLimit)
     let outcome: Result<PostgresConnection, PostgresError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let timer = loop.schedule(after: waitLimit) { [weak self] in
-          self?.assumeIsolated { $0.giveUp(id, timedOut: true) }
+        let timer = loop.schedule(after: limit) { [weak self] in
+          self?.assumeIsolated { $0.giveUp(id, after: limit) }
         }
         waiters[id] = Waiter(continuation: continuation, timer: timer)
         state.wait(id)
         openWhatIsNeeded()
       }
     } onCancel: {
-      loop.execute { [weak self] in self?.assumeIsolated { $0.giveUp(id, timedOut: false) } }
+      loop.execute { [weak self] in self?.assumeIsolated { $0.giveUp(id, after: nil) } }
     }
     return try outcome.get()
   }
 
-  private func giveUp(_ id: UInt64, timedOut: Bool) {
+  /// - Parameter limit: how long it waited; nil where it was cancelled.
+  private func giveUp(_ id: UInt64, after limit: Duration?) {
     guard state.giveUp(id) else { return }
-    guard timedOut else {
+    guard let limit else {
       return resume(id, .failure(PostgresError(.cancelled, "cancelled while waiting for a connection")))
     }
     if let lastFailure, state.failures > 0 { return resume(id, .failure(lastFailure)) }
     let reason =
       state.leasedCount < state.size
-      ? "no connection to \(configuration.place) came about within \(waitLimit)"
-      : "none of the pool's \(state.size) connections came free within \(waitLimit): they are all in use"
+      ? "no connection to \(configuration.place) came about within \(limit)"
+      : "none of the pool's \(state.size) connections came free within \(limit): they are all in use"
     resume(id, .failure(PostgresError(.poolExhausted, reason)))
   }
 
@@ -166,6 +171,8 @@ actor PoolCore {
       let release = state.opened(connection, at: .now)
       settle(release, connection)
       if release == .drop { await connection.close() }
+      // Callers may have gathered while one attempt at a time was made.
+      openWhatIsNeeded()
     } catch {
       state.failedToOpen()
       lastFailureTime = .now
@@ -186,8 +193,10 @@ actor PoolCore {
     logger.debug("a connection to Postgres ended", metadata: ["error": "\(error)"])
   }
 
-  func connect() async throws(PostgresError) -> PostgresConnection {
-    try await PostgresConnection.connect(configuration, loop: loop, logger: logger)
+  func connect(within limit: Duration? = nil) async throws(PostgresError) -> PostgresConnection {
+    var configuration = configuration
+    if let limit { configuration.connectTimeout = limit }
+    return try await PostgresConnection.connect(configuration, loop: loop, logger: logger)
   }
 
   private func closeAll() async {

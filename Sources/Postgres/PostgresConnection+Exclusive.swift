@@ -105,7 +105,7 @@ extension PostgresConnection {
   }
 
   private func limitExclusive(_ id: UInt64, _ timeout: Duration?) -> TimerID? {
-    guard let timeout = timeout ?? configuration.queryTimeout else { return nil }
+    guard let timeout = Deadline.shortened(optional: timeout ?? configuration.queryTimeout) else { return nil }
     return loop.schedule(after: timeout) { [weak self] in self?.assumeIsolated { $0.timeOutExclusive(id) } }
   }
 

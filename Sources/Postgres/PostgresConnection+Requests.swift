@@ -11,6 +11,9 @@ extension PostgresConnection {
   ) async throws(PostgresError) -> [PostgresRows] {
     if isCancellable, Task.isCancelled { throw PostgresError(.cancelled, "cancelled before the statement was sent") }
     if let closeReason { throw closeReason }
+    if let deadline = Deadline.current, deadline.hasPassed {
+      throw PostgresError(.timeout, "the deadline had passed; nothing was sent")
+    }
     if let transaction, transaction.hasEnded || (isCancellable && transaction.isEnding) {
       throw PostgresError(
         .transactionEnded, "the transaction has ended: its value belongs to the closure that it was passed to")
@@ -42,7 +45,8 @@ extension PostgresConnection {
       let request = PostgresRequest(
         id: id, queries: queries, transaction: transaction, isCancellable: isCancellable, continuation)
       requests[id] = request
-      if let timeout = timeout ?? configuration.queryTimeout {
+      request.deadline = Deadline.current
+      if let timeout = Deadline.shortened(optional: timeout ?? configuration.queryTimeout) {
         request.timer = loop.schedule(after: timeout) { [weak self] in self?.assumeIsolated { $0.timeOut(id) } }
       }
       backlog.append(.request(request))
@@ -191,7 +195,8 @@ extension PostgresConnection {
     guard pipeline.count == 1, libpq != nil else { return request.fail(error) }
     isCancelling = true
     if let timer = request.timer { loop.cancel(timer) }
-    request.timer = loop.schedule(after: configuration.cancelTimeout) { [weak self] in
+    let patience = min(configuration.cancelTimeout, request.deadline?.remaining ?? configuration.cancelTimeout)
+    request.timer = loop.schedule(after: patience) { [weak self] in
       self?.assumeIsolated { connection in
         connection.requests[id]?.error = error
         connection.tearDown(PostgresError(.connection, "a cancelled statement did not end in time"))
@@ -240,8 +245,9 @@ extension PostgresConnection {
       return complete(request)
     }
     request.fail(PostgresError(.timeout, "no answer in time; the connection was closed"))
-    // What the connection would say next is not known, so it goes; the server is told to stop working for it.
-    if let canceller = libpq?.canceller() { runOffTheLoop(canceller) { _ in } }
+    // What the connection would say next is not known, so it goes. The server is asked to stop working for it, but not after a
+    // deadline: the request to cancel would wait for the same server, which notices by itself that the connection is gone.
+    if request.deadline?.hasPassed != true, let canceller = libpq?.canceller() { runOffTheLoop(canceller) { _ in } }
     tearDown(PostgresError(.connection, "the connection was closed since a statement on it timed out"))
   }
 }

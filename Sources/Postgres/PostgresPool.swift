@@ -72,8 +72,10 @@ public final class PostgresPool: Sendable {
   }
 
   /// A connection apart from the pool's, such as for LISTEN. The caller closes it.
-  public func dedicatedConnection() async throws(PostgresError) -> PostgresConnection {
-    try await core.connect()
+  ///
+  /// - Parameter limit: how long it may take to come about; nil for the configuration's `connectTimeout`.
+  public func dedicatedConnection(within limit: Duration? = nil) async throws(PostgresError) -> PostgresConnection {
+    try await core.connect(within: limit)
   }
 
   /// How many connections lie idle, are lent, and how many callers wait.

@@ -24,6 +24,8 @@ final class PostgresRequest {
   var hadStalePlan = false
   var isSecondTry = false
   var timer: TimerID?
+  /// The caller's, if it has one.
+  var deadline: Deadline?
   private var continuation: CheckedContinuation<Result<[PostgresRows], PostgresError>, Never>?
 
   init(

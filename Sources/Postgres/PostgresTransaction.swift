@@ -1,3 +1,5 @@
+import EventLoop
+
 /// How a transaction sees what others write meanwhile.
 public struct PostgresTransactionMode: Hashable, Sendable {
   let begin: String
@@ -22,13 +24,13 @@ public struct PostgresTransaction: Sendable {
   ///
   /// - Throws: `.transactionEnded` outside of its closure; else as a connection does.
   public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> PostgresRows {
-    try await connection.submit([query], timeout: timeout, transaction: state).only
+    try await submit([query], timeout: timeout).only
   }
 
   /// Runs a statement and returns how many rows it touched.
   @discardableResult
   public func execute(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> Int {
-    try await connection.submit([query], timeout: timeout, transaction: state).only.affected
+    try await submit([query], timeout: timeout).only.affected
   }
 
   /// Runs statements in one round trip; returns each one's rows.
@@ -36,7 +38,7 @@ public struct PostgresTransaction: Sendable {
   public func pipeline(
     _ queries: [PostgresQuery], timeout: Duration? = nil
   ) async throws(PostgresError) -> [PostgresRows] {
-    queries.isEmpty ? [] : try await connection.submit(queries, timeout: timeout, transaction: state)
+    queries.isEmpty ? [] : try await submit(queries, timeout: timeout)
   }
 }
 
@@ -64,6 +66,9 @@ extension PostgresConnection {
   }
 
   func commit(_ state: TransactionState) async throws(PostgresError) {
+    if let pause = StatementPause.current, state.hasBegun, !state.hasEnded, pause.precedes("COMMIT") {
+      _ = try await submit([pause.query], timeout: nil, transaction: state)
+    }
     state.isEnding = true
     if state.hasEnded {
       throw PostgresError(
@@ -72,6 +77,10 @@ extension PostgresConnection {
     defer { state.hasEnded = true }
     if let closeReason { throw closeReason }
     guard state.hasBegun else { return }
+    if let deadline = Deadline.current, deadline.hasPassed {
+      close()
+      throw PostgresError(.timeout, "the deadline passed before COMMIT was sent; the transaction took no effect")
+    }
     let rows: PostgresRows
     do {
       rows = try await submit(["COMMIT"], timeout: nil, transaction: state, isCancellable: false).only

@@ -152,6 +152,25 @@ public actor PrivatePostgres {
   /// Ends the postmaster as the kernel would when memory is short; its children follow by themselves.
   public func kill9() async { await end(SIGKILL) }
 
+  /// Holds the server and all of its sessions still (SIGSTOP): connections stay open, new ones are taken by the kernel, and
+  /// nothing is answered, until `thaw()`.
+  public func freeze() { signalAll(SIGSTOP) }
+
+  public func thaw() { signalAll(SIGCONT) }
+
+  /// The postmaster first: once it stands still it starts no further session.
+  private func signalAll(_ signal: Int32) {
+    guard let process else { return }
+    process.send(signal)
+    for pid in Self.children(of: process.pid) { kill(pid, signal) }
+  }
+
+  /// Sessions are in process groups of their own, so they are found by their parent.
+  private static func children(of parent: pid_t) -> [pid_t] {
+    let text = FileManager.default.contents(atPath: "/proc/\(parent)/task/\(parent)/children") ?? Data()
+    return String(decoding: text, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
+  }
+
   /// Stops the server in order and starts it in the same place.
   public func restart() async throws(PrivateServerError) {
     await stop()

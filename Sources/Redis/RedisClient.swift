@@ -54,6 +54,7 @@ public final class RedisClient: RedisCommandSender {
     _ command: RedisCommand, timeout: Duration?,
     decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
   ) async throws(RedisError) -> Output {
+    let timeout = limit(timeout)
     if let cluster { return try await cluster.send(command, timeout: timeout, decode: decode) }
     return try await node.supervisor.perform(RedisSingleRequest(command, timeout: timeout, decode: decode))
   }
@@ -63,8 +64,14 @@ public final class RedisClient: RedisCommandSender {
     decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
   ) async throws(RedisError) -> [Result<Output, RedisError>] {
     if commands.isEmpty { return [] }
+    let timeout = limit(timeout)
     if let cluster { return try await cluster.send(pipeline: commands, timeout: timeout, decode: decode) }
     return try await node.supervisor.perform(RedisPipelineRequest(commands, timeout: timeout, decode: decode))
+  }
+
+  /// `timeout`, but no longer than the current deadline.
+  private func limit(_ timeout: Duration?) -> Duration? {
+    Deadline.current == nil ? timeout : Deadline.shortened(timeout ?? configuration.commandTimeout)
   }
 
   // MARK: Connections of one's own

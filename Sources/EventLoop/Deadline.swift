@@ -1,0 +1,39 @@
+import Locking
+
+/// The moment by which a task's work must have its answers from servers.
+///
+/// Clients of this package wait no longer than the current deadline, whatever limits of their own they have:
+/// ```swift
+/// try await Deadline.$current.withValue(Deadline(after: .seconds(5))) { … }
+/// ```
+public final class Deadline: Sendable {
+  /// The deadline of the current task, and of the tasks that it starts.
+  @TaskLocal public static var current: Deadline?
+
+  private let instant: Locked<ContinuousClock.Instant>
+
+  public init(after limit: Duration) {
+    instant = Locked(.now + limit)
+  }
+
+  /// The time that is left; zero once the deadline has passed.
+  public var remaining: Duration { max(.zero, instant.withLock { $0 } - .now) }
+
+  public var hasPassed: Bool { remaining == .zero }
+
+  /// Moves the deadline by time that no server took, such as a slow client's.
+  public func extend(by duration: Duration) {
+    instant.withLock { $0 += duration }
+  }
+
+  /// The shorter of `limit` and what is left of the current deadline.
+  public static func shortened(_ limit: Duration) -> Duration {
+    current.map { min($0.remaining, limit) } ?? limit
+  }
+
+  /// The shorter of `limit` and what is left of the current deadline; nil where neither limits anything.
+  public static func shortened(optional limit: Duration?) -> Duration? {
+    guard let current else { return limit }
+    return limit.map { min(current.remaining, $0) } ?? current.remaining
+  }
+}
