@@ -10,6 +10,18 @@ public protocol Broker: Sendable {
   /// - Throws: `BrokerError`; with `.full` or `.unavailable` nothing is lost of durable jobs, since the relay pushes again.
   func push(_ jobs: [JobRecord]) async throws
 
+  /// Makes durable jobs available as `push` does, also where the queue is held for older ones.
+  func repush(_ jobs: [JobRecord]) async throws
+
+  /// Since when the broker has refused durable jobs of a queue, and so takes none of it but by `repush`: else newer ones
+  /// would overtake those that were refused.
+  ///
+  /// - Returns: the time in the oldest refused job's id, in milliseconds since 1970; nil where nothing was refused.
+  func hold(of queue: QueueName) async throws -> Int64?
+
+  /// Takes durable jobs of a queue again.
+  func endHold(of queue: QueueName) async throws
+
   /// Joins a queue as one of its consumers.
   ///
   /// - Parameters:
@@ -43,12 +55,23 @@ public protocol Broker: Sendable {
   /// - Returns: how many jobs.
   func clear(_ queue: QueueName) async throws -> Int
 
+  /// Remembers whether a queue is paused, for workers that start while their directory is away.
+  func rememberPause(_ isPaused: Bool, of queue: QueueName) async throws
+
+  /// Whether a queue was paused when the broker last heard of it.
+  func remembersPause(of queue: QueueName) async throws -> Bool
+
   /// Where the loops that do nothing but talk to the broker run best; nil for no preference.
   var executor: (any TaskExecutor)? { get }
 }
 
 extension Broker {
   public var executor: (any TaskExecutor)? { nil }
+
+  // A broker that never refuses for want of room holds nothing.
+  public func repush(_ jobs: [JobRecord]) async throws { try await push(jobs) }
+  public func hold(of queue: QueueName) async throws -> Int64? { nil }
+  public func endHold(of queue: QueueName) async throws {}
 }
 
 /// One worker's part in one queue.
@@ -56,11 +79,16 @@ public protocol BrokerConsumer: Sendable {
   /// Tells one life of the broker's queue from the next: it changes when the broker forgot everything.
   var epoch: String { get async }
 
-  /// Takes up to `count` jobs, those of higher priority first, and counts an attempt of each. Waits up to `wait` for the
-  /// first. `interruptClaim` ends the wait.
+  /// Takes up to `count` jobs, those of higher priority first. Waits up to `wait` for the first. `interruptClaim` ends the
+  /// wait. Claiming counts no attempt: `begin` does.
   ///
   /// Up to `count` jobs of each priority may come where several have some.
   func claim(_ count: Int, wait: Duration) async throws -> [Claim]
+
+  /// Marks claims whose jobs begin. When their consumer dies, marked deliveries count as attempts; others do not.
+  ///
+  /// - Returns: the receipts of those claims that are still this consumer's.
+  func begin(_ claims: [Claim]) async throws -> Set<String>
 
   /// Ends the claim that waits, if one does, and makes every later one return at once with nothing.
   func interruptClaim() async
@@ -78,12 +106,23 @@ public protocol BrokerConsumer: Sendable {
   /// Hands claims back at once, their attempt not counted.
   func release(_ claims: [Claim]) async throws
 
+  /// Hands back claims of this life that never arrived, by the receipts that a heartbeat listed.
+  func releaseUnreceived(_ receipts: [String]) async throws
+
   /// Renews the lease, moves due delayed jobs to the ready ones, hands on what dead consumers held: ready at once, or after a
-  /// short delay of its own what was in dying hands before.
-  func beat() async throws -> Beat
+  /// short delay of its own what was in dying hands before. A lease ends only while other consumers renew theirs. An
+  /// outage of the broker ends no lease.
+  ///
+  /// - Parameter lists: whether to list the consumer's old claims (`Beat.held`).
+  func beat(listingHeld lists: Bool) async throws -> Beat
 
   /// Hands back all that the consumer still holds, attempts not counted, and ends its part.
   func leave() async throws
+}
+
+extension BrokerConsumer {
+  /// A heartbeat that lists no claims.
+  public func beat() async throws -> Beat { try await beat(listingHeld: false) }
 }
 
 /// What a heartbeat found.
@@ -96,12 +135,18 @@ public struct Beat: Sendable, Equatable {
   public var nextDue: Duration?
   /// Jobs of dead consumers that were handed on.
   public var reaped: Int
+  /// Receipts of this life's claims that are older than a lease, where the beat was to list them. A worker that does not
+  /// know one of them never received it.
+  public var held: [String]
 
-  public init(keptLease: Bool, incarnation: Int, nextDue: Duration? = nil, reaped: Int = 0) {
+  public init(
+    keptLease: Bool, incarnation: Int, nextDue: Duration? = nil, reaped: Int = 0, held: [String] = []
+  ) {
     self.keptLease = keptLease
     self.incarnation = incarnation
     self.nextDue = nextDue
     self.reaped = reaped
+    self.held = held
   }
 }
 
@@ -117,9 +162,15 @@ public struct Claim: Sendable {
   public var incarnation: Int
   /// Milliseconds since 1970, by the broker's clock, at which the job became ready.
   public var readyAt: Int64
+  /// Whether the job was in a consumer's hands before and came back unsettled.
+  public var isRedelivered: Bool
 
   /// - Parameter readyAt: nil for when the job was made.
-  public init(record: JobRecord, attempt: Int, receipt: String, incarnation: Int, readyAt: Int64? = nil) {
+  public init(
+    record: JobRecord, attempt: Int, receipt: String, incarnation: Int, readyAt: Int64? = nil,
+    isRedelivered: Bool = false
+  ) {
+    self.isRedelivered = isRedelivered
     self.record = record
     self.attempt = attempt
     self.receipt = receipt

@@ -23,8 +23,8 @@ public struct JobBatch<J: Job, L: Ledger>: Sendable {
   ///
   /// A handler may call it again and again, with other jobs each time, also from several tasks.
   ///
-  /// - Parameter body: gets those of `ending` that are still owed, which may be none: what is to be written for the others
-  ///   another delivery has written.
+  /// - Parameter body: gets those of `ending` that are still pending, which may be none: what is to be written for the others
+  ///   another delivery has written, or is writing in a transaction that is still open. The latter are tried again.
   public func transaction(
     ending: [BatchedJob<J>], _ body: @Sendable ([BatchedJob<J>], JobTransaction<L>) async throws -> Void
   ) async throws {
@@ -65,14 +65,15 @@ final class BatchProgress<L: Ledger>: Sendable {
 
   func end(_ ids: [JobID], _ body: @Sendable (Set<JobID>, JobTransaction<L>) async throws -> Void) async throws {
     let asked = Outbox()
-    try await ledger.withTransaction { [self] sql in
+    let held = try await ledger.withTransaction { [self] sql in
       _ = asked.take()
-      let owed = try await ledger.complete(ids.filter(durable.contains), queue: queue, in: sql)
-      let live = Set(owed).union(ids.filter { !durable.contains($0) })
+      let completion = try await ledger.complete(ids.filter(durable.contains), queue: queue, in: sql)
+      let live = Set(completion.ended).union(ids.filter { !durable.contains($0) })
       try await body(live, JobTransaction(sql: sql, ledger: ledger, outbox: asked))
+      return Set(completion.held)
     }
     outcomes.withLock { outcomes in
-      for id in ids { outcomes[id] = .ended }
+      for id in ids { outcomes[id] = held.contains(id) ? .failed(JobHeld()) : .ended }
     }
     await push(asked.take())
   }

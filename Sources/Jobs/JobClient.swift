@@ -9,9 +9,15 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   public let broker: B
   /// Where durable jobs are owed.
   public let ledger: L
+  private let patience: Duration?
+  /// Opens when a push was waited for in vain.
+  private let breaker = CircuitBreaker()
   private let logger: Logger
 
-  public init(broker: B, ledger: L, logger: Logger) {
+  /// - Parameter patience: how long the push of durable jobs may hold its caller up; then the relay pushes them, and while the
+  ///   broker does not answer it is asked once a second. nil waits for as long as the broker's own limits allow.
+  public init(broker: B, ledger: L, patience: Duration? = nil, logger: Logger) {
+    self.patience = patience
     self.broker = broker
     self.ledger = ledger
     self.logger = logger
@@ -84,12 +90,50 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   public func pushOwed(_ records: [JobRecord]) async {
     if records.isEmpty { return }
     do {
-      try await broker.push(records)
+      if let patience {
+        try await push(records, within: patience)
+      } else {
+        try await broker.push(records)
+      }
     } catch {
       logger.warning(
         "jobs are owed but not pushed; the relay will push them",
         metadata: [LogKeys.count: "\(records.count)", LogKeys.error: "\(error)"])
     }
+  }
+}
+
+extension JobClient {
+  /// Pushes unless the broker is known not to answer; waits no longer than `patience`.
+  private func push(_ records: [JobRecord], within patience: Duration) async throws {
+    guard breaker.admits() else {
+      logger.debug("jobs wait for the relay", metadata: [LogKeys.count: "\(records.count)"])
+      return
+    }
+    do {
+      try await withThrowingTaskGroup(of: Void.self) { [broker] group in
+        group.addTask { try await broker.push(records) }
+        group.addTask {
+          try await Task.sleep(for: patience)
+          throw BrokerError(.unavailable, "no answer within \(patience)")
+        }
+        // A push that is cancelled ends at once; whether it took effect does not matter, since pushing again changes nothing.
+        defer { group.cancelAll() }
+        try await group.next()
+      }
+    } catch let error as BrokerError where error.code != .unavailable {
+      // It answered, if only to refuse.
+      breaker.succeeded()
+      throw error
+    } catch {
+      if breaker.failed() == .opened {
+        logger.warning(
+          "the broker does not answer: it is asked once a second, and jobs wait for the relay",
+          metadata: [LogKeys.error: "\(error)"])
+      }
+      throw error
+    }
+    if breaker.succeeded() == .closed { logger.info("the broker answers again") }
   }
 }
 

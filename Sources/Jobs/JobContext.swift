@@ -35,7 +35,8 @@ public struct JobContext<L: Ledger>: Sendable {
   ///
   /// A handler calls it once, as its last step. One that never calls it has its row deleted after it returns.
   ///
-  /// - Throws: what `body` throws; `JobAlreadyDone` where another delivery was first, which the worker takes as done.
+  /// - Throws: what `body` throws; `JobAlreadyDone` where another delivery was first, which the worker takes as done;
+  ///   `JobHeld` where another delivery's transaction is open, and the worker hands the job back.
   @discardableResult
   public func transaction<Result: Sendable>(
     _ body: @Sendable (JobTransaction<L>) async throws -> Result
@@ -44,7 +45,11 @@ public struct JobContext<L: Ledger>: Sendable {
     let asked = Outbox()
     let result = try await ledger.withTransaction { [self] sql in
       _ = asked.take()
-      if isDurable, try await ledger.complete([id], queue: queue, in: sql).isEmpty { throw JobAlreadyDone() }
+      if isDurable {
+        let completion = try await ledger.complete([id], queue: queue, in: sql)
+        if !completion.held.isEmpty { throw JobHeld() }
+        if completion.ended.isEmpty { throw JobAlreadyDone() }
+      }
       return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: asked))
     }
     outbox.add(asked.take())

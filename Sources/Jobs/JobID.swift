@@ -20,7 +20,7 @@ public struct JobID: Hashable, Sendable, Comparable {
     self.low = low
   }
 
-  /// A new id, greater than every id this process made before.
+  /// A new id, greater than every id this process made before, unless the clock was set back by more than a minute.
   public static func next() -> JobID { generator.withLock { $0.next(now: unixMilliseconds()) } }
 
   /// So many new ids in order: one look at the clock for all.
@@ -48,11 +48,15 @@ public struct JobID: Hashable, Sendable, Comparable {
   private struct Generator {
     private var random = RandomReserve()
     private var last: UInt64 = 0
+    /// A minute.
+    private static let mostAhead: UInt64 = 60_000 << 12
 
     mutating func next(now: Int64) -> JobID {
+      let now = UInt64(clamping: now) << 12
       // Milliseconds and counter are one number of 60 bits that only grows, also when the clock is set back
-      // (RFC 9562, section 6.2, method 1).
-      last = max(last + 1, UInt64(clamping: now) << 12)
+      // (RFC 9562, section 6.2, method 1). What is far ahead of the clock comes from a clock that was wrong, and would
+      // be wrong for as long as that was ahead.
+      last = last > now &+ Self.mostAhead ? now : max(last + 1, now)
       let high = (last >> 12) << 16 | 0x7000 | (last & 0xFFF)
       return JobID(high: high, low: 0x8000_0000_0000_0000 | random.next() >> 2)
     }
@@ -78,8 +82,8 @@ private struct RandomReserve: RandomNumberGenerator {
   }
 }
 
-/// Milliseconds since 1970 by the system's clock.
-func unixMilliseconds() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+/// Milliseconds since 1970 by the ledger's clock.
+func unixMilliseconds() -> Int64 { JobClock.milliseconds }
 
 extension JobID: CustomStringConvertible, LosslessStringConvertible, Codable {
   /// The usual form: 8-4-4-4-12 hexadecimal digits.

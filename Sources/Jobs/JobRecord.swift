@@ -109,8 +109,7 @@ extension JobRecord {
     let records = try zip(jobs, JobID.next(jobs.count)).map { job, id in
       try JobRecord(job, id: id, options: options, isDurable: isDurable, trace: trace)
     }
-    // What is checked is the same for all.
-    try records.first?.check()
+    for record in records { try record.check() }
     return records
   }
 }
@@ -122,10 +121,11 @@ public struct InvalidJob: Error, CustomStringConvertible {
 }
 
 extension JobRecord {
-  /// Checks what the forms of ledger and broker have room for, before anything is owed that could never be pushed.
+  /// Checks what the forms of ledger and broker have room for, before anything is enqueued that could never be pushed.
+  /// Every way in comes through here.
   ///
   /// - Throws: `InvalidJob`.
-  func check() throws(InvalidJob) {
+  public func check() throws(InvalidJob) {
     if !queue.isValid {
       throw InvalidJob(
         description: "'\(queue)' cannot be a queue's name: use 1 to 64 letters, digits, '-', '_' and '.'")
@@ -139,6 +139,11 @@ extension JobRecord {
     }
     if uniqueKey?.utf8.contains(0) == true {
       throw InvalidJob(description: "the unique key of a job of kind \(kind) holds a zero byte")
+    }
+    // The ledger keeps text and the broker keeps bytes: what is not text would be two things.
+    if let place = payload.firstByteThatIsNoText {
+      throw InvalidJob(
+        description: "the payload of \(kind) is not text in UTF-8: byte \(place) does not belong there")
     }
   }
 }

@@ -10,32 +10,41 @@ public protocol Ledger: Sendable {
     _ body: @Sendable (Transaction) async throws -> Result
   ) async throws -> Result
 
-  /// Owes jobs. Those whose unique key is owed already are left out.
+  /// Owes jobs. Those whose unique key is owed already are left out, without a wait: a job that runs has its key until the
+  /// transaction that ends it has committed, and within that transaction the key is free.
   ///
   /// - Returns: the ids of the jobs that were added.
+  /// - Throws: `UniqueKeyHeld` where another transaction is adding a job under one of the keys and does not end.
   @discardableResult
   func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID]
 
-  /// Ends jobs in a transaction: the first one to do so does them, everybody else gets nothing back. Of those that had
-  /// failed before a record is kept.
+  /// Ends jobs in a transaction: the first one to do so does them. Of those that had failed before a record is kept.
   ///
-  /// - Returns: the ids that were owed until now.
-  func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID]
+  /// It never waits for another transaction, whose session may belong to a worker that will never finish it: a job that
+  /// another transaction holds is neither ended nor done.
+  func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> Completion
 
   /// Ends jobs whose handlers wrote nothing through the ledger's transaction.
-  func complete(_ ids: [JobID], queue: QueueName) async throws
+  ///
+  /// - Returns: those that another transaction holds, which are still pending. The same holds for all that follow.
+  @discardableResult
+  func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID]
 
   /// Ends jobs that are not wanted any more, and keeps a record of those that were owed.
-  func cancel(_ ids: [JobID], queue: QueueName) async throws
+  @discardableResult
+  func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID]
 
   /// Notes failed attempts of durable jobs and when each is due again.
-  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws
+  @discardableResult
+  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID]
 
   /// Makes jobs dead letters, with all their errors. Broker-only jobs too; of durable ones those that are still owed.
-  func bury(_ dead: [DeadJob]) async throws
+  @discardableResult
+  func bury(_ dead: [DeadJob]) async throws -> [JobID]
 
   /// Keeps jobs that this worker cannot run until one that can unparks them.
-  func park(_ jobs: [JobRecord]) async throws
+  @discardableResult
+  func park(_ jobs: [JobRecord]) async throws -> [JobID]
 
   /// Owes again what is parked and what `kinds` (with the newest payload version of each) can run.
   ///
@@ -46,12 +55,25 @@ public protocol Ledger: Sendable {
   /// Those of `ids` that are owed.
   func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID]
 
-  /// A page of owed jobs in the order of their ids, for the relay: parked ones are not among them.
+  /// A page of owed jobs in the order of their ids: parked ones are not among them.
   ///
   /// - Parameters:
   ///   - after: only ids greater than this.
   ///   - before: only ids less than this.
   func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID]
+
+  /// A page of owed jobs, the newest first, for the relay: parked ones are not among them.
+  ///
+  /// - Parameters:
+  ///   - after: only ids greater than this.
+  ///   - before: only ids less than this.
+  ///   - age: only jobs that have been owed for so long, by the ledger's clock, whatever their ids say.
+  func newestOwedIDs(
+    queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
+  ) async throws -> [JobID]
+
+  /// Notes of owed jobs why the broker cannot take them.
+  func refuse(_ refusals: [JobID: String], queue: QueueName) async throws
 
   /// The records of those of `ids` that are owed and not parked.
   func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord]
@@ -59,6 +81,24 @@ public protocol Ledger: Sendable {
   /// Runs `body` while this process, alone among all on this ledger, leads in `role`; waits until it does. `body` is cancelled when leadership is
   /// lost, and the wait begins again.
   func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws
+
+  /// Returns once the ledger has answered, on a way that nothing else uses: a worker whose ledger is silent claims nothing.
+  ///
+  /// - Throws: where no answer came within `limit`.
+  func ping(within limit: Duration) async throws
+}
+
+/// What became of jobs that a transaction was to end.
+public struct Completion: Sendable, Hashable {
+  /// Pending until now; they end with the transaction's commit.
+  public var ended: [JobID]
+  /// In the hands of another transaction.
+  public var held: [JobID]
+
+  public init(ended: [JobID], held: [JobID] = []) {
+    self.ended = ended
+    self.held = held
+  }
 }
 
 /// A failed attempt to be noted.

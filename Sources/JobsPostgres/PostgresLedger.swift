@@ -13,10 +13,12 @@ public struct PostgresLedger: Ledger {
   public typealias Transaction = PostgresTransaction
 
   private let pool: PostgresPool
+  private let pulse: LedgerPulse
 
   /// - Parameter pool: its `run()` must be running.
   public init(pool: PostgresPool) {
     self.pool = pool
+    pulse = LedgerPulse(pool: pool)
   }
 
   public func withTransaction<Result: Sendable>(
@@ -29,62 +31,92 @@ public struct PostgresLedger: Ledger {
 
   @discardableResult
   public func add(_ jobs: [JobRecord], in transaction: PostgresTransaction) async throws -> [JobID] {
-    let rows = try await transaction.query(
-      """
-      INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
-      SELECT queue, id, kind, version, priority, payload, attempts, to_timestamp(run_at / 1000.0), unique_key, trace
-      FROM unnest(\(jobs.map(\.queue.rawValue)), \(jobs.map { PostgresUUID($0.id) }), \(jobs.map(\.kind.rawValue)),
-          \(jobs.map { Int32(clamping: $0.version) }), \(jobs.map { Int16($0.priority.rawValue) }),
-          \(jobs.map { text($0.payload) }), \(jobs.map { Int32(clamping: $0.attempts) }), \(jobs.map(\.runAt)),
-          \(jobs.map(\.uniqueKey)), \(jobs.map { $0.trace.map { PostgresUUID($0) } }))
-        AS new (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
-      ON CONFLICT DO NOTHING
-      RETURNING id
-      """)
-    return try ids(rows)
+    let keys = jobs.compactMap(\.uniqueKey)
+    if keys.isEmpty { return try ids(try await transaction.query(insertion(of: jobs))) }
+    // A row of `jobs` that a running job's transaction has deleted is still there for `insertion`, which so never waits for
+    // that transaction. The savepoint is for what is left to wait for: another transaction that adds the same key, or one
+    // that deletes the row between the statement's snapshot and its insert. The latter is seen by the next try.
+    let deadline = ContinuousClock.now + UniqueKeyHeld.limit
+    var limit = Duration.milliseconds(20)
+    while true {
+      let queries: [PostgresQuery] = ["SAVEPOINT adding_jobs", insertion(of: jobs), "RELEASE adding_jobs"]
+      if let rows = try await transaction.pipeline(queries, lockLimit: limit) { return try ids(rows[1]) }
+      try await transaction.pipeline(["ROLLBACK TO adding_jobs", "RELEASE adding_jobs"])
+      if ContinuousClock.now >= deadline { throw UniqueKeyHeld(keys: keys) }
+      limit = min(limit * 2, .milliseconds(250))
+    }
+  }
+
+  /// Leaves out the jobs whose unique key a row has that this statement sees. The subquery looks each key up in the index, whatever
+  /// the planner knows of the table.
+  private func insertion(of jobs: [JobRecord]) -> PostgresQuery {
+    """
+    INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
+    SELECT queue, id, kind, version, priority, payload, attempts, to_timestamp(run_at / 1000.0), unique_key, trace
+    FROM unnest(\(jobs.map(\.queue.rawValue)), \(jobs.map { PostgresUUID($0.id) }), \(jobs.map(\.kind.rawValue)),
+        \(jobs.map { Int32(clamping: $0.version) }), \(jobs.map { Int16($0.priority.rawValue) }),
+        \(jobs.map { text($0.payload) }), \(jobs.map { Int32(clamping: $0.attempts) }), \(jobs.map(\.runAt)),
+        \(jobs.map(\.uniqueKey)), \(jobs.map { $0.trace.map { PostgresUUID($0) } }))
+      AS new (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
+    WHERE unique_key IS NULL OR NOT coalesce((
+      SELECT true FROM jobs AS old WHERE old.queue = new.queue AND old.unique_key = new.unique_key LIMIT 1), false)
+    ON CONFLICT DO NOTHING
+    RETURNING id
+    """
   }
 
   public func complete(
     _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction
-  ) async throws -> [JobID] {
-    if ids.isEmpty { return [] }
-    // A scan of the index in key order, so that two deletions of the same rows lock them in the same order. The row as a
-    // whole is made only of those that failed.
-    return try self.ids(
+  ) async throws -> Completion {
+    if ids.isEmpty { return Completion(ended: []) }
+    // The row as a whole is made only of those that failed.
+    let ended = try self.ids(
       try await transaction.query(
         """
-        WITH gone AS (
-          DELETE FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))
+        WITH \(free: ids, queue), gone AS (
+          DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id
           RETURNING id, CASE WHEN failures IS NOT NULL THEN jobs END AS job
         ), kept AS (\(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
         SELECT id FROM gone
         """))
+    let left = Self.rest(of: ids, without: ended)
+    if left.isEmpty { return Completion(ended: ended) }
+    let held = try self.ids(
+      try await transaction.query(
+        "SELECT id FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(left.map { PostgresUUID($0) }))"))
+    return Completion(ended: ended, held: held)
   }
 
-  public func complete(_ ids: [JobID], queue: QueueName) async throws {
-    if ids.isEmpty { return }
-    try await pool.execute(
+  @discardableResult
+  public func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    if ids.isEmpty { return [] }
+    let gone = try await pool.query(
       """
-      WITH gone AS (
-        DELETE FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))
+      WITH \(free: ids, queue), gone AS (
+        DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id
         RETURNING CASE WHEN failures IS NOT NULL THEN jobs END AS job
-      )
-      \(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job"))
-      """)
+      ), kept AS (\(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
+      SELECT count(*) FROM gone
+      """)[0].decode(Int.self)
+    // What is there now was there then, in another transaction's hands.
+    return gone == ids.count ? [] : try await owed(ids, queue: queue)
   }
 
   // MARK: Cancel
 
-  public func cancel(_ ids: [JobID], queue: QueueName) async throws {
-    if ids.isEmpty { return }
-    let ids = ids.map { PostgresUUID($0) }
-    try await pool.execute(
-      """
-      WITH gone AS (
-        DELETE FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids)) RETURNING jobs AS job
-      ), unmarked AS (DELETE FROM job_cancellations WHERE id = ANY(\(ids)))
-      \(unescaped: EndedRows.insert("cancelled", from: "gone", row: "job"))
-      """)
+  @discardableResult
+  public func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    if ids.isEmpty { return [] }
+    let gone = try self.ids(
+      try await pool.query(
+        """
+        WITH \(free: ids, queue), gone AS (
+          DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
+        ), unmarked AS (DELETE FROM job_cancellations WHERE id = ANY(\(ids.map { PostgresUUID($0) }))),
+        kept AS (\(unescaped: EndedRows.insert("cancelled", from: "gone", row: "job")))
+        SELECT id FROM gone
+        """))
+    return try await held(Self.rest(of: ids, without: gone), queue)
   }
 
   /// Ends those of `ids` that no open transaction holds, and keeps a record of them.
@@ -97,11 +129,7 @@ public struct PostgresLedger: Ledger {
     return try self.ids(
       try await transaction.query(
         """
-        WITH free AS (
-          SELECT id AS free_id FROM jobs
-          WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))
-          ORDER BY id FOR UPDATE SKIP LOCKED
-        ), gone AS (
+        WITH \(free: ids, queue), gone AS (
           DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
         ), kept AS (\(unescaped: EndedRows.insert("cancelled", from: "gone", row: "job")))
         SELECT id FROM gone
@@ -121,74 +149,91 @@ public struct PostgresLedger: Ledger {
 
   // MARK: Failures
 
-  public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws {
-    try await pool.execute(
-      """
-      UPDATE jobs SET attempts = attempt, run_at = to_timestamp(due / 1000.0),
-        failures = coalesce(failures, '[]'::jsonb) || failure::jsonb
-      FROM unnest(\(failures.map { PostgresUUID($0.id) }), \(failures.map { Int32(clamping: $0.failure.attempt) }),
-          \(failures.map(\.runAt)), \(try failures.map { try json($0.failure) }))
-        AS new (failed, attempt, due, failure)
-      WHERE queue = \(queue.rawValue) AND id = failed
-      """)
+  @discardableResult
+  public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] {
+    if failures.isEmpty { return [] }
+    let ids = failures.map(\.id)
+    let noted = try self.ids(
+      try await pool.query(
+        """
+        WITH \(free: ids, queue)
+        UPDATE jobs SET attempts = attempt, run_at = to_timestamp(due / 1000.0),
+          failures = coalesce(failures, '[]'::jsonb) || failure::jsonb
+        FROM unnest(\(ids.map { PostgresUUID($0) }), \(failures.map { Int32(clamping: $0.failure.attempt) }),
+            \(failures.map(\.runAt)), \(try failures.map { try json($0.failure) }))
+          AS new (failed, attempt, due, failure) JOIN free ON free_id = failed
+        WHERE queue = \(queue.rawValue) AND id = failed
+        RETURNING id
+        """))
+    return try await held(Self.rest(of: ids, without: noted), queue)
   }
 
-  public func bury(_ dead: [DeadJob]) async throws {
-    try await pool.transaction { transaction in
-      for job in dead {
-        let record = job.record
-        let failure = try json(job.failure)
-        if record.isDurable {
-          try await transaction.execute(
-            """
-            WITH gone AS (
-              DELETE FROM jobs WHERE queue = \(record.queue.rawValue) AND id = \(PostgresUUID(record.id)) RETURNING *
-            )
-            INSERT INTO dead_jobs
-              (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at, trace)
-            SELECT id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)), unique_key,
-              coalesce(failures, '[]'::jsonb) || \(failure)::jsonb, created_at, trace
-            FROM gone ON CONFLICT (id) DO NOTHING
-            """)
-        } else {
-          let failures = try json(record.failures + [job.failure])
-          try await transaction.execute(
-            """
-            INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, trace)
-            VALUES (\(PostgresUUID(record.id)), \(record.queue.rawValue), \(record.kind.rawValue),
-              \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(text(record.payload)),
-              \(Int32(clamping: job.attempts)), \(failures)::jsonb, to_timestamp(\(record.createdAt) / 1000.0),
-              \(record.trace.map { PostgresUUID($0) }))
-            ON CONFLICT (id) DO NOTHING
-            """)
-        }
-      }
+  @discardableResult
+  public func bury(_ dead: [DeadJob]) async throws -> [JobID] {
+    if dead.isEmpty { return [] }
+    // One round trip: a worker that froze between two statements would hold the rows of the first.
+    try await pool.pipeline(try dead.map { try burial(of: $0) })
+    var held: [JobID] = []
+    for (queue, group) in Dictionary(grouping: dead.map(\.record).filter(\.isDurable), by: \.queue) {
+      held += try await self.held(group.map(\.id), queue)
     }
+    return held
+  }
+
+  private func burial(of job: DeadJob) throws -> PostgresQuery {
+    let record = job.record
+    if record.isDurable {
+      return """
+        WITH \(free: [record.id], record.queue), gone AS (
+          DELETE FROM jobs USING free WHERE queue = \(record.queue.rawValue) AND id = free_id RETURNING jobs.*
+        ), unmarked AS (
+          -- An order to end the job was meant for an attempt that is over, and not for the dead letter's retry.
+          DELETE FROM job_cancellations USING gone WHERE job_cancellations.id = gone.id
+        )
+        INSERT INTO dead_jobs
+          (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at, trace)
+        SELECT id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)), unique_key,
+          coalesce(failures, '[]'::jsonb) || \(try json(job.failure))::jsonb, created_at, trace
+        FROM gone ON CONFLICT (id) DO NOTHING
+        """
+    }
+    return """
+      INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, trace)
+      VALUES (\(PostgresUUID(record.id)), \(record.queue.rawValue), \(record.kind.rawValue),
+        \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(text(record.payload)),
+        \(Int32(clamping: job.attempts)), \(try json(record.failures + [job.failure]))::jsonb,
+        to_timestamp(\(record.createdAt) / 1000.0), \(record.trace.map { PostgresUUID($0) }))
+      ON CONFLICT (id) DO NOTHING
+      """
   }
 
   // MARK: Parking
 
-  public func park(_ jobs: [JobRecord]) async throws {
+  @discardableResult
+  public func park(_ jobs: [JobRecord]) async throws -> [JobID] {
+    if jobs.isEmpty { return [] }
+    // What only the broker knew is kept here from now on: there is nobody else to wait with it.
+    let kept = jobs.filter { !$0.isDurable }
     try await pool.transaction { transaction in
-      for (queue, group) in Dictionary(grouping: jobs.filter(\.isDurable), by: \.queue) {
-        try await transaction.execute(
+      if !kept.isEmpty { _ = try await add(kept, in: transaction) }
+      try await transaction.pipeline(
+        Dictionary(grouping: jobs, by: \.queue).map { queue, group in
           """
-          UPDATE jobs SET parked = true
-          WHERE queue = \(queue.rawValue) AND id = ANY(\(group.map { PostgresUUID($0.id) }))
-          """)
-      }
-      // What only the broker knew is kept here from now on: there is nobody else to wait with it.
-      let kept = jobs.filter { !$0.isDurable }
-      if kept.isEmpty { return }
-      try await add(kept, in: transaction)
-      for (queue, group) in Dictionary(grouping: kept, by: \.queue) {
-        try await transaction.execute(
+          WITH \(free: group.map(\.id), queue)
+          UPDATE jobs SET parked = true FROM free WHERE queue = \(queue.rawValue) AND id = free_id
           """
-          UPDATE jobs SET parked = true
-          WHERE queue = \(queue.rawValue) AND id = ANY(\(group.map { PostgresUUID($0.id) }))
-          """)
-      }
+        })
     }
+    var held: [JobID] = []
+    for (queue, group) in Dictionary(grouping: jobs, by: \.queue) {
+      held += try ids(
+        try await pool.query(
+          """
+          SELECT id FROM jobs
+          WHERE queue = \(queue.rawValue) AND id = ANY(\(group.map { PostgresUUID($0.id) })) AND NOT parked
+          """))
+    }
+    return held
   }
 
   @discardableResult
@@ -222,11 +267,41 @@ public struct PostgresLedger: Ledger {
         """))
   }
 
+  public func newestOwedIDs(
+    queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
+  ) async throws -> [JobID] {
+    try ids(
+      try await pool.query(
+        """
+        SELECT id FROM jobs
+        WHERE queue = \(queue.rawValue) AND id > \(PostgresUUID(after)) AND id < \(PostgresUUID(before)) AND NOT parked
+          AND created_at <= now() - make_interval(secs => \(age / .seconds(1)))
+        ORDER BY id DESC LIMIT \(limit)
+        """))
+  }
+
+  public func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
+    let refused = refusals.sorted { $0.key < $1.key }
+    try await pool.execute(
+      """
+      WITH free AS (
+        SELECT id AS free_id, reason FROM jobs
+        JOIN unnest(\(refused.map { PostgresUUID($0.key) }), \(refused.map { text(Array($0.value.utf8)) }))
+          AS refused (refused_id, reason) ON id = refused_id
+        WHERE queue = \(queue.rawValue) AND refusal IS DISTINCT FROM reason
+        FOR UPDATE OF jobs SKIP LOCKED
+      )
+      UPDATE jobs SET refusal = reason FROM free WHERE queue = \(queue.rawValue) AND id = free_id
+      """)
+  }
+
   public func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
     let rows = try await pool.query(
       """
-      SELECT id, kind, version, priority, payload, attempts, (extract(epoch FROM run_at) * 1000)::bigint, unique_key,
-        trace
+      SELECT id, kind, version, priority, payload, attempts,
+        CASE WHEN run_at IS NOT NULL
+          -- Whoever wrote 'infinity' gets a time that milliseconds can say.
+          THEN (extract(epoch FROM least(greatest(run_at, 'epoch'), '9999-12-31')) * 1000)::bigint END, unique_key, trace
       FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) })) AND NOT parked
       """)
     return try rows.map { row in
@@ -280,6 +355,23 @@ public struct PostgresLedger: Ledger {
     return try row.decode(Bool.self)
   }
 
+  // MARK: Silence
+
+  public func ping(within limit: Duration) async throws { try await pulse.ask(within: limit) }
+
+  // MARK: Held rows
+
+  /// Those of `ids` that are there: they were not ended, so another transaction holds them.
+  private func held(_ ids: [JobID], _ queue: QueueName) async throws -> [JobID] {
+    ids.isEmpty ? [] : try await owed(ids, queue: queue)
+  }
+
+  private static func rest(of ids: [JobID], without ended: [JobID]) -> [JobID] {
+    if ended.count == ids.count { return [] }
+    let ended = Set(ended)
+    return ids.filter { !ended.contains($0) }
+  }
+
   // MARK: Forms
 
   private func ids(_ rows: PostgresRows) throws -> [JobID] {
@@ -294,5 +386,17 @@ public struct PostgresLedger: Ledger {
   private func json(_ value: some Encodable) throws -> String {
     // No zero byte is in it, since `JobFailure` takes none: jsonb would refuse it.
     String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+  }
+}
+
+extension PostgresQuery.StringInterpolation {
+  /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of their key,
+  /// so that two statements that lock the same rows never wait in a circle, and waits for none.
+  fileprivate mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName) {
+    appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM jobs WHERE queue = ")
+    appendInterpolation(queue.rawValue)
+    appendLiteral(" AND id = ANY(")
+    appendInterpolation(ids.map { PostgresUUID($0) })
+    appendLiteral(") ORDER BY id FOR UPDATE SKIP LOCKED)")
   }
 }

@@ -23,7 +23,7 @@ public struct PostgresScheduleStore: ScheduleStore {
   }
 
   public func lock(_ beginning: ScheduleState, in transaction: PostgresTransaction) async throws -> ScheduleState {
-    let rows = try await transaction.pipeline([
+    let queries: [PostgresQuery] = [
       """
       INSERT INTO schedules (name, timing, kind, paused, decided_until, last_tick, next_tick)
       VALUES (\(beginning.name.rawValue), \(beginning.timing), \(beginning.kind.rawValue), \(beginning.isPaused),
@@ -32,7 +32,10 @@ public struct PostgresScheduleStore: ScheduleStore {
       ON CONFLICT DO NOTHING
       """,
       "SELECT \(unescaped: Self.columns) FROM schedules WHERE name = \(beginning.name.rawValue) FOR UPDATE",
-    ])
+    ]
+    guard let rows = try await transaction.pipeline(queries, lockLimit: ScheduleError.lockLimit) else {
+      throw ScheduleError(held: beginning.name)
+    }
     return try Self.state(rows[1][0])
   }
 
@@ -58,6 +61,13 @@ public struct PostgresScheduleStore: ScheduleStore {
       RETURNING (extract(epoch FROM tick) * 1000)::bigint
       """)
     return Set(try rows.map { try $0.decode(Int64.self) })
+  }
+
+  public func forget(
+    ticksAfter moment: Int64, of schedule: ScheduleName, in transaction: PostgresTransaction
+  ) async throws {
+    try await transaction.execute(
+      "DELETE FROM schedule_ticks WHERE schedule = \(schedule.rawValue) AND tick > to_timestamp(\(moment) / 1000.0)")
   }
 
   public func ticks(of schedule: ScheduleName, limit: Int) async throws -> [FiredTick] {

@@ -25,7 +25,8 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
 
   public func beat(_ report: WorkerReport) async throws -> WorkerOrders {
     let rows = try await send(try told(report))[0]
-    let (orders, paused, cancelled) = try rows[0].decode(String?.self, [String].self, [PostgresUUID].self)
+    let (_, orders, paused, cancelled) = try rows[0].decode(
+      Int.self, String?.self, [String].self, [PostgresUUID].self)
     return WorkerOrders(
       isQuiet: orders != nil, isStopped: orders == "stop",
       pausedQueues: Set(paused.map { QueueName(rawValue: $0) }), cancelled: Set(cancelled.map { JobID($0) }))
@@ -49,7 +50,7 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
           SET seen_at = now(), state = excluded.state, queues = excluded.queues, running = excluded.running
         RETURNING orders
       )
-      SELECT (SELECT orders FROM seen), ARRAY(SELECT queue FROM queue_pauses WHERE queue = ANY(\(queues))),
+      SELECT \(endingSessionsOfLost: report.lease), (SELECT orders FROM seen), ARRAY(SELECT queue FROM queue_pauses WHERE queue = ANY(\(queues))),
         ARRAY(SELECT id FROM job_cancellations WHERE queue = ANY(\(queues)) LIMIT 10000)
       """
     if report.minutes.isEmpty { return [seen] }
@@ -92,6 +93,25 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
 }
 
 extension PostgresQuery.StringInterpolation {
+  /// How many server sessions of lost workers were ended: those named as a worker that has not reported for longer than a
+  /// lease, and in a transaction for as long. Others have its jobs by then, and what the session holds they would wait for.
+  ///
+  /// Whoever reports ends them, by name (`application_name`), since only Postgres' own clock and its own view of its sessions
+  /// decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions of the living.
+  fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration) {
+    let silence = Double(lease.components.seconds) + Double(lease.components.attoseconds) / 1e18 + 1
+    appendLiteral(
+      """
+      (SELECT count(pg_terminate_backend(a.pid)) FROM workers w
+        JOIN pg_stat_activity a ON a.application_name = left(w.name, 63) AND a.usename = current_user
+          AND a.datname = current_database() AND a.xact_start < now() - make_interval(secs =>
+      """)
+    appendInterpolation(silence)
+    appendLiteral(") WHERE w.seen_at < now() - make_interval(secs => ")
+    appendInterpolation(silence)
+    appendLiteral("))")
+  }
+
   /// Parts of a WITH clause that add minutes to what was counted before, by the minute and by the hour, if `source` has rows.
   fileprivate mutating func appendInterpolation(counting minutes: [JobMinute], ifAny source: String) {
     // In the order of the key: workers that count the same minutes wait for one another, never in a circle.

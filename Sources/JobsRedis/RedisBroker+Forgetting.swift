@@ -6,7 +6,8 @@ extension RedisBroker {
   /// again by the relay of whoever serves it.
   public func forget(_ queue: QueueName) async throws(BrokerError) {
     do throws(RedisError) {
-      try await client.send(RedisCommand([any RedisArgument](["UNLINK"] + keys(of: queue).all)))
+      try await client.send(
+        RedisCommand([any RedisArgument](["UNLINK", keys(of: queue).paused] + keys(of: queue).all)))
     } catch {
       throw Self.error(error)
     }

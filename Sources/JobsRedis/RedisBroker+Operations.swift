@@ -36,6 +36,19 @@ extension RedisBroker {
     }
   }
 
+  public func rememberPause(_ isPaused: Bool, of queue: QueueName) async throws {
+    let key = keys(of: queue).paused
+    let command = isPaused ? RedisCommand("SET", key, 1) : RedisCommand("DEL", key)
+    try await translate { () async throws(RedisError) in try await client.send(command) { _ throws(RedisError) in } }
+  }
+
+  public func remembersPause(of queue: QueueName) async throws -> Bool {
+    let key = keys(of: queue).paused
+    return try await translate { () async throws(RedisError) in
+      try await client.send(RedisCommand("EXISTS", key)) { reply throws(RedisError) in reply.integer == 1 }
+    }
+  }
+
   private func numbers(_ count: Int, _ script: RedisScript, of queue: QueueName) async throws -> [Int64] {
     let numbers = try await evaluate(script, on: queue) { reply throws(RedisError) in
       var numbers: [Int64] = []

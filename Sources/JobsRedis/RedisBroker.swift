@@ -39,25 +39,34 @@ public struct RedisBroker: Broker {
 
   func keys(of queue: QueueName) -> QueueKeys { QueueKeys(prefix: prefix, queue: queue) }
 
-  public func push(_ jobs: [JobRecord]) async throws {
+  public func push(_ jobs: [JobRecord]) async throws { try await push(jobs, Scripts.push) }
+
+  public func repush(_ jobs: [JobRecord]) async throws { try await push(jobs, Scripts.repush) }
+
+  private func push(_ jobs: [JobRecord], _ script: RedisScript) async throws {
     if jobs.isEmpty { return }
-    try await shedLoad()
-    // The usual calls carry jobs of one queue; several take a push for each.
-    if let queue = jobs.first?.queue, jobs.allSatisfy({ $0.queue == queue }) {
-      try await push(jobs[...], to: queue)
-    } else {
-      for (queue, group) in Dictionary(grouping: jobs, by: \.queue) { try await push(group[...], to: queue) }
+    do {
+      try await shedLoad()
+      // The usual calls carry jobs of one queue; several take a push for each.
+      if let queue = jobs.first?.queue, jobs.allSatisfy({ $0.queue == queue }) {
+        try await push(jobs[...], to: queue, script)
+      } else {
+        for (queue, group) in Dictionary(grouping: jobs, by: \.queue) { try await push(group[...], to: queue, script) }
+      }
+    } catch let error as BrokerError where error.code == .full {
+      await hold(jobs)
+      throw error
     }
   }
 
-  private func push(_ jobs: ArraySlice<JobRecord>, to queue: QueueName) async throws {
+  private func push(_ jobs: ArraySlice<JobRecord>, to queue: QueueName, _ script: RedisScript) async throws {
     let keys = keys(of: queue)
     // A job that is neither kept in the ledger nor delayed cannot be there already.
     let isPlain = { (job: JobRecord) in !job.isDurable && job.runAt == nil }
     if jobs.allSatisfy(isPlain) { return try await add(jobs, keys) }
     let plain = jobs.filter(isPlain)
     if !plain.isEmpty { try await add(plain[...], keys) }
-    try await pushAll(jobs.filter { !isPlain($0) }[...], Scripts.push, keys) { job, command in
+    try await pushAll(jobs.filter { !isPlain($0) }[...], script, keys) { job, command in
       command.append(try RecordArgument(job))
       command.append(job.runAt ?? 0)
     }
@@ -93,16 +102,21 @@ public struct RedisBroker: Broker {
     }
     let commands = try batches.map { try call(script.command(keys: keys.all), $0) }
     let results = try await translate { () async throws(RedisError) in
-      try await client.send(pipeline: commands) { _ throws(RedisError) in }
+      try await client.send(pipeline: commands) { reply throws(RedisError) in reply.integer }
     }
     for (batch, result) in zip(batches, results) {
-      guard case .failure(let error) = result else { continue }
-      guard error.serverPrefix == "NOSCRIPT" else { throw Self.error(error) }
-      // With its source: while a slot moves, the script may be wanted on a server that does not have the slot yet.
-      let command = try call(script.commandWithSource(keys: keys.all), batch)
-      try await translate { () async throws(RedisError) in
-        try await client.send(command) { _ throws(RedisError) in }
+      var added: Int64
+      switch result {
+      case .success(let count): added = count
+      case .failure(let error):
+        guard error.serverPrefix == "NOSCRIPT" else { throw Self.error(error) }
+        // With its source: while a slot moves, the script may be wanted on a server that does not have the slot yet.
+        let command = try call(script.commandWithSource(keys: keys.all), batch)
+        added = try await translate { () async throws(RedisError) in
+          try await client.send(command) { reply throws(RedisError) in reply.integer }
+        }
       }
+      if added < 0 { throw Self.held }
     }
   }
 
@@ -165,14 +179,49 @@ public struct RedisBroker: Broker {
         if error.serverPrefix == "NOGROUP" { 0 } else { throw Self.error(error) }
       }
     }
-    let claimed = numbers[1] + numbers[3] + numbers[5]
-    return QueueStatistics(
-      ready: numbers[0] + numbers[2] + numbers[4] - claimed, claimed: claimed, delayed: numbers[6],
-      workers: numbers[7] - numbers[6])
+    let streams = keys.streams.count
+    let claimed = (0..<streams).reduce(0) { $0 + numbers[2 * $1 + 1] }
+    let kept = (0..<streams).reduce(0) { $0 + numbers[2 * $1] }
+    let (delayed, timers) = (numbers[2 * streams], numbers[2 * streams + 1])
+    return QueueStatistics(ready: kept - claimed, claimed: claimed, delayed: delayed, workers: timers - delayed)
   }
 
   /// What the server says of its memory: how much it uses, its limit, its policy.
   public func memory() async throws(BrokerError) -> ServerFacts { try await ServerFacts.ask(client, ["memory"]) }
+
+  // MARK: Jobs that were refused
+
+  private static let held = BrokerError(
+    .full, "Redis has refused older jobs of the queue; a worker's relay pushes those first, and then this one")
+
+  /// Holds the queues of durable jobs that are refused, so that newer ones do not overtake them when there is room.
+  private func hold(_ jobs: [JobRecord]) async {
+    for (queue, group) in Dictionary(grouping: jobs.filter(\.isDurable), by: \.queue) {
+      guard let oldest = group.map(\.id.milliseconds).min() else { continue }
+      do {
+        try await client.evaluate(Scripts.hold, keys: [keys(of: queue).known], arguments: [oldest]) {
+          _ throws(RedisError) in
+        }
+      } catch {
+        // The order is lost at worst: the jobs are owed.
+        logger.debug("a queue cannot be held", metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
+      }
+    }
+  }
+
+  public func hold(of queue: QueueName) async throws -> Int64? {
+    try await translate { () async throws(RedisError) in
+      try await client.send(RedisCommand("HGET", keys(of: queue).known, Scripts.held)) { reply throws(RedisError) in
+        reply.text.flatMap { Int64($0) }
+      }
+    }
+  }
+
+  public func endHold(of queue: QueueName) async throws {
+    try await translate { () async throws(RedisError) in
+      try await client.send(RedisCommand("HDEL", keys(of: queue).known, Scripts.held)) { _ throws(RedisError) in }
+    }
+  }
 
   // MARK: Errors and load
 

@@ -16,13 +16,12 @@ public actor RedisConsumer: BrokerConsumer {
   private var reader: Reader?
   private var isInterrupted = false
   private var isClaiming = false
-  private var beats = 0
-  private var watchfulBeats = 0
   /// The last entry of each stream that arrived here in this life.
   private var lastEntries = RedisConsumer.noEntries
-  private static let noEntries = ["0-0", "0-0", "0-0"]
+  private static let noEntries = Array(repeating: "0-0", count: 2 * QueueKeys.priorities)
   /// Whether a read broke off whose reply may have held claims.
   private var mayHaveMissed = false
+  private var beats = 0
   public private(set) var epoch = ""
   /// What the client's routes were when the server last confirmed the epoch.
   private var confirmedRoutes = -1
@@ -66,18 +65,18 @@ public actor RedisConsumer: BrokerConsumer {
     defer { isClaiming = false }
     let reader = try await currentReader()
     if isInterrupted { return [] }
-    let (incarnation, queue) = (incarnation, queue)
+    let (incarnation, queue, streams) = (incarnation, queue, keys.streams)
     // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would swallow
     // jobs that nobody looks for any more.
     let block = max(1, min(wait, lease / 2).wholeMilliseconds)
     if mayHaveMissed, let missed = try await claimMissed(count, reader, block) { return missed }
-    let command = RedisCommand(
-      "XREADGROUP", "GROUP", "workers", name, "COUNT", count, "BLOCK", block, "STREAMS", keys.streams[0],
-      keys.streams[1], keys.streams[2], ">", ">", ">")
+    var command = RedisCommand("XREADGROUP", "GROUP", "workers", name, "COUNT", count, "BLOCK", block, "STREAMS")
+    for stream in QueueKeys.readOrder { command.append(streams[stream]) }
+    for _ in QueueKeys.readOrder { command.append(">") }
     let arrived: StreamReading
     do {
       arrived = try await reader.connection.send(command) { reply throws(RedisError) in
-        StreamReading(reply, queue: queue, incarnation: incarnation)
+        StreamReading(reply, queue: queue, streams: streams, incarnation: incarnation)
       }
     } catch {
       if error.serverPrefix == "UNBLOCKED" { return [] }
@@ -111,14 +110,14 @@ public actor RedisConsumer: BrokerConsumer {
   ///
   /// - Returns: nil when nothing was missed, or is any more.
   private func claimMissed(_ count: Int, _ reader: Reader, _ block: Int64) async throws -> [Claim]? {
-    let (incarnation, queue) = (incarnation, queue)
-    let command = RedisCommand(
-      "XREADGROUP", "GROUP", "workers", name, "COUNT", count, "STREAMS", keys.streams[0], keys.streams[1],
-      keys.streams[2], lastEntries[0], lastEntries[1], lastEntries[2])
+    let (incarnation, queue, streams) = (incarnation, queue, keys.streams)
+    var command = RedisCommand("XREADGROUP", "GROUP", "workers", name, "COUNT", count, "STREAMS")
+    for stream in QueueKeys.readOrder { command.append(streams[stream]) }
+    for stream in QueueKeys.readOrder { command.append(lastEntries[stream]) }
     let arrived: StreamReading
     do {
       arrived = try await reader.connection.send(command) { reply throws(RedisError) in
-        StreamReading(reply, queue: queue, incarnation: incarnation)
+        StreamReading(reply, queue: queue, streams: streams, incarnation: incarnation)
       }
     } catch {
       if error.serverPrefix == "NOGROUP" {
@@ -210,7 +209,7 @@ public actor RedisConsumer: BrokerConsumer {
     while !rest.isEmpty {
       let batch = rest.prefix(1000)
       rest = rest.dropFirst(1000)
-      var entries: [[Substring]] = [[], [], []]
+      var entries: [[Substring]] = Array(repeating: [], count: keys.streams.count)
       var durable: [[UInt8]] = []
       for claim in batch {
         let (stream, entry) = Self.place(claim)
@@ -248,54 +247,81 @@ public actor RedisConsumer: BrokerConsumer {
 
   public func release(_ claims: [Claim]) async throws {
     for (incarnation, group) in Dictionary(grouping: claims, by: \.incarnation) {
-      var rest = group[...]
-      while !rest.isEmpty {
-        var arguments: [any RedisArgument] = [name(of: incarnation)]
-        for claim in rest.prefix(RedisBroker.scriptBatch) {
-          let (stream, entry) = Self.place(claim)
-          arguments.append(stream)
-          arguments.append(entry)
-        }
-        rest = rest.dropFirst(RedisBroker.scriptBatch)
-        try await evaluate(Scripts.release, arguments)
-      }
+      try await release(group.map(\.receipt), of: incarnation)
     }
   }
 
-  /// A receipt is the stream's number, 1 to 3, and then the entry.
-  private static func place(_ claim: Claim) -> (stream: Int, entry: Substring) {
-    (Int(claim.receipt.utf8.first ?? 0) - 48, claim.receipt.dropFirst())
+  public func releaseUnreceived(_ receipts: [String]) async throws { try await release(receipts, of: incarnation) }
+
+  private func release(_ receipts: [String], of incarnation: Int) async throws {
+    for batch in batches(of: receipts[...], incarnation) { try await evaluate(Scripts.release, batch.arguments) }
+  }
+
+  public func begin(_ claims: [Claim]) async throws -> Set<String> {
+    var own: Set<String> = []
+    for (incarnation, group) in Dictionary(grouping: claims, by: \.incarnation) {
+      for batch in batches(of: group.map(\.receipt)[...], incarnation) {
+        let answers = try await evaluate(Scripts.begin, batch.arguments) { reply throws(RedisError) in
+          (0..<reply.count).map { reply[$0].integer == 1 }
+        }
+        for (receipt, isOwn) in zip(batch.receipts, answers) where isOwn { own.insert(receipt) }
+      }
+    }
+    return own
+  }
+
+  /// Receipts in batches, each with a script's arguments: the consumer, then pairs of stream number and entry.
+  private func batches(
+    of receipts: ArraySlice<String>, _ incarnation: Int
+  ) -> [(receipts: ArraySlice<String>, arguments: [any RedisArgument])] {
+    stride(from: receipts.startIndex, to: receipts.endIndex, by: RedisBroker.scriptBatch).map { start in
+      let batch = receipts[start..<min(start + RedisBroker.scriptBatch, receipts.endIndex)]
+      var arguments: [any RedisArgument] = [name(of: incarnation)]
+      for receipt in batch {
+        let (stream, entry) = Self.place(receipt)
+        arguments.append(stream)
+        arguments.append(entry)
+      }
+      return (batch, arguments)
+    }
+  }
+
+  private static func place(_ claim: Claim) -> (stream: Int, entry: Substring) { place(claim.receipt) }
+
+  /// A receipt is the stream's number, 1 to 6, and then the entry.
+  private static func place(_ receipt: String) -> (stream: Int, entry: Substring) {
+    (Int(receipt.utf8.first ?? 0) - 48, receipt.dropFirst())
   }
 
   // MARK: Lease
 
-  public func beat() async throws -> Beat {
+  public func beat(listingHeld lists: Bool) async throws -> Beat {
     beats += 1
     let life = incarnation
-    // Looked for now and then, and for a while after a lease ended: a read that was on its way may be answered after its
-    // consumer was declared dead, and what it claimed is then nobody's.
-    let sweep = beats % 20 == 1 || watchfulBeats > 0 ? 1 : 0
-    watchfulBeats = max(0, watchfulBeats - 1)
     let lookahead = max(1, (lease / 3).wholeMilliseconds)
     // Which server has the lease: that costs commands, and as long as this client's connections are the same, so is the
     // process behind them. A promoted replica, a server that was started again and a slot's new master are reached through
     // a connection or a route that came later, and the number is read before the beat is sent: a beat that went to another
     // server than the one before it did so under a newer number, or the next one does, and that one asks. Until then the
     // lease may be renewed on a server that lacks the last writes: what is lost there stays in this consumer's hands for
-    // one beat longer. A server that turns into a replica and back under an open connection is found out at a sweep. That
-    // the broker forgot everything needs no asking: the lease is gone with it.
+    // one beat longer. A server that turns into a replica and back under an open connection is found out at the next beat
+    // that asks anyway, one in twenty. That the broker forgot everything needs no asking: the lease is gone with it.
     let routes = client.routeGeneration
-    let known = sweep == 1 || routes != confirmedRoutes ? epoch : ""
-    let (kept, reaped, due) = try await evaluate(
-      Scripts.beat, [name, lease.wholeMilliseconds, lookahead, sweep, known]
-    ) { reply throws(RedisError) in
-      reply.count == 3 ? (true, Int(reply[1].integer), reply[2].integer) : (false, 0, -1)
+    let known = beats % 20 == 1 || routes != confirmedRoutes ? epoch : ""
+    let (kept, reaped, due, held) = try await evaluate(
+      Scripts.beat, [name, lease.wholeMilliseconds, lookahead, lists ? 1 : 0, known]
+    ) { reply throws(RedisError) -> (Bool, Int, Int64, [String]) in
+      guard reply.count == 4 else { return (false, 0, -1, []) }
+      let held = reply[3]
+      return (
+        true, Int(reply[1].integer), reply[2].integer, (0..<held.count).compactMap { held[$0].text }
+      )
     }
-    if !kept || reaped > 0 { watchfulBeats = 5 }
     if kept, !known.isEmpty, life == incarnation { confirmedRoutes = routes }
     if kept || life != incarnation {
       return Beat(
-        keptLease: kept, incarnation: incarnation, nextDue: due >= 0 ? .milliseconds(due) : nil, reaped: reaped)
+        keptLease: kept, incarnation: incarnation, nextDue: due >= 0 ? .milliseconds(due) : nil, reaped: reaped,
+        held: life == incarnation ? held : [])
     }
     try await joinAnew()
     return Beat(keptLease: false, incarnation: incarnation)

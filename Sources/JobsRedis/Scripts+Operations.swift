@@ -78,7 +78,7 @@ extension Scripts {
     head + places
       + """
       local most, removed = tonumber(ARGV[1]), 0
-      for stream = 1, 3 do
+      for stream = 1, STREAMS do
         local _, last = group(stream)
         if removed < most then
           for _, found in ipairs(redis.call('XRANGE', KEYS[stream], '(' .. last, '+', 'COUNT', most - removed)) do
@@ -118,15 +118,18 @@ extension Scripts {
     -- tells which streams hold any: of an idle queue, whose streams stay, nothing more is asked.
     local function standing()
       local filled = {}
-      local heads = redis.call('XREAD', 'COUNT', 1, 'STREAMS', KEYS[1], KEYS[2], KEYS[3], 0, 0, 0)
+      local heads = redis.call('XREAD', 'COUNT', 1, 'STREAMS', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6],
+        0, 0, 0, 0, 0, 0)
       for _, head in ipairs(heads or {}) do filled[head[1]] = true end
       local ready, claimed, oldest = {0, 0, 0}, 0, -1
-      for stream = 1, 3 do
+      for stream = 1, STREAMS do
         if filled[KEYS[stream]] then
           local held, last = group(stream)
-          ready[stream] = redis.call('XLEN', KEYS[stream]) - held
+          local priority = (stream - 1) % 3 + 1
+          local waiting = redis.call('XLEN', KEYS[stream]) - held
+          ready[priority] = ready[priority] + waiting
           claimed = claimed + held
-          if ready[stream] > 0 then
+          if waiting > 0 then
             local first = redis.call('XRANGE', KEYS[stream], '(' .. last, '+', 'COUNT', 1)
             local since = #first > 0 and tonumber(string.match(first[1][1], '^%d+'))
             if since and (oldest < 0 or since < oldest) then oldest = since end

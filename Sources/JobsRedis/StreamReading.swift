@@ -1,25 +1,26 @@
 import Jobs
 import Redis
 
-/// What a read of a queue's three streams brought: its claims, and the last entry of each stream.
+/// What a read of a queue's streams brought: its claims, and the last entry of each stream.
 struct StreamReading: Sendable {
   /// An entry that is no job is a failure.
   private(set) var claims: [Result<Claim, BrokerError>] = []
   /// By the streams' numbers from 1; nil where nothing came.
-  private(set) var last: [String?] = [nil, nil, nil]
+  private(set) var last: [String?]
 
   /// - Parameters:
   ///   - reply: XREADGROUP's: of each stream its name and its entries, each an id and its fields.
+  ///   - streams: the keys of the queue's streams.
   ///   - incarnation: the consumer's life in which it was asked for.
-  init(_ reply: borrowing RedisReply, queue: QueueName, incarnation: Int) {
+  init(_ reply: borrowing RedisReply, queue: QueueName, streams: [String], incarnation: Int) {
+    last = Array(repeating: nil, count: streams.count)
     for index in 0..<reply.count {
       let stream = reply[index]
-      let number =
-        switch stream[0].bytes.last {
-        case UInt8(ascii: "h"): 1
-        case UInt8(ascii: "l"): 2
-        default: 3
-        }
+      let name = stream[0].bytes
+      guard let place = streams.firstIndex(where: { $0.utf8.count == name.count && $0.utf8.elementsEqual(name) }) else {
+        continue
+      }
+      let number = place + 1
       let entries = stream[1]
       claims.reserveCapacity(claims.count + entries.count)
       if entries.count > 0 {
@@ -38,7 +39,7 @@ struct StreamReading: Sendable {
             .success(
               Claim(
                 record: decoded, attempt: decoded.attempts + 1, receipt: receipt, incarnation: incarnation,
-                readyAt: readyAt)))
+                readyAt: readyAt, isRedelivered: number > QueueKeys.priorities)))
         } catch {
           claims.append(.failure(error))
         }

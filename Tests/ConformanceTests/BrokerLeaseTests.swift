@@ -4,13 +4,16 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct BrokerLeaseTests {
   @Test(arguments: BrokerKind.allCases)
-  func whatADeadConsumerHeldIsHandedOnWithItsAttemptCounted(_ kind: BrokerKind) async throws {
+  func whatADeadConsumerHeldIsHandedOnAndWhatHadBegunCountsAsAnAttempt(_ kind: BrokerKind) async throws {
     try await kind.with { fixture in
       let dead = try await fixture.join("dead", lease: .milliseconds(200))
       let alive = try await fixture.join("alive")
       try await fixture.broker.push([.test("1", priority: .low), .test("2", isDurable: false), .test("3")])
       let held = try await dead.claimAll(3)
       #expect(held.map(\.attempt) == [1, 1, 1])
+      #expect(held.allSatisfy { !$0.isRedelivered })
+      let begun = held.filter { $0.record.text != "3" }
+      #expect(try await dead.begin(begun) == Set(begun.map(\.receipt)))
 
       var reaped = 0
       try await eventually("the dead consumer's claims are handed on") {
@@ -19,9 +22,11 @@ import Testing
       }
       #expect(try await fixture.statistics() == QueueStatistics(ready: 3, claimed: 0, delayed: 0, workers: 1))
       let taken = try await alive.claimAll(3)
-      #expect(taken.map(\.attempt) == [2, 2, 2])
+      // Each in its priority, of which low is the last.
+      #expect(taken.last?.record.text == "1" && taken.last?.record.priority == .low)
       #expect(Set(taken.map(\.record.text)) == ["1", "2", "3"])
-      #expect(taken.first { $0.record.text == "1" }?.record.priority == .low)
+      for claim in taken { #expect(claim.attempt == (claim.record.text == "3" ? 1 : 2), "\(claim.record.text)") }
+      #expect(taken.allSatisfy { $0.isRedelivered })
       #expect(try await fixture.broker.unknown(held.map(\.record.id), in: .default).count <= 1)
     }
   }
@@ -61,6 +66,7 @@ import Testing
       try await frozen.retry([ClaimRetry(claim: held[0], delay: .zero, record: held[0].record)])
       try await frozen.release([held[1]])
       try await frozen.acknowledge([held[2]])
+      #expect(try await frozen.begin(held).isEmpty, "they are somebody else's")
       #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 3, delayed: 0, workers: 1))
 
       let beat = try await frozen.beat()
@@ -162,6 +168,71 @@ import Testing
         let claims = try await group.next()
         #expect(claims?.map(\.record.text) == ["after"])
       }
+    }
+  }
+
+  /// A broker that stood still for longer than a lease, or that nobody could reach, has heard nobody: nobody died of that.
+  @Test(arguments: BrokerKind.allCases)
+  func timeInWhichNoConsumerBeatsEndsNoLease(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let lease = Duration.milliseconds(300)
+      let consumers = try await [fixture.join("a", lease: lease), fixture.join("b", lease: lease)]
+      try await fixture.broker.push((0..<4).map { .test("\($0)") })
+      let held = try await [consumers[0].claim(2, wait: .seconds(10)), consumers[1].claimAll(2)]
+      for consumer in consumers { #expect(try await consumer.beat().keptLease) }
+      // The silence itself is what is tested.
+      try await Task.sleep(for: lease * 2)
+      for consumer in consumers {
+        let beat = try await consumer.beat()
+        #expect(beat.keptLease && beat.reaped == 0)
+      }
+      for (consumer, claims) in zip(consumers, held) {
+        #expect(try await consumer.begin(claims) == Set(claims.map(\.receipt)))
+      }
+      // Who says nothing while another does is dead all the same.
+      var reaped = 0
+      try await eventually("the silent one is declared dead") {
+        reaped += try await consumers[0].beat().reaped
+        return reaped == 2
+      }
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func handingBackCountsNothingAndKeepsThePriority(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let consumer = try await fixture.join()
+      try await fixture.broker.push([
+        .test("low", priority: .low), .test("normal"), .test("high", priority: .high), .test("later", priority: .low),
+      ])
+      let all = try await consumer.claimAll(4)
+      let returned = all.filter { $0.record.text != "later" }
+      _ = try await consumer.begin(returned)
+      try await consumer.release(returned)
+      try await fixture.broker.push([.test("new high", priority: .high), .test("new low", priority: .low)])
+      let again = try await consumer.claimAll(5)
+      #expect(again.map(\.record.text) == ["high", "new high", "normal", "low", "new low"])
+      #expect(again.allSatisfy { $0.attempt == 1 })
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func claimsOfAWhileAgoAreListed(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      let lease = Duration.milliseconds(100)
+      let consumer = try await fixture.join("a", lease: lease)
+      try await fixture.broker.push((0..<3).map { .test("\($0)") })
+      let claims = try await consumer.claimAll(3)
+      var held: [String] = []
+      try await eventually("they are old") {
+        held = try await consumer.beat(listingHeld: true).held
+        return held.count == 3
+      }
+      #expect(Set(held) == Set(claims.map(\.receipt)))
+      #expect(try await consumer.beat().held.isEmpty, "nobody asked")
+      try await consumer.releaseUnreceived(held)
+      #expect(try await fixture.statistics().ready == 3)
+      #expect(try await consumer.claimAll(3).map(\.attempt) == [1, 1, 1])
     }
   }
 }

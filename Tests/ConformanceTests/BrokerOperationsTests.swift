@@ -158,4 +158,16 @@ import Testing
       #expect(try await consumer.claimAll(1).map(\.record.text) == ["later"])
     }
   }
+
+  @Test(arguments: BrokerKind.allCases)
+  func itRemembersWhichQueuesArePaused(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      #expect(try await !fixture.broker.remembersPause(of: "a"))
+      try await fixture.broker.rememberPause(true, of: "a")
+      #expect(try await fixture.broker.remembersPause(of: "a"))
+      #expect(try await !fixture.broker.remembersPause(of: "b"))
+      try await fixture.broker.rememberPause(false, of: "a")
+      #expect(try await !fixture.broker.remembersPause(of: "a"))
+    }
+  }
 }

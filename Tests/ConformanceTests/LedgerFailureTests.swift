@@ -71,7 +71,7 @@ import Testing
       _ = try await ledger.add(job)
       let (isCompleted, mayEnd) = (Gate(), Gate())
       async let completing: Void = ledger.withTransaction { transaction async throws in
-        #expect(try await ledger.complete([job.id], queue: .default, in: transaction) == [job.id])
+        #expect(try await ledger.complete([job.id], queue: .default, in: transaction).ended == [job.id])
         isCompleted.open()
         try await mayEnd.wait()
       }

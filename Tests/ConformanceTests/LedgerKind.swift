@@ -70,7 +70,7 @@ struct PostgresLedgerFixture: Sendable {
   /// The files of `migrations/` that the queue needs, whatever the app is.
   static let migrations = [
     "0001_jobs.sql", "0008_schedules.sql", "0016_operations.sql", "0017_job_hours.sql", "0022_traces.sql",
-    "0025_counted_reports.sql",
+    "0025_counted_reports.sql", "0035_process_clocks.sql", "0036_job_refusals.sql",
   ]
 
   static func with<Result: Sendable>(
@@ -134,22 +134,33 @@ struct TestedPostgresLedger: TestedLedger {
   func add(_ jobs: [JobRecord], in transaction: PostgresTransaction) async throws -> [JobID] {
     try await ledger.add(jobs, in: transaction)
   }
-  func complete(_ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction) async throws -> [JobID] {
+  func complete(_ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction) async throws -> Completion {
     try await ledger.complete(ids, queue: queue, in: transaction)
   }
-  func complete(_ ids: [JobID], queue: QueueName) async throws { try await ledger.complete(ids, queue: queue) }
-  func cancel(_ ids: [JobID], queue: QueueName) async throws { try await ledger.cancel(ids, queue: queue) }
-  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws {
+  func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    try await ledger.complete(ids, queue: queue)
+  }
+  func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { try await ledger.cancel(ids, queue: queue) }
+  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] {
     try await ledger.recordFailures(failures, queue: queue)
   }
-  func bury(_ dead: [DeadJob]) async throws { try await ledger.bury(dead) }
-  func park(_ jobs: [JobRecord]) async throws { try await ledger.park(jobs) }
+  func bury(_ dead: [DeadJob]) async throws -> [JobID] { try await ledger.bury(dead) }
+  func park(_ jobs: [JobRecord]) async throws -> [JobID] { try await ledger.park(jobs) }
+  func ping(within limit: Duration) async throws { try await ledger.ping(within: limit) }
   func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
     try await ledger.unpark(queue: queue, kinds: kinds)
   }
   func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { try await ledger.owed(ids, queue: queue) }
   func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
     try await ledger.owedIDs(queue: queue, after: after, before: before, limit: limit)
+  }
+  func newestOwedIDs(
+    queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
+  ) async throws -> [JobID] {
+    try await ledger.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+  }
+  func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
+    try await ledger.refuse(refusals, queue: queue)
   }
   func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
     try await ledger.records(ids, queue: queue)
@@ -166,7 +177,7 @@ extension Ledger {
 
   /// Completes in a transaction of its own.
   func completeAlone(_ ids: [JobID], queue: QueueName = .default) async throws -> [JobID] {
-    try await withTransaction { try await complete(ids, queue: queue, in: $0) }
+    try await withTransaction { try await complete(ids, queue: queue, in: $0).ended }
   }
 
   func allOwedIDs(_ queue: QueueName = .default) async throws -> [JobID] {

@@ -1,5 +1,7 @@
 import Jobs
+import JobsPostgres
 import JobsTestSupport
+import Postgres
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct LedgerParkTests {
@@ -72,6 +74,60 @@ import Testing
       }
       #expect(pages.map(\.count) == [7, 7, 4])
       #expect(pages.flatMap { $0 } == mine.filter { $0 < last })
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func theNewestOwedIDsComeFirst(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let jobs = (0..<25).map { JobRecord.test("\($0)", queue: $0 % 5 == 4 ? "other" : .default) }
+      try await ledger.withTransaction { _ = try await ledger.add(jobs.shuffled(), in: $0) }
+      let mine = jobs.filter { $0.queue == .default }.map(\.id)
+      var pages: [[JobID]] = []
+      while pages.last?.count ?? 7 == 7 {
+        pages.append(
+          try await ledger.newestOwedIDs(
+            queue: .default, after: mine[1], before: pages.last?.last ?? JobID(high: .max, low: .max), age: .zero,
+            limit: 7))
+      }
+      #expect(pages.map(\.count) == [7, 7, 4])
+      #expect(pages.flatMap { $0 } == mine.dropFirst(2).reversed())
+      let young = try await ledger.newestOwedIDs(
+        queue: .default, after: mine[1], before: JobID(high: .max, low: .max), age: .seconds(60), limit: 7)
+      #expect(young.isEmpty, "none is owed for a minute")
+    }
+  }
+
+  /// A process whose clock is ahead makes such ids; the ledger knows better since when they are owed.
+  @Test func anIDFromTheFutureAgesByTheLedgersClock() async throws {
+    try await PostgresLedgerFixture.with { fixture in
+      var job = JobRecord.test()
+      job.id = JobID(high: job.id.high + UInt64(3_600_000) << 16, low: job.id.low)
+      _ = try await fixture.ledger.add(job)
+      func old() async throws -> [JobID] {
+        try await fixture.ledger.newestOwedIDs(
+          queue: .default, after: JobID(high: 0, low: 0), before: JobID(high: .max, low: .max), age: .seconds(60),
+          limit: 7)
+      }
+      #expect(try await old().isEmpty)
+      try await fixture.pool.execute("UPDATE jobs SET created_at = created_at - interval '61 s'")
+      #expect(try await old() == [job.id])
+    }
+  }
+
+  @Test func whyAJobIsRefusedIsKeptWithIt() async throws {
+    try await PostgresLedgerFixture.with { fixture in
+      let jobs = [JobRecord.test(), JobRecord.test()]
+      _ = try await fixture.ledger.add(jobs[0], jobs[1])
+      // Times that milliseconds cannot say, which somebody has written.
+      try await fixture.pool.execute("UPDATE jobs SET run_at = 'infinity' WHERE id = \(PostgresUUID(jobs[0].id))")
+      #expect(try await fixture.ledger.records([jobs[0].id], queue: .default).first?.runAt == 253_402_214_400_000)
+      try await fixture.ledger.refuse([jobs[1].id: "no such thing"], queue: .default)
+      let refused = try await fixture.pool.query("SELECT id, refusal FROM jobs WHERE refusal IS NOT NULL")
+        .decode(PostgresUUID.self, String.self)
+      #expect(refused.count == 1 && refused.first?.0 == PostgresUUID(jobs[1].id) && refused.first?.1 == "no such thing")
     }
   }
 }

@@ -41,7 +41,7 @@ import Testing
       #expect(try await ledger.add(old) == [old.id])
       await #expect(throws: Rollback.self) {
         try await ledger.withTransaction { transaction async throws in
-          #expect(try await ledger.complete([old.id], queue: .default, in: transaction) == [old.id])
+          #expect(try await ledger.complete([old.id], queue: .default, in: transaction).ended == [old.id])
           try await ledger.add([new], in: transaction)
           throw Rollback()
         }
@@ -58,7 +58,7 @@ import Testing
     @Sendable func check(_ ledger: some TestedLedger) async throws {
       try await ledger.withTransaction { transaction async throws in
         #expect(try await ledger.add([], in: transaction).isEmpty)
-        #expect(try await ledger.complete([], queue: .default, in: transaction).isEmpty)
+        #expect(try await ledger.complete([], queue: .default, in: transaction) == Completion(ended: []))
       }
       try await ledger.complete([], queue: .default)
       try await ledger.bury([])
@@ -70,26 +70,28 @@ import Testing
   }
 
   @Test(arguments: LedgerKind.allCases, [true, false])
-  func ofTwoRacingCompletionsOneCounts(_ kind: LedgerKind, firstCommits: Bool) async throws {
+  func aJobThatIsBeingCompletedIsHeld(_ kind: LedgerKind, firstCommits: Bool) async throws {
     try await kind.with { try await check($0) }
 
     @Sendable func check(_ ledger: some TestedLedger) async throws {
-      let job = JobRecord.test()
-      #expect(try await ledger.add(job) == [job.id])
+      let (job, other) = (JobRecord.test(), JobRecord.test())
+      _ = try await ledger.add(job, other)
       let (isCompleted, mayEnd) = (Gate(), Gate())
       async let first: Void = ledger.withTransaction { transaction async throws in
-        #expect(try await ledger.complete([job.id], queue: .default, in: transaction) == [job.id])
+        #expect(try await ledger.complete([job.id], queue: .default, in: transaction).ended == [job.id])
         isCompleted.open()
         try await mayEnd.wait()
         if !firstCommits { throw Rollback() }
       }
       try await isCompleted.wait()
-      async let second = ledger.withTransaction { transaction async throws in
-        mayEnd.open()
-        return try await ledger.complete([job.id], queue: .default, in: transaction)
+      // Neither done nor waited for: the gate opens only after this has returned.
+      let completion = try await ledger.withTransaction { transaction async throws in
+        try await ledger.complete([job.id, other.id], queue: .default, in: transaction)
       }
-      #expect(try await second == (firstCommits ? [] : [job.id]))
+      #expect(completion == Completion(ended: [other.id], held: [job.id]))
+      mayEnd.open()
       do { try await first } catch is Rollback { #expect(!firstCommits) }
+      #expect(try await ledger.completeAlone([job.id]) == (firstCommits ? [] : [job.id]))
       #expect(try await ledger.allOwedIDs().isEmpty)
     }
   }
@@ -125,8 +127,9 @@ import Testing
       let job = JobRecord.test()
       _ = try await ledger.add(job)
       try await ledger.withTransaction { transaction async throws in
-        #expect(try await ledger.complete([job.id, job.id], queue: .default, in: transaction) == [job.id])
-        #expect(try await ledger.complete([job.id], queue: .default, in: transaction).isEmpty)
+        #expect(try await ledger.complete([job.id, job.id], queue: .default, in: transaction).ended == [job.id])
+        #expect(
+          try await ledger.complete([job.id], queue: .default, in: transaction) == Completion(ended: []))
       }
     }
   }

@@ -82,4 +82,58 @@ import Testing
       #expect(try await ledger.add(next) == [next.id])
     }
   }
+
+  @Test(arguments: LedgerKind.allCases)
+  func aRunningJobHoldsItsKeyAndNobodyUp(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let (running, asked, next) = (
+        JobRecord.test(uniqueKey: "k"), JobRecord.test(uniqueKey: "k"), JobRecord.test(uniqueKey: "k")
+      )
+      let free = JobRecord.test(uniqueKey: "l")
+      _ = try await ledger.add(running)
+      try await ledger.withTransaction { transaction async throws in
+        #expect(try await ledger.complete([running.id], queue: .default, in: transaction).ended == [running.id])
+        // In the midst of the job: were this to wait for its end, it would wait for ever.
+        #expect(try await ledger.add(asked, free) == [free.id])
+      }
+      #expect(try await ledger.add(next) == [next.id])
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func aJobThatRollsBackKeepsItsKey(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let running = JobRecord.test(uniqueKey: "k")
+      _ = try await ledger.add(running)
+      await #expect(throws: Rollback.self) {
+        try await ledger.withTransaction { transaction async throws in
+          _ = try await ledger.complete([running.id], queue: .default, in: transaction)
+          #expect(try await ledger.add(.test(uniqueKey: "k")).isEmpty)
+          throw Rollback()
+        }
+      }
+      #expect(try await ledger.add(.test(uniqueKey: "k")).isEmpty)
+      #expect(try await ledger.allOwedIDs() == [running.id])
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func aKeyThatAnotherTransactionIsAddingIsNotWaitedForForEver(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      let first = JobRecord.test(uniqueKey: "k")
+      try await ledger.withTransaction { transaction async throws in
+        #expect(try await ledger.add([first], in: transaction) == [first.id])
+        let error = await #expect(throws: UniqueKeyHeld.self) { try await ledger.add(.test(uniqueKey: "k")) }
+        #expect(error?.keys == ["k"])
+      }
+      #expect(try await ledger.allOwedIDs() == [first.id])
+      #expect(try await ledger.add(.test(uniqueKey: "k")).isEmpty)
+    }
+  }
 }

@@ -1,13 +1,15 @@
 import Jobs
+import JobsRedis
 import JobsTestSupport
-import ProgramTestSupport
+import Logging
 import Postgres
+import ProgramTestSupport
 import Testing
 
 /// A worker stands still (SIGSTOP) until its lease is over and others have its jobs, and is woken then.
 @Suite("A frozen worker", .timeLimit(.minutes(5)))
 struct FrozenWorkerTests {
-  @Test("Woken when others have its jobs, it neither undoes nor doubles anything")
+  @Test("Frozen in a transaction, it delays that job alone, and not beyond its lease's end; woken, it changes nothing")
   func frozen() async throws {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
@@ -16,21 +18,46 @@ struct FrozenWorkerTests {
       let sleeper = try await scene.startWorker(slots: 1)
       try await eventually("one job is in its transaction") { try await scene.waiting(at: gate) == 1 }
       try await eventually("others are claimed and not begun") { try await scene.claimed() > 1 }
+      let session = try await scene.sessions(waitingAt: gate)
+      #expect(session.count == 1)
       sleeper.freeze()
       try await scene.post()
       _ = try await scene.startWorker()
-      // The second delivery of the job in the open transaction waits for the row that the first has deleted.
       try await eventually("all other jobs are done by the second worker") { try await scene.effects() == 29 }
-      try await eventually("the frozen one's job was handed on") {
-        try await scene.stack.count(
-          """
-          SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%DELETE FROM jobs%'
-            AND datname = current_database() AND pid <> pg_backend_pid()
-          """) > 0
+      try await eventually("the frozen one's session is ended, and the second worker has the job") {
+        let now = try await scene.sessions(waitingAt: gate)
+        return now.count == 1 && now != session
       }
       await gate.open()
+      try await eventually("the job is done while the first worker still sleeps") { try await scene.effects() == 30 }
       sleeper.wake()
       try await scene.expectAllDoneOnce(30)
+    }
+  }
+
+  @Test("A job whose row a session holds by hand waits for it; no other does, and no attempt is counted")
+  func heldByHand() async throws {
+    try await Scene.play { scene in
+      try await scene.askForEffects(0..<30)
+      let connection = try await PostgresConnection.connect(
+        try PostgresConfiguration(url: scene.stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+      try await connection.execute("BEGIN")
+      #expect(
+        try await connection.query(
+          "SELECT id FROM jobs WHERE payload LIKE '%\"number\":7}' AND queue = 'effects' FOR UPDATE"
+        ).count == 1)
+      _ = try await scene.startWorker()
+      try await scene.post()
+      try await eventually("all others are done") {
+        let (effects, owed) = try await (scene.effects(), scene.owed())
+        return effects == 29 && owed == 1
+      }
+      let before = try await scene.stack.broker.statistics(of: Scene.effects)
+      #expect(before.ready + before.claimed + before.delayed == 1)
+      try await connection.execute("ROLLBACK")
+      await connection.close()
+      try await scene.expectAllDoneOnce(30)
+      #expect(try await scene.stack.count("SELECT count(*) FROM ended_jobs") == 0, "it never failed")
     }
   }
 }

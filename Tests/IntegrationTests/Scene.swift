@@ -103,12 +103,13 @@ struct Scene: Sendable {
   ///
   /// - Parameter name: stands beside the effects of its jobs.
   func startWorker(
-    _ name: String = "", slots: Int = 4, acknowledgeGate: Gate? = nil, tickEvery: Int? = nil
+    _ name: String = "", slots: Int = 4, acknowledgeGate: Gate? = nil, tickEvery: Int? = nil, clockAhead: Int? = nil
   ) async throws -> TestWorkerProcess {
     let before = try await stack.broker.statistics(of: Self.effects).workers
     var arguments = ["--worker-concurrency", String(slots)]
     if let acknowledgeGate { arguments += ["--acknowledge-gate", String(acknowledgeGate.key)] }
     if let tickEvery { arguments += ["--tick-every", String(tickEvery)] }
+    if let clockAhead { arguments.append("--clock-ahead=\(clockAhead)") }
     let program = try BuiltProgram("TestWorker").start(arguments, environment: settings(named: name))
     let worker = TestWorkerProcess(program)
     await workers.add(worker)
@@ -135,6 +136,18 @@ struct Scene: Sendable {
         AND (classid::bigint << 32 | objid::bigint) = \(gate.key)
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
       """)
+  }
+
+  /// The server processes that wait for `gate`.
+  func sessions(waitingAt gate: Gate) async throws -> Set<Int> {
+    Set(
+      try await stack.pool.query(
+        """
+        SELECT pid::bigint FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+          AND (classid::bigint << 32 | objid::bigint) = \(gate.key)
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        """
+      ).decode(Int.self))
   }
 
   func owed() async throws -> Int { try await stack.count("SELECT count(*) FROM jobs") }

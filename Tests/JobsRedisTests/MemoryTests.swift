@@ -1,6 +1,7 @@
 import Jobs
 import JobsRedis
 import JobsTestSupport
+import Locking
 import PrivateServers
 import Redis
 import Testing
@@ -10,6 +11,11 @@ import Testing
     static let kind: JobKind = "test.heavy"
     var text: String
     init(_ count: Int) { text = String(repeating: "x", count: count) }
+  }
+
+  private struct Ordered: Job {
+    static let kind: JobKind = "test.ordered"
+    var number: Int
   }
 
   private func server(_ maxMemory: String?, policy: String = "noeviction") async throws -> PrivateRedis {
@@ -75,6 +81,50 @@ import Testing
         }
       }
       #expect(ledger.dead.isEmpty)
+    }
+    await server.stop()
+  }
+
+  @Test func whatWasRefusedIsNotOvertaken() async throws {
+    let server = try await server("12mb")
+    try await RedisFixture.with(server: server) { fixture in
+      let ledger = InMemoryLedger()
+      let client = JobClient(broker: fixture.broker, ledger: ledger, logger: .quiet)
+      let heavy = JobOptions(queue: "heavy")
+      func isRefusing() async throws -> Bool {
+        do {
+          try await client.push(Heavy(20_000), options: heavy)
+          return false
+        } catch let error as BrokerError where error.code == .full {
+          return true
+        }
+      }
+      try await eventually("the broker refuses") { try await isRefusing() }
+      for number in 0..<50 { try await client.enqueue(Ordered(number: number)) }
+      #expect(try await fixture.broker.statistics(of: .default).ready == 0)
+      // Room comes back before anybody relays.
+      _ = try await fixture.broker.clear("heavy")
+      try await eventually("the broker takes jobs") { try await !isRefusing() }
+      for number in 50..<100 { try await client.enqueue(Ordered(number: number)) }
+      #expect(try await fixture.broker.statistics(of: .default).ready == 0, "newer ones wait behind the refused ones")
+      try await client.push(Heavy(1), options: heavy)
+
+      let journal = Locked<[Int]>([])
+      var registry = JobRegistry<InMemoryLedger>()
+      registry.register(Ordered.self) { job, _ in journal.withLock { $0.append(job.number) } }
+      var configuration = WorkerConfiguration(queues: [.default: 1])
+      configuration.heartbeat = .milliseconds(100)
+      configuration.relayInterval = .milliseconds(100)
+      let worker = Worker(
+        broker: fixture.broker, ledger: ledger, registry: registry, configuration: configuration, logger: .quiet)
+      try await RunningWorker.run(worker) { _ in
+        try await eventually("all is done") { ledger.owedCount == 0 }
+        try await eventually("nothing is held") { try await fixture.broker.hold(of: .default) == nil }
+        try await client.enqueue(Ordered(number: 100))
+        #expect(try await fixture.broker.hold(of: .default) == nil)
+        try await eventually("the last is done") { ledger.owedCount == 0 }
+      }
+      #expect(journal.withLock { $0 } == Array(0...100))
     }
     await server.stop()
   }

@@ -190,7 +190,7 @@ import Testing
 
       try await scene.begin()
       let keys = try await scene.keys()
-      #expect(keys.count == (everyKeyExists ? 7 : 6), "\(keys)")
+      #expect(keys.count == (everyKeyExists ? 12 : 11), "\(keys)")
       for (step, key) in (backwards ? keys.reversed() : keys).enumerated() {
         hand.push(.test("step \(step)", queue: Self.queue, isDurable: step % 2 == 0))
         hand.settleSome()

@@ -46,6 +46,15 @@ public struct ChaosBroker<Base: Broker>: Broker {
     try chaos.mayFail("push has no reply", 0.05)
   }
 
+  public func repush(_ jobs: [JobRecord]) async throws {
+    try chaos.mayFail("repush is not sent", 0.05)
+    try await base.repush(jobs)
+    try chaos.mayFail("repush has no reply", 0.05)
+  }
+
+  public func hold(of queue: QueueName) async throws -> Int64? { try await base.hold(of: queue) }
+  public func endHold(of queue: QueueName) async throws { try await base.endHold(of: queue) }
+
   public func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> ChaosConsumer<Base.Consumer> {
     try chaos.mayFail("join", 0.2)
     return ChaosConsumer(
@@ -72,6 +81,12 @@ public struct ChaosBroker<Base: Broker>: Broker {
   }
 
   public func clear(_ queue: QueueName) async throws -> Int { try await base.clear(queue) }
+
+  public func rememberPause(_ isPaused: Bool, of queue: QueueName) async throws {
+    try await base.rememberPause(isPaused, of: queue)
+  }
+
+  public func remembersPause(of queue: QueueName) async throws -> Bool { try await base.remembersPause(of: queue) }
 }
 
 public struct ChaosConsumer<Base: BrokerConsumer>: BrokerConsumer {
@@ -107,11 +122,20 @@ public struct ChaosConsumer<Base: BrokerConsumer>: BrokerConsumer {
     try await base.release(claims)
   }
 
-  public func beat() async throws -> Beat {
+  public func begin(_ claims: [Claim]) async throws -> Set<String> {
+    try chaos.mayFail("begin is not sent", 0.05)
+    let own = try await base.begin(claims)
+    try chaos.mayFail("begin has no reply", 0.05)
+    return own
+  }
+
+  public func releaseUnreceived(_ receipts: [String]) async throws { try await base.releaseUnreceived(receipts) }
+
+  public func beat(listingHeld lists: Bool) async throws -> Beat {
     // A frozen worker: others declare it dead meanwhile, while its handlers go on.
     if chaos.happens(0.03) { try await Task.sleep(for: lease * 2) }
     try chaos.mayFail("beat", 0.05)
-    return try await base.beat()
+    return try await base.beat(listingHeld: lists)
   }
 
   public func leave() async throws {
@@ -148,25 +172,28 @@ public struct ChaosLedger<Base: Ledger>: Ledger {
     try await base.add(jobs, in: transaction)
   }
 
-  public func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID] {
+  public func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> Completion {
     try await base.complete(ids, queue: queue, in: transaction)
   }
 
-  public func complete(_ ids: [JobID], queue: QueueName) async throws {
+  public func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
     try chaos.mayFail("complete is not sent", 0.05)
-    try await base.complete(ids, queue: queue)
+    let held = try await base.complete(ids, queue: queue)
     try chaos.mayFail("complete has no reply", 0.05)
+    return held
   }
 
-  public func cancel(_ ids: [JobID], queue: QueueName) async throws { try await base.cancel(ids, queue: queue) }
+  public func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    try await base.cancel(ids, queue: queue)
+  }
 
-  public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws {
+  public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] {
     try chaos.mayFail("failures are not sent", 0.05)
-    try await base.recordFailures(failures, queue: queue)
+    return try await base.recordFailures(failures, queue: queue)
   }
 
-  public func bury(_ dead: [DeadJob]) async throws { try await base.bury(dead) }
-  public func park(_ jobs: [JobRecord]) async throws { try await base.park(jobs) }
+  public func bury(_ dead: [DeadJob]) async throws -> [JobID] { try await base.bury(dead) }
+  public func park(_ jobs: [JobRecord]) async throws -> [JobID] { try await base.park(jobs) }
   public func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
     try await base.unpark(queue: queue, kinds: kinds)
   }
@@ -181,11 +208,27 @@ public struct ChaosLedger<Base: Ledger>: Ledger {
     return try await base.owedIDs(queue: queue, after: after, before: before, limit: limit)
   }
 
+  public func newestOwedIDs(
+    queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
+  ) async throws -> [JobID] {
+    try chaos.mayFail("newestOwedIDs", 0.05)
+    return try await base.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+  }
+
+  public func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
+    try await base.refuse(refusals, queue: queue)
+  }
+
   public func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
     try await base.records(ids, queue: queue)
   }
 
   public func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
     try await base.lead(role, body)
+  }
+
+  public func ping(within limit: Duration) async throws {
+    try chaos.mayFail("ping", 0.05)
+    try await base.ping(within: limit)
   }
 }

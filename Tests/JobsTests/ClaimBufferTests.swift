@@ -19,6 +19,23 @@ import Testing
     }
   }
 
+  /// A claim that is in none of a worker's places counts as never received, and goes to another worker.
+  @Test(arguments: [true, false]) func aTakenItemIsHeldUntilItIsFinished(waits: Bool) async throws {
+    let buffer = ClaimBuffer(slots: 2, batchLimits: [:])
+    if waits {
+      async let item = buffer.next(for: 1)
+      // Whether the slot waits by now or comes later, it gets the claim.
+      buffer.add(claims(1))
+      #expect(await item?.count == 1)
+    } else {
+      buffer.add(claims(1))
+      #expect(await buffer.next(for: 1)?.count == 1)
+    }
+    #expect(buffer.claims.map(\.receipt) == ["0"])
+    buffer.finished(1, seconds: 1, by: 1)
+    #expect(buffer.claims.isEmpty)
+  }
+
   @Test func aBatchTakesWhatThereIsUpToItsLimit() async {
     let buffer = ClaimBuffer(slots: 2, batchLimits: ["many": 4])
     buffer.add(claims(3, kind: "many") + claims(1) + claims(3, kind: "many"))

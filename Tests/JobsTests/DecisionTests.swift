@@ -103,11 +103,25 @@ import Testing
     #expect(decision.next == 150_000)
   }
 
-  @Test func aClockThatIsSetBackFiresNothingTwice() throws {
-    let decision = try decide(.all, decidedUntil: 100, now: 60)
-    #expect(decision.ticks.isEmpty)
-    #expect(decision.state.decidedUntil == 100_000)
+  @Test func aClockThatIsSetBackALittleFiresNothingTwice() throws {
+    let decision = try decide(.all, decidedUntil: 110, now: 109)
+    #expect(decision.ticks.isEmpty && !decision.isTakenBack)
+    #expect(decision.state.decidedUntil == 110_000)
+    #expect(decision.next == 120_000)
+  }
+
+  @Test func aDecisionAboutTheFutureIsTakenBack() throws {
+    let day: Int64 = 86400
+    let decision = try decide(.latest, decidedUntil: 105 + day, now: 105) { $0.lastTick = (100 + day) * 1000 }
+    #expect(decision.isTakenBack)
+    #expect(decision.ticks == [100_000], "within the grace; where it has fired, its note keeps it from firing again")
+    #expect(decision.state.decidedUntil == 105_000 && decision.state.lastTick == 100_000)
     #expect(decision.next == 110_000)
+    let paused = try decide(.latest, decidedUntil: 105 + day, now: 105) { $0.pause() }
+    #expect(paused.isTakenBack && paused.ticks.isEmpty)
+    #expect(paused.state.decidedUntil < 105_000)
+    let changed = try decide(.all, decidedUntil: 105 + day, now: 105) { $0.timing = "every 7s" }
+    #expect(changed.ticks.isEmpty && changed.state.decidedUntil == 105_000 && changed.next == 110_000)
   }
 
   @Test func atATimingThatNeverTicksNobodyLooksAgain() throws {

@@ -107,6 +107,59 @@ import Testing
     #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
   }
 
+  /// A kind that brings a form of its own.
+  private struct Raw: Job {
+    static let kind: JobKind = "test.raw"
+    var bytes: [UInt8]
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(payload: [UInt8], version: Int) { bytes = payload }
+    func encodedPayload() -> [UInt8] { bytes }
+  }
+
+  @Test(
+    arguments: [
+      [0xFF], [0x41, 0xC3], [0x41, 0xC3, 0x28], [0xED, 0xA0, 0x80], [0xC0, 0x80], [0xF5, 0x80, 0x80, 0x80],
+      [0x41, 0x00],
+      [0xC3, 0x9F, 0x00],
+    ] as [[UInt8]]) func aPayloadThatIsNoTextIsRefusedOnEveryWayIn(_ bytes: [UInt8]) async throws
+  {
+    let stage = Stage()
+    let (good, bad) = (Raw(Array("ß€😀".utf8)), Raw(bytes))
+    await #expect(throws: InvalidJob.self) { try await stage.client.enqueue(bad) }
+    await #expect(throws: InvalidJob.self) { try await stage.client.enqueue([good, bad]) }
+    await #expect(throws: InvalidJob.self) { try await stage.client.push(bad) }
+    await #expect(throws: InvalidJob.self) { try await stage.client.push([good, bad]) }
+    await #expect(throws: InvalidJob.self) {
+      try await stage.client.transaction { transaction in
+        _ = try await transaction.add([JobRecord(good, isDurable: true), JobRecord(bad, isDurable: true)])
+      }
+    }
+    #expect(stage.ledger.owedCount == 0)
+    #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
+    let error = await #expect(throws: InvalidJob.self) { try await stage.client.enqueue(bad) }
+    #expect(error?.description.contains("the payload of test.raw is not text in UTF-8: byte ") == true)
+    _ = try await stage.client.enqueue([good])
+    #expect(stage.ledger.owedCount == 1)
+  }
+
+  @Test func theFirstByteThatIsNoTextIsNamed() throws {
+    func place(_ bytes: [UInt8]) throws -> Int? {
+      let record = try JobRecord(Raw(bytes), isDurable: true)
+      do throws(InvalidJob) {
+        try record.check()
+        return nil
+      } catch {
+        return error.description.split(separator: " ").compactMap { Int($0) }.first
+      }
+    }
+    #expect(try place(Array("".utf8)) == nil)
+    #expect(try place(Array("plain, größe, 😀".utf8)) == nil)
+    #expect(try place(Array("größe".utf8) + [0xFF]) == 7)
+    #expect(try place([0x41, 0x00, 0xFF]) == 1)
+    #expect(try place(Array("ß".utf8) + [0x00]) == 2)
+    #expect(try place(Array("a€".utf8) + [0xE2, 0x82]) == 4)
+  }
+
   @Test func anErrorsTextIsShortAndWithoutZeroBytes() {
     let failure = JobFailure(attempt: 1, at: 0, error: "a\u{0}b" + String(repeating: "ß", count: 5000), worker: "w")
     #expect(failure.error.utf8.count <= 2003)

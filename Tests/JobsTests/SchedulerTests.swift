@@ -10,8 +10,13 @@ import Testing
     let stage = Stage()
     let store = InMemoryScheduleStore()
     let clock: ManualClock
+    /// So many that each of them sleeps by itself.
+    let count: Int
 
-    init() throws { clock = try ManualClock() }
+    init(_ count: Int = 1) throws {
+      clock = try ManualClock()
+      self.count = count
+    }
 
     func scheduler(_ schedules: [Schedule]) throws -> Scheduler<InMemoryBroker, InMemoryLedger, InMemoryScheduleStore> {
       var configuration = SchedulerConfiguration()
@@ -34,14 +39,14 @@ import Testing
     /// Waits until the schedules are known and the scheduler sleeps.
     func waited(for schedules: [Schedule]) async throws {
       try await eventually("the scheduler waits") {
-        store.states().count == schedules.count && clock.sleeperCount == 1
+        store.states().count == schedules.count && clock.sleeperCount == schedules.count
       }
     }
 
     /// Moves the clock and waits until the ticks up to then have been decided on.
     func advance(_ duration: Duration) async throws {
       clock.advance(by: duration)
-      try await eventually("the scheduler waits again") { clock.sleeperCount == 1 }
+      try await eventually("the scheduler waits again") { clock.sleeperCount == count }
     }
 
     /// The seconds of the minute of what was asked for, in order.
@@ -75,7 +80,7 @@ import Testing
   }
 
   @Test func schedulesDoNotWaitForOneAnother() async throws {
-    let rig = try Rig()
+    let rig = try Rig(3)
     let schedules = [
       try everyTenSeconds(),
       Schedule("never", try .cron("0 0 30 2 *", .gmt)) { _ in Effect(number: -1) },
@@ -134,19 +139,30 @@ import Testing
       func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID] {
         try await base.add(jobs, in: transaction)
       }
-      func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID] {
-        try await base.complete(ids, queue: queue, in: transaction)
+      func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> Completion {
+        base.complete(ids, queue: queue, in: transaction)
       }
-      func complete(_ ids: [JobID], queue: QueueName) async throws { try await base.complete(ids, queue: queue) }
-      func cancel(_ ids: [JobID], queue: QueueName) async throws { try await base.cancel(ids, queue: queue) }
-      func recordFailures(_ failures: [FailedJob], queue: QueueName) { base.recordFailures(failures, queue: queue) }
-      func bury(_ dead: [DeadJob]) async throws { try await base.bury(dead) }
-      func park(_ jobs: [JobRecord]) { base.park(jobs) }
+      func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+        try await base.complete(ids, queue: queue)
+      }
+      func cancel(_ ids: [JobID], queue: QueueName) -> [JobID] { base.cancel(ids, queue: queue) }
+      func recordFailures(_ failures: [FailedJob], queue: QueueName) -> [JobID] {
+        base.recordFailures(failures, queue: queue)
+      }
+      func bury(_ dead: [DeadJob]) -> [JobID] { base.bury(dead) }
+      func park(_ jobs: [JobRecord]) -> [JobID] { base.park(jobs) }
+      func ping(within limit: Duration) {}
       func unpark(queue: QueueName, kinds: [JobKind: Int]) -> Int { base.unpark(queue: queue, kinds: kinds) }
       func owed(_ ids: [JobID], queue: QueueName) -> [JobID] { base.owed(ids, queue: queue) }
       func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) -> [JobID] {
         base.owedIDs(queue: queue, after: after, before: before, limit: limit)
       }
+      func newestOwedIDs(
+        queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
+      ) -> [JobID] {
+        base.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+      }
+      func refuse(_ refusals: [JobID: String], queue: QueueName) { base.refuse(refusals, queue: queue) }
       func records(_ ids: [JobID], queue: QueueName) -> [JobRecord] { base.records(ids, queue: queue) }
       func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws { try await body() }
     }
@@ -223,12 +239,46 @@ import Testing
       static let kind: JobKind = "test.unwritable"
       func encodedPayload() throws -> [UInt8] { throw Failure("it cannot be written") }
     }
-    let rig = try Rig()
+    let rig = try Rig(2)
     let schedules = [Schedule("bad", try .every(.seconds(10))) { _ in Unwritable() }, try everyTenSeconds()]
     try await rig.play(schedules) { _ in
       for _ in 0..<4 { try await rig.advance(.seconds(5)) }
       #expect(try rig.effects() == [10, 20])
       #expect(rig.store.ticks(of: "bad", limit: 10).isEmpty, "nothing is fired whose job is not owed")
+    }
+  }
+
+  @Test func aScheduleThatIsHeldUpHoldsUpNoOther() async throws {
+    let rig = try Rig(2)
+    let held = Schedule("held", try .every(.seconds(10))) { _ in Effect(number: -1) }
+    try await rig.play([held, try everyTenSeconds()]) { _ in
+      let beginning = ScheduleState(beginning: held, at: 0)
+      try await rig.stage.ledger.withTransaction { transaction in
+        _ = try await rig.store.lock(beginning, in: transaction)
+        for tick in [10, 20, 30] {
+          rig.clock.advance(by: .seconds(10))
+          try await eventually("the other one fires") { try rig.effects().last == tick }
+        }
+      }
+      try await eventually("it fires when it is free") {
+        rig.clock.advance(by: .milliseconds(100))
+        return try rig.effects().first == -1
+      }
+    }
+  }
+
+  @Test func ticksThatFiredByAClockAheadFireAgainInTime() async throws {
+    let rig = try Rig()
+    let schedules = [try everyTenSeconds(.all)]
+    let start = rig.clock.now
+    rig.clock.move(to: start + 3600)
+    try await rig.play(schedules) { _ in try await rig.advance(.seconds(10)) }
+    #expect(try rig.effects() == [10])
+    rig.clock.move(to: start)
+    try await rig.play(schedules) { _ in
+      for _ in 0..<2 { try await rig.advance(.seconds(10)) }
+      #expect(try rig.effects().filter { $0 > 0 } == [10, 10, 20], "the hour is not waited for")
+      #expect(rig.store.ticks(of: "ten", limit: 1).map(\.tick) == [Int64(start.timeIntervalSince1970 + 20) * 1000])
     }
   }
 

@@ -33,7 +33,13 @@ import Testing
     let executor = executor(registry, stage.ledger)
     async let one = executor.run(.single(first))
     async let other = executor.run(.single(again))
-    for report in await [one, other] {
+    var held = 0
+    for var report in await [one, other] {
+      // One that meets the other's open transaction is handed back, and runs again.
+      if report.failures.contains(where: { $0.error is JobHeld }) {
+        held += 1
+        report = await executor.run(.single(again))
+      }
       #expect(report.failures.isEmpty)
       #expect(report.settlements.count == 1)
       guard case .acknowledge? = report.settlements.first else {
@@ -41,6 +47,7 @@ import Testing
         continue
       }
     }
+    #expect(held <= 1)
     #expect(try stage.effects() == [1])
     // The effect was pushed as well.
     #expect(await stage.statistics("effects").ready == 1)
@@ -218,17 +225,24 @@ private struct AwayLedger: Ledger {
     throw error
   }
   func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID] { throw error }
-  func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID] { throw error }
-  func complete(_ ids: [JobID], queue: QueueName) async throws { throw error }
-  func cancel(_ ids: [JobID], queue: QueueName) async throws { throw error }
-  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws { throw error }
-  func bury(_ dead: [DeadJob]) async throws { throw error }
-  func park(_ jobs: [JobRecord]) async throws { throw error }
+  func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> Completion {
+    throw error
+  }
+  func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
+  func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
+  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] { throw error }
+  func bury(_ dead: [DeadJob]) async throws -> [JobID] { throw error }
+  func park(_ jobs: [JobRecord]) async throws -> [JobID] { throw error }
   func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int { throw error }
   func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
   func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] { throw error }
+  func newestOwedIDs(
+    queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
+  ) async throws -> [JobID] { throw error }
+  func refuse(_ refusals: [JobID: String], queue: QueueName) async throws { throw error }
   func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] { throw error }
   func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws { throw error }
+  func ping(within limit: Duration) async throws {}
 }
 
 extension JobExecutor {

@@ -24,6 +24,10 @@ struct GatedBroker: Broker {
 
   func push(_ jobs: [JobRecord]) async throws { try await base.push(jobs) }
 
+  func repush(_ jobs: [JobRecord]) async throws { try await base.repush(jobs) }
+  func hold(of queue: QueueName) async throws -> Int64? { try await base.hold(of: queue) }
+  func endHold(of queue: QueueName) async throws { try await base.endHold(of: queue) }
+
   func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> GatedConsumer {
     GatedConsumer(base: try await base.join(queue, worker: worker, lease: lease), gate: gate)
   }
@@ -43,6 +47,12 @@ struct GatedBroker: Broker {
   }
 
   func clear(_ queue: QueueName) async throws -> Int { try await base.clear(queue) }
+
+  func rememberPause(_ isPaused: Bool, of queue: QueueName) async throws {
+    try await base.rememberPause(isPaused, of: queue)
+  }
+
+  func remembersPause(of queue: QueueName) async throws -> Bool { try await base.remembersPause(of: queue) }
 }
 
 struct GatedConsumer: BrokerConsumer {
@@ -66,7 +76,11 @@ struct GatedConsumer: BrokerConsumer {
 
   func release(_ claims: [Claim]) async throws { try await base.release(claims) }
 
-  func beat() async throws -> Beat { try await base.beat() }
+  func begin(_ claims: [Claim]) async throws -> Set<String> { try await base.begin(claims) }
+
+  func releaseUnreceived(_ receipts: [String]) async throws { try await base.releaseUnreceived(receipts) }
+
+  func beat(listingHeld lists: Bool) async throws -> Beat { try await base.beat(listingHeld: lists) }
 
   func leave() async throws { try await base.leave() }
 }

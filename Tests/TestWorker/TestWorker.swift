@@ -18,15 +18,20 @@ struct TestWorker: AsyncParsableCommand {
   @Option(help: "Takes part in firing a schedule that counts an effect every so many milliseconds.")
   var tickEvery: Int?
 
+  @Option(help: "Sets the process' clock wrong by so many seconds.")
+  var clockAhead: Int?
+
   func run() async throws {
+    if let clockAhead { JobClock.misset(by: .seconds(clockAhead)) }
     try await Program.run("test-worker", options, requiring: [.postgresURL, .redisURL], logLevel: .warning) { program in
-      try await program.withServers { servers in
+      let name = "worker-\(JobID.next())"
+      try await program.withServers(sessionName: name) { servers in
         var registry = JobRegistry<PostgresLedger>()
         SocialJobs.register(in: &registry)
         registry.register(CountEffect.self, handler: CountEffect.run)
         let slots = program.settings.workerConcurrency
         var configuration = WorkerConfiguration(
-          queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, slots) }))
+          queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, slots) }), name: name)
         configuration.shutdownLimit = program.settings.shutdownTimeout
         configuration.reportInterval = .milliseconds(50)
         let broker = GatedBroker(
@@ -34,9 +39,10 @@ struct TestWorker: AsyncParsableCommand {
           gate: acknowledgeGate.map { Gate(key: $0, pool: servers.postgres) })
         let ledger = PostgresLedger(pool: servers.postgres)
         var services: [any Service] = [
+          program.clockWatch(servers.postgres),
           Worker(
             broker: broker, ledger: ledger, registry: registry, configuration: configuration,
-            directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger)
+            directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger),
         ]
         if let tickEvery {
           let ticks = Schedule("test.ticks", try .every(.milliseconds(tickEvery)), missed: .all) { tick in

@@ -1,11 +1,13 @@
 extension InMemoryBroker {
   public func depth(of name: QueueName) -> QueueDepth {
     let queue = queues[name, default: Queue()]
+    func count(_ priority: JobPriority) -> Int {
+      (queue.returned[priority]?.count ?? 0) + (queue.ready[priority]?.count ?? 0)
+    }
+    let heads = queue.ready.values.compactMap(\.first?.since) + queue.returned.values.compactMap(\.first?.since)
     return QueueDepth(
-      high: queue.ready[.high]?.count ?? 0, normal: queue.ready[.normal]?.count ?? 0,
-      low: queue.ready[.low]?.count ?? 0, claimed: queue.claimed.count, delayed: queue.delayed.count,
-      known: queue.known.count, workers: queue.leases.count,
-      oldestReadyAt: queue.ready.values.compactMap(\.first?.since).min())
+      high: count(.high), normal: count(.normal), low: count(.low), claimed: queue.claimed.count,
+      delayed: queue.delayed.count, known: queue.known.count, workers: queue.leases.count, oldestReadyAt: heads.min())
   }
 
   public func remove(_ ids: [JobID], from name: QueueName) -> [JobID] {
@@ -18,7 +20,7 @@ extension InMemoryBroker {
     var moved: [JobID] = []
     if wait <= 0 {
       // What is ready already keeps its place.
-      let ready = (queues[name]?.ready ?? [:]).values.joined().map(\.record.id).filter(wanted.contains)
+      let ready = readyIDs(name).filter(wanted.contains)
       moved += ready
       wanted.subtract(ready)
     }
@@ -35,9 +37,19 @@ extension InMemoryBroker {
   }
 
   public func clear(_ name: QueueName) -> Int {
-    let queue = queues[name, default: Queue()]
-    let all = queue.ready.values.joined().map(\.record.id) + queue.delayed.map(\.record.id)
+    let all = readyIDs(name) + (queues[name]?.delayed ?? []).map(\.record.id)
     return take(Set(all), from: name).count
+  }
+
+  public func rememberPause(_ isPaused: Bool, of name: QueueName) {
+    queues[name, default: Queue()].isPaused = isPaused
+  }
+
+  public func remembersPause(of name: QueueName) -> Bool { queues[name]?.isPaused ?? false }
+
+  private func readyIDs(_ name: QueueName) -> [JobID] {
+    let queue = queues[name, default: Queue()]
+    return queue.ready.values.joined().map(\.record.id) + queue.returned.values.joined().map(\.record.id)
   }
 
   /// Takes out what nobody has claimed.
@@ -46,6 +58,8 @@ extension InMemoryBroker {
     for priority in JobPriority.allCases {
       taken += queues[name]?.ready[priority]?.filter { ids.contains($0.record.id) }.map(\.record) ?? []
       queues[name]?.ready[priority]?.removeAll { ids.contains($0.record.id) }
+      taken += queues[name]?.returned[priority]?.filter { ids.contains($0.record.id) }.map(\.record) ?? []
+      queues[name]?.returned[priority]?.removeAll { ids.contains($0.record.id) }
     }
     taken += queues[name]?.delayed.filter { ids.contains($0.record.id) }.map(\.record) ?? []
     queues[name]?.delayed.removeAll { ids.contains($0.record.id) }

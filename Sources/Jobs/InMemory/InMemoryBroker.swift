@@ -5,14 +5,19 @@ import DequeModule
 public actor InMemoryBroker: Broker {
   struct Queue {
     var ready: [JobPriority: Deque<Ready>] = [:]
+    /// Handed back by consumers: before others of their priority, since they have waited already.
+    var returned: [JobPriority: Deque<Ready>] = [:]
     var claimed: [String: Claimed] = [:]
     var delayed: [(due: ContinuousClock.Instant, record: JobRecord)] = []
     var known: Set<JobID> = []
     var leases: [String: ContinuousClock.Instant] = [:]
     var epoch = "\(JobID.next())"
     var waiters: Deque<Waiter> = []
+    /// When a consumer last renewed its lease.
+    var beatAt: ContinuousClock.Instant?
+    var isPaused = false
 
-    var readyCount: Int { ready.values.reduce(0) { $0 + $1.count } }
+    var readyCount: Int { ready.values.reduce(0) { $0 + $1.count } + returned.values.reduce(0) { $0 + $1.count } }
   }
 
   struct Ready {
@@ -25,6 +30,16 @@ public actor InMemoryBroker: Broker {
     var record: JobRecord
     var attempt: Int
     var consumer: String
+    var since = ContinuousClock.now
+    /// Whether its job has begun.
+    var isBegun = false
+  }
+
+  struct Taken {
+    var ready: Ready
+    var attempt: Int
+    var receipt: String
+    var isRedelivered: Bool
   }
 
   struct Waiter {
@@ -81,25 +96,40 @@ public actor InMemoryBroker: Broker {
     for (_, record) in delayed { makeReady(record) }
   }
 
+  /// How many claims of a queue are marked as begun.
+  public func begunCount(in queue: QueueName) -> Int { queues[queue]?.claimed.values.count { $0.isBegun } ?? 0 }
+
   // MARK: For the consumer
 
   func epoch(of queue: QueueName) -> String { queues[queue, default: Queue()].epoch }
 
   /// - Returns: nil for a consumer without a lease, which has to join anew before it claims.
-  func claim(_ count: Int, from name: QueueName, as consumer: String) -> [(Ready, Int, String)]? {
+  func claim(_ count: Int, from name: QueueName, as consumer: String) -> [Taken]? {
     var queue = queues[name, default: Queue()]
     guard queue.leases[consumer] != nil else { return nil }
-    var taken: [(Ready, Int, String)] = []
+    var taken: [Taken] = []
+    func take(_ ready: Ready, isRedelivered: Bool) {
+      let receipt = "\(JobID.next())"
+      let attempt = ready.record.attempts + 1
+      queue.claimed[receipt] = Claimed(record: ready.record, attempt: attempt, consumer: consumer)
+      taken.append(Taken(ready: ready, attempt: attempt, receipt: receipt, isRedelivered: isRedelivered))
+    }
     for priority in JobPriority.allCases {
+      while taken.count < count, let ready = queue.returned[priority, default: []].popFirst() {
+        take(ready, isRedelivered: true)
+      }
       while taken.count < count, let ready = queue.ready[priority, default: []].popFirst() {
-        let receipt = "\(JobID.next())"
-        let attempt = ready.record.attempts + 1
-        queue.claimed[receipt] = Claimed(record: ready.record, attempt: attempt, consumer: consumer)
-        taken.append((ready, attempt, receipt))
+        take(ready, isRedelivered: false)
       }
     }
     queues[name] = queue
     return taken
+  }
+
+  func begin(_ receipts: [String], in queue: QueueName, as consumer: String) -> Set<String> {
+    let own = receipts.filter { queues[queue]?.claimed[$0]?.consumer == consumer }
+    for receipt in own { queues[queue]?.claimed[receipt]?.isBegun = true }
+    return Set(own)
   }
 
   /// Waits until something may be ready, `wait` has passed or the consumer's wait is ended.
@@ -147,13 +177,18 @@ public actor InMemoryBroker: Broker {
       queues[queue]?.claimed[receipt] = nil
       var record = claimed.record
       record.attempts = claimed.attempt - 1
-      makeReady(record, .high)
+      makeReady(record, isReturned: true)
     }
   }
 
-  func beat(_ name: QueueName, as consumer: String, lease: Duration) -> Beat {
+  func beat(_ name: QueueName, as consumer: String, lease: Duration, listingHeld lists: Bool) -> Beat {
     let now = ContinuousClock.now
     let kept = queues[name]?.leases[consumer] != nil
+    // A long time without any renewal means that the broker was out of reach: it ends no lease.
+    if let before = queues[name]?.beatAt, now - before > lease / 2 {
+      for other in queues[name]?.leases.keys.map({ $0 }) ?? [] { queues[name]?.leases[other] = now + lease }
+    }
+    queues[name, default: Queue()].beatAt = now
     queues[name, default: Queue()].leases[consumer] = now + lease
     var reaped = 0
     for (dead, end) in queues[name]?.leases ?? [:] where end <= now {
@@ -161,16 +196,19 @@ public actor InMemoryBroker: Broker {
       for (receipt, claimed) in queues[name]?.claimed ?? [:] where claimed.consumer == dead {
         queues[name]?.claimed[receipt] = nil
         var record = claimed.record
-        record.attempts = claimed.attempt
-        makeReady(record, .high)
+        record.attempts = claimed.isBegun ? claimed.attempt : claimed.attempt - 1
+        makeReady(record, isReturned: true)
         reaped += 1
       }
     }
     let due = queues[name]?.delayed.filter { $0.due <= now } ?? []
     queues[name]?.delayed.removeAll { $0.due <= now }
     for (_, record) in due.sorted(by: { $0.due < $1.due }) { makeReady(record) }
+    let held =
+      lists ? queues[name]?.claimed.filter { $0.value.consumer == consumer && now - $0.value.since > lease } : nil
     return Beat(
-      keptLease: kept, incarnation: 0, nextDue: queues[name]?.delayed.map { $0.due - now }.min(), reaped: reaped)
+      keptLease: kept, incarnation: 0, nextDue: queues[name]?.delayed.map { $0.due - now }.min(), reaped: reaped,
+      held: held.map { Array($0.keys) } ?? [])
   }
 
   func leave(_ name: QueueName, as consumer: String) {
@@ -179,11 +217,13 @@ public actor InMemoryBroker: Broker {
     queues[name]?.leases[consumer] = nil
   }
 
-  /// - Parameter rank: before which others it comes: those of its own priority, unless it was handed back, for then it has
-  ///   waited already.
-  func makeReady(_ record: JobRecord, _ rank: JobPriority? = nil) {
+  func makeReady(_ record: JobRecord, isReturned: Bool = false) {
     let ready = Ready(record: record, since: unixMilliseconds())
-    queues[record.queue, default: Queue()].ready[rank ?? record.priority, default: []].append(ready)
+    if isReturned {
+      queues[record.queue, default: Queue()].returned[record.priority, default: []].append(ready)
+    } else {
+      queues[record.queue, default: Queue()].ready[record.priority, default: []].append(ready)
+    }
     // All of them: the one that is woken alone may have been interrupted meanwhile, and the others would sleep on.
     endWait(record.queue) { _ in true }
   }
@@ -219,12 +259,13 @@ public actor InMemoryConsumer: BrokerConsumer {
     while true {
       let life = incarnation
       if let taken = await broker.claim(count, from: queue, as: worker) {
-        return taken.map { ready, attempt, receipt in
+        return taken.map { taken in
           Claim(
-            record: ready.record, attempt: attempt, receipt: receipt, incarnation: life, readyAt: ready.since)
+            record: taken.ready.record, attempt: taken.attempt, receipt: taken.receipt, incarnation: life,
+            readyAt: taken.ready.since, isRedelivered: taken.isRedelivered)
         }
       }
-      _ = await beat()
+      _ = await beat(listingHeld: false)
     }
   }
 
@@ -243,9 +284,17 @@ public actor InMemoryConsumer: BrokerConsumer {
     await broker.release(claims.map(\.receipt), in: queue, as: worker)
   }
 
-  public func beat() async -> Beat {
+  public func begin(_ claims: [Claim]) async -> Set<String> {
+    await broker.begin(claims.map(\.receipt), in: queue, as: worker)
+  }
+
+  public func releaseUnreceived(_ receipts: [String]) async {
+    await broker.release(receipts, in: queue, as: worker)
+  }
+
+  public func beat(listingHeld lists: Bool) async -> Beat {
     // A beat that finds the lease gone begins a new life; what is claimed from then on belongs to that.
-    var beat = await broker.beat(queue, as: worker, lease: lease)
+    var beat = await broker.beat(queue, as: worker, lease: lease, listingHeld: lists)
     if !beat.keptLease { incarnation += 1 }
     beat.incarnation = incarnation
     return beat

@@ -1,7 +1,8 @@
 import Locking
 
-/// A ledger within the process, for tests of handlers. A transaction's writes are kept apart until it commits, and two
-/// transactions that touch the same job or the same unique key wait for each other as they do on the locks of a database.
+/// A ledger within the process, for tests of handlers. A transaction's writes are kept apart until it commits. Two
+/// transactions that add under the same unique key wait for each other as they do on the locks of a database; a job that one
+/// of them completes is held to the other.
 public struct InMemoryLedger: Ledger {
   /// What one transaction has asked for.
   public final class Transaction: Sendable {
@@ -34,6 +35,7 @@ public struct InMemoryLedger: Ledger {
     var owed: [JobID: JobRecord] = [:]
     var failures: [JobID: [JobFailure]] = [:]
     var parked: Set<JobID> = []
+    var refusals: [JobID: String] = [:]
     var dead: [JobID: DeadJob] = [:]
     var ended: [JobID: EndedJob] = [:]
     var keys: [UniqueKey: JobID] = [:]
@@ -58,6 +60,7 @@ public struct InMemoryLedger: Ledger {
       counts[record.queue, default: 0] -= 1
       if let key = UniqueKey(record), keys[key] == id { keys[key] = nil }
       parked.remove(id)
+      refusals[id] = nil
       return record
     }
   }
@@ -77,6 +80,8 @@ public struct InMemoryLedger: Ledger {
   public func owedCount(in queue: QueueName) -> Int { state.withLock { $0.counts[queue] ?? 0 } }
   /// How many jobs wait for a worker that knows them.
   public var parkedCount: Int { state.withLock { $0.parked.count } }
+  /// Why the broker cannot take jobs, by their ids.
+  public var refusals: [JobID: String] { state.withLock { $0.refusals } }
   /// The failures noted of a job, oldest first.
   public func failures(of id: JobID) -> [JobFailure] { state.withLock { $0.failures[id] ?? [] } }
 
@@ -115,17 +120,17 @@ public struct InMemoryLedger: Ledger {
   public func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID] {
     var added: [JobID] = []
     for job in jobs {
+      let deadline = ContinuousClock.now + UniqueKeyHeld.limit
       let isNew = try await unlocked { state -> Bool? in
         if let key = UniqueKey(job) {
           if let holder = state.lockedKeys[key] { return holder == transaction.name ? false : nil }
-          if let owner = state.keys[key] {
-            guard let holder = state.lockedJobs[owner] else { return false }
-            // The owner is being completed: in this transaction the key is free, of another the end decides.
-            if holder != transaction.name { return nil }
-          }
+          // A key whose job is being completed is free in that transaction, and held for every other one.
+          if let owner = state.keys[key], state.lockedJobs[owner] != transaction.name { return false }
           state.lockedKeys[key] = transaction.name
         }
         return state.owed[job.id] == nil
+      } giveUp: {
+        if ContinuousClock.now >= deadline { throw UniqueKeyHeld(keys: [job.uniqueKey].compactMap(\.self)) }
       }
       guard isNew else { continue }
       transaction.changes.withLock { $0.added.append(job) }
@@ -134,85 +139,110 @@ public struct InMemoryLedger: Ledger {
     return added
   }
 
-  public func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> [JobID] {
-    let taken = try await unlocked { state -> [JobID]? in
-      let holders = ids.compactMap { state.lockedJobs[$0] }
-      guard holders.allSatisfy({ $0 == transaction.name }) else { return nil }
-      var taken: [JobID] = []
-      for id in ids where state.owed[id]?.queue == queue && state.lockedJobs[id] == nil {
-        state.lockedJobs[id] = transaction.name
-        taken.append(id)
+  public func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) -> Completion {
+    let completion = state.withLock { state in
+      var completion = Completion(ended: [])
+      for id in ids where state.owed[id]?.queue == queue {
+        switch state.lockedJobs[id] {
+        case nil:
+          state.lockedJobs[id] = transaction.name
+          completion.ended.append(id)
+        case transaction.name: break
+        default: completion.held.append(id)
+        }
       }
-      return taken
+      return completion
     }
-    transaction.changes.withLock { $0.completed.formUnion(taken) }
-    return taken
+    transaction.changes.withLock { $0.completed.formUnion(completion.ended) }
+    return completion
   }
 
-  /// Looks until `body` finds nothing in its way.
-  private func unlocked<Result: Sendable>(_ body: @Sendable (inout State) -> Result?) async throws -> Result {
+  /// Tries until `body` finds nothing in its way, or `giveUp` throws.
+  private func unlocked<Result: Sendable>(
+    _ body: @Sendable (inout State) -> Result?, giveUp: () throws -> Void = {}
+  ) async throws -> Result {
     while true {
       if let result = state.withLock({ body(&$0) }) { return result }
+      try giveUp()
       try await Task.sleep(for: .milliseconds(1))
     }
   }
 
-  public func complete(_ ids: [JobID], queue: QueueName) async throws {
-    try await withTransaction { _ = try await complete(ids, queue: queue, in: $0) }
+  @discardableResult
+  public func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    try await withTransaction { complete(ids, queue: queue, in: $0).held }
   }
 
-  public func cancel(_ ids: [JobID], queue: QueueName) async throws {
-    for id in ids {
-      try await unlocked { state -> Void? in
-        if state.lockedJobs[id] != nil { return nil }
-        guard state.owed[id]?.queue == queue, var record = state.end(id) else { return () }
-        record.failures = state.failures.removeValue(forKey: id) ?? []
-        state.ended[id] = EndedJob(record: record, state: .cancelled)
-        return ()
+  @discardableResult
+  public func cancel(_ ids: [JobID], queue: QueueName) -> [JobID] {
+    settle(ids) { state, id in
+      guard state.owed[id]?.queue == queue, var record = state.end(id) else { return }
+      record.failures = state.failures.removeValue(forKey: id) ?? []
+      state.ended[id] = EndedJob(record: record, state: .cancelled)
+    }
+  }
+
+  @discardableResult
+  public func recordFailures(_ failures: [FailedJob], queue: QueueName) -> [JobID] {
+    settle(failures, id: \.id) { state, failed in
+      guard state.owed[failed.id]?.queue == queue else { return }
+      state.owed[failed.id]?.attempts = failed.failure.attempt
+      state.owed[failed.id]?.runAt = failed.runAt
+      state.failures[failed.id, default: []].append(failed.failure)
+    }
+  }
+
+  @discardableResult
+  public func bury(_ dead: [DeadJob]) -> [JobID] {
+    settle(dead, id: \.record.id) { state, job in
+      var job = job
+      if job.record.isDurable {
+        guard let owed = state.end(job.record.id) else { return }
+        job.record = owed
+        job.record.failures += state.failures.removeValue(forKey: owed.id) ?? []
+      }
+      if state.dead[job.record.id] == nil {
+        job.record.failures.append(job.failure)
+        state.dead[job.record.id] = job
       }
     }
   }
 
-  public func recordFailures(_ failures: [FailedJob], queue: QueueName) {
+  /// Does `body` for all jobs that no open transaction holds.
+  ///
+  /// - Returns: the others.
+  private func settle<Item>(
+    _ items: [Item], id: KeyPath<Item, JobID>, _ body: (inout State, Item) -> Void
+  ) -> [JobID] {
     state.withLock { state in
-      for failed in failures where state.owed[failed.id]?.queue == queue {
-        state.owed[failed.id]?.attempts = failed.failure.attempt
-        state.owed[failed.id]?.runAt = failed.runAt
-        state.failures[failed.id, default: []].append(failed.failure)
+      var held: [JobID] = []
+      for item in items {
+        if state.lockedJobs[item[keyPath: id]] != nil {
+          held.append(item[keyPath: id])
+        } else {
+          body(&state, item)
+        }
       }
+      return held
     }
   }
 
-  public func bury(_ dead: [DeadJob]) async throws {
-    for job in dead {
-      try await unlocked { state -> Void? in
-        if state.lockedJobs[job.record.id] != nil { return nil }
+  private func settle(_ ids: [JobID], _ body: (inout State, JobID) -> Void) -> [JobID] {
+    settle(ids, id: \.self, body)
+  }
+
+  public func ping(within limit: Duration) {}
+
+  @discardableResult
+  public func park(_ jobs: [JobRecord]) -> [JobID] {
+    settle(jobs, id: \.id) { state, job in
+      if job.isDurable, state.owed[job.id] == nil { return }
+      if !job.isDurable {
         var job = job
-        if job.record.isDurable {
-          guard let owed = state.end(job.record.id) else { return () }
-          job.record = owed
-          job.record.failures += state.failures.removeValue(forKey: owed.id) ?? []
-        }
-        if state.dead[job.record.id] == nil {
-          job.record.failures.append(job.failure)
-          state.dead[job.record.id] = job
-        }
-        return ()
+        job.isDurable = true
+        state.owe(job)
       }
-    }
-  }
-
-  public func park(_ jobs: [JobRecord]) {
-    state.withLock { state in
-      for job in jobs {
-        if job.isDurable, state.owed[job.id] == nil { continue }
-        if !job.isDurable {
-          var job = job
-          job.isDurable = true
-          state.owe(job)
-        }
-        state.parked.insert(job.id)
-      }
+      state.parked.insert(job.id)
     }
   }
 
@@ -242,6 +272,31 @@ public struct InMemoryLedger: Ledger {
       }
       state.order[queue]?.compact(toThoseIn: state.owed, count: state.counts[queue] ?? 0)
       return page
+    }
+  }
+
+  public func newestOwedIDs(
+    queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
+  ) -> [JobID] {
+    // When a job was owed is not kept: its id says it, unless that comes from a clock that was ahead.
+    let now = unixMilliseconds()
+    let young = (now - age.milliseconds + 1)...max(now - age.milliseconds + 1, now + 1000)
+    return state.withLock { state in
+      guard let order = state.order[queue] else { return [] }
+      var page: [JobID] = []
+      for id in order.ids[order.firstIndex(after: after)...].reversed() where id < before {
+        if page.count == limit { break }
+        if young.contains(id.milliseconds) { continue }
+        if state.owed[id]?.queue == queue, !state.parked.contains(id) { page.append(id) }
+      }
+      state.order[queue]?.compact(toThoseIn: state.owed, count: state.counts[queue] ?? 0)
+      return page
+    }
+  }
+
+  public func refuse(_ refusals: [JobID: String], queue: QueueName) {
+    state.withLock { state in
+      for (id, reason) in refusals where state.owed[id]?.queue == queue { state.refusals[id] = reason }
     }
   }
 

@@ -31,6 +31,7 @@ public struct InMemoryScheduleStore: ScheduleStore {
 
   public func lock(_ beginning: ScheduleState, in transaction: Transaction) async throws -> ScheduleState {
     let name = beginning.name
+    let deadline = ContinuousClock.now + ScheduleError.lockLimit
     while true {
       let (state, isNew) = contents.withLock { contents -> (ScheduleState?, Bool) in
         if let lease = contents.leases[name] {
@@ -49,6 +50,7 @@ public struct InMemoryScheduleStore: ScheduleStore {
         }
       }
       if let state { return state }
+      if ContinuousClock.now >= deadline { throw ScheduleError(held: name) }
       try await Task.sleep(for: .milliseconds(1))
     }
   }
@@ -68,6 +70,10 @@ public struct InMemoryScheduleStore: ScheduleStore {
       }
       return new
     }
+  }
+
+  public func forget(ticksAfter moment: Int64, of schedule: ScheduleName, in transaction: Transaction) throws {
+    try change(schedule, in: transaction) { entry in entry.ticks = entry.ticks.filter { $0.key <= moment } }
   }
 
   public func ticks(of schedule: ScheduleName, limit: Int) -> [FiredTick] {

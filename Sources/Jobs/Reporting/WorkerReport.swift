@@ -58,14 +58,18 @@ public struct WorkerReport: Sendable, Hashable {
   public var minutes: [JobMinute]
   /// Counts the worker's batches of minutes. A report that was not answered brings its batch again under the same number.
   public var batch: Int64
+  /// How long workers may be silent before their jobs are others'. Sessions of workers that are go with their leases.
+  public var lease: Duration
 
   /// How many running jobs a report names at most.
   public static let mostRunning = 200
 
   public init(
     name: String, host: String, pid: Int32, version: String, startedAt: Int64, state: State = .running,
-    queues: [Queue] = [], running: [Running] = [], minutes: [JobMinute] = [], batch: Int64 = 0
+    queues: [Queue] = [], running: [Running] = [], minutes: [JobMinute] = [], batch: Int64 = 0,
+    lease: Duration = .seconds(3)
   ) {
+    self.lease = lease
     self.name = name
     self.host = host
     self.pid = pid

@@ -6,6 +6,8 @@ struct Decision: Equatable {
   var hasSkipped = false
   /// What is to be kept.
   var state: ScheduleState
+  /// Whether the state was decided by a clock that was ahead: ticks that are noted beyond the present have fired too early.
+  var isTakenBack = false
   /// When to look again, in milliseconds since 1970; nil for never.
   var next: Int64?
 
@@ -15,10 +17,17 @@ struct Decision: Equatable {
   init(_ schedule: Schedule, _ state: ScheduleState, now: Int64, grace: Int64) {
     self.state = state
     let timing = schedule.timing
+    if state.decidedUntil > now + Self.tolerance {
+      // Nobody can have decided on what is still ahead. How far the present was decided on is not known; what has fired of
+      // the time within the grace does not fire again.
+      isTakenBack = true
+      self.state.decidedUntil = now - grace
+      if let last = state.lastTick, last > now { self.state.lastTick = nil }
+    }
     if state.timing != timing.description {
       // Of the ticks that the new timing would have had nobody knew.
       self.state.timing = timing.description
-      self.state.decidedUntil = max(state.decidedUntil, now)
+      self.state.decidedUntil = max(self.state.decidedUntil, now)
     }
     self.state.kind = schedule.kind
     next = timing.next(after: max(self.state.decidedUntil, now))
@@ -40,6 +49,8 @@ struct Decision: Equatable {
     self.state.nextTick = next
   }
 
+  /// Processes agree on the time to fractions of this, in milliseconds.
+  private static let tolerance: Int64 = 1000
   /// More than a grace of seconds can hold.
   private static let mostOnTime = 10_000
 }

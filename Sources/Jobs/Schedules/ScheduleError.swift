@@ -11,6 +11,8 @@ public struct ScheduleError: Error, Sendable, CustomStringConvertible {
     public static let interval = Code("interval")
     /// A name that cannot be one, or that two schedules have.
     public static let name = Code("name")
+    /// Another transaction has the schedule's state and does not end.
+    public static let held = Code("held")
   }
 
   public let code: Code
@@ -21,5 +23,15 @@ public struct ScheduleError: Error, Sendable, CustomStringConvertible {
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
+  }
+
+  /// How long a store waits for whoever has a schedule's state.
+  public static let lockLimit = Duration.seconds(1)
+
+  /// A state that another transaction had for all of the limit.
+  public init(held schedule: ScheduleName) {
+    self.init(
+      .held,
+      "the schedule \(schedule) is held by another transaction, which has not ended after \(Self.lockLimit): try again")
   }
 }

@@ -8,9 +8,11 @@ public protocol ScheduleStore: Sendable {
   /// All states, by name.
   func states() async throws -> [ScheduleState]
 
-  /// The state of a schedule, which nobody else changes before the transaction ends. Waits for whoever has it.
+  /// The state of a schedule, which nobody else changes before the transaction ends. Waits for whoever has it, for a
+  /// second at most.
   ///
   /// - Parameter beginning: becomes the state if there is none.
+  /// - Throws: `ScheduleError` of code `held` where another transaction has it for longer.
   func lock(_ beginning: ScheduleState, in transaction: Transaction) async throws -> ScheduleState
 
   /// Replaces a state that the transaction has locked.
@@ -22,6 +24,9 @@ public protocol ScheduleStore: Sendable {
   func record(
     _ ticks: [FiredTick], of schedule: ScheduleName, in transaction: Transaction
   ) async throws -> Set<Int64>
+
+  /// Forgets that ticks of a locked schedule have fired: those after `moment`, in milliseconds since 1970.
+  func forget(ticksAfter moment: Int64, of schedule: ScheduleName, in transaction: Transaction) async throws
 
   /// The ticks that have fired, the newest first.
   func ticks(of schedule: ScheduleName, limit: Int) async throws -> [FiredTick]

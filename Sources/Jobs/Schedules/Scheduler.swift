@@ -56,37 +56,49 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
     }
   }
 
-  /// Fires what is due, until cancelled.
+  /// Fires what is due, until cancelled: each schedule by itself, so that one that is held up holds up no other.
   private func lead() async throws {
     logger.info("this process fires the schedules", metadata: [LogKeys.count: "\(schedules.count)"])
-    // When each is looked at; at first all of them, so that each is known and what was missed is decided on.
-    var agenda = [Int64?](repeating: .min, count: schedules.count)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for schedule in schedules { group.addTask { try await attend(schedule) } }
+      // With no schedule there still is somebody to lead.
+      if schedules.isEmpty { group.addTask { while true { try await sleep(until: nil) } } }
+      try await group.waitForAll()
+    }
+  }
+
+  /// Fires one schedule, until cancelled.
+  private func attend(_ schedule: Schedule) async throws {
+    // Decided on at once, so that it is known, and what was missed is decided on.
+    var due: Int64? = .min
     // How many ticks may have to be forgotten.
-    var unpruned = [Int](repeating: configuration.pruneEvery, count: schedules.count)
+    var unpruned = configuration.pruneEvery
     while true {
-      for (index, schedule) in schedules.enumerated() {
-        guard let due = agenda[index], due <= now else { continue }
+      if let moment = due, moment <= now {
         do {
           // A trace for each firing: its jobs, and what they ask for, are found by it.
           let decision = try await TraceContext.begin().run { try await fire(schedule) }
-          agenda[index] = decision.next
-          unpruned[index] += decision.ticks.count
-          if unpruned[index] >= configuration.pruneEvery {
+          due = decision.next
+          unpruned += decision.ticks.count
+          if unpruned >= configuration.pruneEvery {
             try await prune(schedule.name)
-            unpruned[index] = 0
+            unpruned = 0
           }
         } catch {
           try Task.checkCancellation()
           logger.error(
             "a schedule cannot be fired; it is tried again",
             metadata: [LogKeys.schedule: "\(schedule.name)", LogKeys.error: "\(error)"])
-          agenda[index] = now + configuration.retryAfter.milliseconds
+          due = now + configuration.retryAfter.milliseconds
         }
       }
-      // With nothing ahead there still is somebody to lead.
-      let next = agenda.compactMap(\.self).min() ?? now + 3_600_000
-      try await clock.sleep(until: Date(unixMilliseconds: next))
+      try await sleep(until: due)
     }
+  }
+
+  /// - Parameter moment: nil where nothing is ahead.
+  private func sleep(until moment: Int64?) async throws {
+    try await clock.sleep(until: Date(unixMilliseconds: moment ?? now + 3_600_000))
   }
 
   /// Fires the ticks of a schedule that are due, in one transaction.
@@ -95,6 +107,11 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
       let kept = try await store.lock(ScheduleState(beginning: schedule, at: now), in: transaction.sql)
       // The time after the wait for the lock: what another leader has decided on meanwhile is decided.
       var decision = Decision(schedule, kept, now: now, grace: configuration.grace.milliseconds)
+      if decision.isTakenBack {
+        // What fired far too early fires again in time.
+        let moment = now + configuration.grace.milliseconds
+        try await store.forget(ticksAfter: moment, of: schedule.name, in: transaction.sql)
+      }
       let records = try decision.ticks.map { try schedule.job(at: Tick(schedule: schedule.name, milliseconds: $0)) }
       if !records.isEmpty {
         let new = try await store.record(
@@ -110,6 +127,11 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
   }
 
   private func tell(_ schedule: Schedule, _ decision: Decision) {
+    if decision.isTakenBack {
+      logger.warning(
+        "a schedule was decided on by a clock that was ahead; it goes on from the present",
+        metadata: [LogKeys.schedule: "\(schedule.name)"])
+    }
     if decision.hasSkipped {
       metrics.skipped(schedule.name)
       logger.notice(

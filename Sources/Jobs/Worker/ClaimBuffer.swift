@@ -40,7 +40,10 @@ final class ClaimBuffer: Sendable {
     var batches: [JobKind: Deque<Claim>] = [:]
     var buffered = 0
     var running = 0
-    var idleSlots: Deque<CheckedContinuation<WorkItem?, Never>> = []
+    var idleSlots: Deque<(slot: Int?, waiter: CheckedContinuation<WorkItem?, Never>)> = []
+    /// What each slot has taken and not finished. It is here from the moment it leaves the buffer until its settlement is known,
+    /// so that a claim of this worker is never in no place.
+    var inHands: [WorkItem?]
     var claimer: CheckedContinuation<Int, Never>?
     var isClosed = false
     /// Seconds a job takes, as a moving average; nil before the first.
@@ -54,7 +57,7 @@ final class ClaimBuffer: Sendable {
     case batch(JobKind)
   }
 
-  private let state = Locked(State())
+  private let state: Locked<State>
   private let slots: Int
   private let batchLimits: [JobKind: Int]
   /// As many jobs as two batches of the largest kind hold.
@@ -65,6 +68,7 @@ final class ClaimBuffer: Sendable {
   /// - Parameter batchLimits: the size of a batch, for the kinds that run in batches.
   init(slots: Int, batchLimits: [JobKind: Int]) {
     self.slots = slots
+    state = Locked(State(inHands: Array(repeating: nil, count: slots)))
     self.batchLimits = batchLimits
     twoBatches = 2 * (batchLimits.values.max() ?? 0)
   }
@@ -76,7 +80,9 @@ final class ClaimBuffer: Sendable {
       if !claims.isEmpty { state.lastBatched = claims.count { batchLimits[$0.record.kind] != nil } }
       var wakes: [(CheckedContinuation<WorkItem?, Never>, WorkItem)] = []
       while !state.idleSlots.isEmpty, let item = pop(&state) {
-        wakes.append((state.idleSlots.removeFirst(), item))
+        let idle = state.idleSlots.removeFirst()
+        if let slot = idle.slot { state.inHands[slot] = item }
+        wakes.append((idle.waiter, item))
       }
       return wakes
     }
@@ -84,24 +90,28 @@ final class ClaimBuffer: Sendable {
   }
 
   /// The next thing to run; waits for it. Nil once the buffer is closed.
-  func next() async -> WorkItem? {
+  ///
+  /// - Parameter slot: in whose hands it is until `finished`.
+  func next(for slot: Int? = nil) async -> WorkItem? {
     // The usual case under load takes no suspension.
-    if let item = state.withLock({ $0.isClosed ? nil : pop(&$0) }) { return item }
-    return await withCheckedContinuation { slot in
+    if let item = state.withLock({ $0.isClosed ? nil : take(for: slot, &$0) }) { return item }
+    return await withCheckedContinuation { waiter in
       let (isDecided, item) = state.withLock { state -> (Bool, WorkItem?) in
         if state.isClosed { return (true, nil) }
-        if let item = pop(&state) { return (true, item) }
-        state.idleSlots.append(slot)
+        if let item = take(for: slot, &state) { return (true, item) }
+        state.idleSlots.append((slot, waiter))
         return (false, nil)
       }
-      if isDecided { slot.resume(returning: item) }
+      if isDecided { waiter.resume(returning: item) }
     }
   }
 
-  /// Notes that an item has been run, in `seconds`.
-  func finished(_ count: Int, seconds: Double) {
+  /// Notes that an item has been run and settled, in `seconds`; nil where it was not run after all.
+  func finished(_ count: Int, seconds: Double?, by slot: Int? = nil) {
     let wake = state.withLock { state -> (CheckedContinuation<Int, Never>, Int)? in
       state.running -= count
+      if let slot { state.inHands[slot] = nil }
+      guard let seconds else { return claimerToWake(&state) }
       let each = seconds / Double(max(count, 1))
       // A slow job counts at once, so that the next claim does not pile jobs up behind it; fast ones must prove themselves.
       let old = state.secondsPerJob ?? each
@@ -109,6 +119,19 @@ final class ClaimBuffer: Sendable {
       return claimerToWake(&state)
     }
     if let (claimer, room) = wake { claimer.resume(returning: room) }
+  }
+
+  /// What waits here or is in the hands of slots.
+  var claims: [Claim] {
+    state.withLock { state in
+      let waiting = state.order.flatMap { entry -> [Claim] in
+        switch entry {
+        case .single(let claim): [claim]
+        case .batch(let kind): Array(state.batches[kind] ?? [])
+        }
+      }
+      return waiting + state.inHands.flatMap { $0?.claims ?? [] }
+    }
   }
 
   /// How many jobs to claim next; waits until there is room. 0 once the buffer is closed.
@@ -149,7 +172,7 @@ final class ClaimBuffer: Sendable {
       state.claimer = nil
       return (drain(&state), idle, claimer)
     }
-    for slot in slots { slot.resume(returning: nil) }
+    for idle in slots { idle.waiter.resume(returning: nil) }
     claimer?.resume(returning: 0)
     return dropped
   }
@@ -167,6 +190,12 @@ final class ClaimBuffer: Sendable {
         state.order.append(.single(claim))
       }
     }
+  }
+
+  private func take(for slot: Int?, _ state: inout State) -> WorkItem? {
+    guard let item = pop(&state) else { return nil }
+    if let slot { state.inHands[slot] = item }
+    return item
   }
 
   private func pop(_ state: inout State) -> WorkItem? {

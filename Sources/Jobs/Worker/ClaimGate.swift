@@ -1,31 +1,39 @@
 import Locking
 
-/// Closed while a queue is paused: whoever claims waits before it.
+/// Holds claims back for as long as there is a reason to claim nothing.
 final class ClaimGate: Sendable {
+  /// Why nothing is claimed.
+  struct Reasons: OptionSet {
+    let rawValue: Int
+    /// An operator paused the queue, or quieted the worker.
+    static let paused = Reasons(rawValue: 1)
+    /// The directory has not yet answered whether it is paused.
+    static let unknown = Reasons(rawValue: 2)
+    /// The ledger is silent: what is claimed could not be done.
+    static let silence = Reasons(rawValue: 4)
+  }
+
   private struct State {
-    var isClosed = false
+    var reasons: Reasons = []
     /// The worker stops: nobody waits any more.
     var isEnded = false
     var waiter: CheckedContinuation<Void, Never>?
   }
 
-  private let state = Locked(State())
+  private let state: Locked<State>
 
-  var isClosed: Bool { state.withLock { $0.isClosed } }
+  /// - Parameter reasons: why it is closed at first.
+  init(_ reasons: Reasons = []) { state = Locked(State(reasons: reasons)) }
 
-  /// - Returns: whether this has changed anything.
-  func close() -> Bool {
-    state.withLock { state in
-      if state.isClosed { return false }
-      state.isClosed = true
-      return true
-    }
-  }
+  var reasons: Reasons { state.withLock { $0.reasons } }
+  var isClosed: Bool { !reasons.isEmpty }
 
-  func open() {
+  /// Takes reasons away, then adds others.
+  func change(remove: Reasons = [], add: Reasons = []) {
     let waiter = state.withLock { state in
-      state.isClosed = false
-      return Self.takeWaiter(&state)
+      state.reasons.subtract(remove)
+      state.reasons.formUnion(add)
+      return state.reasons.isEmpty ? Self.takeWaiter(&state) : nil
     }
     waiter?.resume()
   }
@@ -43,7 +51,7 @@ final class ClaimGate: Sendable {
   func pass() async {
     await withCheckedContinuation { waiter in
       let isThrough = state.withLock { state in
-        if !state.isClosed || state.isEnded { return true }
+        if state.reasons.isEmpty || state.isEnded { return true }
         state.waiter = waiter
         return false
       }

@@ -31,6 +31,24 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
 
     /// How long its handler may take; nil for as long as it likes.
     var limit: Duration? { known?.entry.timeout }
+
+    /// Whether the broker must know that its jobs begin before they do: those that came back once, since they may be what
+    /// killed a worker, and those on their last attempt, which must not be made twice.
+    var mustBeMarked: Bool {
+      guard let known else { return false }
+      let last = known.entry.retry.maxAttempts
+      return item.claims.contains { $0.isRedelivered || $0.attempt > 1 || $0.attempt >= last }
+    }
+
+    /// The same without claims that are not the worker's any more; nil where none is left.
+    func keeping(_ receipts: Set<String>) -> Assignment? {
+      let kept = item.claims.filter { receipts.contains($0.receipt) }
+      guard let first = kept.first else { return nil }
+      switch item {
+      case .single: return Assignment(item: .single(first), known: known)
+      case .batch: return Assignment(item: .batch(kept), known: known)
+      }
+    }
   }
 
   private let queue: QueueName
@@ -120,7 +138,14 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         let text = "it ran longer than its limit of \(assignment.limit ?? .zero) and was cancelled"
         fail(claim, known, text, isFinal: false, timing)
       case nil:
-        if !Task.isCancelled { fail(claim, known, "\(error)", isFinal: error is PayloadError, timing) }
+        if Task.isCancelled { continue }
+        if let error = error as? any JobHandback, error.handsJobBack {
+          logger.info(
+            "the job is handed back and no attempt counted", metadata: metadata(claim, [LogKeys.error: "\(error)"]))
+          settlements.add(.handBack(claim))
+        } else {
+          fail(claim, known, "\(error)", isFinal: error is PayloadError, timing)
+        }
       }
     }
   }
@@ -205,19 +230,27 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     let outbox = Outbox()
     let hasBegun = Locked(false)
     do {
-      try await client.ledger.withTransaction { [queue, ledger = client.ledger] sql in
+      let held = try await client.ledger.withTransaction { [queue, ledger = client.ledger] sql in
         _ = outbox.take()
         let durable = claims.filter(\.record.isDurable).map(\.record.id)
-        let owed = Set(try await ledger.complete(durable, queue: queue, in: sql))
+        let completion = try await ledger.complete(durable, queue: queue, in: sql)
+        let (owed, held) = (Set(completion.ended), Set(completion.held))
         let live = claims.filter { !$0.record.isDurable || owed.contains($0.record.id) }
-        if live.isEmpty { return }
+        if live.isEmpty { return held }
         hasBegun.withLock { $0 = true }
         try await Self.inTrace(of: live) {
           try await handler(live, JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
         }
+        return held
       }
       await client.pushOwed(outbox.take())
-      report.settlements += claims.map { .acknowledge($0) }
+      for claim in claims {
+        if claim.record.isDurable, held.contains(claim.record.id) {
+          report.failures.append((claim, JobHeld()))
+        } else {
+          report.settlements.append(.acknowledge(claim))
+        }
+      }
     } catch {
       // Where the ledger could not even begin, smaller batches would fail one after another for the same reason.
       if claims.count == 1 || Task.isCancelled || !hasBegun.withLock({ $0 }) {

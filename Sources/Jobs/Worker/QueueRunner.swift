@@ -1,3 +1,4 @@
+import Locking
 import Logging
 
 /// One worker's work on one queue: a loop that claims, slots that run, a loop that settles, a heartbeat apart from all of
@@ -11,17 +12,21 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   private let logger: Logger
   private let buffer: ClaimBuffer
   private let settlements: Settlements
-  private let gate = ClaimGate()
+  private let gate: ClaimGate
   private let slots: Slots
   private let executor: JobExecutor<B, L>
   private let epochs: Epochs
   private let closings: AsyncStream<Void>
   private let pauses: AsyncStream<Void>.Continuation
+  /// Claimed, and on their way to the buffer.
+  private let arriving = Locked<[Claim]>([])
 
+  /// - Parameter waits: why nothing is claimed at first.
   init(
     queue: QueueName, slots: Int, broker: B, ledger: L, registry: JobRegistry<L>,
-    configuration: WorkerConfiguration, epochs: Epochs, logger: Logger
+    configuration: WorkerConfiguration, epochs: Epochs, waits: ClaimGate.Reasons = [], logger: Logger
   ) {
+    gate = ClaimGate(waits)
     (closings, pauses) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.epochs = epochs
     self.queue = queue
@@ -47,6 +52,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     await withTaskGroup(of: Void.self) { background in
       background.addTask(executorPreference: preferred) { await self.beat(consumer) }
       background.addTask { await self.watchLimits() }
+      background.addTask(executorPreference: preferred) { await self.markRunning(consumer) }
       background.addTask {
         await stop.wait()
         await self.handBack(consumer)
@@ -93,7 +99,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       }
       for index in 0..<slots.count {
         group.addTask {
-          await self.slots.run(index) { await self.runItems(slot: index) }
+          await self.slots.run(index) { await self.runItems(slot: index, consumer, stop) }
           return false
         }
       }
@@ -132,8 +138,10 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
           await giveBack(claims, to: consumer)
           continue
         }
+        arriving.withLock { $0 = claims }
         let owed = await dropSettled(claims)
         buffer.add(owed)
+        arriving.withLock { $0 = [] }
         if stop.isStopping { await handBack(consumer) }
         // What came while the gate was closing.
         if gate.isClosed { await giveBack(buffer.takeBack(), to: consumer) }
@@ -147,7 +155,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   /// Leaves out redelivered jobs that were done meanwhile, so that what their handlers do outside is not done twice.
   private func dropSettled(_ claims: [Claim]) async -> [Claim] {
-    let doubtful = claims.filter { $0.record.isDurable && $0.attempt > 1 }.map(\.record.id)
+    let doubtful = claims.filter { $0.record.isDurable && ($0.attempt > 1 || $0.isRedelivered) }.map(\.record.id)
     if doubtful.isEmpty { return claims }
     do {
       let settled = Set(doubtful).subtracting(try await ledger.owed(doubtful, queue: queue))
@@ -187,15 +195,36 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   // MARK: Orders
 
-  /// Claims no more, or again.
+  /// Claims no more, or again. Until the first call nothing is claimed where the worker has a directory.
   func pause(_ isPaused: Bool) {
-    if !isPaused {
-      if gate.isClosed { logger.notice("the queue is claimed from again") }
-      gate.open()
-    } else if gate.close() {
-      logger.notice("the queue is paused: nothing is claimed from it")
-      pauses.yield()
+    if isPaused {
+      if close(.paused, remove: .unknown) { logger.notice("the queue is paused: nothing is claimed from it") }
+    } else {
+      let wasPaused = gate.reasons.contains(.paused)
+      gate.change(remove: [.paused, .unknown])
+      if wasPaused { logger.notice("the queue is claimed from again") }
     }
+  }
+
+  /// Whether it is still unknown whether the queue is paused.
+  var awaitsState: Bool { gate.reasons.contains(.unknown) }
+
+  /// Claims nothing, and gives back what has not begun, while the ledger is silent.
+  func ledgerIsSilent(_ isSilent: Bool) {
+    if isSilent {
+      if close(.silence) { logger.warning("the ledger is silent: nothing is claimed until it answers") }
+    } else if gate.reasons.contains(.silence) {
+      gate.change(remove: .silence)
+      logger.notice("the ledger answers again")
+    }
+  }
+
+  /// - Returns: whether the reason is new.
+  private func close(_ reason: ClaimGate.Reasons, remove: ClaimGate.Reasons = []) -> Bool {
+    let isNew = !gate.reasons.contains(reason)
+    if isNew || !remove.isEmpty { gate.change(remove: remove, add: reason) }
+    if isNew { pauses.yield() }
+    return isNew
   }
 
   /// Each time the gate closes, ends the claim that waits and gives back what has not begun.
@@ -240,21 +269,68 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   }
 
   /// - Returns: false when the slot needs another task, because this one was cancelled.
-  private func runItems(slot: Int) async -> Bool {
+  private func runItems(slot: Int, _ consumer: B.Consumer, _ stop: StopSignal) async -> Bool {
     let clock = ContinuousClock()
-    while let item = await buffer.next() {
+    while let item = await buffer.next(for: slot) {
+      guard let assignment = await marked(executor.assignment(item), consumer, stop) else {
+        buffer.finished(item.count, seconds: nil, by: slot)
+        // A task that was cancelled can run nothing more.
+        if Task.isCancelled { return false }
+        continue
+      }
       let (start, began) = (clock.now, unixMilliseconds())
-      let assignment = executor.assignment(item)
-      slots.began(slot, item, limit: assignment.limit, at: start)
+      slots.began(
+        slot, assignment.item, limit: assignment.limit, at: start, isMarked: assignment.mustBeMarked)
       let report = await executor.run(assignment)
       let cutoff = slots.ended(slot)
       let took = start.duration(to: clock.now)
       let each = took.nanoseconds / Int64(max(1, item.count))
       executor.settle(report, of: assignment, cutoff, JobExecutor<B, L>.Timing(began: began, run: each))
-      buffer.finished(item.count, seconds: took / .seconds(1))
+      buffer.finished(item.count, seconds: took / .seconds(1), by: slot)
       if cutoff != nil { return false }
     }
     return true
+  }
+
+  // MARK: Attempts
+
+  /// Tells the broker that jobs begin which must not begin without its knowing.
+  ///
+  /// - Returns: what is left to run; nil where the claims are not this worker's any more, or it stops before it could say so.
+  private func marked(
+    _ assignment: JobExecutor<B, L>.Assignment, _ consumer: B.Consumer, _ stop: StopSignal
+  ) async -> JobExecutor<B, L>.Assignment? {
+    guard assignment.mustBeMarked else { return assignment }
+    var backoff = Backoff()
+    while !Task.isCancelled {
+      do {
+        let own = try await consumer.begin(assignment.item.claims)
+        return own.count == assignment.item.count ? assignment : assignment.keeping(own)
+      } catch {
+        if stop.isStopping || Task.isCancelled { break }
+        logger.warning("the broker cannot be told which jobs begin", metadata: [LogKeys.error: "\(error)"])
+        await backoff.pause(until: stop)
+      }
+    }
+    // Not begun, so not counted.
+    for claim in assignment.item.claims { settlements.add(.release(claim)) }
+    return nil
+  }
+
+  /// Marks jobs that began a moment ago and still run. Most end sooner, and are never marked.
+  private func markRunning(_ consumer: B.Consumer) async {
+    while !Task.isCancelled {
+      do { try await Task.sleep(for: min(configuration.heartbeat, .milliseconds(250))) } catch { return }
+      let unmarked = slots.unmarked
+      if unmarked.isEmpty { continue }
+      do {
+        _ = try await consumer.begin(unmarked.flatMap(\.claims))
+        slots.mark(unmarked)
+      } catch {
+        // The next round tries again.
+        logger.debug("running jobs cannot be marked yet", metadata: [LogKeys.error: "\(error)"])
+      }
+    }
   }
 
   // MARK: Settle
@@ -271,10 +347,21 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   private func beat(_ consumer: B.Consumer) async {
     var isFailing = false
     var incarnation = 0
+    var listedAt = ContinuousClock.now
     while !Task.isCancelled {
       var pause = configuration.heartbeat
+      // What runs cannot be ended while the ledger is silent. Its lease may end, so that a worker with a ledger gets it.
+      if gate.reasons.contains(.silence), !slots.running.isEmpty {
+        do { try await Task.sleep(for: pause) } catch { return }
+        continue
+      }
       do {
-        let beat = try await consumer.beat()
+        let lists = ContinuousClock.now - listedAt >= configuration.lease
+        if lists { listedAt = .now }
+        let beat = try await consumer.beat(listingHeld: lists)
+        if beat.keptLease, beat.incarnation == incarnation, !beat.held.isEmpty {
+          try await returnUnreceived(beat.held, consumer)
+        }
         epochs.note(await consumer.epoch, of: queue)
         if beat.incarnation != incarnation {
           incarnation = beat.incarnation
@@ -296,6 +383,18 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       }
       do { try await Task.sleep(for: pause) } catch { return }
     }
+  }
+
+  /// Gives back claims that the broker made for this worker and that never arrived here: their reply was lost.
+  private func returnUnreceived(_ held: [String], _ consumer: B.Consumer) async throws {
+    // In the order in which a claim passes through them: each place has it before the one before it lets go.
+    var mine = Set(arriving.withLock { $0 }.map(\.receipt))
+    mine.formUnion(buffer.claims.map(\.receipt))
+    mine.formUnion(settlements.claims.map(\.receipt))
+    let lost = held.filter { !mine.contains($0) }
+    if lost.isEmpty { return }
+    logger.warning("claims never arrived; they are handed back", metadata: [LogKeys.count: "\(lost.count)"])
+    try await consumer.releaseUnreceived(lost)
   }
 
   /// Apart from the heartbeat, whose broker may keep it waiting: time limits hold all the same.

@@ -5,7 +5,8 @@ import Metrics
 /// Pushes again what the ledger owes and the broker does not know: the jobs of a process that died between commit and push,
 /// of a push that the broker shed, of a broker that lost its memory.
 ///
-/// One worker at a time does it for all that serve the same queues.
+/// One worker at a time does it for all that serve the same queues. What it compares when, `QueueSweep` says; the queues take
+/// turns page by page, so that a backlog in one delays no other.
 struct Relay<B: Broker, L: Ledger>: Sendable {
   let broker: B
   let ledger: L
@@ -16,7 +17,16 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   /// Jobs that were pushed again.
   private let relayed: [QueueName: Counter]
 
-  private let page = 1000
+  /// What the relay knows of one queue while it leads.
+  private struct Served {
+    var sweep: QueueSweep
+    var epoch: String?
+    /// How many were pushed since the last line in the log.
+    var pushed = 0
+    var isTroubled = false
+    /// Jobs that cannot be pushed, as far as they have been reported.
+    var refused: Set<JobID> = []
+  }
 
   init(
     broker: B, ledger: L, kinds: [JobKind: Int], configuration: WorkerConfiguration, epochs: Epochs, logger: Logger
@@ -48,47 +58,144 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Sweeps each queue: all of it when the broker's epoch is new, else what is old enough to have arrived.
+  /// Compares ledger and broker, a page of each queue in turn, until cancelled.
   private func relay() async throws {
-    var swept: [QueueName: String] = [:]
-    var troubled: Set<QueueName> = []
-    var nextSweep = ContinuousClock.now
+    var served: [QueueName: Served] = [:]
     while true {
-      let begun = ContinuousClock.now
-      let isDue = begun >= nextSweep
+      var isIdle = true
       for (queue, epoch) in epochs.all {
-        do {
-          if swept[queue] != epoch {
-            let pushed = try await sweep(queue, olderThan: .zero)
-            if pushed > 0 {
-              logger.notice(
-                "the broker did not know jobs that are owed; they are pushed again",
-                metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)"])
-            }
-            swept[queue] = epoch
-          } else if isDue {
-            let pushed = try await sweep(queue, olderThan: configuration.relayAge)
-            if pushed > 0 {
-              logger.info(
-                "owed jobs are pushed again",
-                metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(pushed)"])
-            }
-          }
-          troubled.remove(queue)
-        } catch let error as BrokerError {
-          // The other queues go on: in a cluster their masters may be well.
-          if troubled.insert(queue).inserted {
-            logger.warning(
-              "jobs that are owed cannot be compared with the broker's",
-              metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
-          }
+        let now = ContinuousClock.now
+        var state = served[queue] ?? Served(sweep: sweep(at: now))
+        if state.epoch != epoch {
+          // The broker may know nothing: all that is owed is compared, however young.
+          state.epoch = epoch
+          state.sweep.restart(at: now, time: unixMilliseconds())
         }
+        if let step = state.sweep.next(at: now, time: unixMilliseconds()) {
+          isIdle = false
+          try await carryOut(step, of: queue, &state)
+        }
+        served[queue] = state
       }
-      // Where millions wait, a sweep takes long: at most half of the time is spent on them.
-      if isDue { nextSweep = .now + max(configuration.relayInterval, begun.duration(to: .now)) }
-      try await Task.sleep(for: min(configuration.heartbeat, configuration.relayInterval) / 2)
+      if isIdle { try await pause(until: served.values.map(\.sweep.due).min()) }
     }
   }
+
+  private func sweep(at now: ContinuousClock.Instant) -> QueueSweep {
+    QueueSweep(interval: configuration.relayInterval, age: configuration.relayAge, at: now)
+  }
+
+  /// Waits until something is due, or epochs are to be compared again.
+  private func pause(until due: ContinuousClock.Instant?) async throws {
+    let longest = ContinuousClock.now + min(configuration.heartbeat, configuration.relayInterval) / 2
+    let shortest = ContinuousClock.now + .milliseconds(1)
+    try await Task.sleep(until: max(shortest, min(due ?? longest, longest)))
+  }
+
+  private func carryOut(_ step: QueueSweep.Step, of queue: QueueName, _ state: inout Served) async throws {
+    do {
+      let begun = ContinuousClock.now
+      let (wasRestarting, wasDraining) = (state.sweep.isRestarting, state.sweep.isDraining)
+      let (ids, read) = try await ids(of: step, in: queue)
+      var outcome = QueueSweep.Outcome(ids: ids, read: read)
+      outcome.unknown = try await broker.unknown(ids, in: queue)
+      if !outcome.unknown.isEmpty {
+        if !wasDraining, let hold = try await broker.hold(of: queue) {
+          logger.notice(
+            "the broker has refused jobs; they are pushed before newer ones", metadata: [LogKeys.queue: "\(queue)"])
+          state.sweep.drain(from: JobID.least(at: hold), at: .now)
+          return
+        }
+        state.pushed += try await push(outcome.unknown, in: queue, &state.refused)
+      }
+      outcome.took = begun.duration(to: .now)
+      state.sweep.finish(outcome, of: step, at: .now)
+      if wasDraining, !state.sweep.isDraining {
+        try await broker.endHold(of: queue)
+        // What was refused between the last page and the end of the hold.
+        if case .oldest(let after, let limit) = step {
+          let rest = QueueSweep.Step.oldest(after: ids.last ?? after, limit: limit)
+          let late = try await broker.unknown(try await self.ids(of: rest, in: queue).0, in: queue)
+          state.pushed += try await push(late, in: queue, &state.refused)
+        }
+      }
+      state.isTroubled = false
+      tell(queue, &state, wasRestarting: wasRestarting)
+    } catch let error as BrokerError {
+      // The other queues go on: in a cluster their masters may be well.
+      state.sweep.postpone(until: .now + min(configuration.heartbeat, configuration.relayInterval) / 2)
+      if !state.isTroubled {
+        logger.warning(
+          "jobs that are owed cannot be compared with the broker's",
+          metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
+      }
+      state.isTroubled = true
+    }
+  }
+
+  private func ids(of step: QueueSweep.Step, in queue: QueueName) async throws -> ([JobID], Duration) {
+    let begun = ContinuousClock.now
+    switch step {
+    case .recheck(let ids): return (ids, .zero)
+    case .page(let after, let before, let age, let limit):
+      let ids = try await ledger.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+      return (ids, begun.duration(to: .now))
+    case .oldest(let after, let limit):
+      return (try await ledger.owedIDs(queue: queue, after: after, before: .greatest, limit: limit), .zero)
+    }
+  }
+
+  /// Says what was pushed: of a broker that had forgotten all at once when all is pushed, else as it comes.
+  private func tell(_ queue: QueueName, _ state: inout Served, wasRestarting: Bool) {
+    if state.pushed == 0 || state.sweep.isRestarting || state.sweep.isDraining { return }
+    let metadata: Logger.Metadata = [LogKeys.queue: "\(queue)", LogKeys.count: "\(state.pushed)"]
+    if wasRestarting {
+      logger.notice("the broker did not know jobs that are owed; they are pushed again", metadata: metadata)
+    } else {
+      logger.info("owed jobs are pushed again", metadata: metadata)
+    }
+    state.pushed = 0
+  }
+
+  // MARK: Push again
+
+  /// - Returns: how many jobs were pushed again.
+  private func push(_ ids: [JobID], in queue: QueueName, _ refused: inout Set<JobID>) async throws -> Int {
+    // Read again: a job that was settled between the two questions is neither owed nor known. In the order of their ids: what
+    // is older runs first.
+    let records = try await ledger.records(ids, queue: queue).sorted { $0.id < $1.id }
+    var sound: [JobRecord] = []
+    var refusals: [JobID: String] = [:]
+    for record in records {
+      do {
+        try record.check()
+        sound.append(record)
+      } catch {
+        refusals[record.id] = error.description
+      }
+    }
+    if !sound.isEmpty { try await broker.repush(sound) }
+    relayed[queue]?.increment(by: sound.count)
+    try await report(refusals, in: queue, &refused)
+    return sound.count
+  }
+
+  /// Leaves word, once, of jobs that cannot be pushed: somebody else than this program has written them.
+  private func report(_ refusals: [JobID: String], in queue: QueueName, _ refused: inout Set<JobID>) async throws {
+    let new = refusals.filter { !refused.contains($0.key) }
+    if new.isEmpty { return }
+    for (id, reason) in new {
+      logger.error(
+        "an owed job cannot be pushed and is left where it is",
+        metadata: [LogKeys.queue: "\(queue)", LogKeys.job: "\(id)", LogKeys.error: "\(reason)"])
+    }
+    try await ledger.refuse(new, queue: queue)
+    // More than these are reported again, which changes nothing.
+    if refused.count > 10_000 { refused = [] }
+    refused.formUnion(new.keys)
+  }
+
+  // MARK: Parked jobs
 
   /// Owes again what is parked and this worker can run, until cancelled: every worker does it, for each may know kinds that
   /// the others do not. Being old and unknown to the broker, the jobs are then pushed by whoever relays.
@@ -107,28 +214,6 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         logger.warning("parked jobs cannot be looked at", metadata: [LogKeys.error: "\(error)"])
       }
       do { try await Task.sleep(for: configuration.relayInterval) } catch { return }
-    }
-  }
-
-  /// - Returns: how many jobs were pushed again.
-  func sweep(_ queue: QueueName, olderThan age: Duration) async throws -> Int {
-    let before = JobID.least(at: unixMilliseconds() - age.milliseconds + 1)
-    var after: JobID?
-    var pushed = 0
-    while true {
-      let ids = try await ledger.owedIDs(queue: queue, after: after, before: before, limit: page)
-      let unknown = try await broker.unknown(ids, in: queue)
-      if !unknown.isEmpty {
-        // Read again: a job that was settled between the two questions is neither owed nor known.
-        let records = try await ledger.records(unknown, queue: queue)
-        try await broker.push(records)
-        pushed += records.count
-        relayed[queue]?.increment(by: records.count)
-      }
-      guard ids.count == page, let last = ids.last else { return pushed }
-      after = last
-      // Millions may wait while all is well: looking through them must not compete with the work.
-      if unknown.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
     }
   }
 }

@@ -9,6 +9,7 @@ import Logging
 /// Says once a second what a worker does, and has it do what operators want.
 final class Reporter<B: Broker, L: Ledger>: Sendable {
   private let directory: any WorkerDirectory
+  private let broker: B
   private let runners: [QueueRunner<B, L>]
   private let configuration: WorkerConfiguration
   private let clock: any WallClock
@@ -16,9 +17,10 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   private let logger: Logger
 
   init(
-    directory: any WorkerDirectory, runners: [QueueRunner<B, L>], configuration: WorkerConfiguration,
+    directory: any WorkerDirectory, broker: B, runners: [QueueRunner<B, L>], configuration: WorkerConfiguration,
     clock: any WallClock, logger: Logger
   ) {
+    self.broker = broker
     self.directory = directory
     self.runners = runners
     self.configuration = configuration
@@ -31,6 +33,8 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   func run(until stop: StopSignal) async {
     var (reports, isQuiet, isFailing) = (0, false, false)
     var untold = UntoldMinutes()
+    // What the broker remembers of pauses, as far as this worker has told it.
+    var remembered: [QueueName: Bool] = [:]
     while !Task.isCancelled {
       reports += 1
       if reports % max(1, configuration.reportsPerCount) == 0 { untold.add(takeMinutes()) }
@@ -40,6 +44,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
         untold.confirm()
         isQuiet = orders.isQuiet
         obey(orders, stop)
+        await remember(orders, &remembered)
         if isFailing { logger.info("the directory of workers is back") }
         isFailing = false
       } catch {
@@ -49,11 +54,42 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
           logger.warning("the directory of workers cannot be reached", metadata: [LogKeys.error: "\(error)"])
         }
         isFailing = true
+        await askBroker()
       }
       do { try await Task.sleep(for: configuration.reportInterval) } catch { break }
     }
     untold.add(takeMinutes())
     await leave(untold)
+  }
+
+  /// Keeps in the broker what the directory says of pauses.
+  private func remember(_ orders: WorkerOrders, _ remembered: inout [QueueName: Bool]) async {
+    for runner in runners {
+      let isPaused = orders.pausedQueues.contains(runner.queue)
+      // Only changes are written.
+      if remembered[runner.queue] == isPaused { continue }
+      do {
+        try await broker.rememberPause(isPaused, of: runner.queue)
+        remembered[runner.queue] = isPaused
+      } catch {
+        logger.debug(
+          "the broker cannot be told of pauses yet",
+          metadata: [LogKeys.queue: "\(runner.queue)", LogKeys.error: "\(error)"])
+      }
+    }
+  }
+
+  /// While the directory is away, a worker that has not heard from it yet does as the broker remembers.
+  private func askBroker() async {
+    for runner in runners where runner.awaitsState {
+      do {
+        runner.pause(try await broker.remembersPause(of: runner.queue))
+      } catch {
+        logger.warning(
+          "whether the queue is paused is not known; nothing is claimed",
+          metadata: [LogKeys.queue: "\(runner.queue)", LogKeys.error: "\(error)"])
+      }
+    }
   }
 
   /// A task of its own, since this one is cancelled; it is awaited here, and the directory answers in time or not at all.
@@ -98,7 +134,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       queues: configuration.queues.sorted { $0.key < $1.key }.map {
         WorkerReport.Queue(queue: $0.key, slots: $0.value)
       },
-      running: running, minutes: untold.minutes, batch: untold.number)
+      running: running, minutes: untold.minutes, batch: untold.number, lease: configuration.lease)
   }
 
   private func takeMinutes() -> [JobMinute] {

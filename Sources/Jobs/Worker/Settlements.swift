@@ -13,6 +13,16 @@ enum Settlement: Sendable {
   case cancel(Claim)
   /// Somebody else may have it; the attempt does not count.
   case release(Claim)
+  /// It could not be run just now: it comes back after a pause, and the attempt does not count.
+  case handBack(Claim)
+
+  var claim: Claim {
+    switch self {
+    case .acknowledge(let claim), .complete(let claim), .park(let claim), .cancel(let claim), .release(let claim),
+      .handBack(let claim), .retry(let claim, _, _), .bury(let claim, _):
+      claim
+    }
+  }
 }
 
 /// The settlements of one queue on their way to the one loop that settles, in batches as large as they gather while the
@@ -20,6 +30,8 @@ enum Settlement: Sendable {
 final class Settlements: Sendable {
   private struct State {
     var pending: [Settlement] = []
+    /// What the settler was given last: it is under way until it comes for more.
+    var underWay: [Settlement] = []
     var settler: CheckedContinuation<[Settlement]?, Never>?
     var claimer: CheckedContinuation<Void, Never>?
     var isClosed = false
@@ -62,6 +74,7 @@ final class Settlements: Sendable {
           state.claimer = nil
           return (true, Self.take(&state), claimer)
         }
+        state.underWay = []
         if state.isClosed { return (true, nil, nil) }
         state.settler = settler
         return (false, nil, nil)
@@ -82,6 +95,9 @@ final class Settlements: Sendable {
       if isRoom { claimer.resume() }
     }
   }
+
+  /// The claims whose settlements wait or are under way.
+  var claims: [Claim] { state.withLock { ($0.pending + $0.underWay).map(\.claim) } }
 
   /// What was counted since the last call, by the kind's place.
   func takeTally() -> [JobCounts] {
@@ -117,6 +133,7 @@ final class Settlements: Sendable {
   private static func take(_ state: inout State) -> [Settlement] {
     let taken = state.pending
     state.pending = []
+    state.underWay = taken
     return taken
   }
 }

@@ -2,6 +2,9 @@ import Logging
 
 /// Tells ledger and broker how claims ended, a batch at a time: the ledger first, so that no crash between the two forgets
 /// a job.
+///
+/// A job that another transaction holds is never taken for done, and nothing waits for it: its claim goes back with a pause,
+/// and no attempt is counted.
 struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
   let queue: QueueName
   let ledger: L
@@ -9,81 +12,72 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
   let logger: Logger
 
   func settle(_ batch: [Settlement], until stop: StopSignal) async {
-    var acknowledged: [Claim] = []
-    var completed: [Claim] = []
-    var failed: [FailedJob] = []
-    var retries: [ClaimRetry] = []
-    var dead: [DeadJob] = []
-    var buried: [Claim] = []
-    var parked: [Claim] = []
-    var cancelled: [Claim] = []
-    var released: [Claim] = []
-    acknowledged.reserveCapacity(batch.count)
-    for settlement in batch {
-      switch settlement {
-      case .acknowledge(let claim): acknowledged.append(claim)
-      case .complete(let claim): completed.append(claim)
-      case .park(let claim): parked.append(claim)
-      case .cancel(let claim): cancelled.append(claim)
-      case .release(let claim): released.append(claim)
-      case .bury(let claim, let failure):
-        dead.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))
-        buried.append(claim)
-      case .retry(let claim, let failure, let delay):
-        var record = claim.record
-        record.attempts = claim.attempt
-        if record.isDurable {
-          failed.append(FailedJob(id: record.id, failure: failure, runAt: failure.at + delay.milliseconds))
-        } else {
-          record.failures.append(failure)
-        }
-        retries.append(ClaimRetry(claim: claim, delay: delay, record: record))
-      }
-    }
+    var batch = SettlementBatch(batch)
+    await dropLost(&batch, stop)
     // The broker forgets only what the ledger has taken in: what it could not be told stays claimed, and leaving the queue
     // or the lease's end hands it on.
-    var done = acknowledged
-    let (deadJobs, failedJobs, parkedJobs) = (dead, failed, parked.map(\.record))
-    let completedIDs = completed.map(\.record.id)
-    let cancelledIDs = cancelled.map(\.record.id)
-    if !completed.isEmpty,
-      await persist("complete", stop, { try await ledger.complete(completedIDs, queue: queue) })
-    {
-      done += completed
+    var ended = batch.acknowledged
+    var handedBack = batch.handedBack
+    func told(_ what: String, _ claims: [Claim], _ tell: @Sendable () async throws -> [JobID]) async {
+      if claims.isEmpty { return }
+      guard let held = await persist(what, stop, tell) else { return }
+      if held.isEmpty {
+        ended += claims
+        return
+      }
+      let isHeld = Set(held)
+      ended += claims.filter { !isHeld.contains($0.record.id) }
+      handedBack += claims.filter { isHeld.contains($0.record.id) }
     }
-    if !cancelled.isEmpty,
-      await persist("cancel", stop, { try await ledger.cancel(cancelledIDs, queue: queue) })
-    {
-      done += cancelled
-    }
-    if !deadJobs.isEmpty, await persist("bury", stop, { try await ledger.bury(deadJobs) }) { done += buried }
-    if !parkedJobs.isEmpty, await persist("park", stop, { try await ledger.park(parkedJobs) }) { done += parked }
-    if !failedJobs.isEmpty {
+    let (completed, cancelled) = (batch.completed.map(\.record.id), batch.cancelled.map(\.record.id))
+    let (dead, parked, failed) = (batch.dead, batch.parked.map(\.record), batch.failed)
+    await told("complete", batch.completed) { try await ledger.complete(completed, queue: queue) }
+    await told("cancel", batch.cancelled) { try await ledger.cancel(cancelled, queue: queue) }
+    await told("bury", batch.buried) { try await ledger.bury(dead) }
+    await told("park", batch.parked) { try await ledger.park(parked) }
+    var again = batch.retries
+    if !failed.isEmpty,
       // A failure that cannot be noted is still waited out.
-      _ = await persist("note failures of", stop) { try await ledger.recordFailures(failedJobs, queue: queue) }
+      let held = await persist("note failures of", stop, { try await ledger.recordFailures(failed, queue: queue) }),
+      !held.isEmpty
+    {
+      let isHeld = Set(held)
+      handedBack += again.map(\.claim).filter { isHeld.contains($0.record.id) }
+      again.removeAll { isHeld.contains($0.claim.record.id) }
     }
-    let (ended, again, back) = (done, retries, released)
-    if !ended.isEmpty { _ = await persist("acknowledge", stop) { try await consumer.acknowledge(ended) } }
-    if !again.isEmpty { _ = await persist("retry", stop) { try await consumer.retry(again) } }
-    if !back.isEmpty { _ = await persist("hand back", stop) { try await consumer.release(back) } }
+    again += handedBack.map { ClaimRetry(claim: $0, delay: JobHeld.pause, record: $0.record) }
+    let (done, delayed, back) = (ended, again, batch.released)
+    if !done.isEmpty { await persist("acknowledge", stop) { try await consumer.acknowledge(done) } }
+    if !delayed.isEmpty { await persist("retry", stop) { try await consumer.retry(delayed) } }
+    if !back.isEmpty { await persist("hand back", stop) { try await consumer.release(back) } }
+  }
+
+  /// Drops judgements on jobs that the worker has lost. A worker that froze past its lease must not fail another's jobs.
+  private func dropLost(_ batch: inout SettlementBatch, _ stop: StopSignal) async {
+    let judged = batch.judged
+    if judged.isEmpty { return }
+    guard let own = await persist("confirm", stop, { try await consumer.begin(judged) }) else {
+      return batch.keepJudged { _ in false }
+    }
+    if own.count < judged.count { batch.keepJudged { own.contains($0.receipt) } }
   }
 
   /// Tries until it succeeds: whoever is away comes back. After a stop it gives up, and the lease's end settles the rest.
   ///
-  /// - Returns: whether it succeeded.
-  private func persist(
-    _ what: String, _ stop: StopSignal, _ body: @Sendable () async throws -> Void
-  ) async -> Bool {
+  /// - Returns: nil if it did not succeed.
+  @discardableResult
+  private func persist<Result: Sendable>(
+    _ what: String, _ stop: StopSignal, _ body: @Sendable () async throws -> Result
+  ) async -> Result? {
     var backoff = Backoff()
     var triesAfterStop = 0
     while true {
       do {
-        try await body()
-        return true
+        return try await body()
       } catch {
         logger.warning("cannot \(what) jobs yet", metadata: [LogKeys.error: "\(error)"])
         if stop.isStopping { triesAfterStop += 1 }
-        if triesAfterStop > 5 || Task.isCancelled { return false }
+        if triesAfterStop > 5 || Task.isCancelled { return nil }
         await backoff.pause(until: triesAfterStop > 0 ? nil : stop)
       }
     }

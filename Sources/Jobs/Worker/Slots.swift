@@ -11,6 +11,10 @@ final class Slots: Sendable {
     /// What runs in it, and since when.
     var item: WorkItem?
     var since = ContinuousClock.now
+    /// Whether the broker knows that it began.
+    var isMarked = false
+    /// Counts the slot's items, so that a mark that comes late meets the item that it was meant for.
+    var number = 0
     var cutoff: Cutoff?
   }
 
@@ -34,7 +38,7 @@ final class Slots: Sendable {
   func run(_ index: Int, _ work: @escaping @Sendable () async -> Bool) async {
     var isFinished = false
     while !isFinished {
-      slots.withLock { $0[index] = Slot() }
+      slots.withLock { $0[index] = Slot(number: $0[index].number) }
       // Owned here: awaited below, and cancelled with the task that runs the slot.
       let task = Task { await work() }
       // It may have begun a job by now, whose time limit must stay.
@@ -47,9 +51,13 @@ final class Slots: Sendable {
     }
   }
 
-  func began(_ index: Int, _ item: WorkItem, limit: Duration?, at start: ContinuousClock.Instant) {
+  func began(
+    _ index: Int, _ item: WorkItem, limit: Duration?, at start: ContinuousClock.Instant, isMarked: Bool = false
+  ) {
     let deadline = limit.map { start + $0 }
     slots.withLock { slots in
+      slots[index].number += 1
+      slots[index].isMarked = isMarked
       slots[index].deadline = deadline
       slots[index].item = item
       slots[index].since = start
@@ -68,6 +76,28 @@ final class Slots: Sendable {
   /// What runs now, each with when it began.
   var running: [(item: WorkItem, since: ContinuousClock.Instant)] {
     slots.withLock { slots in slots.compactMap { slot in slot.item.map { ($0, slot.since) } } }
+  }
+
+  /// What runs in a slot and is not marked as begun.
+  struct Unmarked: Sendable {
+    let slot: Int
+    let number: Int
+    let claims: [Claim]
+  }
+
+  var unmarked: [Unmarked] {
+    slots.withLock { slots in
+      slots.indices.compactMap { index in
+        guard let item = slots[index].item, !slots[index].isMarked else { return nil }
+        return Unmarked(slot: index, number: slots[index].number, claims: item.claims)
+      }
+    }
+  }
+
+  func mark(_ marked: [Unmarked]) {
+    slots.withLock { slots in
+      for entry in marked where slots[entry.slot].number == entry.number { slots[entry.slot].isMarked = true }
+    }
   }
 
   /// Cancels the handlers that run one of `ids`.

@@ -44,16 +44,19 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
     let runners = configuration.queues.map { queue, slots in
       QueueRunner(
         queue: queue, slots: slots, broker: broker, ledger: ledger, registry: registry, configuration: configuration,
-        epochs: epochs, logger: logger)
+        epochs: epochs, waits: directory == nil ? [] : .unknown, logger: logger)
     }
+    let watch = LedgerWatch(ledger: ledger, runners: runners, logger: logger)
     let reporter = directory.map { directory in
       Reporter(
-        directory: directory, runners: runners, configuration: configuration, clock: clock, logger: logger)
+        directory: directory, broker: broker, runners: runners, configuration: configuration, clock: clock,
+        logger: logger)
     }
     await withTaskCancellationOrGracefulShutdownHandler {
       await withTaskGroup(of: Void.self) { background in
         background.addTask { await relay.run() }
         background.addTask { await relay.unpark() }
+        background.addTask { await watch.run() }
         if let reporter { background.addTask { await reporter.run(until: stop) } }
         await withTaskGroup(of: Void.self) { group in
           for runner in runners { group.addTask { await runner.run(until: stop) } }

@@ -40,7 +40,7 @@ enum ShopSchedules {
       ShopSchedules.all(zone), client: client, store: store, clock: clock, logger: logger)
 
     try await RunningWorker.run(scheduler) { _ in
-      try await eventually("both are known") { store.states().count == 2 && clock.sleeperCount == 1 }
+      try await eventually("both are known") { store.states().count == 2 && clock.sleeperCount == 2 }
       clock.advance(by: .seconds(1800))
       try await eventually("both have fired") {
         store.states().map(\.lastTick) == [1_767_592_800_000, 1_767_592_800_000]

@@ -1,0 +1,55 @@
+/// Settlements that are settled together, sorted by what ledger and broker are told of them.
+struct SettlementBatch {
+  private(set) var acknowledged: [Claim] = []
+  private(set) var completed: [Claim] = []
+  private(set) var cancelled: [Claim] = []
+  private(set) var released: [Claim] = []
+  private(set) var handedBack: [Claim] = []
+  private(set) var parked: [Claim] = []
+  private(set) var buried: [Claim] = []
+  private(set) var dead: [DeadJob] = []
+  private(set) var retries: [ClaimRetry] = []
+  /// Of `retries` what the ledger notes.
+  private(set) var failed: [FailedJob] = []
+
+  init(_ settlements: [Settlement]) {
+    acknowledged.reserveCapacity(settlements.count)
+    for settlement in settlements {
+      switch settlement {
+      case .acknowledge(let claim): acknowledged.append(claim)
+      case .complete(let claim): completed.append(claim)
+      case .park(let claim): parked.append(claim)
+      case .cancel(let claim): cancelled.append(claim)
+      case .release(let claim): released.append(claim)
+      case .handBack(let claim): handedBack.append(claim)
+      case .bury(let claim, let failure):
+        dead.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))
+        buried.append(claim)
+      case .retry(let claim, let failure, let delay):
+        var record = claim.record
+        record.attempts = claim.attempt
+        if record.isDurable {
+          failed.append(FailedJob(id: record.id, failure: failure, runAt: failure.at + delay.milliseconds))
+        } else {
+          record.failures.append(failure)
+        }
+        retries.append(ClaimRetry(claim: claim, delay: delay, record: record))
+      }
+    }
+  }
+
+  /// The claims of which a judgement is noted that only their holder may pass.
+  var judged: [Claim] { buried + parked + retries.map(\.claim) }
+
+  /// Leaves out judgements on claims that are not the worker's own.
+  mutating func keepJudged(_ isOwn: (Claim) -> Bool) {
+    for index in buried.indices.reversed() where !isOwn(buried[index]) {
+      buried.remove(at: index)
+      dead.remove(at: index)
+    }
+    parked.removeAll { !isOwn($0) }
+    retries.removeAll { !isOwn($0.claim) }
+    let kept = Set(retries.map(\.claim.record.id))
+    failed.removeAll { !kept.contains($0.id) }
+  }
+}

@@ -1,0 +1,71 @@
+import Dispatch
+import Foundation
+import Glibc
+
+/// A connection to a server on 127.0.0.1, for tests that send what no HTTP client would.
+public final class RawConnection: Sendable {
+  private let descriptor: Int32
+
+  /// - Parameter source: the address to come from, of this machine's own.
+  public init(port: Int, from source: String? = nil) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    if let source {
+      try Self.use(source, port: 0) { bind(descriptor, $0, $1) }
+    }
+    try Self.use("127.0.0.1", port: port) { connect(descriptor, $0, $1) }
+  }
+
+  private static func use(
+    _ host: String, port: Int, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) throws {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(clamping: port).bigEndian
+    address.sin_addr.s_addr = inet_addr(host)
+    let status = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+    }
+    guard status == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .ECONNREFUSED) }
+  }
+
+  deinit { close(descriptor) }
+
+  public func send(_ text: String) throws {
+    let bytes = Array(text.utf8)
+    guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPIPE)
+    }
+  }
+
+  /// Lets the connection be reset when it is closed, as it is for a client whose process was killed with data unread.
+  public func resetOnClose() {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+  }
+
+  /// Says that nothing more follows, and goes on reading.
+  public func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// What comes up to `end`, or until the server ends the connection.
+  public func answer(endingWith end: String) async -> String { await read { $0.hasSuffix(end) } }
+
+  /// What comes until the server ends the connection.
+  public func rest() async -> String { await read { _ in false } }
+
+  private func read(until isWhole: @escaping @Sendable (String) -> Bool) async -> String {
+    await withCheckedContinuation { continuation in
+      // On a thread of its own: the call blocks.
+      DispatchQueue.global().async { [self] in
+        var received: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+          let count = recv(descriptor, &chunk, chunk.count, 0)
+          guard count > 0 else { break }
+          received += chunk.prefix(count)
+          if isWhole(String(decoding: received, as: UTF8.self)) { break }
+        }
+        continuation.resume(returning: String(decoding: received, as: UTF8.self))
+      }
+    }
+  }
+}
