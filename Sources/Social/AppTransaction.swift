@@ -53,7 +53,7 @@ public struct PageRequest: Sendable, Hashable {
   /// - Throws: `invalid_limit`, `invalid_before`.
   public init(before: Int? = nil, limit: Int = 20) throws(SocialError) {
     guard Self.limits.contains(limit) else { throw .invalid("limit", "is a number from 1 to 100") }
-    if let before, before < 0 { throw .invalid("before", "is the 'next' of an earlier page") }
+    if let before, !EntityID.all.contains(before) { throw .invalid("before", "is the 'next' of an earlier page") }
     self.before = before
     self.limit = limit
   }

@@ -34,6 +34,7 @@ public enum SocialJobs {
     registry.register(PostPurgeChunk.self, handler: PostPurgeChunk.run)
     registry.register(FeedBackfill.self, handler: FeedBackfill.run)
     registry.register(FeedPartitions.self, handler: FeedPartitions.run)
+    registry.register(FeedPartitionTrim.self, handler: FeedPartitionTrim.run)
     registry.registerBatch(
       NotificationUpdate.self, upTo: NotificationUpdate.batchLimit, handler: NotificationUpdate.run)
     registry.register(NotificationRetention.self, handler: NotificationRetention.run)

@@ -6,9 +6,10 @@ public enum SocialSchedules {
   /// - Parameters:
   ///   - feedDays: how many days of posts the feeds' rows hold; 0 for all.
   ///   - rankings: what makes a snapshot of the rankings.
-  ///   - endedDays: how many days records of ended jobs are kept.
+  ///   - sweep: how much is kept of what has ended.
   public static func all(
-    feedDays: Int = 90, rankings: RankingRefresh = RankingRefresh(), endedDays: Int = 7
+    feedDays: Int = 90, rankings: RankingRefresh = RankingRefresh(),
+    sweep: LedgerSweep = LedgerSweep(endedDays: 7)
   ) throws(ScheduleError) -> [Schedule] {
     [
       Schedule("feed.partitions", try .every(.seconds(6 * 3600)), options: unlessOwed("feed.partitions")) { _ in
@@ -32,7 +33,7 @@ public enum SocialSchedules {
         rankings
       },
       Schedule("ledger.sweep", try .every(.seconds(600)), options: unlessOwed("ledger.sweep")) { _ in
-        LedgerSweep(endedDays: endedDays)
+        sweep
       },
     ]
   }

@@ -40,7 +40,7 @@ import Testing
         #expect(found == expected)
       }
       let own = try await Accounts.own(id, in: app.pool)
-      #expect(own.email == "Ann@Example.org")
+      #expect(own.email == "ann@example.org")
       #expect(own.profile.major == "Music" && own.profile.bio == "Hello" && own.profile.avatar == nil)
       for name in ["nobody", "", "no body", "a\0", "%"] {
         #expect(try await code { _ = try await Accounts.id(of: name, in: app.pool) } == .notFound)

@@ -15,10 +15,10 @@ extension CelebAccount {
 extension App {
   @discardableResult
   func register(
-    _ account: CelebAccount, by fan: Int, limit: Int = 3, title: String? = nil, now: Date? = nil
+    _ account: CelebAccount, by fan: Int, limit: Int = 3, now: Date? = nil
   ) async throws -> FanCeleb {
     try await client.transaction {
-      try await Celebs.register(account, CelebDraft(title: title), by: fan, limit: limit, in: $0, now: now)
+      try await Celebs.register(account, by: fan, limit: limit, in: $0, now: now)
     }
   }
 

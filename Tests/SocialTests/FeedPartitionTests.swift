@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import JobsTestSupport
 import Postgres
 import Testing
 
@@ -9,7 +10,8 @@ import Testing
   @Test func partitionsAreMadeAheadAndFollowOneAnother() async throws {
     try await App.run { app in
       #expect(try await partitions(app).count == 10)
-      #expect(try await app.pool.transaction { try await FeedPartitions().run(in: $0) } == (0, 0))
+      try await app.client.transaction { try await FeedPartitions().run(in: $0) }
+      #expect(try await partitions(app).count == 10)
       #expect(try await app.count("SELECT ensure_feed_partitions(9)") == 2)
       // Several at once take turns.
       let made = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -52,23 +54,8 @@ import Testing
       try await App.run { app in
         let ids = try await app.accounts(3)
         try await app.follow(ids[0], by: ids[2])
-        // Posts of the last 20 days, as if partitions had been made all the while.
-        try await app.pool.transaction { transaction in
-          try await transaction.executeScript(
-            """
-            DROP TABLE following_user_posts_older;
-            DO $$ DECLARE day date := (now() AT TIME ZONE 'UTC')::date - 20; BEGIN
-              EXECUTE format('CREATE TABLE following_user_posts_older PARTITION OF following_user_posts FOR VALUES FROM (MINVALUE) TO (%s)',
-                post_id_at(day::timestamp AT TIME ZONE 'UTC'));
-              WHILE day < (now() AT TIME ZONE 'UTC')::date - 1 LOOP
-                EXECUTE format('CREATE TABLE %I PARTITION OF following_user_posts FOR VALUES FROM (%s) TO (%s)',
-                  'following_user_posts_' || to_char(day, 'YYYYMMDD'), post_id_at(day::timestamp AT TIME ZONE 'UTC'),
-                  post_id_at((day + 1)::timestamp AT TIME ZONE 'UTC'));
-                day := day + 1;
-              END LOOP;
-            END $$;
-            """)
-        }
+        // Posts of the last 20 days.
+        try await makeOldPartitions(app)
         let posts = try await app.pool.query(
           """
           INSERT INTO posts (id, author_id, title)
@@ -80,8 +67,12 @@ import Testing
         try await app.expectExactFeeds()
         #expect(try await read(app, ids[2]) == posts.reversed())
 
-        let done = try await app.pool.transaction { try await FeedPartitions(keepDays: 10).run(in: $0) }
-        #expect(done == (0, 10))
+        try await app.client.enqueue(FeedPartitions(keepDays: 10))
+        try await app.drain()
+        #expect(try await partitions(app).count == 19)
+        #expect(
+          try await app.count(
+            "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname ~ '^following_user_posts.*[0-9]$'") == 18)
         let kept = posts.suffix(11)
         #expect(try await app.feedRows().count == kept.count)
         try await app.expectExactFeeds()
@@ -94,11 +85,77 @@ import Testing
         try await app.expectExactFeeds()
         #expect(try await app.feedRows().count == 2 * kept.count)
         #expect(try await read(app, ids[1]) == posts.reversed())
-        #expect(try await app.pool.transaction { try await FeedPartitions(keepDays: 10).run(in: $0) } == (0, 0))
+        try await app.client.transaction { try await FeedPartitions(keepDays: 10).run(in: $0) }
+        #expect(try await app.count("SELECT count(*) FROM jobs") == 0)
         await #expect(throws: PostgresError.self) {
-          try await app.pool.transaction { try await FeedPartitions(keepDays: 0).run(in: $0) }
+          try await app.client.transaction { try await FeedPartitions(keepDays: 0).run(in: $0) }
         }
       }
+    }
+  }
+
+  /// A worker that ended after it detached a partition leaves a table, which the next one drops.
+  @Test func whatIsLeftDetachedIsDropped() async throws {
+    try await App.run { app in
+      try await makeOldPartitions(app)
+      try await app.pool.pipeline(["SELECT raise_feed_floor(10)", "SELECT detach_feed_partition()"])
+      #expect(try await app.count("SELECT count(*) FROM feed_leftovers()") == 2)
+      try await app.client.enqueue(FeedPartitions(keepDays: 10))
+      try await app.drain()
+      #expect(try await app.count("SELECT count(*) FROM feed_leftovers()") == 0)
+      #expect(try await partitions(app).count == 19)
+    }
+  }
+
+  /// While a statement that takes long keeps the feeds' lock from the trimming, everybody else reads and follows.
+  @Test func trimmingThatHasToWaitHoldsNobodyUp() async throws {
+    try await App.run { app in
+      try await makeOldPartitions(app)
+      let ids = try await app.accounts(3)
+      try await app.follow(ids[0], by: ids[1])
+      let long = try await app.hold { _ = try await $0.sql.query("SELECT count(*) FROM following_user_posts") }
+      try await app.working {
+        try await app.client.enqueue(FeedPartitions(keepDays: 10))
+        var longest = Duration.zero
+        for _ in 0..<5 {
+          try await eventually("a trimming waits for the feeds' lock") {
+            try await app.count(
+              """
+              SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'following_user_posts'::regclass
+                AND mode = 'AccessExclusiveLock'
+              """) > 0
+          }
+          let start = ContinuousClock.now
+          _ = try await Feed.following(ids[1], PageRequest(), in: app.pool)
+          try await app.follow(ids[0], by: ids[2])
+          try await app.unfollow(ids[0], by: ids[2])
+          longest = max(longest, start.duration(to: .now))
+        }
+        #expect(longest < .seconds(1))
+        try await long.commit()
+        try await app.waitForJobs()
+      }
+      #expect(try await partitions(app).count == 19)
+    }
+  }
+
+  /// Partitions of the last 20 days, as if they had been made all the while.
+  private func makeOldPartitions(_ app: App) async throws {
+    try await app.pool.transaction { transaction in
+      try await transaction.executeScript(
+        """
+        DROP TABLE following_user_posts_older;
+        DO $$ DECLARE day date := (now() AT TIME ZONE 'UTC')::date - 20; BEGIN
+          EXECUTE format('CREATE TABLE following_user_posts_older PARTITION OF following_user_posts '
+            'FOR VALUES FROM (MINVALUE) TO (%s)', post_id_at(day::timestamp AT TIME ZONE 'UTC'));
+          WHILE day < (now() AT TIME ZONE 'UTC')::date - 1 LOOP
+            EXECUTE format('CREATE TABLE %I PARTITION OF following_user_posts FOR VALUES FROM (%s) TO (%s)',
+              'following_user_posts_' || to_char(day, 'YYYYMMDD'), post_id_at(day::timestamp AT TIME ZONE 'UTC'),
+              post_id_at((day + 1)::timestamp AT TIME ZONE 'UTC'));
+            day := day + 1;
+          END LOOP;
+        END $$;
+        """)
     }
   }
 

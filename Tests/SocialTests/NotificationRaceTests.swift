@@ -118,7 +118,7 @@ import Testing
       try await app.interleave {
         try await NotificationUpdate.run([like(post, fan, author)], in: $0)
       } with: {
-        try await app.check(upTo: .max, of: author)
+        try await app.check(upTo: EntityID.all.upperBound, of: author)
       }
       #expect(try await app.unread(of: author) == 0)
       #expect(try await app.notifications(of: author).map(\.isChecked) == [true])
@@ -131,7 +131,7 @@ import Testing
       try await app.drain()
       try await app.like(post, by: fan)
       try await app.interleave {
-        try await Notifications.check(upTo: .max, of: author, in: $0.sql)
+        try await Notifications.check(upTo: EntityID.all.upperBound, of: author, in: $0.sql)
       } with: {
         try await app.update(like(post, fan, author))
       }
@@ -169,7 +169,7 @@ import Testing
       try await app.unfollow(author, by: fan)
       // The check is first: the notification was seen, and stays.
       try await app.interleave {
-        try await Notifications.check(upTo: .max, of: author, in: $0.sql)
+        try await Notifications.check(upTo: EntityID.all.upperBound, of: author, in: $0.sql)
       } with: {
         try await app.update(NotificationUpdate(followOf: author, by: fan))
       }

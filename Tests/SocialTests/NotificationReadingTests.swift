@@ -112,7 +112,7 @@ import Testing
       #expect(try await app.unread(of: ids[0]) == 1)
       #expect(try await app.notifications(of: ids[0]).map(\.isChecked) == [true, false, true, true, true])
       // What comes after is unread, however great the number was.
-      try await app.check(upTo: .max, of: ids[0])
+      try await app.check(upTo: EntityID.all.upperBound, of: ids[0])
       try await app.follow(ids[0], by: ids[6])
       try await app.drain()
       #expect(try await app.unread(of: ids[0]) == 1)

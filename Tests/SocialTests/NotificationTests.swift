@@ -89,7 +89,7 @@ import Testing
       try await app.drain()
       #expect(try await app.notifications(of: ids[0]).map(\.type) == [.comment])
       #expect(try await app.unread(of: ids[0]) == 1)
-      try await app.check(upTo: .max, of: ids[0])
+      try await app.check(upTo: EntityID.all.upperBound, of: ids[0])
       try await app.deleteComment(comment, on: post, by: ids[0])
       try await app.drain()
       #expect(try await app.notifications(of: ids[0]).isEmpty)

@@ -89,7 +89,9 @@ import Testing
       #expect(server.mails.count == 1 && mail.recipients == ["ann@example.org"])
       #expect(mail.field("Message-ID") == "<\(id)@example.org>")
       let token = try token(of: mail)
-      try await app.pool.transaction { try await PasswordResets.use(token, passwordHash: "new", in: $0) }
+      try await app.pool.transaction {
+        try await PasswordResets.use(token, passwordHash: "new", from: ClientAddress("192.0.2.1"), in: $0)
+      }
       #expect(try await app.count("SELECT count(*) FROM accounts WHERE id = \(ann) AND password_hash = 'new'") == 1)
     }
   }
@@ -114,10 +116,14 @@ import Testing
         String(message.text.components(separatedBy: "token=")[1].prefix { $0 != "&" })
       }
       #expect(Set(tokens).count == 2)
-      try await app.pool.transaction { try await PasswordResets.use(tokens[0], passwordHash: "new", in: $0) }
+      try await app.pool.transaction {
+        try await PasswordResets.use(tokens[0], passwordHash: "new", from: ClientAddress("192.0.2.1"), in: $0)
+      }
       for token in tokens {
         let again = try await code {
-          try await app.pool.transaction { try await PasswordResets.use(token, passwordHash: "newer", in: $0) }
+          try await app.pool.transaction {
+            try await PasswordResets.use(token, passwordHash: "newer", from: ClientAddress("192.0.2.1"), in: $0)
+          }
         }
         #expect(again == .resetExpired)
       }
@@ -137,7 +143,8 @@ import Testing
           group.addTask {
             try await code {
               try await app.pool.transaction {
-                try await PasswordResets.use(token.text, passwordHash: token.text, in: $0)
+                try await PasswordResets.use(
+                  token.text, passwordHash: token.text, from: ClientAddress("192.0.2.1"), in: $0)
               }
             }
           }
@@ -206,14 +213,18 @@ import Testing
   @Test func aSignInThatAResetOvertakesOpensNothing() async throws {
     let hasher = PasswordHasher(threads: 1, limit: 8, parameters: weak)
     try await App.run { app in
-      let hash = try await hasher.hash("old password")
+      let hash = try await hasher.hash("old password", for: "c")
       let ann = try await open("ann", in: app)
       try await app.pool.execute("UPDATE accounts SET password_hash = \(hash)")
       let known = try await Sessions.authenticate(
-        email: "ann@example.org", password: "old password", hasher: hasher, in: app.pool)
+        email: "ann@example.org", password: "old password", from: ClientAddress("192.0.2.1"), hasher: hasher,
+        attempts: AttemptBook(pool: app.pool),
+        in: app.pool)
       let token = try await app.pool.transaction { try await PasswordResets.issue(for: ann, in: $0) }
       // Held open: the sign-in waits for it to end, and then sees what it did.
-      let held = try await app.hold { try await PasswordResets.use(token.text, passwordHash: "new", in: $0.sql) }
+      let held = try await app.hold {
+        try await PasswordResets.use(token.text, passwordHash: "new", from: ClientAddress("192.0.2.1"), in: $0.sql)
+      }
       async let late = code { _ = try await app.pool.transaction { try await Sessions.open(for: known, in: $0) } }
       try await held.commit()
       #expect(try await late == .wrongCredentials)

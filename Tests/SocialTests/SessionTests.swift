@@ -37,18 +37,18 @@ import Testing
 
   @Test func checksPasswords() async throws {
     let hasher = PasswordHasher(threads: 2, limit: 8, parameters: weak)
-    let hash = try await hasher.hash("correct horse")
-    let other = try await hasher.hash("correct horse")
+    let hash = try await hasher.hash("correct horse", for: "c")
+    let other = try await hasher.hash("correct horse", for: "c")
     #expect(hash != other)
     #expect(hash.hasPrefix("$scrypt$ln=4,r=1,p=1$"))
-    #expect(try await hasher.check("correct horse", against: hash))
-    #expect(try await hasher.check("correct horse", against: other))
-    #expect(try await !hasher.check("correct horsf", against: hash))
-    #expect(try await !hasher.check("correct horse", against: nil))
-    #expect(try await !hasher.check("", against: "no hash"))
+    #expect(try await hasher.check("correct horse", against: hash, for: "c"))
+    #expect(try await hasher.check("correct horse", against: other, for: "c"))
+    #expect(try await !hasher.check("correct horsf", against: hash, for: "c"))
+    #expect(try await !hasher.check("correct horse", against: nil, for: "c"))
+    #expect(try await !hasher.check("", against: "no hash", for: "c"))
     // The same letters, composed and decomposed.
-    let composed = try await hasher.hash("gr\u{fc}n und blau")
-    #expect(try await hasher.check("gru\u{308}n und blau", against: composed))
+    let composed = try await hasher.hash("gr\u{fc}n und blau", for: "c")
+    #expect(try await hasher.check("gru\u{308}n und blau", against: composed, for: "c"))
   }
 
   @Test func refusesMorePasswordsThanItCanCheckInGoodTime() async throws {
@@ -56,7 +56,7 @@ import Testing
     let refused = await withTaskGroup(of: SocialError.Code?.self) { group in
       for _ in 0..<12 {
         group.addTask {
-          do { _ = try await hasher.hash("a password") } catch { return (error as? SocialError)?.code }
+          do { _ = try await hasher.hash("a password", for: "c") } catch { return (error as? SocialError)?.code }
           return nil
         }
       }
@@ -64,17 +64,21 @@ import Testing
     }
     #expect(refused.contains(.busy))
     #expect(refused.contains(nil))
-    #expect(try await hasher.hash("a password").isEmpty == false)
+    #expect(try await hasher.hash("a password", for: "c").isEmpty == false)
   }
 
   @Test func signsInAndOut() async throws {
     let hasher = PasswordHasher(threads: 2, limit: 8, parameters: weak)
     try await App.run { app in
       let ann = try Registration(username: "ann", email: "Ann@example.org", password: "long enough", name: "Ann")
-      let hash = try await hasher.hash(ann.password)
+      let hash = try await hasher.hash(ann.password, for: "c")
       let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: hash, in: $0) }
+      let attempts = AttemptBook(pool: app.pool, memory: .zero)
       func signIn(_ email: String, _ password: String) async throws -> Int {
-        try await Sessions.authenticate(email: email, password: password, hasher: hasher, in: app.pool).account
+        try await Sessions.authenticate(
+          email: email, password: password, from: ClientAddress("192.0.2.1"), hasher: hasher, attempts: attempts,
+          in: app.pool
+        ).account
       }
       #expect(try await signIn("ann@EXAMPLE.org", "long enough") == id)
       for (email, password) in [
@@ -103,11 +107,14 @@ import Testing
     let hasher = PasswordHasher(threads: 2, limit: 100, parameters: weak)
     try await App.run { app in
       let ann = try Registration(username: "ann", email: "ann@example.org", password: "long enough", name: "Ann")
-      let hash = try await hasher.hash(ann.password)
+      let hash = try await hasher.hash(ann.password, for: "c")
       let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: hash, in: $0) }
+      let attempts = AttemptBook(pool: app.pool, memory: .zero)
       let signIn = { @Sendable (email: String, password: String) async throws -> SocialError.Code? in
         do {
-          let found = try await Sessions.authenticate(email: email, password: password, hasher: hasher, in: app.pool)
+          let found = try await Sessions.authenticate(
+            email: email, password: password, from: ClientAddress("192.0.2.1"), hasher: hasher, attempts: attempts,
+            in: app.pool)
           #expect(found.account == id)
           return nil
         } catch let error as SocialError {
@@ -120,7 +127,10 @@ import Testing
         #expect(try await signIn("ann@example.org", "wrong") == .wrongCredentials)
       }
       #expect(try await signIn("ann@example.org", "long enough") == nil)
-      #expect(try await app.count("SELECT count(*) FROM sign_in_attempts") == 0)
+      // What was wrong still counts for the client and for the address from everywhere, and the right one not.
+      let counts = try await app.pool.query("SELECT attempts FROM sign_in_attempts").decode(Int32.self)
+      #expect(counts == [Int32](repeating: Int32(AttemptLimit.signIn.limit - 1), count: 2))
+      try await app.pool.execute("DELETE FROM sign_in_attempts")
       for email in ["ann@example.org", "nobody@example.org"] {
         let answers = try await withThrowingTaskGroup(of: SocialError.Code?.self) { group in
           for number in 0..<(2 * AttemptLimit.signIn.limit) {
@@ -132,10 +142,10 @@ import Testing
         #expect(answers.filter { $0 == .tooManyAttempts }.count == AttemptLimit.signIn.limit)
       }
       #expect(try await signIn("ann@example.org", "long enough") == .tooManyAttempts)
-      #expect(try await app.pool.transaction { try await AttemptLimit.sweep(upTo: 10, in: $0) } == 0)
+      #expect(try await app.pool.transaction { try await AttemptBook.sweep(upTo: 10, in: $0) } == 0)
       try await app.pool.execute("UPDATE sign_in_attempts SET since = since - interval '16 minutes'")
       #expect(try await signIn("ann@example.org", "long enough") == nil)
-      #expect(try await app.pool.transaction { try await AttemptLimit.sweep(upTo: 10, in: $0) } == 1)
+      #expect(try await app.pool.transaction { try await AttemptBook.sweep(upTo: 10, in: $0) } == 2)
     }
   }
 

@@ -4,8 +4,8 @@ import JobsRedis
 import Postgres
 import Social
 
-/// Runs every audit: feeds, notifications and their counts, heart counts, rankings, the ledger against the broker and the broker
-/// against the ledger.
+/// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,
+/// the ledger against the broker and the broker against the ledger.
 ///
 /// None changes anything. Each compares in a snapshot of its own, whatever is written meanwhile.
 public struct Audit: Sendable {
@@ -15,7 +15,7 @@ public struct Audit: Sendable {
   private let clock: any Clock<Duration>
 
   /// How many parts `run` has, for whoever shows how far it is.
-  public static let steps = 4
+  public static let steps = 5
 
   /// - Parameters:
   ///   - queues: those to compare even if the ledger owes nothing there.
@@ -40,9 +40,11 @@ public struct Audit: Sendable {
         advice: "`fanmill feed audit` shows them, `fanmill feed rebuild --all` puts them right"))
     progress(1, "notifications")
     items += try await notifications()
-    progress(2, "hearts and rankings")
+    progress(2, "counts of likes, comments and fans")
+    items += try await counts()
+    progress(3, "hearts and rankings")
     items += try await rankings()
-    progress(3, "jobs")
+    progress(4, "jobs")
     let audit = LedgerAudit(pool: pool, broker: broker, queues: queues, clock: clock)
     let jobs = try await audit.run()
     items.append(
@@ -67,6 +69,20 @@ public struct Audit: Sendable {
       AuditFinding(
         "notification counts", compared: audit.found, differing: audit.miscounted, pending: 0,
         advice: "`fanmill notifications audit` shows whose"),
+    ]
+  }
+
+  /// Triggers keep these counts, so no job that is pending excuses them.
+  private func counts() async throws -> [AuditFinding] {
+    let posts = try await PostCountAudit.run(on: pool)
+    let levels = try await FanLevelAudit.run(on: pool)
+    return [
+      AuditFinding(
+        "post counts", compared: posts.compared, differing: posts.wrong, pending: 0,
+        advice: "a row was written while triggers were off: `SELECT recount_posts()` in psql puts them right"),
+      AuditFinding(
+        "fan levels", compared: levels.compared, differing: levels.wrong, pending: 0,
+        advice: "a row was written while triggers were off: `SELECT recount_fan_levels()` in psql puts them right"),
     ]
   }
 

@@ -48,7 +48,7 @@ public struct LedgerAudit: Sendable {
   ///   - clock: measures the pause before what looks unknown is looked at again.
   public init(
     pool: PostgresPool, broker: RedisBroker, queues: [QueueName], limit: Int = .max, age: Duration = .seconds(15),
-    clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
+    clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { JobClock.now }
   ) {
     self.pool = pool
     self.broker = broker

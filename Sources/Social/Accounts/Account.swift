@@ -42,6 +42,10 @@ public struct Registration: Sendable {
   public init(
     username: String, email: String, password: String, name: String, major: String = "", bio: String = ""
   ) throws(SocialError) {
+    let username = NormalForm.shown(username)
+    let email = NormalForm.compared(email)
+    let name = NormalForm.shown(name)
+    let major = NormalForm.shown(major)
     try FieldRules.username(username)
     try FieldRules.email(email)
     try FieldRules.password(password)
@@ -67,12 +71,15 @@ public struct AccountChanges: Sendable {
 
   /// - Throws: `invalid_name`, `invalid_major`, `invalid_bio`, `invalid_avatar`.
   public init(
-    name: String? = nil, major: String? = nil, bio: String? = nil, avatar: String?? = nil
+    name: String? = nil, major: String? = nil, bio: String? = nil, avatar: String?? = nil,
+    addresses: WebAddressRule = .https
   ) throws(SocialError) {
+    let name = name.map(NormalForm.shown)
+    let major = major.map(NormalForm.shown)
     try FieldRules.text(name, "name", 1...100)
     try FieldRules.text(major, "major", 0...100)
     try FieldRules.text(bio, "bio", 0...1000)
-    try FieldRules.text(avatar ?? nil, "avatar", 1...2048)
+    try addresses.check(avatar ?? nil, "avatar")
     self.name = name
     self.major = major
     self.bio = bio

@@ -8,6 +8,7 @@ public enum AccountSearch {
   public static func find(
     _ query: String, seenBy viewer: Int?, limit: Int = 20, in reader: some SocialReader
   ) async throws -> [(account: AccountSummary, isFollowed: Bool)] {
+    let query = NormalForm.shown(query)
     try FieldRules.text(query, "query", 1...100)
     // A range of the index: from the text itself up to the text with the greatest character behind it. LIKE with a parameter
     // would not use an index once the statement has a generic plan.
@@ -15,7 +16,7 @@ public enum AccountSearch {
     let rows = try await reader.rows(
       """
       SELECT a.id, a.username, a.name, a.major, a.avatar,
-        EXISTS (SELECT FROM follows WHERE followee_id = a.id AND follower_id = \(viewer))
+        EXISTS (SELECT FROM follows WHERE followee_id = a.id AND follower_id = \(viewer) OFFSET 0)
       FROM (
         SELECT id, min(place) AS place FROM (
           (SELECT id, 1 AS place FROM accounts

@@ -40,6 +40,7 @@ public enum Accounts {
   ///
   /// - Throws: `not_found`.
   public static func id(of username: String, in reader: some SocialReader) async throws -> Int {
+    let username = NormalForm.compared(username)
     guard FieldRules.isUsername(username.utf8) else { throw SocialError.notFound("account") }
     let rows = try await reader.rows(
       #"SELECT id FROM accounts WHERE lower(username) COLLATE "C" = lower(\#(username)) COLLATE "C""#)
@@ -53,6 +54,7 @@ public enum Accounts {
   public static func profile(
     of username: String, seenBy viewer: Int?, in reader: some SocialReader
   ) async throws -> Profile {
+    let username = NormalForm.compared(username)
     guard FieldRules.isUsername(username.utf8) else { throw SocialError.notFound("account") }
     let rows = try await reader.rows(
       """

@@ -1,32 +1,43 @@
 import Dispatch
 import Locking
 
-/// Hashes and checks passwords on threads of its own: a hash takes a tenth of a second of one core, which neither an event loop
-/// nor the tasks' shared threads can spare.
+/// Hashes and checks passwords on threads of its own: a hash takes a third of a second of one core, which neither an event loop
+/// nor the tasks' shared threads can spare. Clients take turns, so that one with many passwords delays itself alone.
 public final class PasswordHasher: Sendable {
   private struct State {
-    var waiting = 0
-    var next = 0
+    var queue = FairQueue<String, @Sendable () -> Void>()
+    /// The threads that have nothing to do.
+    var idle: [DispatchQueue]
+
+    /// Takes what is next, and a thread for it.
+    mutating func begin() -> (work: @Sendable () -> Void, thread: DispatchQueue)? {
+      guard let thread = idle.last, let work = queue.popFirst() else { return nil }
+      idle.removeLast()
+      return (work, thread)
+    }
   }
 
-  private let queues: [DispatchQueue]
   private let limit: Int
-  private let parameters: (logarithm: Int, blockSize: Int, parallelism: Int)
+  /// How many of one client may wait.
+  private let share: Int
+  private let parameters: PasswordHash.Parameters
   /// What an unknown address's password is checked against, so that the answer takes as long as for a known one.
   private let decoy: String
-  private let state = Locked(State())
+  private let state: Locked<State>
 
   /// - Parameters:
   ///   - threads: how many passwords are worked on at once, each with 32 MiB.
-  ///   - limit: how many may be under way or wait; more are refused, since they would wait for seconds.
+  ///   - limit: how many may wait, a quarter of them for one client; more are refused, since they would wait for seconds.
   public convenience init(threads: Int = 2, limit: Int = 64) {
     self.init(threads: threads, limit: limit, parameters: PasswordHash.standard)
   }
 
-  init(threads: Int, limit: Int, parameters: (logarithm: Int, blockSize: Int, parallelism: Int)) {
+  init(threads: Int, limit: Int, parameters: PasswordHash.Parameters) {
     precondition(threads > 0 && limit > 0, "a password hasher has a thread and room for a password at least")
-    queues = (0..<threads).map { DispatchQueue(label: "fanmill.passwords.\($0)") }
+    // Serial queues: unlike a concurrent one they get a thread even where others have taken all that Dispatch shares.
+    state = Locked(State(idle: (0..<threads).map { DispatchQueue(label: "fanmill.passwords.\($0)") }))
     self.limit = limit
+    share = max(1, limit / 4)
     self.parameters = parameters
     let (logarithm, blockSize, parallelism) = parameters
     decoy =
@@ -36,35 +47,79 @@ public final class PasswordHasher: Sendable {
 
   /// The hash of a password, as a PHC string.
   ///
+  /// - Parameter client: whose turn it takes.
   /// - Throws: `busy`.
-  public func hash(_ password: String) async throws -> String {
-    try await run { [parameters] in try PasswordHash(of: password, parameters: parameters).description }
+  public func hash(_ password: String, for client: String) async throws -> String {
+    try await run(for: client) { [parameters] in try PasswordHash(of: password, parameters: parameters).description }
   }
 
   /// Whether `password` has the hash `hash`; false, after as long a time, if there is none.
   ///
   /// - Throws: `busy`.
-  public func check(_ password: String, against hash: String?) async throws -> Bool {
+  public func check(_ password: String, against hash: String?, for client: String) async throws -> Bool {
     let known = hash.flatMap { PasswordHash($0) }
     guard let checked = known ?? PasswordHash(decoy) else { return false }
-    let matches = try await run { try checked.matches(password) }
+    let rest = Self.rest(of: checked, to: parameters)
+    let matches = try await run(for: client) {
+      let matches = try checked.matches(password)
+      _ = try rest?.matches(password)
+      return matches
+    }
     return matches && known != nil
   }
 
-  private func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    let queue: DispatchQueue? = state.withLock { [queues, limit] state in
-      guard state.waiting < limit else { return nil }
-      state.waiting += 1
-      state.next = (state.next + 1) % queues.count
-      return queues[state.next]
+  /// The hash of a password whose hash `old` is weaker than today's, under the same salt; nil where nothing is to be renewed.
+  ///
+  /// - Parameter password: the right one.
+  /// - Throws: `busy`.
+  func renewed(_ old: String, of password: String, for client: String) async throws -> String? {
+    guard let known = PasswordHash(old), known.isWeaker(than: parameters) else { return nil }
+    return try await run(for: client) { [parameters] in
+      try PasswordHash(of: password, parameters: parameters, salt: known.salt).description
     }
-    guard let queue else {
-      throw SocialError(.busy, "too many passwords wait to be checked: try again in a few seconds")
-    }
-    defer { state.withLock { $0.waiting -= 1 } }
+  }
+
+  /// What an older hash takes less than today's, so that the time tells nobody which addresses have accounts.
+  private static func rest(of hash: PasswordHash, to parameters: PasswordHash.Parameters) -> PasswordHash? {
+    guard hash.logarithm == parameters.logarithm, hash.blockSize == parameters.blockSize,
+      hash.parallelism < parameters.parallelism
+    else { return nil }
+    var rest = hash
+    rest.parallelism = parameters.parallelism - hash.parallelism
+    return rest
+  }
+
+  /// How many of a client's passwords wait.
+  func waiting(of client: String) -> Int { state.withLock { $0.queue.count(of: client) } }
+
+  /// Does `work` on one of the threads when it is the client's turn.
+  func run<Value: Sendable>(
+    for client: String, _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
     try Task.checkCancellation()
     return try await withCheckedThrowingContinuation { continuation in
-      queue.async { continuation.resume(with: Result { try work() }) }
+      let taken = state.withLock { [limit, share] state in
+        let isTaken = state.queue.count < limit && state.queue.count(of: client) < share
+        if isTaken { state.queue.append({ continuation.resume(with: Result { try work() }) }, for: client) }
+        return isTaken
+      }
+      guard taken else {
+        continuation.resume(
+          throwing: SocialError(.busy, "too many passwords wait to be checked: try again in a few seconds"))
+        return
+      }
+      start()
+    }
+  }
+
+  /// Gives what waits to the threads that are free.
+  private func start() {
+    while let (work, thread) = state.withLock({ $0.begin() }) {
+      thread.async {
+        work()
+        self.state.withLock { $0.idle.append(thread) }
+        self.start()
+      }
     }
   }
 }

@@ -32,22 +32,20 @@ public enum Celebs {
     return try FanCeleb(row: row)
   }
 
-  /// Registers a celeb. One that is registered already is left as it is. The first fan who says a celeb's title or address
-  /// says it for all.
+  /// Registers a celeb. One that is registered already is left as it is.
   ///
   /// - Parameters:
   ///   - limit: how many celebs an account may register that has no limit of its own.
   ///   - now: the time of the registration; nil for the present.
   /// - Throws: `celeb_limit`, `not_found` for an account that is gone.
   public static func register(
-    _ account: CelebAccount, _ draft: CelebDraft, by fan: Int, limit: Int = usualLimit, in transaction: AppTransaction,
+    _ account: CelebAccount, by fan: Int, limit: Int = usualLimit, in transaction: AppTransaction,
     now: Date? = nil
   ) async throws -> FanCeleb {
     let row = try await transaction.sql.query(
       """
       SELECT outcome, celeb, to_microseconds(registered_at), allowed
-      FROM register_celeb(\(fan), \(account.platform.rawValue), \(account.name), \(draft.title), \(draft.url),
-        \(Int32(clamping: limit)), \(now))
+      FROM register_celeb(\(fan), \(account.platform.rawValue), \(account.name), \(Int32(clamping: limit)), \(now))
       """)[0]
     let (outcome, celeb, since, allowed) = try row.decode(String.self, Int?.self, Int?.self, Int?.self)
     switch outcome {

@@ -11,7 +11,8 @@ public struct FanCertificate: Sendable, Hashable, Codable {
   public let since: Date
   /// Hearts given since then.
   public let hearts: Int
-  /// 1 for the fan who has given the most; of those with as many, for who got there first.
+  /// 1 for the fan who has given the most; of those with as many, for who got there first. Of these no more than
+  /// `tiesCounted` are counted, so where more of them were first the rank is the better by those left out.
   public let rank: Int
   /// How many fans the celeb had.
   public let fans: Int
@@ -30,7 +31,10 @@ public struct FanCertificate: Sendable, Hashable, Codable {
     case issuedAt = "i"
   }
 
-  /// A certificate of how things are now.
+  static let tiesCounted = 10_000
+
+  /// A certificate of how things are now. It reads the numbers of fans that are kept by hearts
+  /// (`migrations/0032_fan_levels.sql`), and of those with as many hearts who got there first.
   ///
   /// - Parameter now: its time; nil for the present.
   /// - Throws: `celeb_not_registered`.
@@ -39,13 +43,19 @@ public struct FanCertificate: Sendable, Hashable, Codable {
   ) async throws -> FanCertificate {
     let rows = try await reader.rows(
       """
-      SELECT a.username, f.since, f.hearts, (
-          SELECT count(*) FROM celeb_fans o WHERE o.celeb_id = f.celeb_id AND o.since IS NOT NULL
-            AND (o.hearts > f.hearts OR (o.hearts = f.hearts
-              AND (o.reached_at, o.account_id) < (f.reached_at, f.account_id)))),
-        (SELECT count(*) FROM celeb_fans o WHERE o.celeb_id = f.celeb_id AND o.since IS NOT NULL),
-        coalesce(\(now), clock_timestamp())
+      SELECT a.username, f.since, f.hearts, level.above + (
+          SELECT count(*) FROM (
+            SELECT FROM celeb_fans o WHERE o.celeb_id = f.celeb_id AND o.since IS NOT NULL AND o.hearts = f.hearts
+              AND (o.reached_at, o.account_id) < (f.reached_at, f.account_id)
+            ORDER BY o.reached_at, o.account_id LIMIT \(tiesCounted)
+          ) tied),
+        level.fans, coalesce(\(now), clock_timestamp())
       FROM celebs c JOIN celeb_fans f ON f.celeb_id = c.id JOIN accounts a ON a.id = f.account_id
+      CROSS JOIN LATERAL (
+        SELECT coalesce(sum(fans) FILTER (WHERE hearts > f.hearts), 0)::bigint AS above,
+          coalesce(sum(fans), 0)::bigint AS fans
+        FROM celeb_fan_levels WHERE celeb_id = c.id
+      ) level
       WHERE c.platform = \(account.platform.rawValue) AND c.account = \(account.name)
         AND f.account_id = \(fan) AND f.since IS NOT NULL
       """)

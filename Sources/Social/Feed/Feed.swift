@@ -31,8 +31,9 @@ public enum Feed {
       if rows.count < wanted { break }
     }
     if posts.count <= page.limit {
-      posts += try await read(
-        try await trimmed(account, own, before: cursor, page.limit + 1 - posts.count, in: reader), in: reader)
+      let old = try await trimmed(account, own, before: cursor, page.limit + 1 - posts.count, in: reader)
+      posts += try await read(old.ids, in: reader)
+      if posts.count <= page.limit { return Page(items: posts, next: old.next) }
     }
     return Page(posts, limit: page.limit, cursor: \.id)
   }
@@ -64,8 +65,61 @@ public enum Feed {
     return try await reader.rows(feed).decode(Int.self)
   }
 
-  /// Ids older than feeds reach, from follows and posts.
+  /// Up to so many followees the latest posts of each are read.
+  static let followeesProbed = 500
+  /// For who follows more, so many posts of everybody's are read, and whether their authors are followed.
+  static let postsScanned = 1000
+
+  /// Ids older than feeds reach, from follows and posts, and where to go on if there may be more.
+  ///
+  /// What it reads is bounded: a page may have less than `limit` although more follows.
   private static func trimmed(
+    _ account: Int, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
+  ) async throws -> (ids: [Int], next: Int?) {
+    let followees = try await reader.rows(
+      """
+      SELECT count(*) FROM (SELECT FROM follows WHERE follower_id = \(account) LIMIT \(followeesProbed + 1)) counted
+      WHERE (SELECT post_id FROM feed_floor) > 0
+      """
+    ).decode(Int.self)
+    guard followees[0] > followeesProbed else {
+      let ids = try await probed(account, own, before: cursor, limit, in: reader)
+      return (ids, ids.count == limit ? ids.last : nil)
+    }
+    return try await scanned(account, own, before: cursor, limit, in: reader)
+  }
+
+  /// Of everybody's latest posts those of followees.
+  private static func scanned(
+    _ account: Int, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
+  ) async throws -> (ids: [Int], next: Int?) {
+    // First, so that a post that is deleted in between makes the next page begin no lower.
+    let end = try await reader.rows(
+      """
+      SELECT id FROM posts WHERE id < least(\(cursor), (SELECT post_id FROM feed_floor))
+      ORDER BY id DESC OFFSET \(postsScanned - 1) LIMIT 1
+      """
+    ).decode(Int.self).first
+    // In the order of the ids, so that it ends with the last that is wanted; no join would be as fast as the probes.
+    let ids = try await reader.rows(
+      """
+      SELECT p.id FROM (
+        SELECT id, author_id FROM posts
+        WHERE id < least(\(cursor), (SELECT post_id FROM feed_floor)) AND id >= \(end ?? 0)
+        ORDER BY id DESC LIMIT \(postsScanned)
+      ) p
+      LEFT JOIN LATERAL (
+        SELECT true AS found FROM follows WHERE follower_id = \(account) AND followee_id = p.author_id LIMIT 1
+      ) followed ON true
+      WHERE followed.found OR (\(own) AND p.author_id = \(account))
+      ORDER BY p.id DESC LIMIT \(limit)
+      """
+    ).decode(Int.self)
+    return (ids, ids.count == limit ? ids.last : end)
+  }
+
+  /// The latest of each followee's.
+  private static func probed(
     _ account: Int, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
   ) async throws -> [Int] {
     try await reader.rows(

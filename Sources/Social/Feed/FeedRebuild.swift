@@ -2,8 +2,10 @@ import Postgres
 
 /// Makes feeds again what follows and posts say they hold: adds the rows that are missing, takes the stale ones away.
 ///
-/// It runs beside posts, follows and fan-outs, under their locks (`migrations/0006_fan_outs.sql`), a piece at a time, and may be
-/// broken off and run again: each piece leaves its rows right, whatever was there.
+/// It runs beside posts, follows and fan-outs. Reads that may scan whole partitions hold no lock; what they find is
+/// checked again and put right by key, a small piece at a time, under the authors' locks
+/// (`migrations/0006_fan_outs.sql`). It may be interrupted and run again: each piece leaves its rows right, whatever
+/// was there.
 public struct FeedRebuild: Sendable {
   /// What was done.
   public struct Report: Sendable, Hashable {
@@ -17,57 +19,144 @@ public struct FeedRebuild: Sendable {
 
   /// How far it is.
   public struct Progress: Sendable, Hashable {
-    /// Authors that are done, of all to be done; nil while they are looked for.
+    /// Authors whose missing posts are added, of all that miss some; nil while these are searched for.
     public let done: Int
     public let total: Int?
   }
 
-  /// So many rows are looked at in one transaction, about: nobody who unfollows waits longer than that takes.
-  private static let piece = 100_000
+  private let account: Int?
+  private let sizes: FeedSizes
   private static let timeout = Duration.seconds(3600)
 
-  private let account: Int?
-
   /// - Parameter account: whose feed; nil for everybody's.
-  public init(account: Int?) { self.account = account }
+  public init(account: Int?) {
+    self.account = account
+    sizes = FeedSizes.current
+  }
 
   /// Puts right what differs, author by author, beside what else goes on.
   public func run(
     on pool: PostgresPool, progress: @Sendable (Progress) -> Void = { _ in }
   ) async throws -> Report {
     progress(Progress(done: 0, total: nil))
-    let authors = try await pool.transaction { try await differing(in: $0) }
     var report = Report()
-    report.removed = try await removeOrphans(on: pool)
-    for (index, author) in authors.enumerated() {
-      progress(Progress(done: index, total: authors.count))
-      report.removed += try await removeStale(of: author, on: pool)
-      report.added += try await addMissing(of: author, on: pool)
+    var touched: Set<Int> = []
+    while true {
+      let stale = try await pool.transaction { try await staleRows(in: $0) }
+      for author in stale.authors {
+        let removed = try await removeStale(stale, of: author, on: pool)
+        report.removed += removed
+        if removed > 0, let author { touched.insert(author) }
+      }
+      if stale.count < sizes.rebuildRead { break }
     }
-    report.authors = authors.count
-    progress(Progress(done: authors.count, total: authors.count))
+    let missing = try await pool.transaction { try await authorsOfMissingRows(in: $0) }
+    for (index, author) in missing.enumerated() {
+      progress(Progress(done: index, total: missing.count))
+      let added = try await addMissing(of: author, on: pool)
+      report.added += added
+      if added > 0 { touched.insert(author) }
+    }
+    report.authors = touched.count
+    progress(Progress(done: missing.count, total: missing.count))
     return report
   }
 
-  /// The authors of rows that are missing or stale.
-  private func differing(in transaction: PostgresTransaction) async throws -> [Int] {
+  // MARK: Stale rows
+
+  /// Rows that nothing accounted for when they were read, by author; those of deleted posts have none.
+  private struct StaleRows: Sendable {
+    var count = 0
+    var rows: [Int?: (users: [Int], posts: [Int])] = [:]
+
+    /// In one order, the same for all who rebuild.
+    var authors: [Int?] { rows.keys.sorted { ($0 ?? 0) < ($1 ?? 0) } }
+  }
+
+  private func staleRows(in transaction: PostgresTransaction) async throws -> StaleRows {
+    try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])
+    // Materialized, since a limit would make the planner expect that few rows need be read.
+    let rows = try await transaction.query(
+      """
+      WITH stale AS MATERIALIZED (
+        SELECT p.author_id, f.user_id, f.post_id
+        FROM following_user_posts f LEFT JOIN posts p ON p.id = f.post_id
+        LEFT JOIN follows ON followee_id = p.author_id AND follower_id = f.user_id
+        WHERE follower_id IS NULL AND (\(account) IS NULL OR f.user_id = \(account))
+      )
+      SELECT author_id, user_id, post_id FROM stale LIMIT \(sizes.rebuildRead)
+      """, timeout: Self.timeout
+    ).decode(Int?.self, Int.self, Int.self)
+    var stale = StaleRows(count: rows.count)
+    for (author, user, post) in rows {
+      stale.rows[author, default: ([], [])].users.append(user)
+      stale.rows[author, default: ([], [])].posts.append(post)
+    }
+    return stale
+  }
+
+  private func removeStale(_ stale: StaleRows, of author: Int?, on pool: PostgresPool) async throws -> Int {
+    guard let (users, posts) = stale.rows[author] else { return 0 }
+    var removed = 0
+    for start in stride(from: 0, to: users.count, by: sizes.rebuildPiece) {
+      let piece = start..<min(start + sizes.rebuildPiece, users.count)
+      let (pieceUsers, piecePosts) = (Array(users[piece]), Array(posts[piece]))
+      removed += try await pool.transaction { transaction in
+        if let author {
+          try await removeStale(pieceUsers, piecePosts, of: author, in: transaction)
+        } else {
+          try await removeOrphans(pieceUsers, piecePosts, in: transaction)
+        }
+      }
+    }
+    return removed
+  }
+
+  /// Takes an author's posts out of the feeds of who does not follow. Nobody posts in the author's name or begins to
+  /// follow meanwhile: a follow would find the stale row there, add none, and lose it.
+  private func removeStale(
+    _ users: [Int], _ posts: [Int], of author: Int, in transaction: PostgresTransaction
+  ) async throws -> Int {
+    try await transaction.execute("SELECT pg_advisory_xact_lock(posts_lock(\(author)))")
+    return try await transaction.execute(
+      """
+      DELETE FROM following_user_posts f USING unnest(\(users), \(posts)) AS stale (user_id, post_id)
+      WHERE f.user_id = stale.user_id AND f.post_id = stale.post_id
+        AND NOT EXISTS (SELECT FROM follows WHERE followee_id = \(author) AND follower_id = stale.user_id)
+      """, timeout: Self.timeout)
+  }
+
+  /// Takes out rows of posts that are gone: no post has their ids again. Rows that a purge or an unfollow is deleting
+  /// right now are theirs; to wait for them could be to wait for one another.
+  private func removeOrphans(_ users: [Int], _ posts: [Int], in transaction: PostgresTransaction) async throws -> Int {
+    try await transaction.execute(
+      """
+      WITH gone AS MATERIALIZED (
+        SELECT f.user_id, f.post_id FROM following_user_posts f
+        JOIN unnest(\(users), \(posts)) AS orphan (user_id, post_id)
+          ON f.user_id = orphan.user_id AND f.post_id = orphan.post_id
+        FOR UPDATE OF f SKIP LOCKED
+      )
+      DELETE FROM following_user_posts f USING gone WHERE f.user_id = gone.user_id AND f.post_id = gone.post_id
+      """, timeout: Self.timeout)
+  }
+
+  // MARK: Missing rows
+
+  private func authorsOfMissingRows(in transaction: PostgresTransaction) async throws -> [Int] {
     try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])
     return try await transaction.query(
       """
-      SELECT DISTINCT p.author_id FROM posts p JOIN follows ON followee_id = p.author_id
+      SELECT DISTINCT p.author_id FROM follows JOIN posts p ON p.author_id = followee_id
       WHERE p.id >= (SELECT post_id FROM feed_floor) AND (\(account) IS NULL OR follower_id = \(account))
         AND NOT EXISTS (SELECT FROM following_user_posts f WHERE f.user_id = follower_id AND f.post_id = p.id)
-      UNION
-      SELECT DISTINCT p.author_id FROM following_user_posts f JOIN posts p ON p.id = f.post_id
-      WHERE f.post_id >= (SELECT post_id FROM feed_floor) AND (\(account) IS NULL OR f.user_id = \(account))
-        AND NOT EXISTS (SELECT FROM follows WHERE followee_id = p.author_id AND follower_id = f.user_id)
       ORDER BY 1
       """, timeout: Self.timeout
     ).decode(Int.self)
   }
 
-  /// Adds an author's posts to the feeds of who follows. As in a fan-out's chunk, an unfollow waits for the range that it is in;
-  /// as in a backfill, a post that is deleted meanwhile is taken out by its purge.
+  /// Adds an author's posts to the feeds of who follows. As in a fan-out's chunk, an unfollow waits for the range that
+  /// it is in; as in a backfill, a post that is deleted meanwhile is taken out by its purge.
   private func addMissing(of author: Int, on pool: PostgresPool) async throws -> Int {
     var added = 0
     for range in try await ranges(of: author, on: pool) {
@@ -96,51 +185,9 @@ public struct FeedRebuild: Sendable {
     let posts = try await pool.query(
       "SELECT count(*) FROM posts WHERE author_id = \(author) AND id >= (SELECT post_id FROM feed_floor)")[0]
       .decode(Int.self)
-    let size = Int32(clamping: max(1, Self.piece / max(1, posts)))
+    let size = Int32(clamping: max(1, sizes.rebuildPiece / max(1, posts)))
     return try await pool.query(
       "SELECT first, past_last FROM cut_followers(\(author), \(size))", timeout: Self.timeout
     ).decode(Int.self, Int.self).map { (first: $0.0, pastLast: $0.1) }
-  }
-
-  /// Takes an author's posts out of the feeds of who does not follow. Nobody posts in the author's name or begins to follow
-  /// meanwhile: a follow would find the stale row there, add none, and lose it.
-  private func removeStale(of author: Int, on pool: PostgresPool) async throws -> Int {
-    try await inPieces(on: pool) { transaction in
-      try await transaction.execute("SELECT pg_advisory_xact_lock(posts_lock(\(author)))")
-      return try await transaction.execute(
-        """
-        DELETE FROM following_user_posts f USING (
-          SELECT x.user_id, x.post_id FROM posts p JOIN following_user_posts x ON x.post_id = p.id
-          WHERE p.author_id = \(author) AND (\(account) IS NULL OR x.user_id = \(account))
-            AND NOT EXISTS (SELECT FROM follows WHERE followee_id = \(author) AND follower_id = x.user_id)
-          LIMIT \(Self.piece)
-        ) stale WHERE f.user_id = stale.user_id AND f.post_id = stale.post_id
-        """, timeout: Self.timeout)
-    }
-  }
-
-  /// Takes out rows of posts that are no more. No post has their id again.
-  private func removeOrphans(on pool: PostgresPool) async throws -> Int {
-    try await inPieces(on: pool) { transaction in
-      try await transaction.execute(
-        """
-        DELETE FROM following_user_posts f USING (
-          SELECT x.user_id, x.post_id FROM following_user_posts x
-          WHERE (\(account) IS NULL OR x.user_id = \(account)) AND NOT EXISTS (SELECT FROM posts WHERE id = x.post_id)
-          LIMIT \(Self.piece)
-        ) gone WHERE f.user_id = gone.user_id AND f.post_id = gone.post_id
-        """, timeout: Self.timeout)
-    }
-  }
-
-  private func inPieces(
-    on pool: PostgresPool, _ remove: @Sendable (PostgresTransaction) async throws -> Int
-  ) async throws -> Int {
-    var removed = 0
-    while true {
-      let count = try await pool.transaction { try await remove($0) }
-      removed += count
-      if count < Self.piece { return removed }
-    }
   }
 }

@@ -6,6 +6,7 @@ public struct ListedAccount: Sendable, Hashable {
   public let isFollowed: Bool
 }
 
+/// In these lists OFFSET 0 has each account's follow probed: the planner would else read all that the viewer follows.
 extension Follows {
   /// A page of who follows `account`, the newest accounts first.
   public static func followers(
@@ -15,7 +16,7 @@ extension Follows {
       try await reader.rows(
         """
         SELECT a.id, a.username, a.name, a.major, a.avatar,
-          EXISTS (SELECT FROM follows v WHERE v.followee_id = a.id AND v.follower_id = \(viewer))
+          EXISTS (SELECT FROM follows v WHERE v.followee_id = a.id AND v.follower_id = \(viewer) OFFSET 0)
         FROM follows f JOIN accounts a ON a.id = f.follower_id
         WHERE f.followee_id = \(account) AND f.follower_id < \(page.cursor)
         ORDER BY f.follower_id DESC LIMIT \(page.limit + 1)
@@ -30,7 +31,7 @@ extension Follows {
       try await reader.rows(
         """
         SELECT a.id, a.username, a.name, a.major, a.avatar,
-          EXISTS (SELECT FROM follows v WHERE v.followee_id = a.id AND v.follower_id = \(viewer))
+          EXISTS (SELECT FROM follows v WHERE v.followee_id = a.id AND v.follower_id = \(viewer) OFFSET 0)
         FROM follows f JOIN accounts a ON a.id = f.followee_id
         WHERE f.follower_id = \(account) AND f.followee_id < \(page.cursor)
         ORDER BY f.followee_id DESC LIMIT \(page.limit + 1)

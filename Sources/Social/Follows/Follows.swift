@@ -46,16 +46,18 @@ public enum Follows {
     let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock(feed_lock(\(followee), \(follower)))",
       "DELETE FROM follows WHERE followee_id = \(followee) AND follower_id = \(follower)",
-      // A statement of its own: a backfill that held the follow until now has rows that only a new snapshot shows.
+    ])
+    // Without a follow of its own to end, the rows may already be those of a follow that has just begun.
+    guard answers[1].affected == 1 else { return false }
+    // A statement of its own: a backfill that held the follow until now has rows that only a new snapshot shows.
+    try await transaction.sql.execute(
       """
       DELETE FROM following_user_posts f USING (
         SELECT id FROM posts WHERE author_id = \(followee)
         UNION ALL
         SELECT id FROM deleted_posts WHERE author_id = \(followee)
       ) p WHERE f.user_id = \(follower) AND f.post_id = p.id
-      """,
-    ])
-    guard answers[1].affected == 1 else { return false }
+      """)
     try await NotificationUpdate(followOf: followee, by: follower).owe(in: transaction)
     return true
   }

@@ -36,7 +36,7 @@ struct GraphFile {
       }
       guard let follower = Self.username(fields[0]) else { return .failure(Self.badUsername(fields[0])) }
       guard let followee = Self.username(fields[1]) else { return .failure(Self.badUsername(fields[1])) }
-      guard follower.lowercased() != followee.lowercased() else {
+      guard NormalForm.compared(follower) != NormalForm.compared(followee) else {
         return .failure(Problem(text: "\(follower) cannot follow itself"))
       }
       return .success((follower, followee))

@@ -33,7 +33,9 @@ struct LookupRecord<J: LookupJob>: Sendable {
       if reply.lookups.count > 1 { answer.etag = nil }
       answers.append((lookup, answer))
     case .notModified: confirmed.append(lookup)
-    case .spent(let until): parked.append((lookup, until))
+    case .spent(let until):
+      // Spread, so that they do not all ask in the first second, when the service may not have begun the new day.
+      parked.append((lookup, until.addingTimeInterval(.random(in: 0...LookupRules.returnSpread))))
     case .noKey:
       failed.append((lookup, LookupFailure("no_key", "no key of the YouTube API is set, or none is accepted")))
     case .refused(let failure): failed.append((lookup, failure))

@@ -5,12 +5,17 @@ public struct LookupRules: Sendable {
   /// The keys that pay, in turn; none, and nothing can be looked up.
   public var keys: [YouTubeKey]
   public var budgets = QuotaBudgets()
+  /// How much of a day's budgets, of all keys together, one account may use, in percent.
+  public var accountPercent = 10
   /// How long an answer is given without asking again.
   public var fresh: TimeInterval = 24 * 3600
   /// The age at which a kept channel is asked for again.
   public var refresh: TimeInterval = 25 * 86_400
   /// The age at which what is kept is deleted. YouTube's terms allow 30 days.
   public var keep: TimeInterval = 30 * 86_400
+
+  /// Parked lookups come back spread over this time after their budget does.
+  static let returnSpread: TimeInterval = 600
 
   public init(keys: [YouTubeKey]) { self.keys = keys }
 }

@@ -61,6 +61,13 @@ public struct LookupUpkeep: Job {
     while try await pool.execute(answers) == step {}
     while try await pool.query(channels)[0].decode(Int.self) == step {}
     try await pool.execute("DELETE FROM youtube_quota WHERE day < (\(date)::timestamptz AT TIME ZONE 'UTC')::date")
+    let shares: PostgresQuery = """
+      DELETE FROM youtube_account_quota WHERE (account_id, day, budget) IN (
+        SELECT account_id, day, budget FROM youtube_account_quota
+        WHERE day < (\(date)::timestamptz AT TIME ZONE 'UTC')::date
+        ORDER BY account_id, day, budget LIMIT \(step) FOR UPDATE SKIP LOCKED)
+      """
+    while try await pool.execute(shares) == step {}
   }
 }
 

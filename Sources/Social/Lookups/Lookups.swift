@@ -15,6 +15,8 @@ public struct Lookups: Sendable {
     case lookup(UUID)
     /// Nothing is kept, and every budget is spent until then.
     case exhausted(until: Date)
+    /// Nothing is kept, and the account that asks has used its share of the day.
+    case accountExhausted(until: Date)
     /// Nothing is kept, and no key is set or none works.
     case noKey
   }
@@ -22,7 +24,7 @@ public struct Lookups: Sendable {
   public let rules: LookupRules
   private let now: @Sendable () -> Date
 
-  public init(rules: LookupRules, now: @escaping @Sendable () -> Date = { Date() }) {
+  public init(rules: LookupRules, now: @escaping @Sendable () -> Date = { JobClock.now }) {
     self.rules = rules
     self.now = now
   }
@@ -30,24 +32,33 @@ public struct Lookups: Sendable {
   // MARK: Ask
 
   /// What is kept, if it is fresh, or if YouTube cannot be asked now; else a lookup, which others who ask the same share.
+  ///
+  /// - Parameters:
+  ///   - account: who pays for a lookup that this begins; nil for an operator, whom no share limits.
+  ///   - begin: called before a lookup is begun; what it throws keeps it from that.
   public func ask<B: Broker>(
-    _ question: ChannelQuestion, of client: JobClient<B, PostgresLedger>, pool: PostgresPool
+    _ question: ChannelQuestion, by account: Int? = nil, of client: JobClient<B, PostgresLedger>, pool: PostgresPool,
+    begin: @Sendable () async throws -> Void = {}
   ) async throws -> Answer {
     let date = now()
     let kept = try await ChannelStore.answer(to: question, since: oldestKept(date), in: pool)
     if let kept, isFresh(kept, date) { return .channels(kept.channels) }
     let day = PacificDay(containing: date)
-    switch try await QuotaLedger.standing(rules, isSearch: question.isSearch, on: day, in: pool) {
+    switch try await QuotaLedger.standing(rules, isSearch: question.isSearch, on: day, at: date, in: pool) {
     case .available: break
-    case .spent:
+    case .spent(let until):
       if let kept { return .channels(kept.channels) }
       let open = try await pool.query(Self.openLookup(question)).decode(UUID.self).first
-      return open.map { .lookup($0) } ?? .exhausted(until: day.end)
+      return open.map { .lookup($0) } ?? .exhausted(until: until)
     case .noKey: return kept.map { .channels($0.channels) } ?? .noKey
     }
     // Between its statements a lookup of the same question may end: then its answer is there, or it failed and the next begins.
     while true {
-      if let answer = try await open(question, client, at: date) { return answer }
+      do {
+        if let answer = try await open(question, by: account, client, at: date, begin) { return answer }
+      } catch is OverShare {
+        return kept.map { .channels($0.channels) } ?? .accountExhausted(until: day.end)
+      }
     }
   }
 
@@ -63,8 +74,10 @@ public struct Lookups: Sendable {
   /// Shares the open lookup of a question or begins one.
   ///
   /// - Returns: nil if the one that was open ended meanwhile without an answer.
+  /// - Throws: `OverShare`.
   private func open<B: Broker>(
-    _ question: ChannelQuestion, _ client: JobClient<B, PostgresLedger>, at date: Date
+    _ question: ChannelQuestion, by account: Int?, _ client: JobClient<B, PostgresLedger>, at date: Date,
+    _ begin: @Sendable () async throws -> Void
   ) async throws -> Answer? {
     let lookup = UUID()
     let record =
@@ -89,7 +102,17 @@ public struct Lookups: Sendable {
         let isNew = open == lookup
         // One that ended since the first look has left what is asked for. Nothing that was begun here stays.
         if isNew || open == nil, let kept, isFresh(kept, date) { throw Found(channels: kept.channels) }
-        if isNew { try await transaction.add([record]) }
+        if isNew {
+          try await transaction.add([record])
+          if let account {
+            let day = PacificDay(containing: date)
+            let isBooked = try await AccountQuota.book(
+              account, isSearch: question.isSearch, rules, on: day, in: transaction.sql)
+            if !isBooked { throw OverShare() }
+          }
+          // Last: what is refused before costs nothing.
+          try await begin()
+        }
         return open.map { .lookup($0) }
       }
     } catch let found as Found {
@@ -101,6 +124,9 @@ public struct Lookups: Sendable {
   private struct Found: Error {
     let channels: [Channel]
   }
+
+  /// An account has used its share of the day: the transaction is undone.
+  private struct OverShare: Error {}
 
   private static func openLookup(_ question: ChannelQuestion) -> PostgresQuery {
     "SELECT id FROM lookups WHERE question = \(question.key) AND state IN ('waiting', 'running', 'parked')"

@@ -12,6 +12,8 @@ struct QuotaLedger: Sendable {
     let day: PacificDay
     let budget: QuotaBudgets.Kind
     let cost: Int
+    /// Whether its call finds out if a budget that the service called spent is open again.
+    var isProbe = false
   }
 
   /// A ticket and what became of it.
@@ -19,16 +21,30 @@ struct QuotaLedger: Sendable {
     let ticket: Ticket
     /// False for a call that never left: its part of the budget is given back.
     let isSpent: Bool
+    /// Whether the service dealt with the question, so that the budget is open.
+    var isServed = false
   }
+
+  /// What a reservation got.
+  struct Grant: Sendable, Equatable {
+    var count = 0
+    var isProbe = false
+  }
+
+  /// The first pause after which a budget is asked for again that the service calls spent; each further one is twice as
+  /// long, up to an hour.
+  static let firstPause: TimeInterval = 60
 
   let pool: PostgresPool
 
   /// Sets aside the cost of up to `count` calls of one key.
   ///
-  /// - Returns: how many there was room for; 0 for a key that is disabled or whose budget is spent.
+  /// - Returns: how many there was room for; none for a key that is disabled or whose budget is spent. One, a probe,
+  ///   where the service called the budget spent and it is time to ask again; other callers wait for its outcome.
   func reserve(
-    _ count: Int, of key: YouTubeKey, _ price: (kind: QuotaBudgets.Kind, cost: Int), limit: Int, on day: PacificDay
-  ) async throws -> Int {
+    _ count: Int, of key: YouTubeKey, _ price: (kind: QuotaBudgets.Kind, cost: Int), limit: Int, on day: PacificDay,
+    at date: Date
+  ) async throws -> Grant {
     let rows = try await pool.query(
       """
       INSERT INTO youtube_quota AS quota (key, day, budget, reserved, granted)
@@ -36,14 +52,18 @@ struct QuotaLedger: Sendable {
       FROM (SELECT \(price.cost) * least(\(count), \(limit) / \(price.cost)) AS room) new
       WHERE room > 0 AND NOT EXISTS (SELECT FROM youtube_keys WHERE label = \(key.label) AND disabled_at IS NOT NULL)
       ON CONFLICT (key, day, budget) DO UPDATE SET
-        granted = \(price.cost) * least(\(count), (\(limit) - quota.reserved - quota.spent) / \(price.cost)),
-        reserved = quota.reserved
-          + \(price.cost) * least(\(count), (\(limit) - quota.reserved - quota.spent) / \(price.cost))
-      WHERE NOT quota.is_spent_out AND quota.reserved + quota.spent + \(price.cost) <= \(limit)
-      RETURNING granted
+        granted = \(price.cost) * least(CASE WHEN quota.is_spent_out THEN 1 ELSE \(count) END,
+          (\(limit) - quota.reserved - quota.spent) / \(price.cost)),
+        reserved = quota.reserved + \(price.cost) * least(CASE WHEN quota.is_spent_out THEN 1 ELSE \(count) END,
+          (\(limit) - quota.reserved - quota.spent) / \(price.cost)),
+        ask_again_at = CASE WHEN quota.is_spent_out THEN \(date.addingTimeInterval(Self.firstPause)) END
+      WHERE (NOT quota.is_spent_out OR quota.ask_again_at <= \(date))
+        AND quota.reserved + quota.spent + \(price.cost) <= \(limit)
+      RETURNING granted, is_spent_out
       """)
-    guard let row = rows.first else { return 0 }
-    return try row.decode(Int.self) / price.cost
+    guard let row = rows.first else { return Grant() }
+    let (granted, isProbe) = try row.decode(Int.self, Bool.self)
+    return Grant(count: granted / price.cost, isProbe: isProbe)
   }
 
   /// Books what calls have spent and gives back what they have not. The rows are locked until the transaction ends: it
@@ -65,28 +85,42 @@ struct QuotaLedger: Sendable {
       let budget: QuotaBudgets.Kind
     }
     var sums: [Row: (reserved: Int, spent: Int)] = [:]
+    var opened: Set<Row> = []
     for use in uses {
       let ticket = use.ticket
       let row = Row(key: ticket.key.label, day: ticket.day.description, budget: ticket.budget)
       sums[row, default: (0, 0)].reserved += ticket.cost
       if use.isSpent { sums[row, default: (0, 0)].spent += ticket.cost }
+      if ticket.isProbe, use.isServed { opened.insert(row) }
     }
     return sums.sorted { ($0.key.key, $0.key.day, $0.key.budget) < ($1.key.key, $1.key.day, $1.key.budget) }
       .map { row, sum in
         """
-        UPDATE youtube_quota SET reserved = greatest(0, reserved - \(sum.reserved)), spent = spent + \(sum.spent)
+        UPDATE youtube_quota SET reserved = greatest(0, reserved - \(sum.reserved)), spent = spent + \(sum.spent),
+          is_spent_out = is_spent_out AND NOT \(opened.contains(row)),
+          refusals = CASE WHEN \(opened.contains(row)) THEN 0 ELSE refusals END
         WHERE key = \(row.key) AND day = \(row.day)::date AND budget = \(row.budget.rawValue)
         """
       }
   }
 
-  /// Notes that the service itself calls a budget spent, whatever was counted here: others use the key too.
-  func markSpentOut(_ ticket: Ticket) async throws {
+  /// Notes that the service itself calls a budget spent.
+  ///
+  /// Where half of it or more was used, the budget stays closed until midnight. Where little was used, the service may
+  /// not have begun the new day yet, or others use the key too: one call asks again after a pause. Refusals of calls
+  /// that were under way together count once.
+  func markSpentOut(_ ticket: Ticket, limit: Int, at date: Date) async throws {
     try await pool.execute(
       """
-      INSERT INTO youtube_quota (key, day, budget, is_spent_out)
-      VALUES (\(ticket.key.label), \(ticket.day.description)::date, \(ticket.budget.rawValue), true)
-      ON CONFLICT (key, day, budget) DO UPDATE SET is_spent_out = true
+      INSERT INTO youtube_quota AS quota (key, day, budget, is_spent_out, refusals, ask_again_at)
+      VALUES (\(ticket.key.label), \(ticket.day.description)::date, \(ticket.budget.rawValue), true, 1,
+        \(date.addingTimeInterval(Self.firstPause)))
+      ON CONFLICT (key, day, budget) DO UPDATE SET is_spent_out = true, refusals = quota.refusals + 1,
+        ask_again_at = CASE WHEN 2 * quota.spent < \(limit)
+          THEN \(date)::timestamptz
+            + least(interval '1 hour', \(Self.firstPause) * power(2, least(quota.refusals, 10)) * interval '1 second')
+          END
+      WHERE NOT quota.is_spent_out OR \(ticket.isProbe)
       """)
   }
 
@@ -107,25 +141,35 @@ struct QuotaLedger: Sendable {
   /// How much of a day's budget a set of keys has left, without setting anything aside.
   enum Standing: Sendable, Equatable {
     case available
-    /// Every key that works has spent its budget.
-    case spent
+    /// Every key that works has spent its budget; it can be asked again then.
+    case spent(until: Date)
     /// No key is set, or each one is disabled.
     case noKey
   }
 
   static func standing(
-    _ rules: LookupRules, isSearch: Bool, on day: PacificDay, in reader: some SocialReader
+    _ rules: LookupRules, isSearch: Bool, on day: PacificDay, at date: Date, in reader: some SocialReader
   ) async throws -> Standing {
     let price = rules.budgets.price(isSearch: isSearch)
     let limit = rules.budgets.limit(of: price.kind)
     let rows = try await reader.rows(
       """
-      SELECT coalesce(NOT is_spent_out AND reserved + spent + \(price.cost) <= \(limit), \(price.cost) <= \(limit))
+      SELECT CASE WHEN key IS NULL THEN \(price.cost) <= \(limit)
+          ELSE reserved + spent + \(price.cost) <= \(limit) END,
+        coalesce(is_spent_out, false), ask_again_at
       FROM unnest(\(rules.keys.map(\.label))) AS label
       LEFT JOIN youtube_quota ON key = label AND day = \(day.description)::date AND budget = \(price.kind.rawValue)
       WHERE NOT EXISTS (SELECT FROM youtube_keys known WHERE known.label = label.label AND disabled_at IS NOT NULL)
       """)
-    let hasRoom = try rows.decode(Bool.self)
-    return hasRoom.isEmpty ? .noKey : hasRoom.contains(true) ? .available : .spent
+    let keys = try rows.decode(Bool.self, Bool.self, Date?.self)
+    if keys.isEmpty { return .noKey }
+    var until = day.end
+    for (hasRoom, isSpentOut, askAgainAt) in keys where hasRoom {
+      guard isSpentOut else { return .available }
+      guard let askAgainAt else { continue }
+      if askAgainAt <= date { return .available }
+      until = min(until, askAgainAt)
+    }
+    return .spent(until: until)
   }
 }

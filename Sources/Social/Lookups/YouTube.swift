@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import Locking
 import Logging
 import Metrics
@@ -21,7 +22,7 @@ public struct YouTube: Sendable {
   ///   - now: the time; tests bring their own.
   public init(
     transport: any YouTubeTransport, rules: LookupRules, pool: PostgresPool, logger: Logger,
-    now: @escaping @Sendable () -> Date = { Date() }
+    now: @escaping @Sendable () -> Date = { JobClock.now }
   ) {
     self.transport = transport
     self.rules = rules
@@ -59,7 +60,8 @@ public struct YouTube: Sendable {
     let keys = rules.keys
     if keys.isEmpty || count == 0 { return [] }
     let price = rules.budgets.price(isSearch: isSearch)
-    let day = PacificDay(containing: now())
+    let date = now()
+    let day = PacificDay(containing: date)
     let first = turn.withLock { turn in
       turn = (turn + 1) % keys.count
       return turn
@@ -67,19 +69,21 @@ public struct YouTube: Sendable {
     var tickets: [QuotaLedger.Ticket] = []
     for offset in keys.indices where tickets.count < count {
       let key = keys[(first + offset) % keys.count]
-      let granted = try await ledger.reserve(
-        count - tickets.count, of: key, price, limit: rules.budgets.limit(of: price.kind), on: day)
-      tickets += Array(
-        repeating: QuotaLedger.Ticket(key: key, day: day, budget: price.kind, cost: price.cost), count: granted)
+      let grant = try await ledger.reserve(
+        count - tickets.count, of: key, price, limit: rules.budgets.limit(of: price.kind), on: day, at: date)
+      let ticket = QuotaLedger.Ticket(
+        key: key, day: day, budget: price.kind, cost: price.cost, isProbe: grant.isProbe)
+      tickets += Array(repeating: ticket, count: grant.count)
     }
     return tickets
   }
 
   /// Why there is nothing to set aside.
   func lack(isSearch: Bool) async throws -> Outcome {
-    let day = PacificDay(containing: now())
-    switch try await QuotaLedger.standing(rules, isSearch: isSearch, on: day, in: pool) {
-    case .spent: return .spent(until: day.end)
+    let date = now()
+    let day = PacificDay(containing: date)
+    switch try await QuotaLedger.standing(rules, isSearch: isSearch, on: day, at: date, in: pool) {
+    case .spent(let until): return .spent(until: until)
     case .noKey: return .noKey
     case .available:
       return .failed(LookupFailure("budget_contended", "others had set the budget aside for a moment"))
@@ -108,21 +112,24 @@ public struct YouTube: Sendable {
         return Reply(
           outcome: .failed(failed(failure?.reason ?? "transport", failure?.message ?? "\(error)")), uses: uses)
       }
-      uses.append(QuotaLedger.Use(ticket: ticket, isSpent: true))
+      let served = uses + [QuotaLedger.Use(ticket: ticket, isSpent: true, isServed: true)]
       switch response.status {
-      case 200: return Reply(outcome: read(response, call), uses: uses)
+      case 200: return Reply(outcome: read(response, call), uses: served)
       case 304 where etag != nil:
         metrics.notModified.increment()
-        return Reply(outcome: .notModified, uses: uses)
+        return Reply(outcome: .notModified, uses: served)
       default: break
       }
       let refusal = YouTubeRefusal(response)
+      // A call that meets a spent budget takes nothing from it; any other refusal costs.
+      uses.append(QuotaLedger.Use(ticket: ticket, isSpent: refusal.consequence != .spent))
       metrics.refused.increment()
       let failure = failed(refusal.reason, refusal.message)
       switch refusal.consequence {
-      case .final: return Reply(outcome: .refused(failure), uses: uses)
+      case .final: return Reply(outcome: .refused(failure), uses: served)
       case .later: return Reply(outcome: .failed(failure), uses: uses)
-      case .spent: try await ledger.markSpentOut(ticket)
+      case .spent:
+        try await ledger.markSpentOut(ticket, limit: rules.budgets.limit(of: ticket.budget), at: now())
       case .keyRefused: try await disable(ticket.key, failure)
       }
       guard let next = try await reserve(1, isSearch: call.isSearch).first else {

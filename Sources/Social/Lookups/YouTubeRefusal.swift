@@ -29,29 +29,32 @@ struct YouTubeRefusal: Error, Sendable, CustomStringConvertible {
     let reasons = (error?.errors ?? []).compactMap(\.reason) + (error?.details ?? []).compactMap(\.reason)
     reason = reasons.first ?? "http_\(response.status)"
     message = HTMLText.plain(error?.message ?? error?.errors?.first?.message ?? "")
-    consequence = Self.consequence(of: response.status, reasons: Set(reasons), namesDay: error?.namesDay ?? false)
+    consequence = Self.consequence(
+      of: response.status, reasons: Set(reasons), namesDay: error?.namesDay ?? false,
+      namesKey: error?.namesKey ?? false)
   }
 
   private static let spentReasons: Set<String> = ["quotaExceeded", "dailyLimitExceeded", "dailyLimitExceededUnreg"]
   private static let rateReasons: Set<String> = [
     "rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "backendError",
   ]
-  private static let keyReasons400: Set<String> = [
-    "keyInvalid", "keyExpired", "badRequest", "API_KEY_INVALID", "API_KEY_EXPIRED",
-  ]
-  private static let keyReasons403: Set<String> = [
-    "accessNotConfigured", "forbidden", "ipRefererBlocked", "SERVICE_DISABLED", "CONSUMER_SUSPENDED",
-    "CONSUMER_INVALID", "API_KEY_SERVICE_BLOCKED", "API_KEY_HTTP_REFERRER_BLOCKED", "API_KEY_IP_ADDRESS_BLOCKED",
+  /// Reasons that name the key or its project. `badRequest` and `forbidden` are not among them: a question alone can
+  /// cause them, and one question must not take every key out of use.
+  private static let keyReasons: Set<String> = [
+    "keyInvalid", "keyExpired", "API_KEY_INVALID", "API_KEY_EXPIRED", "accessNotConfigured", "ipRefererBlocked",
+    "SERVICE_DISABLED", "CONSUMER_SUSPENDED", "CONSUMER_INVALID", "API_KEY_SERVICE_BLOCKED",
+    "API_KEY_HTTP_REFERRER_BLOCKED", "API_KEY_IP_ADDRESS_BLOCKED",
   ]
 
-  private static func consequence(of status: Int, reasons: Set<String>, namesDay: Bool) -> Consequence {
+  private static func consequence(
+    of status: Int, reasons: Set<String>, namesDay: Bool, namesKey: Bool
+  ) -> Consequence {
     switch status {
     case 403 where !reasons.isDisjoint(with: spentReasons): .spent
     case 429: namesDay || !reasons.isDisjoint(with: spentReasons) ? .spent : .later
     case 403 where !reasons.isDisjoint(with: rateReasons): namesDay ? .spent : .later
     case 500...: .later
-    case 400 where !reasons.isDisjoint(with: keyReasons400): .keyRefused
-    case 403 where !reasons.isDisjoint(with: keyReasons403): .keyRefused
+    case 400, 401, 403: namesKey || !reasons.isDisjoint(with: keyReasons) ? .keyRefused : .final
     case 400..<500: .final
     // Neither an answer nor an error, such as a redirect that nobody followed.
     default: .later
@@ -83,6 +86,13 @@ struct YouTubeRefusal: Error, Sendable, CustomStringConvertible {
       message = try? container.decodeIfPresent(String.self, forKey: .message)
       errors = try? container.decodeIfPresent([Item].self, forKey: .errors)
       details = try? container.decodeIfPresent([Detail].self, forKey: .details)
+    }
+
+    /// Whether a message is about the key: `API key not valid. …`, `The provided API key …`. Only its beginning
+    /// counts: behind it the service may repeat what a user asked.
+    var namesKey: Bool {
+      let texts = ([message] + (errors ?? []).map(\.message)).compactMap { $0?.lowercased() }
+      return texts.contains { text in ["api key ", "the provided api key "].contains { text.hasPrefix($0) } }
     }
 
     /// Whether the limit that was met is one for a day: `Queries per day`, `DefaultRequestsPerDayPerProject`, `1/d/{project}`.

@@ -37,10 +37,16 @@ public enum News {
   ) async throws -> [Int: [NewsItem]] {
     if listeners.isEmpty { return [:] }
     let accounts = listeners.map(\.account)
+    // Who has come again after a while reads what ended since; all others, what has just ended.
+    let recent = (listeners.map(\.cursor.since).max() ?? .distantPast).addingTimeInterval(-NewsCursor.lookBack)
+    let late = listeners.indices.filter { listeners[$0].cursor.since < recent }
+    let current = listeners.indices.filter { listeners[$0].cursor.since >= recent }
     let answers = try await pool.pipeline([
       notifications(accounts, listeners.map(\.cursor.notification)),
       messages(accounts, listeners.map(\.cursor.message)),
-      lookups(accounts, listeners.map(\.cursor.since)),
+      endedLookups(current.map { $0 + 1 }, current.map { listeners[$0] }),
+      earlierLookups(late.map { $0 + 1 }, late.map { listeners[$0] }),
+      "SELECT clock_timestamp()",
     ])
     var items: [Int: [NewsItem]] = [:]
     for row in answers[0] {
@@ -63,10 +69,14 @@ public enum News {
       listeners[place - 1].cursor.message = id
       items[place - 1, default: []].append(.message(id: id, username: username, text: text, createdAt: date))
     }
-    for (place, id, state) in try answers[2].decode(Int.self, UUID.self, String.self)
-    where listeners[place - 1].cursor.toldLookups.insert(id).inserted {
-      items[place - 1, default: []].append(.lookup(id: id, state: state))
+    for answer in [answers[2], answers[3]] {
+      for (place, id, state, end) in try answer.decode(Int.self, UUID.self, String.self, Date.self)
+      where listeners[place - 1].cursor.toldLookups.updateValue(end, forKey: id) == nil {
+        items[place - 1, default: []].append(.lookup(id: id, state: state))
+      }
     }
+    let now = try answers[4][0].decode(Date.self)
+    for place in listeners.indices { listeners[place].cursor.advance(to: now) }
     return items
   }
 
@@ -96,14 +106,29 @@ public enum News {
     """
   }
 
-  /// A lookup's end is written before it commits: ten seconds are looked back.
-  private static func lookups(_ accounts: [Int], _ since: [Date]) -> PostgresQuery {
+  /// Lookups that ended lately, whoever asked for them, and those of the listeners among them.
+  private static func endedLookups(_ places: [Int], _ listeners: [Listener]) -> PostgresQuery {
+    let since = listeners.map { $0.cursor.since.addingTimeInterval(-NewsCursor.lookBack) }
+    return """
+      SELECT place, l.id, l.state, l.ended_at
+      FROM (SELECT id, state, ended_at FROM lookups WHERE ended_at > \(since.min() ?? .distantFuture) OFFSET 0) l
+      JOIN lookup_followers f ON f.lookup_id = l.id
+      JOIN unnest(\(places), \(listeners.map(\.account)), \(since)) AS listener (place, account, since)
+        ON listener.account = f.account_id
+      WHERE l.state IN ('done', 'failed') AND l.ended_at > listener.since
+      ORDER BY place, l.ended_at
+      """
+  }
+
+  /// All that each of these asked for.
+  private static func earlierLookups(_ places: [Int], _ listeners: [Listener]) -> PostgresQuery {
     """
-    SELECT place, l.id, l.state
-    FROM unnest(\(accounts), \(since)) WITH ORDINALITY AS listener (account, since, place)
+    SELECT place, l.id, l.state, l.ended_at
+    FROM unnest(\(places), \(listeners.map(\.account)),
+      \(listeners.map { $0.cursor.since.addingTimeInterval(-NewsCursor.lookBack) })) AS listener (place, account, since)
     JOIN lookup_followers f ON f.account_id = account
     JOIN lookups l ON l.id = f.lookup_id
-    WHERE l.state IN ('done', 'failed') AND l.ended_at > since - interval '10 seconds'
+    WHERE l.state IN ('done', 'failed') AND l.ended_at > since
     ORDER BY place, l.ended_at
     """
   }

@@ -64,7 +64,7 @@ public enum Notifications {
   private static func isFollowed(_ actor: String) -> String {
     """
     CASE WHEN n.type = 2 THEN
-      EXISTS (SELECT FROM follows f WHERE f.followee_id = \(actor) AND f.follower_id = n.owner_id) END
+      EXISTS (SELECT FROM follows f WHERE f.followee_id = \(actor) AND f.follower_id = n.owner_id OFFSET 0) END
     """
   }
 
@@ -78,7 +78,7 @@ public enum Notifications {
   ///
   /// - Throws: `invalid_upTo`.
   public static func check(upTo id: Int, of owner: Int, in transaction: PostgresTransaction) async throws {
-    guard id >= 0 else { throw SocialError.invalid("upTo", "is the id of a notification") }
+    guard EntityID.all.contains(id) else { throw SocialError.invalid("upTo", "is the id of a notification") }
     try await transaction.execute("SELECT check_notifications_up_to(\(owner), \(id))")
   }
 
@@ -91,6 +91,8 @@ public enum Notifications {
     guard (1...1000).contains(ids.count) else {
       throw SocialError.invalid("ids", "is a list of 1 to 1,000 ids of notifications")
     }
+    let ids = ids.filter(EntityID.all.contains)
+    if ids.isEmpty { throw SocialError.notFound("notifications") }
     let found = try await transaction.query("SELECT check_notifications(\(owner), \(ids))")[0].decode(Int.self)
     guard found > 0 else { throw SocialError.notFound(ids.count == 1 ? "notification" : "notifications") }
   }

@@ -47,6 +47,6 @@ public struct PasswordResetMailer: Sendable {
           If it was not you, do nothing: your password stays as it is.
 
           """,
-        id: id.description, date: Date()))
+        id: id.description, date: JobClock.now))
   }
 }

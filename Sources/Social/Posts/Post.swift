@@ -12,20 +12,16 @@ public struct Post: Sendable, Hashable {
   public let createdAt: Date
   /// nil if it was never edited.
   public let editedAt: Date?
-  /// How many like it, exact up to `countLimit`, where counting ends.
+  /// How many like it.
   public let likes: Int
-  /// How many comments it has, exact up to `countLimit`.
+  /// How many comments it has.
   public let comments: Int
-
-  /// A counter row would be written by every like of a post that everybody likes, one after the other; counting this many
-  /// entries of an index takes about a millisecond.
-  public static let countLimit = 10_000
 
   /// What a statement selects for `init(row:)`, from posts `p` and their authors `a`.
   static let columns = """
     p.id, p.title, p.description, p.image, p.created_at, p.edited_at, a.id, a.username, a.name, a.major, a.avatar,
-    (SELECT count(*) FROM (SELECT FROM likes WHERE likes.post_id = p.id LIMIT \(countLimit)) x),
-    (SELECT count(*) FROM (SELECT FROM comments WHERE comments.post_id = p.id LIMIT \(countLimit)) x)
+    (SELECT coalesce(sum(kept.likes), 0)::bigint FROM post_counts kept WHERE kept.post_id = p.id),
+    (SELECT coalesce(sum(kept.comments), 0)::bigint FROM post_counts kept WHERE kept.post_id = p.id)
     """
 
   init(row: PostgresRow) throws(PostgresError) {
@@ -51,8 +47,11 @@ public struct PostDraft: Sendable, Hashable {
   public let image: String?
 
   /// - Throws: `invalid_title`, `invalid_description`, `invalid_image`.
-  public init(title: String, description: String = "", image: String? = nil) throws(SocialError) {
-    try PostRules.check(title: title, description: description, image: image)
+  public init(
+    title: String, description: String = "", image: String? = nil, addresses: WebAddressRule = .https
+  ) throws(SocialError) {
+    try PostRules.check(title: title, description: description)
+    try addresses.check(image, "image")
     self.title = title
     self.description = description
     self.image = image
@@ -67,8 +66,11 @@ public struct PostChanges: Sendable {
   public let image: String??
 
   /// - Throws: `invalid_title`, `invalid_description`, `invalid_image`.
-  public init(title: String? = nil, description: String? = nil, image: String?? = nil) throws(SocialError) {
-    try PostRules.check(title: title, description: description, image: image ?? nil)
+  public init(
+    title: String? = nil, description: String? = nil, image: String?? = nil, addresses: WebAddressRule = .https
+  ) throws(SocialError) {
+    try PostRules.check(title: title, description: description)
+    try addresses.check(image ?? nil, "image")
     self.title = title
     self.description = description
     self.image = image
@@ -76,10 +78,9 @@ public struct PostChanges: Sendable {
 }
 
 private enum PostRules {
-  static func check(title: String?, description: String?, image: String?) throws(SocialError) {
+  static func check(title: String?, description: String?) throws(SocialError) {
     try FieldRules.text(title, "title", 1...200)
     if let title, title.allSatisfy(\.isWhitespace) { throw .invalid("title", "is not only spaces") }
     try FieldRules.text(description, "description", 0...20_000)
-    try FieldRules.text(image, "image", 1...2048)
   }
 }

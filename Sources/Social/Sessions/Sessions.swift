@@ -16,6 +16,8 @@ public enum Sessions {
     public let account: Int
     /// The password's as it was checked.
     fileprivate let passwordHash: String
+    /// From where.
+    fileprivate let network: String
   }
 
   /// A new session of who has given the right password.
@@ -25,12 +27,14 @@ public enum Sessions {
     for authenticated: Authenticated, in transaction: PostgresTransaction
   ) async throws -> SessionToken {
     // The lock makes a reset that runs beside this come before it, and be seen here, or after it, and end the session.
-    let rows = try await transaction.query(
-      """
-      SELECT id FROM accounts WHERE id = \(authenticated.account) AND password_hash = \(authenticated.passwordHash)
-      FOR SHARE
-      """)
-    if rows.isEmpty { throw wrongCredentials }
+    let hashes = try await transaction.query(
+      "SELECT password_hash FROM accounts WHERE id = \(authenticated.account) FOR SHARE"
+    ).decode(String?.self)
+    // One that was renewed meanwhile is still of the same password.
+    guard let hash = hashes.first ?? nil, PasswordHash.areOfOnePassword(hash, authenticated.passwordHash) else {
+      throw wrongCredentials
+    }
+    try await AccountNetworks.note(authenticated.network, of: authenticated.account, in: transaction)
     return try await open(for: authenticated.account, in: transaction)
   }
 
@@ -47,23 +51,70 @@ public enum Sessions {
 
   /// Whose address and password these are. Takes as long for an unknown address as for a wrong password.
   ///
+  /// Wrong passwords count for the client, for the client and the address, and for the address from everywhere: a stranger's
+  /// soon end the stranger's own tries, and many strangers' do not keep the owner out of a network where the account was
+  /// signed in to before.
+  ///
+  /// - Parameter client: where the request comes from.
   /// - Returns: what `open` takes.
   /// - Throws: `wrong_credentials`, `too_many_attempts`, `busy`.
   public static func authenticate(
-    email: String, password: String, hasher: PasswordHasher, in pool: PostgresPool
+    email: String, password: String, from client: ClientAddress, hasher: PasswordHasher, attempts: AttemptBook,
+    in pool: PostgresPool
   ) async throws -> Authenticated {
-    try await AttemptLimit.signIn.count(email, in: pool)
+    let email = NormalForm.compared(email)
+    let own = AttemptLimit.signIn.from(client.key, to: email)
+    var counted = [AttemptLimit.signInByClient.by(client.key)]
+    try await attempts.count(counted[0], own)
+    // After those: what a client's own limits refuse takes nothing of what all have together.
+    let everywhere = AttemptLimit.signInFromEverywhere.by(email)
+    counted.append(everywhere)
+    let refusal = try await attempts.refusal(of: everywhere)
     let rows =
       email.utf8.contains(0)
       ? []
-      : try await pool.rows("SELECT id, password_hash FROM accounts WHERE lower(email) = lower(\(email))")
-        .decode(Int.self, String?.self)
-    let isRight = try await hasher.check(password, against: rows.first?.1)
-    guard let row = rows.first, let hash = row.1, isRight else {
-      throw wrongCredentials
+      : try await pool.rows(
+        """
+        SELECT id, password_hash, EXISTS (
+          SELECT FROM account_networks WHERE account_id = a.id AND network = \(client.network)
+            AND seen_at > now() - \(unescaped: AccountNetworks.lifetime))
+        FROM accounts a WHERE lower(email COLLATE "C") = \(email) AND email IS NOT NULL
+        """
+      ).decode(Int.self, String?.self, Bool.self)
+    if let refusal {
+      guard rows.first?.2 == true else { throw refusal }
+      let network = AttemptLimit.signInFromNetwork.from(client.network, to: email)
+      counted.append(network)
+      try await attempts.count(network)
     }
-    try await AttemptLimit.signIn.forget(email, in: pool)
-    return Authenticated(account: row.0, passwordHash: hash)
+    let isRight: Bool
+    do {
+      isRight = try await hasher.check(password, against: rows.first?.1, for: client.key)
+    } catch let error as SocialError where error.code == .busy {
+      // Nothing was learned of the password.
+      try await attempts.giveBack(counted + [own])
+      throw error
+    }
+    guard let row = rows.first, let hash = row.1, isRight else { throw wrongCredentials }
+    try await attempts.giveBack(counted)
+    try await attempts.forget(own)
+    try await renew(hash, of: password, account: row.0, for: client.key, hasher: hasher, in: pool)
+    return Authenticated(account: row.0, passwordHash: hash, network: client.network)
+  }
+
+  /// Replaces a hash of an earlier version by one of today's strength, now that the password is known.
+  private static func renew(
+    _ hash: String, of password: String, account: Int, for client: String, hasher: PasswordHasher,
+    in pool: PostgresPool
+  ) async throws {
+    do {
+      guard let renewed = try await hasher.renewed(hash, of: password, for: client) else { return }
+      // A password that was chosen meanwhile stays.
+      try await pool.execute(
+        "UPDATE accounts SET password_hash = \(renewed) WHERE id = \(account) AND password_hash = \(hash)")
+    } catch let error as SocialError where error.code == .busy {
+      // The next sign-in renews it; this one need not wait.
+    }
   }
 
   private static var wrongCredentials: SocialError {

@@ -29,22 +29,28 @@ import Testing
   @Test(arguments: spent) func aSpentBudgetParksUntilMidnight(_ refusal: YouTubeResponse) async throws {
     try await LookupStage.run { stage in
       stage.service.answer { _ in refusal }
+      try await stage.spend(50)
       let id = try await stage.begin("words")
       try await stage.work()
       let midnight = PacificDay(containing: stage.time.now).end
       let parked = try await stage.lookup(id)
       #expect(parked.state == .parked)
-      #expect(parked.retryAt == midnight)
+      let retryAt = try #require(parked.retryAt)
+      #expect((midnight...midnight + 600).contains(retryAt))
+      // A job's time has milliseconds.
       #expect(
-        try await stage.app.count("SELECT count(*) FROM jobs WHERE kind = 'lookups.text' AND run_at = \(midnight)") == 1
-      )
+        try await stage.app.count(
+          """
+          SELECT count(*) FROM jobs
+          WHERE kind = 'lookups.text' AND run_at BETWEEN \(retryAt) AND \(retryAt + 0.001)
+          """) == 1)
       // The key's budget is known to be spent: nobody asks again today, and nothing that is new begins.
       guard case .exhausted(let until) = try await stage.ask("other words") else { return #expect(Bool(false)) }
       #expect(until == midnight)
       // Who asks the same follows the lookup that is parked.
       #expect(try await stage.begin("words") == id)
       #expect(stage.service.requests.count == 1)
-      #expect(try await stage.used(.searches) == [1, 0])
+      #expect(try await stage.used(.searches) == [50, 0])
       // Units are another budget.
       stage.service.answer { try YouTubeResponse.of($0) }
       #expect(try await stage.find("@name").lookup.state == .done)
@@ -53,6 +59,51 @@ import Testing
       try await stage.tryAgainAndAgain()
       #expect(try await stage.lookup(id).state == .done)
       #expect(try await stage.lookup(id).retryAt == nil)
+    }
+  }
+
+  @Test(arguments: spent) func aBudgetThatIsCalledSpentThoughLittleWasUsedIsAskedForAgain(
+    _ refusal: YouTubeResponse
+  ) async throws {
+    try await LookupStage.run { stage in
+      // A moment after midnight the service has not begun the new day.
+      let start = PacificDay(containing: stage.time.now).end
+      stage.time.advance(start.timeIntervalSince(stage.time.now) + 1)
+      stage.service.answer { _ in refusal }
+      let id = try await stage.begin("words")
+      try await stage.work()
+      let retryAt = try #require(try await stage.lookup(id).retryAt)
+      #expect((stage.time.now + 60...stage.time.now + 660).contains(retryAt))
+      guard case .exhausted(let until) = try await stage.ask("other words") else { return #expect(Bool(false)) }
+      #expect(until.timeIntervalSince(stage.time.now + 60).magnitude < 0.001)
+      #expect(stage.service.requests.count == 1)
+      // Now it has.
+      stage.time.advance(61)
+      stage.service.answer { try YouTubeResponse.of($0) }
+      _ = try await stage.begin("other words")
+      try await stage.tryAgainAndAgain()
+      for number in 0..<5 { #expect(try await stage.find("words \(number)").lookup.state == .done) }
+      #expect(try await stage.lookup(id).state == .done)
+      #expect(try await stage.used(.searches) == [7, 0])
+    }
+  }
+
+  @Test func parkedLookupsComeBackSpreadOverTenMinutes() async throws {
+    try await LookupStage.run { stage in
+      try await stage.spend(100)
+      let midnight = PacificDay(containing: stage.time.now).end
+      // They began while there was a budget.
+      try await stage.app.pool.execute("UPDATE youtube_quota SET spent = 0")
+      for number in 0..<40 { _ = try await stage.begin("words \(number)") }
+      try await stage.app.pool.execute("UPDATE youtube_quota SET spent = 100")
+      try await stage.work()
+      let times = try await stage.app.pool.query("SELECT retry_at FROM lookups WHERE state = 'parked'")
+        .decode(Date.self)
+      #expect(times.count == 40)
+      #expect(times.allSatisfy { (midnight...midnight + 600).contains($0) })
+      // That forty random times fall into one half has a chance of 2 to the power of -39.
+      #expect(Set(times.map { $0 < midnight + 300 }) == [true, false])
+      #expect(stage.service.requests.isEmpty)
     }
   }
 
@@ -102,7 +153,10 @@ import Testing
 
   static let refusedKeys: [YouTubeResponse] = [
     .refusal(400, "keyInvalid"), .refusal(400, "badRequest", "API key not valid. Please pass a valid API key."),
-    .refusal(403, "accessNotConfigured"), .refusal(403, "forbidden"),
+    .refusal(400, "keyExpired"), .refusal(400, "badRequest", "API key expired. Please renew the API key."),
+    .refusal(400, "badRequest", more: #","details":[{"reason":"API_KEY_INVALID","domain":"googleapis.com"}]"#),
+    .refusal(403, "forbidden", "The provided API key has an IP address restriction."),
+    .refusal(403, "accessNotConfigured"),
     .refusal(403, "other", more: #","details":[{"reason":"API_KEY_SERVICE_BLOCKED","domain":"googleapis.com"}]"#),
   ]
 
@@ -117,6 +171,24 @@ import Testing
       #expect(disabled.map(\.0) == [YouTubeKey("bad").label])
       // What was spent on the refused key was spent: invalid requests cost too.
       #expect(try await stage.used(.searches) == [7, 0])
+    }
+  }
+
+  static let refusedQuestions: [YouTubeResponse] = [
+    .refusal(400, "badRequest", "Bad Request"), .refusal(403, "forbidden", "Access forbidden."),
+    // The service repeats what was asked.
+    .refusal(400, "badRequest", "No filter 'API key not valid. Please pass a valid API key.'"),
+    .refusal(400, "invalidSearchFilter"),
+  ]
+
+  @Test(arguments: refusedQuestions) func aRefusedQuestionDisablesNoKey(_ refusal: YouTubeResponse) async throws {
+    try await LookupStage.run(keys: ["one", "two"]) { stage in
+      stage.service.answer { $0.query["q"] == "bad" ? refusal : try YouTubeResponse.of($0) }
+      let (bad, _) = try await stage.find("bad")
+      #expect(bad.state == .failed)
+      #expect(stage.service.requests.count == 1)
+      #expect(try await stage.app.count("SELECT count(*) FROM youtube_keys") == 0)
+      for number in 0..<4 { #expect(try await stage.find("words \(number)").lookup.state == .done) }
     }
   }
 
@@ -266,6 +338,15 @@ import Testing
 }
 
 extension LookupStage {
+  /// Books searches of the first key for today.
+  func spend(_ searches: Int) async throws {
+    try await app.pool.execute(
+      """
+      INSERT INTO youtube_quota (key, day, budget, spent)
+      VALUES (\(rules.keys[0].label), \(PacificDay(containing: time.now).description)::date, 'searches', \(searches))
+      """)
+  }
+
   /// Serves until nothing is open, running jobs that wait for another attempt at once.
   func tryAgainAndAgain(logger: Logger = logger) async throws {
     try await working(logger: logger) {

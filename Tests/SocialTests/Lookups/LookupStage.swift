@@ -33,8 +33,8 @@ struct LookupStage: Sendable {
     YouTube(transport: service, rules: rules, pool: app.pool, logger: logger, now: { [time] in time.now })
   }
 
-  func ask(_ question: String) async throws -> Lookups.Answer {
-    try await lookups.ask(try ChannelQuestion(question), of: app.client, pool: app.pool)
+  func ask(_ question: String, by account: Int? = nil) async throws -> Lookups.Answer {
+    try await lookups.ask(try ChannelQuestion(question), by: account, of: app.client, pool: app.pool)
   }
 
   /// Begins a lookup.

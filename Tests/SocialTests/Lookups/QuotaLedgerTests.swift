@@ -10,7 +10,7 @@ import Testing
   private func reserve(
     _ count: Int, _ ledger: QuotaLedger, limit: Int, cost: Int = 1, on day: PacificDay = PacificDay(containing: Date())
   ) async throws -> Int {
-    try await ledger.reserve(count, of: key, (.units, cost), limit: limit, on: day)
+    try await ledger.reserve(count, of: key, (.units, cost), limit: limit, on: day, at: day.start).count
   }
 
   @Test func aReservationGetsWhatThereIs() async throws {
@@ -89,6 +89,44 @@ import Testing
         }
       }
       #expect(try await app.count("SELECT count(*) FROM youtube_quota") == 6)
+    }
+  }
+
+  @Test func aBudgetThatIsCalledSpentTooEarlyIsAskedForByOneCallAtATime() async throws {
+    try await App.run { (app) async throws -> Void in
+      let ledger = QuotaLedger(pool: app.pool)
+      var date = Date()
+      let day = PacificDay(containing: date)
+      func reserve() async throws -> QuotaLedger.Grant {
+        try await ledger.reserve(9, of: key, (.searches, 1), limit: 100, on: day, at: date)
+      }
+      func ticket(isProbe: Bool) -> QuotaLedger.Ticket {
+        QuotaLedger.Ticket(key: key, day: day, budget: .searches, cost: 1, isProbe: isProbe)
+      }
+      #expect(try await reserve() == QuotaLedger.Grant(count: 9))
+      // Nine calls that were under way together count once.
+      for _ in 0..<9 {
+        try await ledger.markSpentOut(ticket(isProbe: false), limit: 100, at: date)
+        try await ledger.settle([QuotaLedger.Use(ticket: ticket(isProbe: false), isSpent: false)])
+      }
+      for minutes in [1, 2, 4, 8, 16, 32, 60, 60] {
+        date += TimeInterval(minutes * 60) - 1
+        #expect(try await reserve().count == 0, "before \(minutes) min")
+        date += 1
+        #expect(try await reserve() == QuotaLedger.Grant(count: 1, isProbe: true), "after \(minutes) min")
+        #expect(try await reserve().count == 0, "beside the probe")
+        try await ledger.markSpentOut(ticket(isProbe: true), limit: 100, at: date)
+        try await ledger.settle([QuotaLedger.Use(ticket: ticket(isProbe: true), isSpent: false)])
+      }
+      date += 3600
+      #expect(try await reserve().isProbe)
+      try await ledger.settle([QuotaLedger.Use(ticket: ticket(isProbe: true), isSpent: true, isServed: true)])
+      #expect(try await reserve() == QuotaLedger.Grant(count: 9))
+      // With half of it used, it is believed until midnight.
+      try await app.pool.execute("UPDATE youtube_quota SET spent = 50")
+      try await ledger.markSpentOut(ticket(isProbe: false), limit: 100, at: date)
+      date += 7200
+      #expect(try await reserve().count == 0)
     }
   }
 

@@ -1,0 +1,25 @@
+import DequeModule
+
+/// What waits, by whom it is for: clients take turns, and each has its own in order. Who sends much waits for itself.
+struct FairQueue<Client: Hashable & Sendable, Element: Sendable>: Sendable {
+  private var waiting: [Client: Deque<Element>] = [:]
+  /// Those with something waiting, the next one first.
+  private var turns: Deque<Client> = []
+  private(set) var count = 0
+
+  func count(of client: Client) -> Int { waiting[client]?.count ?? 0 }
+
+  mutating func append(_ element: Element, for client: Client) {
+    if waiting[client] == nil { turns.append(client) }
+    waiting[client, default: []].append(element)
+    count += 1
+  }
+
+  /// Takes the next; its client's turn comes again after everybody else's.
+  mutating func popFirst() -> Element? {
+    guard let client = turns.popFirst(), let element = waiting[client]?.popFirst() else { return nil }
+    if waiting[client]?.isEmpty == true { waiting[client] = nil } else { turns.append(client) }
+    count -= 1
+    return element
+  }
+}

@@ -1,0 +1,68 @@
+/// The proxies whose word counts for where a request comes from: `X-Forwarded-For` is what anybody can send.
+public struct TrustedProxies: Sendable, Equatable {
+  private struct Network: Sendable, Equatable {
+    let start: [UInt8]
+    let length: Int
+
+    func contains(_ address: IPAddress) -> Bool {
+      address.bytes.count == start.count && address.masked(length) == start
+    }
+  }
+
+  /// Nobody: a request comes from where its connection does.
+  public static let none = TrustedProxies(networks: [], entries: [])
+
+  /// An entry that is no address and no network.
+  public struct Refusal: Error, CustomStringConvertible {
+    public let description: String
+  }
+
+  private let networks: [Network]
+  /// As they were written.
+  public let entries: [String]
+
+  private init(networks: [Network], entries: [String]) {
+    self.networks = networks
+    self.entries = entries
+  }
+
+  /// - Parameter entries: addresses such as `192.0.2.7`, or networks such as `10.0.0.0/8`.
+  public init(_ entries: [String]) throws(Refusal) {
+    var networks: [Network] = []
+    for entry in entries {
+      let parts = entry.split(separator: "/", omittingEmptySubsequences: false)
+      guard parts.count <= 2, let address = IPAddress(parts[0]) else {
+        throw Refusal(
+          description: "'\(entry)' is neither an address such as 192.0.2.7 nor a network such as 10.0.0.0/8")
+      }
+      let most = address.bytes.count * 8
+      guard let length = parts.count == 2 ? Int(parts[1]) : most, 0...most ~= length else {
+        throw Refusal(description: "after the slash of '\(entry)' goes a whole number from 0 to \(most)")
+      }
+      networks.append(Network(start: address.masked(length), length: length))
+    }
+    self.init(networks: networks, entries: entries)
+  }
+
+  /// Where a request comes from: the last hop that is not a trusted proxy.
+  ///
+  /// Each proxy appends whom it heard from, so the list is read from its end for as long as it is a trusted proxy that speaks.
+  ///
+  /// - Parameters:
+  ///   - peer: the other end of the connection.
+  ///   - forwarded: the values of `X-Forwarded-For`, in the request's order.
+  public func client(peer: String?, forwarded: [String]) -> ClientAddress {
+    guard !networks.isEmpty, let peer, var hop = IPAddress(peer), trusts(hop) else { return ClientAddress(peer) }
+    var text = peer
+    for entry in forwarded.flatMap({ $0.split(separator: ",") }).reversed() {
+      // What cannot be read ends what can be believed.
+      guard let next = IPAddress(entry) else { break }
+      text = String(entry)
+      hop = next
+      if !trusts(hop) { break }
+    }
+    return ClientAddress(text)
+  }
+
+  private func trusts(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Jobs
+import JobsTestSupport
+import Postgres
+import Testing
+
+@testable import Social
+
+/// What a request reads must not grow with how many fans, likes, followees or lookups there are. Counted by Postgres,
+/// in rows.
+@Suite(.timeLimit(.minutes(2))) struct ReadCostTests {
+  @Test func aCertificateReadsFewFans() async throws {
+    try await App.run { app in
+      let fan = try await app.account("fan")
+      let channel = try CelebAccount.channel(1)
+      try await app.register(channel, by: fan)
+      // Before it, half of them with more hearts and half with as many.
+      try await app.pool.execute(
+        """
+        INSERT INTO celeb_fans (account_id, celeb_id, since, hearts, reached_at)
+        SELECT 1000 + i, c.id, now() - interval '1 day', i % 2, now() - interval '1 day'
+        FROM celebs c, generate_series(1, 40000) i
+        """)
+      try await app.pool.execute("ANALYZE celeb_fans, celeb_fan_levels")
+      let (certificate, rows) = try await rowsRead(app, of: "celeb_fans", "celeb_fan_levels") {
+        try await FanCertificate.issue(for: channel, of: fan, in: $0)
+      }
+      #expect(certificate.fans == 40_001 && certificate.rank == 20_001 + FanCertificate.tiesCounted)
+      #expect(rows <= FanCertificate.tiesCounted + 50)
+    }
+  }
+
+  @Test func aListOfPostsReadsNoLikes() async throws {
+    try await App.run { app in
+      let author = try await app.account("author")
+      for number in 0..<20 { try await app.post("\(number)", by: author) }
+      try await app.pool.pipeline([
+        "INSERT INTO likes (post_id, account_id) SELECT p.id, i FROM posts p, generate_series(1, 1000) i",
+        "INSERT INTO comments (post_id, account_id, text) SELECT p.id, i, 'x' FROM posts p, generate_series(1, 1000) i",
+      ])
+      // Of as many posts that it is no small table.
+      try await app.pool.execute(
+        "INSERT INTO post_counts (post_id, shard) SELECT i, 0 FROM generate_series(1, 20000) i")
+      try await app.pool.execute("ANALYZE likes, comments, post_counts")
+      let (page, rows) = try await rowsRead(app, of: "likes", "comments", "post_counts") {
+        try await Feed.home(PageRequest(limit: 20), in: $0)
+      }
+      #expect(page.items.count == 20 && page.items.allSatisfy { $0.likes == 1000 && $0.comments == 1000 })
+      #expect(rows <= 20 * 2 * 8)
+    }
+  }
+
+  @Test func anOldPageReadsFewFollowees() async throws {
+    try await App.run { app in
+      let reader = try await app.account("reader")
+      let (loud, stranger) = (try await app.account("loud"), try await app.account("stranger"))
+      // It follows one who posts now and then, and 20,000 who never do.
+      try await app.pool.pipeline([
+        "INSERT INTO follows (follower_id, followee_id) SELECT \(reader), 100000 + i FROM generate_series(1, 20000) i",
+        "INSERT INTO follows (follower_id, followee_id) VALUES (\(reader), \(loud))",
+        """
+        INSERT INTO posts (id, author_id, title)
+        SELECT i, CASE WHEN i % 400 = 0 THEN \(loud) ELSE \(stranger) END, 'old' FROM generate_series(1, 12000) i
+        """,
+        "UPDATE feed_floor SET post_id = post_id_at(now())",
+      ])
+      try await app.pool.execute("ANALYZE follows, posts")
+      var found: [Int] = []
+      var cursor: Int?
+      repeat {
+        let request = try PageRequest(before: cursor, limit: 10)
+        let (page, rows) = try await rowsRead(app, of: "follows", "posts") {
+          try await Feed.following(reader, request, in: $0)
+        }
+        #expect(page.items.count <= 10)
+        #expect(rows <= Feed.followeesProbed + 2 * Feed.postsScanned + 100)
+        found += page.items.map(\.id)
+        cursor = page.next
+      } while cursor != nil
+      #expect(found == (1...30).map { $0 * 400 }.reversed())
+    }
+  }
+
+  /// Whether the viewer follows the accounts of a list must not read all whom the viewer follows.
+  @Test func listsOfAccountsReadFewFollows() async throws {
+    try await App.run { app in
+      let (star, viewer) = (try await app.account("star"), try await app.account("viewer"))
+      try await app.pool.pipeline([
+        "INSERT INTO accounts (username) SELECT 'user-' || i FROM generate_series(1, 30000) i",
+        """
+        INSERT INTO follows (follower_id, followee_id)
+        SELECT id, \(star) FROM accounts WHERE username LIKE 'user-%'
+        UNION ALL SELECT \(viewer), id FROM accounts WHERE username LIKE 'user-%'
+        """,
+      ])
+      try await app.pool.execute("ANALYZE follows, accounts")
+      let request = try PageRequest(limit: 100)
+      for _ in 0..<7 {  // From the sixth on the plan is the same for all.
+        let (followers, read) = try await rowsRead(app, of: "follows") {
+          try await Follows.followers(of: star, request, seenBy: viewer, in: $0)
+        }
+        #expect(followers.items.count == 100 && followers.items.allSatisfy(\.isFollowed))
+        #expect(read <= 250)
+        let (following, more) = try await rowsRead(app, of: "follows") {
+          try await Follows.following(viewer, request, seenBy: viewer, in: $0)
+        }
+        #expect(following.items.count == 100 && following.items.allSatisfy(\.isFollowed))
+        #expect(more <= 250)
+      }
+    }
+  }
+
+  @Test func listenersReadOnlyLookupsThatHaveJustEnded() async throws {
+    try await App.run(connections: 1) { app in
+      let fan = try await app.account("fan")
+      func end(_ count: Int, at age: String) async throws {
+        try await app.pool.execute(
+          """
+          WITH ended AS (
+            INSERT INTO lookups (id, question, state, job, created_at, ended_at)
+            SELECT gen_random_uuid(), 'text:x', 'done', gen_random_uuid(), now(), now() - \(age)::interval
+            FROM generate_series(1, \(count)) RETURNING id
+          )
+          INSERT INTO lookup_followers (account_id, lookup_id) SELECT \(fan), id FROM ended
+          """)
+      }
+      let start = try await News.present(of: fan, in: app.pool)
+      try await end(3000, at: "2 hours")
+      try await app.pool.execute("ANALYZE lookups, lookup_followers")
+      var listeners = [News.Listener(account: fan, cursor: start)]
+      #expect(try await News.next(for: &listeners, in: app.pool).isEmpty)
+      try await end(2, at: "0 seconds")
+      let before = try await rowsReadSoFar(app, of: "lookups", "lookup_followers")
+      #expect(try await News.next(for: &listeners, in: app.pool)[0]?.count == 2)
+      // Each is told once.
+      for _ in 0..<5 { #expect(try await News.next(for: &listeners, in: app.pool).isEmpty) }
+      let after = try await rowsReadSoFar(app, of: "lookups", "lookup_followers")
+      // All that were asked for would be 6,000 each time.
+      #expect(after - before <= 500)
+      #expect(listeners[0].cursor.toldLookups.count == 2 && listeners[0].cursor.since > start.since)
+      // Whoever comes again with an old cursor hears what ended meanwhile.
+      var again = start
+      again.since = start.since.addingTimeInterval(-10_000)
+      var late = [News.Listener(account: fan, cursor: again), listeners[0]]
+      let told = try await News.next(for: &late, in: app.pool)
+      #expect(told[0]?.count == 3002 && told[1] == nil)
+      #expect(try await News.next(for: &late, in: app.pool).isEmpty)
+    }
+  }
+
+  /// What `body` returns, and how many rows of these tables it read.
+  private func rowsRead<Value: Sendable>(
+    _ app: App, of tables: String..., body: @Sendable (PostgresTransaction) async throws -> Value
+  ) async throws -> (Value, Int) {
+    try await app.pool.transaction { transaction in
+      // What the session has not reported yet is counted too.
+      let count: PostgresQuery = """
+        SELECT coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::bigint
+        FROM pg_stat_xact_user_tables WHERE relname = ANY (\(tables))
+        """
+      let before = try await transaction.query(count)[0].decode(Int.self)
+      let value = try await body(transaction)
+      return (value, try await transaction.query(count)[0].decode(Int.self) - before)
+    }
+  }
+
+  /// The same for a pool of one connection, from the beginning.
+  private func rowsReadSoFar(_ app: App, of tables: String...) async throws -> Int {
+    try await app.pool.execute("SELECT pg_stat_force_next_flush()")
+    return try await app.count(
+      """
+      SELECT coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::bigint
+      FROM pg_stat_user_tables WHERE relname = ANY (\(tables))
+      """)
+  }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import JobsTestSupport
+import Locking
+@_spi(Testing) import Postgres
+
+@testable import Social
+
+/// Two activities on one database, of which one at a time runs a statement of a transaction, in an order that the test
+/// decides.
+///
+/// Each waits before each of its statements, COMMIT included, for an advisory lock that the test holds. What plpgsql
+/// functions do is stepped through too: `prepare` gives them such waits.
+struct SteppedTransactions: Sendable {
+  typealias Body = @Sendable () async throws -> Void
+
+  private let pool: PostgresPool
+  private let control: PostgresConnection
+
+  /// Adds the waits to the database's functions.
+  static func prepare(_ app: App, functions: [String]) async throws -> SteppedTransactions {
+    try await app.pool.transaction { try await $0.executeScript(schema) }
+    for function in functions {
+      let definition = try await app.pool.query(
+        "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = \(function)")[0].decode(String.self)
+      try await app.pool.transaction { try await $0.executeScript(withWaits(definition)) }
+    }
+    let control = try await app.pool.dedicatedConnection()
+    for actor in 0...1 {
+      for parity in 0...1 {
+        try await control.execute("SELECT pg_advisory_lock(\(Int32(7000 + actor)), \(Int32(parity)))")
+      }
+    }
+    return SteppedTransactions(pool: app.pool, control: control)
+  }
+
+  func close() async { await control.close() }
+
+  /// What one run was: who took each step, and who could have.
+  struct Run {
+    var choices: [Int] = []
+    var alternatives: [[Int]] = []
+    /// What the two threw.
+    var errors: [any Error] = []
+  }
+
+  /// Runs both, step by step.
+  ///
+  /// - Parameter choose: which of those that can take a step takes it.
+  func run(_ first: @escaping Body, _ second: @escaping Body, choose: (Int, [Int]) -> Int) async throws -> Run {
+    try await control.pipeline(["ALTER SEQUENCE step_0 RESTART", "ALTER SEQUENCE step_1 RESTART"])
+    let ends = Locked<[(any Error)?]>([nil, nil])
+    let ended = Locked<[Bool]>([false, false])
+    var run = Run()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (actor, body) in [first, second].enumerated() {
+        group.addTask {
+          let pause = StatementPause(query: "SELECT step_wait(\(Int32(actor)))", before: Self.isStep)
+          do {
+            try await StatementPause.$current.withValue(pause) { try await body() }
+          } catch {
+            ends.withLock { $0[actor] = error }
+          }
+          ended.withLock { $0[actor] = true }
+        }
+      }
+      var waits = [0, 0]
+      while true {
+        let ready = try await settle(ended)
+        if ready.isEmpty { break }
+        let actor = choose(run.choices.count, ready)
+        run.choices.append(actor)
+        run.alternatives.append(ready)
+        let key = (Int32(7000 + actor), Int32(waits[actor] % 2))
+        waits[actor] += 1
+        try await control.execute("SELECT pg_advisory_unlock(\(key.0), \(key.1))")
+        _ = try await settle(ended)
+        try await control.execute("SELECT pg_advisory_lock(\(key.0), \(key.1))")
+      }
+      try await group.waitForAll()
+    }
+    run.errors = ends.withLock { $0.compactMap { $0 } }
+    return run
+  }
+
+  /// Waits until each has ended, waits for its next step, or waits for the other.
+  ///
+  /// - Returns: who waits for its next step.
+  private func settle(_ ended: Locked<[Bool]>) async throws -> [Int] {
+    while true {
+      let over = ended.withLock { $0 }
+      let rows = try await control.query(
+        """
+        SELECT marker.classid::bigint - 8000,
+          coalesce(bool_or(
+            waiting.locktype = 'advisory' AND waiting.classid BETWEEN 7000 AND 7001 AND waiting.objsubid = 2), false),
+          count(waiting.pid) > 0
+        FROM pg_locks marker LEFT JOIN pg_locks waiting ON waiting.pid = marker.pid AND NOT waiting.granted
+        WHERE marker.locktype = 'advisory' AND marker.classid BETWEEN 8000 AND 8001 AND marker.objsubid = 2
+          AND marker.granted AND marker.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        GROUP BY marker.classid
+        """
+      ).decode(Int.self, Bool.self, Bool.self)
+      let steps = rows.filter { $0.1 }.map { $0.0 }.sorted()
+      let blocked = rows.filter { !$0.1 && $0.2 }.map { $0.0 }
+      // Both blocked is for the server to resolve: one of them gets an error.
+      let isSettled = (0...1).allSatisfy {
+        over[$0] || steps.contains($0) || (blocked.contains($0) && blocked.count == 1)
+      }
+      if isSettled, !steps.isEmpty || over == [true, true] { return steps }
+    }
+  }
+
+  /// Whether the order of this statement and another activity's can matter. If not, it belongs to the step before it.
+  @Sendable private static func isStep(_ statement: some StringProtocol) -> Bool {
+    let others = [
+      "INTO jobs ", "SET LOCAL", "to_regclass", "fan_outs", "post_lock(", "UPDATE deleted_posts",
+      "DELETE FROM deleted_posts",
+      // These step by themselves.
+      "deliver_post(", "purge_post(",
+      // Where a block ends; and a row that the transaction has locked.
+      "INTO high", "FROM posts WHERE id = post FOR KEY SHARE",
+    ]
+    return !others.contains { statement.contains($0) }
+  }
+
+  /// One statement a line begins in these functions where the line before it ended one, or opened a block.
+  private static func withWaits(_ definition: String) -> String {
+    let verbs = ["PERFORM ", "SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "]
+    var lines: [Substring] = []
+    var isBetween = false
+    for line in definition.split(separator: "\n", omittingEmptySubsequences: false) {
+      let text = line.drop { $0 == " " }
+      if text.hasPrefix("--") || text.isEmpty {
+        lines.append(line)
+        continue
+      }
+      if isBetween, verbs.contains(where: { text.hasPrefix($0) }), isStep(text) {
+        lines.append("PERFORM step_wait_again();")
+      }
+      lines.append(line)
+      isBetween = text.hasSuffix(";") || ["BEGIN", "LOOP", "THEN", "ELSE"].contains { text.hasSuffix($0) }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// A marker lock says which session is whose; the locks of 7000 and 7001 are held by the test, in turn.
+  private static let schema = """
+    CREATE SEQUENCE step_0 MINVALUE 0 START 0;
+    CREATE SEQUENCE step_1 MINVALUE 0 START 0;
+    CREATE FUNCTION step_wait(actor integer) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      parity integer := nextval('step_' || actor) % 2;
+    BEGIN
+      PERFORM pg_advisory_xact_lock_shared(8000 + actor, 0);
+      PERFORM set_config('step.actor', actor::text, true);
+      PERFORM pg_advisory_lock_shared(7000 + actor, parity);
+      PERFORM pg_advisory_unlock_shared(7000 + actor, parity);
+    END $$;
+    CREATE FUNCTION step_wait_again() RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+      IF coalesce(current_setting('step.actor', true), '') <> '' THEN
+        PERFORM step_wait(current_setting('step.actor')::integer);
+      END IF;
+    END $$;
+    """
+}
