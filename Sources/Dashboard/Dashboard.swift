@@ -24,8 +24,13 @@ public struct Dashboard: Service {
     public var url: String?
     /// What no page may show: passwords, tokens, keys.
     public var secrets: [String]
+    /// Whose word counts for where a request comes from.
+    public var proxies: TrustedProxies
 
-    public init(keys: DashboardKeys?, url: String? = nil, secrets: [String] = []) {
+    public init(
+      keys: DashboardKeys?, url: String? = nil, secrets: [String] = [], proxies: TrustedProxies = .none
+    ) {
+      self.proxies = proxies
       self.keys = keys
       self.url = url
       self.secrets = secrets
@@ -70,7 +75,7 @@ public struct Dashboard: Service {
   /// - Throws: for a template that is not well-formed.
   public init(
     _ configuration: Configuration, _ services: Services, clock: any Clock<Duration> = ContinuousClock(),
-    now: @escaping @Sendable () -> Date = { Date() }, logger: Logger
+    now: @escaping @Sendable () -> Date = { JobClock.now }, logger: Logger
   ) throws {
     self.configuration = configuration
     health = HealthBoard(now: now, examine: services.examine)
@@ -108,7 +113,7 @@ public struct Dashboard: Service {
     let workers = WorkerDesk(pool: pool)
     let names = { @Sendable () async throws in try await queues.list().map(\.queue) }
     SignInPages(
-      kit: kit, gate: gate, keys: keys, limit: SignInLimit(pool: pool),
+      kit: kit, gate: gate, keys: keys, attempts: AttemptBook(pool: pool),
       isSecure: configuration.url?.hasPrefix("https://") == true
     ).add(to: &routes)
     let overview = OverviewDesk(
@@ -149,7 +154,7 @@ public struct Dashboard: Service {
   ) -> RouterResponder<AdminContext> {
     let router = Router(context: AdminContext.self)
     addMiddleware(router)
-    router.add(middleware: Answers(kit: kit, gate: gate))
+    router.add(middleware: Answers(kit: kit, gate: gate, proxies: configuration.proxies))
     for route in table.all {
       router.on(RouterPath("/admin/\(route.path)"), method: route.method) { [gate] request, context in
         if case .open(let handler) = route.handler, gate == nil { return try await handler(request, context) }
@@ -171,10 +176,13 @@ public struct Dashboard: Service {
 private struct Answers: RouterMiddleware {
   let kit: Kit
   let gate: Gate?
+  let proxies: TrustedProxies
 
   func handle(
     _ request: Request, context: AdminContext, next: (Request, AdminContext) async throws -> Response
   ) async throws -> Response {
+    var context = context
+    context.address = proxies.client(peer: context.peer, forwarded: request.headers[values: .forwardedFor]).key
     var response: Response
     do {
       response = try await next(request, context)

@@ -5,7 +5,7 @@ import Social
 struct CelebView: Encodable, Sendable {
   let platform: String
   let account: String
-  let title: Nullable<String>
+  let title: String
   let url: String
   let since: Date
   let count: Int
@@ -14,7 +14,7 @@ struct CelebView: Encodable, Sendable {
   init(_ celeb: FanCeleb) {
     platform = celeb.platform.rawValue
     account = celeb.account
-    title = Nullable(celeb.title)
+    title = celeb.title
     url = celeb.url
     since = celeb.since
     count = celeb.count

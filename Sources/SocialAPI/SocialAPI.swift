@@ -13,12 +13,18 @@ public struct SocialAPI: Sendable {
   private let reads: any SocialReader
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
+  private let adminReadToken: AdminToken?
   private let desk: JobDesk
   private let lookups: Lookups
   private let celebLimit: Int
   private let certificateKey: CertificateKey?
   private let events: EventHub
   private let sendsMail: Bool
+  private let attempts: AttemptBook
+  private let budgets: RequestBudgets?
+  private let proxies: TrustedProxies
+  private let addresses: WebAddressRule
+  private let requestTimeout: Duration
 
   /// - Parameters:
   ///   - pool: the same that `jobs`' ledger uses.
@@ -26,19 +32,32 @@ public struct SocialAPI: Sendable {
   ///     `pool` if nil. What clients read back after they wrote it comes from `pool`.
   ///   - desk: for the operators' routes.
   ///   - adminToken: opens the routes for operators; without one they are closed.
+  ///   - adminReadToken: opens those of them that only read.
   ///   - lookups: how channels are looked up; without a key, from what is kept alone.
   ///   - celebLimit: how many celebs an account registers at most that has no limit of its own.
   ///   - certificateKey: signs fans' certificates; without one there are none.
   ///   - sendsMail: whether the workers hand mail to a server; without it nobody is written to who has forgotten a password.
+  ///   - attempts: counts guesses at passwords and tokens.
+  ///   - proxies: whose word counts for where a request comes from.
+  ///   - budgets: what accounts and clients may do in an hour; nil for as much as they like.
+  ///   - addresses: which addresses accounts and posts may give for pictures.
+  ///   - requestTimeout: how long a request may wait for the servers.
   ///   - events: tells who listens what is new; its `run()` must be running.
   public init(
     jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobDesk,
-    adminToken: AdminToken?,
+    adminToken: AdminToken?, adminReadToken: AdminToken? = nil,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
-    certificateKey: CertificateKey? = nil, sendsMail: Bool = false, events: EventHub
+    certificateKey: CertificateKey? = nil, sendsMail: Bool = false, addresses: WebAddressRule = .https,
+    requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil, proxies: TrustedProxies = .none,
+    budgets: RequestBudgets? = nil, events: EventHub
   ) {
     self.events = events
+    self.requestTimeout = requestTimeout
     self.sendsMail = sendsMail
+    self.addresses = addresses
+    self.budgets = budgets
+    self.proxies = proxies
+    self.attempts = attempts ?? AttemptBook(pool: pool)
     self.lookups = lookups
     self.celebLimit = celebLimit
     self.certificateKey = certificateKey
@@ -48,31 +67,58 @@ public struct SocialAPI: Sendable {
     self.reads = reads ?? pool
     self.hasher = hasher
     self.adminToken = adminToken
+    self.adminReadToken = adminReadToken
   }
 
-  /// - Parameter addRoutes: what the program has to add, such as its health.
+  /// Whose routes a port has.
+  public struct Doors: OptionSet, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+    /// The app's.
+    public static let clients = Doors(rawValue: 1)
+    /// `jobs` and `autoscaling`. Where they are not, the operators' tokens are no tokens at all.
+    public static let operators = Doors(rawValue: 2)
+  }
+
+  /// - Parameters:
+  ///   - doors: whose routes it serves.
+  ///   - addRoutes: what the program has to add, such as its health.
   public func responder(
-    adding addRoutes: (Router<APIContext>) -> Void = { _ in }
+    for doors: Doors = [.clients, .operators], adding addRoutes: (Router<APIContext>) -> Void = { _ in }
   ) -> RouterResponder<APIContext> {
     let router = Router(context: APIContext.self)
     router.add(middleware: RequestTracing())
     router.add(middleware: RequestMetrics())
+    router.add(middleware: RequestDeadline(requestTimeout))
     addRoutes(router)
     router.add(middleware: ProblemMiddleware())
-    let group = router.group("v1").add(middleware: Authentication(pool: pool, adminToken: adminToken))
-    AccountRoutes(jobs: jobs, pool: pool, hasher: hasher).add(to: group)
-    PasswordResetRoutes(jobs: jobs, pool: pool, hasher: hasher, sendsMail: sendsMail).add(to: group)
+    router.add(middleware: ClientIdentification(proxies: proxies))
+    if doors.contains(.clients) {
+      addClientRoutes(
+        to: router.group("v1").add(middleware: Authentication(pool: pool))
+          .add(middleware: BudgetMiddleware(budgets: budgets)))
+    }
+    if doors.contains(.operators) {
+      let group = router.group("v1").add(
+        middleware: AdminAuthentication(
+          pool: pool, adminToken: adminToken, adminReadToken: adminReadToken, attempts: attempts))
+      JobRoutes(desk: desk).add(to: group)
+      AutoscalingRoutes(pool: pool).add(to: group)
+    }
+    return router.buildResponder()
+  }
+
+  private func addClientRoutes(to group: RouterGroup<APIContext>) {
+    AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, addresses: addresses).add(to: group)
+    PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
     UserRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
-    PostRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
+    PostRoutes(jobs: jobs, pool: pool, reads: reads, addresses: addresses).add(to: group)
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)
     NotificationRoutes(jobs: jobs, pool: pool).add(to: group)
-    LookupRoutes(jobs: jobs, pool: pool, lookups: lookups).add(to: group)
+    LookupRoutes(jobs: jobs, pool: pool, lookups: lookups, budgets: budgets).add(to: group)
     CelebRoutes(jobs: jobs, pool: pool, reads: reads, limit: celebLimit, certificateKey: certificateKey).add(to: group)
     MessageRoutes(jobs: jobs, pool: pool).add(to: group)
     EventRoutes(hub: events, pool: pool).add(to: group)
-    JobRoutes(desk: desk).add(to: group)
-    AutoscalingRoutes(pool: pool).add(to: group)
-    return router.buildResponder()
   }
 }

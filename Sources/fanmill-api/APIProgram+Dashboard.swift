@@ -19,7 +19,8 @@ extension Program {
       redis: try settings.redisConfiguration(),
       migrations: migrations ?? [], queues: jobs.kinds.queues, lookups: settings.lookupRules, logger: logger)
     return try Dashboard(
-      Dashboard.Configuration(keys: keys, url: settings.adminURL, secrets: settings.secrets),
+      Dashboard.Configuration(
+        keys: keys, url: settings.adminURL, secrets: settings.secrets, proxies: settings.trustedProxies),
       Dashboard.Services(
         pool: servers.postgres, reads: servers.reads, redis: servers.redis, broker: broker, jobs: jobs,
         schedules: ScheduleDesk(schedules, pool: servers.postgres), lookups: settings.lookupRules,

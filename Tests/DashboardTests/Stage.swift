@@ -46,12 +46,13 @@ struct Stage: Sendable {
   }
 
   static func dashboard(
-    keys: DashboardKeys?, url: String? = nil, over stack: TestStack, reads: PostgresReads? = nil,
+    keys: DashboardKeys?, url: String? = nil, proxies: TrustedProxies = .none, over stack: TestStack,
+    reads: PostgresReads? = nil,
     examine: @escaping @Sendable () async -> [Finding] = { [] }
   ) throws -> Dashboard {
     let schedule = Schedule(schedule, try .every(.seconds(3600))) { _ in SessionSweep() }
     return try Dashboard(
-      Dashboard.Configuration(keys: keys, url: url, secrets: [token, readToken, password]),
+      Dashboard.Configuration(keys: keys, url: url, secrets: [token, readToken, password], proxies: proxies),
       Dashboard.Services(
         pool: stack.pool, reads: reads, redis: stack.redisClient, broker: stack.broker,
         jobs: JobDesk(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet),

@@ -56,7 +56,7 @@ import Testing
       try await api.pool.execute(
         """
         INSERT INTO sign_in_attempts (address_hash, attempts, since)
-        VALUES (sha256('ann@example.org'), 20, now())
+        VALUES (sha256('sign-in by and to 127.0.0.1 ann@example.org'), 20, now())
         """)
       let refused = try await api.send("POST", "/v1/sessions", #"{"email":"ann@example.org","password":"a password"}"#)
       #expect((refused.status, refused.code) == (429, "too_many_attempts"))

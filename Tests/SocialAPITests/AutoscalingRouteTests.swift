@@ -23,6 +23,8 @@ import Testing
       #expect(reply.json["serving"] as? Int == 2 && reply.json["ready"] as? Int == 70)
       #expect(abs((reply.json["arrivalRate"] as? Double ?? 0) - 10) < 1e-6)
       #expect(abs((reply.json["runTime"] as? Double ?? 0) - 0.2) < 1e-6)
+      let readOnly = try await api.send("GET", "/v1/autoscaling/fanout", as: adminReadToken)
+      #expect((readOnly.status, readOnly.json["workers"] as? Int) == (200, 5))
       let unknown = try await api.send("GET", "/v1/autoscaling/nowhere", as: adminToken)
       #expect((unknown.status, unknown.code) == (404, "unknown_queue"))
     }

@@ -14,6 +14,21 @@ import Testing
     }
   }
 
+  @Test func theReadOnlyTokenShowsAJobAndEnqueuesNone() async throws {
+    try await API.run { api in
+      let body = #"{"payload":{"post":1,"author":2},"runAt":"2100-01-01T00:00:00Z"}"#
+      let refused = try await api.send("POST", "/v1/jobs/posts.fan-out", as: adminReadToken, body)
+      #expect((refused.status, refused.code) == (403, "read_only"))
+      #expect(try await api.count("SELECT count(*) FROM jobs") == 0)
+      let reply = try await api.send("POST", "/v1/jobs/posts.fan-out", as: adminToken, body)
+      let id = try #require(reply.json["id"] as? String)
+      #expect(try await api.send("GET", "/v1/jobs/\(id)", as: adminReadToken).status == 200)
+      #expect(try await api.send("GET", "/v1/jobs/\(id)").status == 401)
+      // It is nobody's session.
+      #expect(try await api.send("GET", "/v1/me", as: adminReadToken).status == 401)
+    }
+  }
+
   @Test func itIsForOperatorsAndChecked() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")

@@ -44,6 +44,26 @@ import Testing
     }
   }
 
+  /// A number that clients' JSON cannot hold could reach a lock of another kind.
+  @Test func numbersThatAreNoIDsReachNoLock() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      for id in ["9007199254740992", "1152921504606846977", "2305843009213693953", "9223372036854775807"] {
+        for (method, path, body) in [
+          ("GET", "", nil), ("PATCH", "", #"{"title":"x"}"#), ("DELETE", "", nil), ("GET", "/fan-out", nil),
+          ("PUT", "/like", nil), ("DELETE", "/like", nil), ("GET", "/comments", nil),
+          ("POST", "/comments", #"{"text":"x"}"#), ("DELETE", "/comments/1", nil),
+        ] {
+          let reply = try await api.send(method, "/v1/posts/\(id)\(path)", as: ann, body)
+          #expect((reply.status, reply.code) == (404, "not_found"), "\(method) \(id)\(path)")
+        }
+      }
+      let post = try await api.post("one", as: ann)
+      let comment = try await api.send("DELETE", "/v1/posts/\(post)/comments/9007199254740992", as: ann)
+      #expect((comment.status, comment.code) == (404, "not_found"))
+    }
+  }
+
   @Test func refusalsHaveTheirCodes() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")

@@ -95,6 +95,23 @@ import Testing
     }
   }
 
+  @Test func anAccountThatUsedItsShareIsRefusedAndOthersAreNot() async throws {
+    try await API.run(lookups: LookupRules(keys: [Self.key])) { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      for number in 0..<10 {
+        #expect(try await api.send("GET", Self.search + "words\(number)", as: ann).status == 202)
+      }
+      let refused = try await api.send("GET", Self.search + "more", as: ann)
+      #expect((refused.status, refused.code) == (429, "lookup_share_spent"))
+      let wait = try #require(refused.headers["retry-after"].flatMap { Int($0) })
+      #expect((1...25 * 3600).contains(wait))
+      #expect(try await api.send("GET", Self.search + "more", as: bob).status == 202)
+      // What bob asked is shared, and costs ann nothing; a handle is paid from another budget.
+      #expect(try await api.send("GET", Self.search + "more", as: ann).status == 202)
+      #expect(try await api.send("GET", Self.search + "@other", as: ann).status == 202)
+    }
+  }
+
   @Test func questionsAreCheckedAndSignedInUsersOnlyAsk() async throws {
     try await API.run(lookups: LookupRules(keys: [Self.key])) { api in
       let ann = try await api.open("ann")

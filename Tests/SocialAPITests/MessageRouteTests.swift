@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import Postgres
+import Social
 import Testing
 
 @Suite struct MessageRouteTests {
@@ -139,7 +140,7 @@ import Testing
       for path in [
         "conversations", "conversations/ann/messages", "conversations/bob/messages", "notifications", "me/likes",
       ] {
-        for cursor in [next, next + 1, Int.max] {
+        for cursor in [next, next + 1, EntityID.all.upperBound] {
           let reply = try await api.send("GET", "/v1/\(path)?before=\(cursor)", as: eve)
           #expect(reply.status == 200 && reply.items.isEmpty, "\(path) \(cursor)")
         }

@@ -76,7 +76,8 @@ import Testing
       let many = (0...1000).map(String.init).joined(separator: ",")
       for (body, code) in [
         ("{}", "invalid_upTo"), (#"{"upTo":1,"ids":[1]}"#, "invalid_upTo"), (#"{"upTo":-1}"#, "invalid_upTo"),
-        (#"{"upTo":"x"}"#, "invalid_upTo"), (#"{"ids":[]}"#, "invalid_ids"), (#"{"ids":7}"#, "invalid_ids"),
+        (#"{"upTo":9007199254740992}"#, "invalid_upTo"), (#"{"upTo":"x"}"#, "invalid_upTo"),
+        (#"{"ids":[]}"#, "invalid_ids"), (#"{"ids":7}"#, "invalid_ids"),
         (#"{"ids":["x"]}"#, "invalid_ids.0"), (#"{"ids":[\#(many)]}"#, "invalid_ids"),
       ] {
         let reply = try await api.send("POST", "/v1/notifications/checked", as: ann, body)
@@ -88,6 +89,11 @@ import Testing
       }
       let unknown = try await api.send("POST", "/v1/notifications/checked", as: ann, #"{"ids":[4711,-2]}"#)
       #expect((unknown.status, unknown.code) == (404, "not_found"))
+      let large = try await api.send(
+        "POST", "/v1/notifications/checked", as: ann, #"{"ids":[9007199254740992,9223372036854775807]}"#)
+      #expect((large.status, large.code) == (404, "not_found"))
+      #expect(
+        try await api.send("GET", "/v1/notifications?before=9007199254740992", as: ann).code == "invalid_before")
       #expect(try await api.send("GET", "/v1/notifications?grouped=maybe", as: ann).code == "invalid_grouped")
       #expect(try await api.send("GET", "/v1/notifications?limit=101", as: ann).code == "invalid_limit")
       #expect(try await api.send("GET", "/v1/notifications?before=x", as: ann).code == "invalid_before")

@@ -18,6 +18,7 @@ import Testing
 
 let loop = EventLoop(name: "api-tests")
 let adminToken = "an admin token of the tests"
+let adminReadToken = "a read-only token of the tests"
 
 let logger: Logger = {
   var logger = Logger(label: "api-tests")
@@ -30,51 +31,69 @@ struct API: Sendable {
   let http: LoopbackHTTP
   let pool: PostgresPool
   let broker: RedisBroker
+  let redis: RedisClient
   let events: EventHub
 
   /// Serves the API over a fresh database while `body` runs.
   static func run(
     lookups rules: LookupRules = LookupRules(keys: []),
     certificateKey: CertificateKey? = CertificateKey("a key of the tests, 32 characters or more"),
-    sendsMail: Bool = true, patience: Duration = .seconds(60),
+    sendsMail: Bool = true, patience: Duration = .seconds(60), requestTimeout: Duration = .seconds(60),
+    postgres: PrivatePostgres? = nil, redis: PrivateRedis? = nil, pushPatience: Duration? = nil,
+    limits: ConnectionLimits = ConnectionLimits(),
+    hasher: PasswordHasher = PasswordHasher(
+      threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
+    proxies: TrustedProxies = .none, budgets: @Sendable (RedisClient) -> RequestBudgets? = { _ in nil },
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
-    let template = try await SharedServers.template("api") { url in
-      try await withPool(url) { pool in
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
-        try await Migrator(try Migration.all(in: folder), pool: pool).up()
-      }
+    let server = if let redis { redis } else { try await SharedServers.redis() }
+    let client = RedisClient(configuration: try RedisConfiguration(url: server.url), loop: loop, logger: logger)
+    let url: String
+    if let postgres {
+      url = postgres.url
+      try await migrate(url)
+    } else {
+      url = try await SharedServers.freshDatabase(template: try await SharedServers.template("api", fill: migrate))
     }
-    let client = RedisClient(
-      configuration: try RedisConfiguration(url: try await SharedServers.redis().url), loop: loop, logger: logger)
-    let url = try await SharedServers.freshDatabase(template: template)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       try await withPool(url) { pool in
-        try await serve(client, pool, rules, certificateKey, sendsMail, patience, body)
+        try await serve(
+          client, pool, rules, certificateKey, sendsMail, patience, requestTimeout, pushPatience, limits, hasher,
+          proxies, budgets(client), body)
       }
       group.cancelAll()
     }
   }
 
+  @Sendable private static func migrate(_ url: String) async throws {
+    try await withPool(url) { pool in
+      let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
+      _ = try await Migrator(try Migration.all(in: folder), pool: pool).up()
+    }
+  }
+
   private static func serve(
     _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificateKey: CertificateKey?,
-    _ sendsMail: Bool, _ patience: Duration,
+    _ sendsMail: Bool, _ patience: Duration, _ requestTimeout: Duration, _ pushPatience: Duration?,
+    _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ proxies: TrustedProxies, _ budgets: RequestBudgets?,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
-    let jobs = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
+    let jobs = JobClient(
+      broker: broker, ledger: PostgresLedger(pool: pool), patience: pushPatience, logger: logger)
     let events = EventHub(
       pool: pool, interval: .milliseconds(10), patience: Patience(patience), logger: logger)
     let api = SocialAPI(
       jobs: jobs, pool: pool,
-      hasher: PasswordHasher(threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
-      desk: JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger), adminToken: AdminToken(adminToken),
+      hasher: hasher, desk: JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger),
+      adminToken: AdminToken(adminToken), adminReadToken: AdminToken(adminReadToken),
       lookups: Lookups(rules: rules), certificateKey: certificateKey, sendsMail: sendsMail,
-      events: events)
+      requestTimeout: requestTimeout, attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies,
+      budgets: budgets, events: events)
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let server = HTTPService(
-      responder: api.responder(), host: "127.0.0.1", port: 0, setting: .apiPort, logger: logger,
+      responder: api.responder(), host: "127.0.0.1", port: 0, setting: .apiPort, limits: limits, logger: logger,
       onListening: { port.yield($0) })
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }
@@ -82,7 +101,7 @@ struct API: Sendable {
       for await port in ports {
         var http = LoopbackHTTP(port: port)
         http.patience = 120
-        try await body(API(http: http, pool: pool, broker: broker, events: events))
+        try await body(API(http: http, pool: pool, broker: broker, redis: client, events: events))
         break
       }
       group.cancelAll()
@@ -112,7 +131,8 @@ struct API: Sendable {
   }
 
   func send(
-    _ method: String, _ path: String, as token: String? = nil, key: String? = nil, _ body: String? = nil
+    _ method: String, _ path: String, as token: String? = nil, key: String? = nil, from origin: String? = nil,
+    _ body: String? = nil
   ) async throws -> Reply {
     // On a thread of its own: the client blocks, and the server needs the few threads that tasks share.
     let answer = try await withCheckedThrowingContinuation { continuation in
@@ -121,7 +141,7 @@ struct API: Sendable {
           with: Result {
             try http.send(
               method, path, token: token, json: Array((body ?? "").utf8),
-              headers: key.map { ["Idempotency-Key": $0] } ?? [:])
+              headers: ["Idempotency-Key": key, "X-Forwarded-For": origin].compactMapValues(\.self))
           })
       }
     }

@@ -1,4 +1,5 @@
 import Hummingbird
+import HummingbirdCore
 import Locking
 import Logging
 import ServiceLifecycle
@@ -14,14 +15,20 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
   /// - Parameters:
   ///   - port: 0 for any free one.
   ///   - setting: what the operator would change if the port is taken.
+  ///   - limits: on clients' connections.
   ///   - onListening: gets the port once it is listened on.
   public init(
-    responder: Responder, host: String, port: Int, setting: Setting, logger: Logger,
+    responder: Responder, host: String, port: Int, setting: Setting,
+    limits: ConnectionLimits = ConnectionLimits(), logger: Logger,
     onListening: @escaping @Sendable (Int) -> Void = { _ in }
   ) {
     let isListening = Locked(false)
+    let book = ConnectionBook(limits)
     application = Application(
       responder: responder,
+      server: HTTPServerBuilder { responder in
+        GuardedChannel(http: HTTP1Channel(responder: responder), limits: limits, book: book)
+      },
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "fanmill"),
       onServerRunning: { channel in
         isListening.withLock { $0 = true }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import NIOCore
 import Social
@@ -6,23 +7,33 @@ import Social
 public struct AdminContext: RequestContext {
   public var coreContext: CoreRequestContextStorage
   /// The client's network address, for counting attempts to sign in; of IPv6 the first 64 bits.
-  let address: String
+  var address: String
+  /// The other end of the connection.
+  let peer: String?
   /// Ends the connection, whatever is being written to it.
   let hangUp: @Sendable () -> Void
 
   public init(source: ApplicationRequestContextSource) {
     let channel = source.channel
-    self.init(source, address: ClientAddress.prefix(of: channel.remoteAddress?.ipAddress)) {
+    self.init(source, address: channel.remoteAddress?.ipAddress) {
       channel.close(promise: nil)
     }
   }
 
-  init(_ source: some RequestContextSource, address: String, hangUp: @escaping @Sendable () -> Void = {}) {
+  init(_ source: some RequestContextSource, address: String?, hangUp: @escaping @Sendable () -> Void = {}) {
     self.hangUp = hangUp
     coreContext = CoreRequestContextStorage(source: source)
-    self.address = address
+    peer = address
+    self.address = ClientAddress(address).key
   }
 
   /// The largest form that is read, in bytes.
   public var maxUploadSize: Int { 1 << 20 }
+}
+
+extension HTTPField.Name {
+  static var forwardedFor: Self {
+    guard let name = Self("X-Forwarded-For") else { preconditionFailure("a token by RFC 9110") }
+    return name
+  }
 }

@@ -1,3 +1,4 @@
+import EventLoop
 import Hummingbird
 
 /// Fields and their values as a form or an address sends them (`application/x-www-form-urlencoded`): a name may come more than
@@ -18,6 +19,9 @@ struct Form: Sendable {
   ///
   /// - Throws: an error of status 413 for more than the context's limit.
   init(bodyOf request: Request, _ context: AdminContext) async throws {
+    // A slow browser's time is not the servers'.
+    let begun = ContinuousClock.now
+    defer { Deadline.current?.extend(by: .now - begun) }
     let buffer = try await request.body.collect(upTo: context.maxUploadSize)
     self.init(String(decoding: buffer.readableBytesView, as: UTF8.self))
   }

@@ -27,6 +27,9 @@ struct Refusal: Error, Sendable {
     switch error {
     case let refusal as Refusal: self = refusal
     case let error as OperationError: self.init(error)
+    case let error as SocialError where error.code == .tooManyAttempts:
+      let message = error.message.prefix(1).uppercased() + error.message.dropFirst() + "."
+      self.init(.tooManyRequests, "Too many attempts", message, retryAfter: error.retryAfter)
     case let error as SocialError:
       let status: HTTPResponse.Status = error.code == .notFound ? .notFound : .unprocessableContent
       self.init(status, "That is not possible", error.message)

@@ -10,7 +10,7 @@ struct SignInPages: Sendable {
   let kit: Kit
   let gate: Gate
   let keys: DashboardKeys
-  let limit: SignInLimit
+  let attempts: AttemptBook
   /// Whether browsers come over TLS.
   let isSecure: Bool
 
@@ -42,13 +42,13 @@ struct SignInPages: Sendable {
 
   @Sendable private func signIn(_ request: Request, _ context: AdminContext) async throws -> Response {
     let fields = try await Form(bodyOf: request, context)
-    try await limit.count(context.address)
     let target = fields["to"]
-    guard let role = keys.role(of: fields["token"] ?? "") else {
+    let role = keys.role(of: fields["token"] ?? "")
+    try await attempts.guess(isRight: role != nil, at: .adminToken, by: context.address)
+    guard let role else {
       context.logger.notice("a wrong admin token", metadata: ["address": "\(context.address)"])
       return form("That is not the token.", target: target, status: .unauthorized)
     }
-    try await limit.forget(context.address)
     if let old = try await gate.session(of: request) { try await gate.sessions.close(old.token) }
     let token = try await gate.sessions.open(name: Self.name(fields["name"]), role: role)
     var response = Response.seeOther(target.flatMap { Link.isOurs($0) ? $0 : nil } ?? "/admin")

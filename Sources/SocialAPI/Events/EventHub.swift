@@ -128,13 +128,13 @@ public final class EventHub: Service {
     if streams.isEmpty { return }
     var listeners = streams.map(\.listener)
     let news = try await News.next(for: &listeners, in: pool)
+    let cursors = zip(streams, listeners).map { (id: $0.id, cursor: $1.cursor) }
+    state.withLock { state in
+      for (id, cursor) in cursors { state.streams[id]?.listener.cursor = cursor }
+    }
     for (place, items) in news {
-      let id = streams[place].id
-      let cursor = listeners[place].cursor
-      let continuation = state.withLock { state in
-        state.streams[id]?.listener.cursor = cursor
-        return state.streams[id]?.continuation
-      }
+      let (id, cursor) = cursors[place]
+      let continuation = state.withLock { $0.streams[id]?.continuation }
       if case .dropped = continuation?.yield(.news(items, cursor)) { leave(id) }
     }
   }

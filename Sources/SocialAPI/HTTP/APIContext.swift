@@ -1,5 +1,6 @@
 import Hummingbird
 import NIOCore
+import Operations
 import Social
 
 /// What a request carries along: who asks, once that is known.
@@ -7,12 +8,16 @@ public struct APIContext: RequestContext {
   public var coreContext: CoreRequestContextStorage
   /// The session's token and its account; nil without one.
   var session: Session?
-  /// Whether the request came with the operators' token.
-  var isAdmin = false
+  /// What the request may do for operators; nil unless it came with one of their tokens.
+  var operatorRole: Actor.Role?
   /// Ends the connection, whatever is being written to it.
   let hangUp: @Sendable () -> Void
-  /// The client's network address, for counting what it asks for.
-  let client: String
+  /// Calls the closure once the connection has ended; soon if it has already.
+  let whenClosed: @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// The other end of the connection; nil for a socket of this machine.
+  let peer: String?
+  /// Where the request comes from, for counting what is asked for.
+  var client: ClientAddress
 
   struct Session: Sendable {
     let token: SessionToken
@@ -23,7 +28,9 @@ public struct APIContext: RequestContext {
     coreContext = CoreRequestContextStorage(source: source)
     let channel = source.channel
     hangUp = { channel.close(promise: nil) }
-    client = ClientAddress.prefix(of: channel.remoteAddress?.ipAddress)
+    whenClosed = { body in channel.closeFuture.whenComplete { _ in body() } }
+    peer = channel.remoteAddress?.ipAddress
+    client = ClientAddress(peer)
   }
 
   /// The largest body that is read, in bytes.
@@ -47,13 +54,28 @@ public struct APIContext: RequestContext {
     }
   }
 
-  /// - Throws: a problem unless the request came with the operators' token.
+  /// - Throws: a problem unless the request came with the token that lets its bearer act.
   func requireAdmin() throws {
-    if isAdmin { return }
-    if session != nil { throw Problem(.forbidden, "admin_only", "this is for operators, with the admin token") }
-    throw Problem(
-      .unauthorized, "not_signed_in",
-      "send the admin token (FANMILL_ADMIN_TOKEN of the API) as 'Authorization: Bearer TOKEN'")
+    switch operatorRole {
+    case .full: return
+    case .readOnly:
+      throw Problem(
+        .forbidden, "read_only", "FANMILL_ADMIN_READ_TOKEN reads and changes nothing: send FANMILL_ADMIN_TOKEN")
+    case nil: throw notAnOperator("the admin token (FANMILL_ADMIN_TOKEN of the API)")
+    }
+  }
+
+  /// - Throws: a problem unless the request came with one of the operators' tokens.
+  func requireOperator() throws {
+    guard operatorRole == nil else { return }
+    throw notAnOperator("FANMILL_ADMIN_READ_TOKEN or FANMILL_ADMIN_TOKEN of the API")
+  }
+
+  private func notAnOperator(_ tokens: String) -> Problem {
+    guard session == nil else {
+      return Problem(.forbidden, "admin_only", "this is for operators, with the admin token")
+    }
+    return Problem(.unauthorized, "not_signed_in", "send \(tokens) as 'Authorization: Bearer TOKEN'")
   }
 
   /// A part of the path.
@@ -65,7 +87,7 @@ public struct APIContext: RequestContext {
   ///
   /// - Throws: `not_found` for what cannot be one.
   func postID() throws -> Int {
-    guard let id = Int(try parameter("id")), id >= 0 else {
+    guard let id = EntityID.parse(try parameter("id")) else {
       throw SocialError(.notFound, "there is no such post")
     }
     return id

@@ -1,6 +1,8 @@
 import Crypto
 import HTTPTypes
 import Hummingbird
+import Logging
+import Operations
 import Postgres
 import Social
 
@@ -8,23 +10,57 @@ import Social
 /// and the routes that need an account refuse it.
 struct Authentication: RouterMiddleware {
   let pool: PostgresPool
-  /// Opens the routes for operators, and is no session.
+
+  func handle(
+    _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
+  ) async throws -> Response {
+    guard let text = request.bearerToken else { return try await next(request, context) }
+    guard let token = SessionToken(text), let viewer = try await Sessions.viewer(token, in: pool) else {
+      throw SocialError(.notSignedIn, "the session's token is not valid, or not any more: sign in again")
+    }
+    var context = context
+    context.session = APIContext.Session(token: token, viewer: viewer)
+    return try await next(request, context)
+  }
+}
+
+/// Stands before the operators' routes, which their tokens open. What is neither of those nor a session's is a guess at them,
+/// and counts with those at the dashboard's door.
+struct AdminAuthentication: RouterMiddleware {
+  let pool: PostgresPool
+  /// nil where none is set: then no token is right.
   let adminToken: AdminToken?
+  /// Opens those of the routes that only read.
+  let adminReadToken: AdminToken?
+  let attempts: AttemptBook
 
   func handle(
     _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
   ) async throws -> Response {
     guard let text = request.bearerToken else { return try await next(request, context) }
     var context = context
-    if adminToken?.matches(text) == true {
-      context.isAdmin = true
+    let role = role(of: text)
+    if role == nil, let token = SessionToken(text), let viewer = try await Sessions.viewer(token, in: pool) {
+      // The routes refuse it, and say why.
+      context.session = APIContext.Session(token: token, viewer: viewer)
       return try await next(request, context)
     }
-    guard let token = SessionToken(text), let viewer = try await Sessions.viewer(token, in: pool) else {
-      throw SocialError(.notSignedIn, "the session's token is not valid, or not any more: sign in again")
+    try await attempts.guess(isRight: role != nil, at: .adminToken, by: context.client.key)
+    guard let role else {
+      context.logger.notice("a wrong admin token", metadata: ["address": "\(context.client.key)"])
+      throw Problem(
+        .unauthorized, "not_signed_in",
+        "this is none of the operators' tokens: send FANMILL_ADMIN_TOKEN of the API as 'Authorization: Bearer TOKEN'"
+      )
     }
-    context.session = APIContext.Session(token: token, viewer: viewer)
+    context.operatorRole = role
     return try await next(request, context)
+  }
+
+  /// What a token lets its bearer do; nil for a wrong one. Both are compared, whatever the first says.
+  private func role(of text: String) -> Operations.Actor.Role? {
+    let (isFull, isReadOnly) = (adminToken?.matches(text) ?? false, adminReadToken?.matches(text) ?? false)
+    return isFull ? .full : isReadOnly ? .readOnly : nil
   }
 }
 

@@ -5,6 +5,7 @@
 #endif
 import HTTPTypes
 import Hummingbird
+import Jobs
 import Logging
 import Postgres
 import Social
@@ -21,6 +22,8 @@ struct Problem: Error, Encodable {
   let field: String?
   /// Seconds after which trying again makes sense; sent as `Retry-After`.
   var retryAfter: Int?
+  /// What else the answer's head says.
+  var headers: HTTPFields = [:]
 
   private enum CodingKeys: CodingKey { case type, title, status, code, detail, field }
 
@@ -44,6 +47,10 @@ struct Problem: Error, Encodable {
     case let error as PostgresError:
       guard let problem = Self.shortage(error) else { return nil }
       self = problem
+    case let error as BrokerError where [.unavailable, .full].contains(error.code):
+      self.init(
+        .serviceUnavailable, "unavailable",
+        "the broker cannot answer now: try again in a few seconds, with the same Idempotency-Key", retryAfter: 2)
     case let error as any HTTPResponseError: self.init(httpStatus: error.status)
     default: return nil
     }
@@ -96,6 +103,7 @@ struct Problem: Error, Encodable {
 
   func response() throws -> Response {
     var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
+    headers.append(contentsOf: self.headers)
     if let retryAfter { headers[.retryAfter] = String(retryAfter) }
     if status == 401 { headers[.wwwAuthenticate] = "Bearer" }
     return Response(

@@ -3,6 +3,7 @@
 #else
   import Foundation
 #endif
+import EventLoop
 import Hummingbird
 
 /// A request's body, read whole.
@@ -11,6 +12,9 @@ struct RequestBody: Sendable {
 
   /// - Throws: an error of status 413 for more than the context's limit.
   init(_ request: Request, _ context: APIContext) async throws {
+    // A slow client's time is not the servers'.
+    let begun = ContinuousClock.now
+    defer { Deadline.current?.extend(by: .now - begun) }
     let buffer = try await request.body.collect(upTo: context.maxUploadSize)
     bytes = Array(buffer.readableBytesView)
   }

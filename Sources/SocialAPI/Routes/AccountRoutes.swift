@@ -8,6 +8,8 @@ struct AccountRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let hasher: PasswordHasher
+  let attempts: AttemptBook
+  let addresses: WebAddressRule
 
   func add(to group: RouterGroup<APIContext>) {
     group.post("accounts", use: open)
@@ -40,7 +42,8 @@ struct AccountRoutes: Sendable {
     // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
     let said = [registration.username, registration.email, registration.name, registration.major, registration.bio]
     let fingerprint = request.fingerprint(Array(said.joined(separator: "\0").utf8))
-    let hash = try await hasher.hash(registration.password)
+    try await attempts.countSignUp(by: context.client.key)
+    let hash = try await hasher.hash(registration.password, for: context.client.key)
     let key = request.headers[.idempotencyKey]
     let opened = try await jobs.transaction { transaction -> Opened? in
       if let key {
@@ -48,6 +51,7 @@ struct AccountRoutes: Sendable {
         guard claim == .first else { return nil }
       }
       let id = try await Accounts.open(registration, passwordHash: hash, in: transaction.sql)
+      try await AccountNetworks.note(context.client.network, of: id, in: transaction.sql)
       let token = try await Sessions.open(for: id, in: transaction.sql)
       let opened = Opened(id: id, username: registration.username, token: token.text)
       if let key {
@@ -59,7 +63,8 @@ struct AccountRoutes: Sendable {
     if let opened { return try Answer(.created, opened) }
     // The request came again: whoever knows the password gets a session of the account that the first one opened.
     let known = try await Sessions.authenticate(
-      email: registration.email, password: registration.password, hasher: hasher, in: pool)
+      email: registration.email, password: registration.password, from: context.client, hasher: hasher,
+      attempts: attempts, in: pool)
     let token = try await jobs.transaction { try await Sessions.open(for: known, in: $0.sql) }
     return try Answer(.created, Opened(id: known.account, username: registration.username, token: token.text))
   }
@@ -75,7 +80,8 @@ struct AccountRoutes: Sendable {
   @Sendable private func signIn(_ request: Request, _ context: APIContext) async throws -> Answer {
     let credentials = try await RequestBody(request, context).decode(Credentials.self)
     let known = try await Sessions.authenticate(
-      email: credentials.email, password: credentials.password, hasher: hasher, in: pool)
+      email: credentials.email, password: credentials.password, from: context.client, hasher: hasher,
+      attempts: attempts, in: pool)
     let token = try await jobs.transaction { try await Sessions.open(for: known, in: $0.sql) }
     return try Answer(.created, Token(token: token.text))
   }
@@ -113,7 +119,7 @@ struct AccountRoutes: Sendable {
     let viewer = try context.viewer
     let change = try await RequestBody(request, context).decode(Change.self)
     let changes = try AccountChanges(
-      name: change.name, major: change.major, bio: change.bio, avatar: change.avatar)
+      name: change.name, major: change.major, bio: change.bio, avatar: change.avatar, addresses: addresses)
     let account = try await jobs.transaction { transaction in
       try await Accounts.change(viewer.id, changes, in: transaction.sql)
       return try await Accounts.own(viewer.id, in: transaction.sql)

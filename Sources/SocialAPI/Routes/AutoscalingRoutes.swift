@@ -1,9 +1,10 @@
 import Foundation
 import Hummingbird
+import Jobs
 import Operations
 import Postgres
 
-/// `autoscaling`: for whatever starts and ends workers, such as KEDA's metrics-api scaler, with the admin token.
+/// `autoscaling`: for whatever starts and ends workers, such as KEDA's metrics-api scaler, with an operators' token.
 struct AutoscalingRoutes: Sendable {
   let pool: PostgresPool
 
@@ -27,10 +28,10 @@ struct AutoscalingRoutes: Sendable {
 
   /// - Throws: `unknown_queue`; `not_sampled` while nobody has watched for a minute, so that nothing is scaled by what was.
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
-    try context.requireAdmin()
+    try context.requireOperator()
     let name = try context.parameter("queue")
     guard let sample = try await StackSample.latest(in: pool),
-      Date().timeIntervalSince(sample.at) < StackSample.freshness
+      JobClock.now.timeIntervalSince(sample.at) < StackSample.freshness
     else {
       throw Problem(
         .serviceUnavailable, "not_sampled",

@@ -51,19 +51,11 @@ struct CelebRoutes: Sendable {
     return try Answer(.ok, Own(items: celebs.map(CelebView.init)))
   }
 
-  private struct Draft: Decodable {
-    var title: String?
-    var url: String?
-  }
-
   @Sendable private func register(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let account = try context.celebAccount()
-    let body = try await RequestBody(request, context)
-    let wanted = body.bytes.isEmpty ? Draft() : try body.decode(Draft.self)
-    let draft = try CelebDraft(title: wanted.title, url: wanted.url)
     let celeb = try await jobs.transaction { transaction in
-      try await Celebs.register(account, draft, by: viewer.id, limit: limit, in: transaction)
+      try await Celebs.register(account, by: viewer.id, limit: limit, in: transaction)
     }
     return try Answer(.ok, CelebView(celeb))
   }

@@ -36,7 +36,7 @@ struct CommentRoutes: Sendable {
   @Sendable private func delete(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let post = try context.postID()
-    guard let comment = Int(try context.parameter("comment")) else {
+    guard let comment = EntityID.parse(try context.parameter("comment")) else {
       throw SocialError(.notFound, "there is no such comment")
     }
     try await jobs.transaction { try await Comments.delete(comment, on: post, by: viewer.id, in: $0) }

@@ -12,6 +12,7 @@ struct LookupRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let lookups: Lookups
+  let budgets: RequestBudgets?
 
   func add(to group: RouterGroup<APIContext>) {
     group.get("celebs/search", use: search)
@@ -26,7 +27,11 @@ struct LookupRoutes: Sendable {
     let viewer = try context.viewer
     try Self.checkPlatform(request.formValue("platform"))
     let question = try ChannelQuestion(request.formValue("q") ?? "")
-    switch try await lookups.ask(question, of: jobs, pool: pool) {
+    let answer = try await lookups.ask(question, by: viewer.id, of: jobs, pool: pool) {
+      guard let budgets else { return }
+      _ = try await budgets.spend(.lookups(budgets.limits), of: "a\(viewer.id)")
+    }
+    switch answer {
     case .channels(let channels): return try Answer(.ok, Found(items: channels.map(ChannelView.init)))
     case .lookup(let id):
       try await Lookups.follow(id, by: viewer.id, in: pool)
@@ -34,14 +39,23 @@ struct LookupRoutes: Sendable {
     case .exhausted(let until):
       throw Problem(
         .serviceUnavailable, "quota_exhausted",
-        "what may be asked of YouTube today is spent, and there is no earlier answer: ask again after midnight Pacific time",
-        retryAfter: max(1, Int(until.timeIntervalSinceNow.rounded(.up))))
+        "the budget for YouTube is spent, and no earlier answer is kept: ask again after \(until.formatted(.iso8601))",
+        retryAfter: Self.seconds(until))
+    case .accountExhausted(let until):
+      throw Problem(
+        .tooManyRequests, "lookup_share_spent",
+        "your account has used its share of today's questions to YouTube: ask again after \(until.formatted(.iso8601))",
+        retryAfter: Self.seconds(until))
     case .noKey:
       throw Problem(
         .serviceUnavailable, "lookups_unavailable",
         "YouTube cannot be asked: no key of its API is set (FANMILL_YOUTUBE_KEYS), or none is accepted", retryAfter: 300
       )
     }
+  }
+
+  private static func seconds(_ until: Date) -> Int {
+    max(1, Int(until.timeIntervalSince(JobClock.now).rounded(.up)))
   }
 
   private static func checkPlatform(_ platform: String?) throws(SocialError) {

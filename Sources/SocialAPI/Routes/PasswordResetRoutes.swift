@@ -7,6 +7,7 @@ import Social
 struct PasswordResetRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
+  let attempts: AttemptBook
   let hasher: PasswordHasher
   let sendsMail: Bool
 
@@ -26,7 +27,7 @@ struct PasswordResetRoutes: Sendable {
     }
     let body = try await RequestBody(request, context)
     let email = try body.decode(Wanted.self).email
-    try await PasswordResets.allow(email, from: context.client, in: pool)
+    try await PasswordResets.allow(email, from: context.client, attempts: attempts)
     return try await jobs.once(request, body, by: 0) { transaction in
       try await PasswordResets.request(email, in: transaction)
       return Answer(status: .accepted, body: [])
@@ -38,10 +39,14 @@ struct PasswordResetRoutes: Sendable {
   @Sendable private func choose(_ request: Request, _ context: APIContext) async throws -> Answer {
     let token = try context.parameter("token")
     let password = try NewPassword(try await RequestBody(request, context).decode(Choice.self).password)
-    let hash = try await hasher.hash(password.text)
+    guard try await PasswordResets.isUsable(token, from: context.client, attempts: attempts, in: pool) else {
+      // Nothing is hashed for it; the request may be one that was answered before.
+      return try await jobs.once(request, saying: [], by: 0) { _ in throw PasswordResets.expired }
+    }
+    let hash = try await hasher.hash(password.text, for: context.client.key)
     // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
     return try await jobs.once(request, saying: [], by: 0) { transaction in
-      try await PasswordResets.use(token, passwordHash: hash, in: transaction.sql)
+      try await PasswordResets.use(token, passwordHash: hash, from: context.client, in: transaction.sql)
       return .noContent
     }
   }

@@ -8,6 +8,7 @@ struct PostRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let reads: any SocialReader
+  let addresses: WebAddressRule
 
   func add(to group: RouterGroup<APIContext>) {
     group.post("posts", use: create)
@@ -29,7 +30,8 @@ struct PostRoutes: Sendable {
     let viewer = try context.viewer
     let body = try await RequestBody(request, context)
     let wanted = try body.decode(Draft.self)
-    let draft = try PostDraft(title: wanted.title, description: wanted.description ?? "", image: wanted.image)
+    let draft = try PostDraft(
+      title: wanted.title, description: wanted.description ?? "", image: wanted.image, addresses: addresses)
     return try await jobs.once(request, body, by: viewer.id) { transaction in
       let id = try await Posts.create(draft, by: viewer.id, in: transaction)
       return try Answer(.created, PostView(try await Posts.post(id, in: transaction.sql)))
@@ -61,7 +63,8 @@ struct PostRoutes: Sendable {
     let viewer = try context.viewer
     let id = try context.postID()
     let change = try await RequestBody(request, context).decode(Change.self)
-    let changes = try PostChanges(title: change.title, description: change.description, image: change.image)
+    let changes = try PostChanges(
+      title: change.title, description: change.description, image: change.image, addresses: addresses)
     let post = try await jobs.transaction { transaction in
       try await Posts.edit(id, changes, by: viewer.id, in: transaction.sql)
       return try await Posts.post(id, in: transaction.sql)

@@ -1,0 +1,42 @@
+import Locking
+
+/// Counts a server's open connections, and refuses those beyond the limits.
+final class ConnectionBook: Sendable {
+  enum Refusal: Sendable {
+    case full
+    case tooManyOfClient
+  }
+
+  private struct State: Sendable {
+    var total = 0
+    var clients: [String: Int] = [:]
+  }
+
+  private let limits: ConnectionLimits
+  private let state = Locked(State())
+
+  init(_ limits: ConnectionLimits) { self.limits = limits }
+
+  /// Counts a connection, unless it is refused; `leave` gives its place back.
+  func enter(_ client: String) -> Refusal? {
+    state.withLock { [limits] state in
+      guard state.total < limits.total else { return .full }
+      let count = state.clients[client, default: 0]
+      guard limits.perClient == 0 || count < limits.perClient else { return .tooManyOfClient }
+      state.total += 1
+      state.clients[client] = count + 1
+      return nil
+    }
+  }
+
+  func leave(_ client: String) {
+    state.withLock { state in
+      state.total -= 1
+      guard let count = state.clients[client], count > 1 else {
+        state.clients[client] = nil
+        return
+      }
+      state.clients[client] = count - 1
+    }
+  }
+}

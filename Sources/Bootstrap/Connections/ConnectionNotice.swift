@@ -1,0 +1,41 @@
+/// An answer to a client whose request is not served, as it stands on the wire.
+struct ConnectionNotice {
+  private let status: String
+  private let code: String
+  private let detail: String
+  private var retryAfter: Int?
+
+  static func headTimeout(_ limit: Duration) -> ConnectionNotice {
+    ConnectionNotice(
+      status: "408 Request Timeout", code: "request_timeout",
+      detail: "the head of the request did not arrive within \(limit): send it at once, after connecting")
+  }
+
+  static func bodyTimeout(_ limit: Duration) -> ConnectionNotice {
+    ConnectionNotice(
+      status: "408 Request Timeout", code: "request_timeout",
+      detail: "the body of the request did not arrive within \(limit): send less, or faster")
+  }
+
+  static let full = ConnectionNotice(
+    status: "503 Service Unavailable", code: "too_many_connections",
+    detail: "this server has no room for another connection now: try again in a few seconds", retryAfter: 5)
+
+  static func tooManyOfClient(_ limit: Int) -> ConnectionNotice {
+    ConnectionNotice(
+      status: "429 Too Many Requests", code: "too_many_connections",
+      detail: "a client has \(limit) connections at most: close one, or send requests one after the other on one",
+      retryAfter: 5)
+  }
+
+  /// Head and body. Nothing in it needs escaping.
+  var text: String {
+    let title = status.drop { $0 != " " }.dropFirst()
+    let body = """
+      {"type":"about:blank","title":"\(title)","status":\(status.prefix(3)),"code":"\(code)","detail":"\(detail)"}
+      """
+    var head = "HTTP/1.1 \(status)\r\nContent-Type: application/problem+json\r\nContent-Length: \(body.utf8.count)\r\n"
+    if let retryAfter { head += "Retry-After: \(retryAfter)\r\n" }
+    return head + "Cache-Control: no-store\r\nConnection: close\r\n\r\n" + body
+  }
+}

@@ -1,0 +1,33 @@
+import Glibc
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import Social
+
+/// A client's HTTP/1.1 connection under the server's limits.
+struct GuardedChannel: ServerChildChannel {
+  let http: HTTP1Channel
+  let limits: ConnectionLimits
+  let book: ConnectionBook
+
+  func setup(channel: any NIOCore.Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+    http.setup(channel: channel, logger: logger).flatMapThrowing { value in
+      // The peer's own address: what a client says of itself bounds nothing.
+      let client = ClientAddress(channel.remoteAddress?.ipAddress).key
+      let refusal = book.enter(client)
+      if refusal == nil { channel.closeFuture.whenComplete { _ in book.leave(client) } }
+      // A peer that vanished without a word is noticed when what it was sent stays unacknowledged.
+      try channel.syncOptions?.setOption(
+        ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)), value: 30_000)
+      let watch = ConnectionWatch(limits, refusal: refusal)
+      let pipeline = channel.pipeline.syncOperations
+      let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+      try pipeline.addHandler(ConnectionPartsHandler(watch), position: .after(parser))
+      try pipeline.addHandler(ConnectionBytesHandler(watch), position: .first)
+      return value
+    }
+  }
+
+  func handle(value: HTTP1Channel.Value, logger: Logger) async { await http.handle(value: value, logger: logger) }
+}

@@ -1,0 +1,31 @@
+import HTTPTypes
+import Social
+
+/// What one account, or one client, may do of one kind in an hour.
+struct RequestBudget: Sendable {
+  /// As `RateLimit` names it.
+  let name: String
+  /// What is counted, in the plural, for people.
+  let what: String
+  let limit: Int
+
+  /// The budgets that a request spends before its route sees it. Lookups are spent where one is begun.
+  static func spent(by method: HTTPRequest.Method, on path: String?, _ limits: RequestLimits) -> RequestBudget? {
+    switch (method, path) {
+    case (.post, "/v1/posts"): RequestBudget(name: "posts", what: "posts", limit: limits.posts)
+    case (.put, "/v1/users/{name}/follow"): RequestBudget(name: "follows", what: "follows", limit: limits.follows)
+    case (.put, "/v1/posts/{id}/like"): RequestBudget(name: "likes", what: "likes", limit: limits.likes)
+    case (.post, "/v1/posts/{id}/comments"):
+      RequestBudget(name: "comments", what: "comments", limit: limits.comments)
+    case (.post, signUpPath): RequestBudget(name: "sign-ups", what: "new accounts", limit: limits.signUps)
+    default: nil
+    }
+  }
+
+  /// The one route whose budget belongs to the client: there is no account yet.
+  static let signUpPath = "/v1/accounts"
+
+  static func lookups(_ limits: RequestLimits) -> RequestBudget {
+    RequestBudget(name: "lookups", what: "lookups", limit: limits.lookups)
+  }
+}

@@ -1,0 +1,23 @@
+import HTTPTypes
+import Hummingbird
+import Social
+
+/// Finds out where a request comes from, through the proxies that are trusted.
+struct ClientIdentification: RouterMiddleware {
+  let proxies: TrustedProxies
+
+  func handle(
+    _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
+  ) async throws -> Response {
+    var context = context
+    context.client = proxies.client(peer: context.peer, forwarded: request.headers[values: .forwardedFor])
+    return try await next(request, context)
+  }
+}
+
+extension HTTPField.Name {
+  static var forwardedFor: Self {
+    guard let name = Self("X-Forwarded-For") else { preconditionFailure("a token by RFC 9110") }
+    return name
+  }
+}

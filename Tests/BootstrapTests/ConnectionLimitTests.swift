@@ -1,0 +1,161 @@
+import Foundation
+import JobsTestSupport
+import Logging
+import NIOCore
+import Testing
+
+@testable import Bootstrap
+
+/// How long a client may take, and how many connections there are.
+@Suite(.timeLimit(.minutes(2))) struct ConnectionLimitTests {
+  private func serving(
+    _ limits: ConnectionLimits, _ body: @escaping @Sendable (Int) async throws -> Void
+  ) async throws {
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let health = Health(checks: [], registry: PrometheusRegistry(), logger: logger)
+    let (ports, running) = AsyncStream.makeStream(of: Int.self)
+    let server = health.service(host: "127.0.0.1", port: 0, limits: limits) { running.yield($0) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await server.run() }
+      group.addTask {
+        for await port in ports {
+          try await body(port)
+          return
+        }
+      }
+      try await group.next()
+      group.cancelAll()
+    }
+  }
+
+  /// Limits that no test reaches but those that `change` sets.
+  private func limits(_ change: (inout ConnectionLimits) -> Void) -> ConnectionLimits {
+    var limits = ConnectionLimits()
+    (limits.head, limits.body, limits.idle) = (.seconds(3600), .seconds(3600), .seconds(3600))
+    change(&limits)
+    return limits
+  }
+
+  private static let request = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+  @Test(arguments: ["", "GET /healthz HTTP/1.1\r\nHo", "GET /healthz HTTP/1.1\r\nHost: x\r\nX: y\r\n"])
+  func aHeadThatDoesNotArriveEndsTheConnection(sent: String) async throws {
+    try await serving(limits { $0.head = .milliseconds(50) }) { port in
+      let client = try RawConnection(port: port)
+      try client.send(sent)
+      let answer = await client.rest()
+      #expect(answer.hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
+      #expect(answer.contains(#""code":"request_timeout""#) && answer.contains("the head of the request"))
+    }
+  }
+
+  @Test func aHeadThatBeginsBehindARequestHasNoMoreTime() async throws {
+    try await serving(limits { $0.head = .milliseconds(50) }) { port in
+      for rest in ["GET", "GET /healthz HTTP/1.1\r\nHost"] {
+        let client = try RawConnection(port: port)
+        try client.send(Self.request + rest)
+        let answers = await client.rest()
+        #expect(answers.hasPrefix("HTTP/1.1 200 OK\r\n") && answers.contains("HTTP/1.1 408 Request Timeout"))
+      }
+    }
+  }
+
+  @Test func aBodyThatDoesNotArriveEndsTheConnection() async throws {
+    try await serving(limits { $0.body = .milliseconds(50) }) { port in
+      let client = try RawConnection(port: port)
+      try client.send("POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")
+      // Nothing there reads the body, so the answer may have been sent already: the connection ends all the same.
+      let answer = await client.rest()
+      #expect(answer.hasPrefix("HTTP/1.1 404") || answer.contains("the body of the request"))
+    }
+  }
+
+  @Test func anIdleConnectionEnds() async throws {
+    try await serving(limits { $0.idle = .milliseconds(50) }) { port in
+      let client = try RawConnection(port: port)
+      try client.send(Self.request + Self.request)
+      let answers = await client.rest()
+      #expect(answers.split(separator: "HTTP/1.1 200 OK").count == 2 && !answers.contains("408"))
+    }
+  }
+
+  @Test func aClientHasItsShareAndTheServerItsBound() async throws {
+    for (limits, status) in [(limits { $0.perClient = 3 }, "429"), (limits { $0.total = 3 }, "503")] {
+      try await serving(limits) { port in
+        var half = try (0..<3).map { _ in try RawConnection(port: port) }
+        for client in half {
+          // Connections are counted in no order: each of these is, once it is served.
+          try client.send(Self.request)
+          #expect(await client.answer(endingWith: #"{"status":"alive"}"#).hasPrefix("HTTP/1.1 200 OK"))
+          try client.send("GET /healthz HTTP/1.1\r\nHost")
+        }
+        let refused = await (try RawConnection(port: port)).rest()
+        #expect(refused.hasPrefix("HTTP/1.1 \(status) "))
+        #expect(refused.contains(#""code":"too_many_connections""#) && refused.contains("\r\nRetry-After: 5\r\n"))
+        // Others are served where the bound is the client's own.
+        let other = try RawConnection(port: port, from: "127.0.0.2")
+        if status == "429" {
+          try other.send(Self.request)
+          #expect(await other.answer(endingWith: #"{"status":"alive"}"#).hasPrefix("HTTP/1.1 200 OK"))
+        }
+        // Those that were there are served, and each gives its place back when its client closes it.
+        for client in half {
+          try client.send(": x\r\nConnection: close\r\n\r\n")
+          #expect(await client.rest().hasPrefix("HTTP/1.1 200 OK"))
+        }
+        half = []
+        try await eventually {
+          let client = try RawConnection(port: port)
+          client.finish()
+          return await client.rest().isEmpty
+        }
+      }
+    }
+  }
+
+  @Test func placesAreCountedByClient() {
+    var limits = ConnectionLimits()
+    (limits.total, limits.perClient) = (3, 2)
+    let book = ConnectionBook(limits)
+    #expect(book.enter("a") == nil && book.enter("a") == nil)
+    #expect(book.enter("a") == .tooManyOfClient)
+    #expect(book.enter("b") == nil)
+    #expect(book.enter("b") == .full)
+    book.leave("a")
+    #expect(book.enter("a") == nil)
+  }
+
+  // MARK: The timing alone
+
+  private let start = NIODeadline.uptimeNanoseconds(0)
+
+  private func bytes(_ text: String) -> ByteBufferView { ByteBuffer(string: text).readableBytesView }
+
+  @Test func whatFollowsABodyIsTheNextHead() {
+    for (body, rest, delay) in [
+      ("{}", "", ConnectionTiming.Delay.idle), ("{\"a\":1}", "", .idle), ("{}", "GET", .head), ("abcdef", "G", .head),
+    ] {
+      var timing = ConnectionTiming(ConnectionLimits(), connectedAt: start)
+      timing.received(bytes("POST / HTTP/1.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body + rest), at: start)
+      timing.receivedHead(at: start)
+      timing.receivedBody(bytes(body))
+      timing.receivedEnd(at: start)
+      timing.parsed(at: start)
+      timing.answered(at: start)
+      #expect(timing.next?.delay == delay, "\(body) \(rest)")
+    }
+  }
+
+  @Test func aClientThatReadsNothingIsIdle() {
+    var timing = ConnectionTiming(ConnectionLimits(), connectedAt: start)
+    timing.received(bytes(Self.request), at: start)
+    timing.receivedHead(at: start)
+    timing.receivedEnd(at: start)
+    timing.parsed(at: start)
+    #expect(timing.next == nil, "the answer is the server's to give")
+    timing.changedWritability(false, at: start + .seconds(1))
+    #expect(timing.next?.at == start + .seconds(76) && timing.next?.delay == .idle)
+    timing.changedWritability(true, at: start + .seconds(2))
+    #expect(timing.next == nil)
+  }
+}
