@@ -40,6 +40,7 @@ let configuration: Target.Dependency = .product(name: "Configuration", package: 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -47,6 +48,7 @@ let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-s
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let instrumentation: Target.Dependency = .product(name: "Instrumentation", package: "swift-distributed-tracing")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
@@ -105,7 +107,8 @@ let package = Package(
     module(
       "Social",
       [
-        "HTTPClient", "Jobs", "JobsPostgres", "Postgres", "Locking", crypto, cryptoExtras, httpTypes, logging, metrics,
+        "HTTPClient", "Jobs", "JobsPostgres", "Postgres", "Locking", collections, crypto, cryptoExtras, httpTypes,
+        logging, metrics,
       ]),
     module(
       "Operations",
@@ -116,15 +119,15 @@ let package = Package(
     module(
       "SocialAPI",
       [
-        "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres", "Redis", crypto,
-        hummingbird, lifecycle, logging, metrics, nioCore,
+        "EventLoop", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres", "Redis",
+        crypto, hummingbird, lifecycle, logging, metrics, nioCore,
       ]),
     // The operators' pages under /admin. Its templates and its style sheet are compiled in.
     .target(
       name: "Dashboard",
       dependencies: [
-        "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", "Locking", crypto,
-        httpTypes, hummingbird, lifecycle, logging, mustache, nioCore,
+        "EventLoop", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", "Locking",
+        crypto, httpTypes, hummingbird, lifecycle, logging, mustache, nioCore,
       ],
       resources: [.embedInCode("Templates"), .embedInCode("Assets")], swiftSettings: settings),
     module(
@@ -132,14 +135,14 @@ let package = Package(
       [
         "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "HTTPClient", "Postgres", "Redis",
         "EventLoop", "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle, logging, metrics,
-        nioCore, nioPosix, signals,
+        hummingbirdCore, nioCore, nioHTTP1, nioPosix, signals,
       ]),
 
     program(
       "fanmill-api",
       [
         "Bootstrap", "SocialAPI", "Dashboard", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres",
-        "JobsRedis", "Postgres", "Redis", argumentParser, hummingbird, logging,
+        "JobsRedis", "Postgres", "Redis", argumentParser, hummingbird, lifecycle, logging,
       ]),
     // A stand-in for the YouTube Data API: for tests, the local stack and the demo.
     module("YouTubeStandIn", ["Locking", hummingbird, lifecycle, logging]),
@@ -161,7 +164,8 @@ let package = Package(
       "SocialAPITests",
       [
         "SocialAPI", "Bootstrap", "HTTPClient", "MailTestSupport", "Operations", "Social", "Migrations", "Jobs",
-        "JobsPostgres", "JobsRedis", "Locking", "Postgres", "Redis", "EventLoop", "PrivateServers", logging,
+        "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking", "Postgres", "Redis", "EventLoop",
+        "PrivateServers", logging,
       ]),
     tests(
       "DashboardTests",
@@ -195,7 +199,9 @@ let package = Package(
         "Redis", lifecycle, logging, signals,
       ]),
     tests("JobsTests", ["Jobs", "JobsTestSupport", "Locking", instrumentation, lifecycle, logging]),
-    tests("JobsRedisTests", ["Jobs", "JobsRedis", "JobsTestSupport", "Locking", "PrivateServers", "Redis", logging]),
+    tests(
+      "JobsRedisTests",
+      ["Jobs", "JobsRedis", "JobsTestSupport", "Locking", "PrivateServers", "Redis", lifecycle, logging]),
     tests("PostgresTests", ["Postgres", "EventLoop", "JobsTestSupport", "Locking", "PrivateServers", logging]),
     tests("MigrationsTests", ["Migrations", "Postgres", "EventLoop", "PrivateServers", logging]),
     tests(
@@ -243,7 +249,7 @@ let package = Package(
       "BootstrapTests",
       [
         "Bootstrap", "HTTPClient", "Operations", "Jobs", "JobsTestSupport", "EventLoop", "Locking", "Postgres",
-        "PrivateServers", "Redis", argumentParser, logging, metrics,
+        "PrivateServers", "Redis", "Social", argumentParser, logging, metrics, nioCore,
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -7,14 +7,17 @@ import ServiceLifecycle
 import Social
 
 extension Settings {
+  /// A name that no other worker has or had.
+  static func newWorkerName() -> String { "\(hostName)-\(getpid())-\(JobID.next().low % 0x10000)" }
+
   /// How this worker works.
   ///
   /// - Parameter known: the queues that the app's kinds name, served if no setting says which.
-  func workerConfiguration(known: [QueueName]) -> WorkerConfiguration {
+  func workerConfiguration(named name: String, known: [QueueName]) -> WorkerConfiguration {
     let served = queues ?? known.map { Queue(name: $0) }
     var configuration = WorkerConfiguration(
       queues: Dictionary(uniqueKeysWithValues: served.map { ($0.name, $0.concurrency ?? concurrency(of: $0.name)) }),
-      name: "\(Self.hostName)-\(getpid())-\(JobID.next().low % 0x10000)")
+      name: name)
     configuration.shutdownLimit = shutdownTimeout
     configuration.host = Self.hostName
     configuration.version = Program.version
@@ -49,7 +52,7 @@ extension Program {
   /// A server for health and metrics.
   func health(_ servers: Servers) -> any Service {
     Health(checks: Health.Check.all(servers), registry: registry, logger: logger)
-      .service(host: settings.host, port: settings.workerPort)
+      .service(host: settings.host, port: settings.workerPort, limits: settings.connectionLimits)
   }
 
   /// Writes to who has forgotten a password.

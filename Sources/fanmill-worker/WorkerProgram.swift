@@ -22,14 +22,16 @@ struct WorkerProgram: AsyncParsableCommand {
   func run() async throws {
     try await Program.run("fanmill-worker", options, requiring: [.postgresURL, .redisURL]) { program in
       let mail = try program.settings.mail()
-      try await program.withServers { servers in
-        try await program.withYouTube(servers) { try await serve(program, servers, $0, mail) }
+      // Its sessions bear its name, so that others can end them when it is lost.
+      let name = Settings.newWorkerName()
+      try await program.withServers(sessionName: name) { servers in
+        try await program.withYouTube(servers) { try await serve(name, program, servers, $0, mail) }
       }
     }
   }
 
   private func serve(
-    _ program: Program, _ servers: Servers, _ youtube: YouTube, _ mail: Settings.Mail?
+    _ name: String, _ program: Program, _ servers: Servers, _ youtube: YouTube, _ mail: Settings.Mail?
   ) async throws {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) })
@@ -40,14 +42,14 @@ struct WorkerProgram: AsyncParsableCommand {
     services.append(
       Worker(
         broker: broker, ledger: ledger, registry: registry,
-        configuration: program.settings.workerConfiguration(known: registry.queues),
+        configuration: program.settings.workerConfiguration(named: name, known: registry.queues),
         directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger))
     if program.settings.scheduler {
       services.append(
         try Scheduler(
           try SocialSchedules.all(
             feedDays: program.settings.feedDays, rankings: program.settings.rankingRefresh,
-            endedDays: program.settings.endedDays),
+            sweep: program.settings.sweep),
           client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
           store: PostgresScheduleStore(pool: servers.postgres), logger: program.logger))
     }

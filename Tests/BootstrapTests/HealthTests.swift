@@ -10,11 +10,15 @@ import Testing
 struct HealthTests {
   private struct Broken: Error {}
 
-  private func serving(_ checks: [Health.Check], _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+  private func serving(
+    _ checks: [Health.Check], degrading: [Health.Check] = [],
+    _ body: @escaping @Sendable (Int) async throws -> Void
+  ) async throws {
     let registry = PrometheusRegistry()
     Counter(label: "hits", factory: registry).increment()
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let health = Health(checks: checks, registry: registry, patience: .milliseconds(50), logger: logger)
+    let health = Health(
+      checks: checks, degrading: degrading, registry: registry, patience: .milliseconds(50), logger: logger)
     let (ports, running) = AsyncStream.makeStream(of: Int.self)
     let server = health.service(host: "127.0.0.1", port: 0) { running.yield($0) }
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -59,6 +63,38 @@ struct HealthTests {
       #expect(answer.status == 503 && answer.type == "application/problem+json")
       #expect(answer.body.contains(#""code":"not_ready""#))
       #expect(answer.body.contains("failing: postgres, redis"))
+    }
+  }
+
+  @Test func whatIsDoneWithoutIsNamed() async throws {
+    try await serving([Health.Check("postgres") {}], degrading: [Health.Check("redis") { throw Broken() }]) { port in
+      let answer = try await get("/readyz", port: port)
+      #expect(answer == (200, "application/json", #"{"status":"ready","degraded":["redis"]}"#))
+    }
+  }
+
+  /// However many ask, and however often.
+  @Test func theChecksRunOnceASecond() async throws {
+    let runs = Locked(0)
+    let time = Locked(ContinuousClock.now)
+    let check = Health.Check("postgres") {
+      runs.withLock { $0 += 1 }
+      // Long enough for others to ask meanwhile.
+      for _ in 0..<100 { await Task.yield() }
+      throw Broken()
+    }
+    let health = Health(
+      checks: [check], registry: PrometheusRegistry(), patience: .seconds(60), now: { time.withLock { $0 } },
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    for second in 1...3 {
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<200 { group.addTask { #expect(await health.findings().failing == ["postgres"]) } }
+      }
+      #expect(runs.withLock { $0 } == second)
+      time.withLock { $0 += .milliseconds(999) }
+      _ = await health.findings()
+      #expect(runs.withLock { $0 } == second)
+      time.withLock { $0 += .milliseconds(1) }
     }
   }
 

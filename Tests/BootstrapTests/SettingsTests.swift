@@ -4,6 +4,7 @@ import HTTPClient
 import Jobs
 import Logging
 import Operations
+import Social
 import Testing
 
 @testable import Bootstrap
@@ -17,6 +18,12 @@ struct SettingsTests {
     (.redisURL, ["redis://a/1", "redis://a/2", "redis://a/3"], quoted),
     (.host, ["127.0.0.1", "127.0.0.2", "127.0.0.3"], quoted),
     (.apiPort, ["1001", "1002", "1003"], bare),
+    (.requestTimeout, ["1s", "2s", "3s"], quoted),
+    (.httpHeadTimeout, ["4s", "5s", "6s"], quoted),
+    (.httpBodyTimeout, ["7s", "8s", "9s"], quoted),
+    (.httpIdleTimeout, ["11s", "12s", "13s"], quoted),
+    (.httpConnections, ["101", "102", "103"], bare),
+    (.httpClientConnections, ["0", "14", "15"], bare),
     (.workerPort, ["2001", "2002", "2003"], bare),
     (.workerConcurrency, ["31", "32", "33"], bare),
     (.queues, ["a,b:2", "c", "d"], array),
@@ -27,13 +34,24 @@ struct SettingsTests {
     (.youtubeSearches, ["1", "2", "3"], bare),
     (.youtubeUnits, ["4", "5", "6"], bare),
     (.youtubeSearchUnits, ["7", "8", "9"], bare),
+    (.youtubeAccountPercent, ["1", "50", "100"], bare),
     (.youtubeFreshHours, ["10", "11", "12"], bare),
     (.youtubeRefreshDays, ["13", "14", "15"], bare),
     (.youtubeKeepDays, ["16", "17", "18"], bare),
     (.adminToken, ["0123456789abcdef", "0123456789abcdeg", "0123456789abcdeh"], quoted),
     (.adminReadToken, ["read-0123456789a", "read-0123456789b", "read-0123456789c"], quoted),
+    (.adminPort, ["3001", "3002", "0"], bare),
     (.adminURL, ["https://a.example", "http://b.example:8080", "https://c.example/"], quoted),
+    (.trustedProxies, ["10.0.0.0/8,192.0.2.7", "::1", "fd00::/8"], array),
+    (.limits, ["off", "off", "off"], quoted),
+    (.limitPosts, ["0", "1", "2"], bare),
+    (.limitFollows, ["3", "4", "5"], bare),
+    (.limitLikes, ["6", "7", "8"], bare),
+    (.limitComments, ["9", "10", "11"], bare),
+    (.limitLookups, ["12", "13", "14"], bare),
+    (.limitSignUps, ["15", "16", "17"], bare),
     (.celebLimit, ["0", "5", "7"], bare),
+    (.development, ["on", "on", "on"], quoted),
     (
       .certificateKey,
       ["a", "b", "c"].map { String(repeating: $0, count: 32) }, quoted
@@ -45,6 +63,10 @@ struct SettingsTests {
     (.rankingDepth, ["1", "100", "100000"], bare),
     (.rankingHistory, ["1", "30", "365"], bare),
     (.endedDays, ["1", "30", "365"], bare),
+    (.deadDays, ["1", "30", "365"], bare),
+    (.deadLimit, ["1", "30", "365"], bare),
+    (.actionsDays, ["1", "30", "3650"], bare),
+    (.actionsLimit, ["1", "30", "365"], bare),
     (.alarms, ["*:waiting=1h", "a:running=5s", "a:waiting=off,running=1s;*:waiting=1s"], quoted),
     (.alarmWebhook, ["http://a/b", "https://c", "https://d?e=f"], quoted),
     (.alarmSecret, ["alarm-0123456789a", "alarm-0123456789b", "alarm-0123456789c"], quoted),
@@ -62,6 +84,8 @@ struct SettingsTests {
   private static let bare: @Sendable (String) -> String = { $0 }
 
   /// What a setting holds, as text, so that all of them can be compared alike.
+  private func inSeconds(_ duration: Duration) -> String { "\(Int(duration / .seconds(1)))s" }
+
   private func shown(_ setting: Setting, _ settings: Settings) -> String? {
     switch setting {
     case .postgresURL: settings.postgresURL?.value
@@ -70,6 +94,12 @@ struct SettingsTests {
     case .redisURL: settings.redisURL?.value
     case .host: settings.host
     case .apiPort: "\(settings.apiPort)"
+    case .requestTimeout: inSeconds(settings.requestTimeout)
+    case .httpHeadTimeout: inSeconds(settings.connectionLimits.head)
+    case .httpBodyTimeout: inSeconds(settings.connectionLimits.body)
+    case .httpIdleTimeout: inSeconds(settings.connectionLimits.idle)
+    case .httpConnections: "\(settings.connectionLimits.total)"
+    case .httpClientConnections: "\(settings.connectionLimits.perClient)"
     case .workerPort: "\(settings.workerPort)"
     case .workerConcurrency: "\(settings.workerConcurrency)"
     case .queues:
@@ -83,13 +113,25 @@ struct SettingsTests {
     case .youtubeSearches: "\(settings.youtubeSearches)"
     case .youtubeUnits: "\(settings.youtubeUnits)"
     case .youtubeSearchUnits: "\(settings.youtubeSearchUnits)"
+    case .youtubeAccountPercent: "\(settings.youtubeAccountPercent)"
     case .youtubeFreshHours: "\(settings.youtubeFreshHours)"
     case .youtubeRefreshDays: "\(settings.youtubeRefreshDays)"
     case .youtubeKeepDays: "\(settings.youtubeKeepDays)"
     case .adminToken: settings.adminToken?.value
     case .adminReadToken: settings.adminReadToken?.value
+    case .adminPort: settings.adminPort.map { "\($0)" }
     case .adminURL: settings.adminURL
+    case .trustedProxies:
+      settings.trustedProxies == .none ? nil : settings.trustedProxies.entries.joined(separator: ",")
+    case .limits: settings.limits ? "on" : "off"
+    case .limitPosts: "\(settings.requestLimits.posts)"
+    case .limitFollows: "\(settings.requestLimits.follows)"
+    case .limitLikes: "\(settings.requestLimits.likes)"
+    case .limitComments: "\(settings.requestLimits.comments)"
+    case .limitLookups: "\(settings.requestLimits.lookups)"
+    case .limitSignUps: "\(settings.requestLimits.signUps)"
     case .celebLimit: "\(settings.celebLimit)"
+    case .development: settings.development ? "on" : "off"
     case .certificateKey: settings.certificateKey?.value
     case .mailURL: settings.mailURL?.value
     case .mailFrom: settings.mailFrom
@@ -98,6 +140,10 @@ struct SettingsTests {
     case .rankingDepth: "\(settings.rankingDepth)"
     case .rankingHistory: "\(settings.rankingHistory)"
     case .endedDays: "\(settings.endedDays)"
+    case .deadDays: "\(settings.deadDays)"
+    case .deadLimit: "\(settings.deadLimit)"
+    case .actionsDays: "\(settings.actionsDays)"
+    case .actionsLimit: "\(settings.actionsLimit)"
     case .alarms: settings.alarms.text
     case .alarmWebhook: settings.alarmWebhook?.value
     case .alarmSecret: settings.alarmSecret?.value
@@ -110,6 +156,48 @@ struct SettingsTests {
         ? "30s" : ["1s", "2m", "300ms"].first { Settings.duration($0) == settings.shutdownTimeout }
     default: nil
     }
+  }
+
+  @Test func aSecretMayStandInAFileOfItsOwn() throws {
+    for (setting, values, json) in Self.samples where setting.isSecret {
+      try withFile(values[1] + "\n") { path in
+        let environment = ["\(setting.variable)_FILE": path]
+        #expect(try shown(setting, Settings.read(environment: environment)) == values[1], "\(setting.path)")
+        let flagged = try Settings.read(flags: [setting: values[0]], environment: environment)
+        #expect(shown(setting, flagged) == values[0])
+        let both = environment.merging([setting.variable: values[0]]) { $1 }
+        #expect(try shown(setting, Settings.read(environment: both)) == values[0])
+        let empty = environment.merging([setting.variable: " "]) { $1 }
+        #expect(try shown(setting, Settings.read(environment: empty)) == values[1])
+        let nested = setting.components.reversed().reduce(json(values[2])) { "{\"\($1)\": \($0)}" }
+        try withFile(nested) { file in
+          let settings = try Settings.read(environment: environment, file: file)
+          #expect(shown(setting, settings) == values[1])
+        }
+      }
+    }
+  }
+
+  @Test func aSecretsFileThatCannotBeReadIsNamedAndItsContentIsNot() throws {
+    let missing = #expect(throws: SettingsError.self) {
+      try Settings.read(environment: ["FANMILL_ADMIN_TOKEN_FILE": "/nowhere/token"])
+    }
+    #expect(missing?.description == "FANMILL_ADMIN_TOKEN_FILE names /nowhere/token, which is not there")
+    try withFile("tooshort") { path in
+      let short = #expect(throws: SettingsError.self) {
+        try Settings.read(environment: ["FANMILL_ADMIN_TOKEN_FILE": path])
+      }
+      #expect(short?.description.contains("(from the file that FANMILL_ADMIN_TOKEN_FILE names)") == true)
+      #expect(short?.description.contains("tooshort") == false)
+    }
+  }
+
+  @Test func theOperatorsPortIsAnother() throws {
+    let error = #expect(throws: SettingsError.self) {
+      try Settings.read(environment: ["FANMILL_ADMIN_PORT": "8080"])
+    }
+    #expect(error?.description.contains("the same as FANMILL_API_PORT") == true)
+    #expect(try Settings.read(environment: ["FANMILL_ADMIN_PORT": "0", "FANMILL_API_PORT": "0"]).adminPort == 0)
   }
 
   @Test func eachSettingIsReadFromFlagsThenEnvironmentThenFile() throws {
@@ -158,6 +246,13 @@ struct SettingsTests {
     (.scheduler, "maybe", "not one of on, off"),
     (.feedDays, "-1", "not a whole number from 0 to 36500"),
     (.youtubeURL, "googleapis", "not a URL that begins with https:// or http://"),
+    (
+      .trustedProxies, "proxy.example",
+      "'proxy.example' is neither an address such as 192.0.2.7 nor a network such as 10.0.0.0/8"
+    ),
+    (.trustedProxies, "10.0.0.0/33", "after the slash of '10.0.0.0/33' goes a whole number from 0 to 32"),
+    (.limits, "some", "not one of on, off"),
+    (.limitPosts, "-1", "not a whole number from 0 to 10000000"),
     (.celebLimit, "-1", "not a whole number from 0 to 1000000"),
     (.mailFrom, "nobody", "not an address that mail can be sent to, such as ann@example.org"),
     (.passwordResetURL, "https://a/", "not a URL that begins with https:// or http:// and has {token} in it"),
@@ -207,6 +302,44 @@ struct SettingsTests {
     #expect(refusal(environment: ["FANMILL_CERTIFICATE_KEY": "tiny"]) == key)
     let mail = "FANMILL_MAIL_URL (from the environment): not a URL that begins with smtp:// or smtps://"
     #expect(refusal(environment: ["FANMILL_MAIL_URL": "http://u:p@h"]) == mail)
+  }
+
+  @Test(arguments: [".env.example", "deploy/kubernetes/secret.yaml.example"])
+  func noSecretOfAnExampleFileIsAccepted(file: String) throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let text = try String(contentsOf: root.appending(path: file), encoding: .utf8)
+    var refused: Set<String> = []
+    for line in text.split(separator: "\n") {
+      let plain = line.trimmingPrefix(/[#\s]*/)
+      guard let match = plain.wholeMatch(of: /(FANMILL_[A-Z_]+)(?:=|: )(.+)/),
+        let setting = Setting.all.first(where: { $0.variable == match.1 }), setting.isSecret, match.2 != "\"\""
+      else { continue }
+      let line = refusal(environment: [setting.variable: String(match.2)])
+      if setting == .alarmWebhook && line == nil { continue }
+      #expect(
+        line?.hasPrefix("\(setting.variable) (from the environment): the value of an example") == true, "\(plain)")
+      refused.insert(setting.variable)
+    }
+    #expect(refused.isSuperset(of: ["FANMILL_ADMIN_TOKEN", "FANMILL_CERTIFICATE_KEY"]))
+  }
+
+  @Test(arguments: [
+    (Setting.adminToken, "change-me-admin-token"), (.adminReadToken, "Change-Me-admin-token"),
+    (.adminReadToken, "who has it may look at the dashboard and change nothing"),
+    (.certificateKey, "32 characters or more, with which fans' certificates are signed"),
+    (.alarmSecret, "16 characters or more, with which messages to the webhook are signed"),
+    (.postgresURL, "postgres://fanmill:change-me-postgres@postgres:5432/fanmill"),
+    (.redisURL, "redis://:password@localhost:6379/0"), (.youtubeKeys, "mine,key-two"),
+  ])
+  func whatEverybodyCanReadIsNoSecret(setting: Setting, value: String) throws {
+    let line = refusal(environment: [setting.variable: value])
+    #expect(line == "\(setting.variable) (from the environment): \(ExampleValue.reason)")
+    let json = setting == .youtubeKeys ? Self.array(value) : Self.quoted(value)
+    let nested = setting.components.reversed().reduce(json) { "{\"\($1)\": \($0)}" }
+    try withFile(nested) { file in
+      let line = refusal(environment: ["FANMILL_CONFIG": file])
+      #expect(line?.hasSuffix(ExampleValue.reason) == true && line?.contains(value) == false)
+    }
   }
 
   @Test func aMailServerNeedsWhomMailIsFromAndWhereItLeads() throws {

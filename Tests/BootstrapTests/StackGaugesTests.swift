@@ -22,6 +22,7 @@ import Testing
     sample.queues = [queue]
     sample.broker = .init(used: 1000, limit: 2000)
     sample.fanOuts = .init(unfinished: 2, lag: 12.25)
+    sample.oldestSnapshot = 61.5
     sample.jobs = [.init(queue: "fan\"out", kind: "other", state: "parked", jobs: 5)]
     sample.quota = [.init(key: "abc", budget: "units", limit: 10, left: 3)]
     sample.alarms = [.init(queue: "fan\"out", what: "waiting")]
@@ -41,7 +42,8 @@ import Testing
       #"fanmill_workers_wanted{queue="fan\"out"} 4"#, #"fanmill_alarm{queue="fan\"out",what="waiting"} 1"#,
       #"fanmill_alarm{queue="fan\"out",what="running"} 0"#, "fanmill_broker_memory_bytes 1000",
       "fanmill_broker_memory_limit_bytes 2000", "fanmill_broker_up 1", "fanmill_fan_outs_unfinished 2",
-      "fanmill_fan_out_lag_seconds 12.25", #"fanmill_quota_left{budget="units",key="abc"} 3"#,
+      "fanmill_fan_out_lag_seconds 12.25", "fanmill_postgres_oldest_snapshot_seconds 61.5",
+      #"fanmill_quota_left{budget="units",key="abc"} 3"#,
       #"fanmill_ledger_jobs{kind="other",queue="fan\"out",state="parked"} 5"#,
       "fanmill_sample_timestamp_seconds 1767225600",
     ] { #expect(text.contains("\n\(line)\n"), "\(line)") }

@@ -237,7 +237,8 @@ struct DataTests {
     let away = try await CLI(nowhere)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isTold: true)
     #expect(try away.json(Findings.self).items.filter { $0.status == "fail" }.map(\.name) == ["Postgres", "Redis"])
   }
-  @Test("The doctor tells of lost workers, overdue schedules, paused queues and jobs that the broker does not know")
+  @Test(
+    "The doctor tells of lost workers, wrong clocks, overdue schedules, paused queues and jobs that the broker lacks")
   func neglected() async throws {
     try await TestStack.with { stack in
       func found() async throws -> [String: Detailed.Finding] {
@@ -245,7 +246,10 @@ struct DataTests {
           .json(Detailed.self).items
         return Dictionary(uniqueKeysWithValues: items.map { ($0.name, $0) })
       }
-      let names = ["lost workers", "schedules", "paused queues", "ledger and broker"]
+      let names = [
+        "lost workers", "process clocks", "schedules", "paused queues", "refused jobs",
+        "ledger and broker",
+      ]
       let well = try await found()
       for name in names { #expect(well[name]?.status == "ok", "\(name): \(well[name]?.detail ?? "not looked at")") }
       try await stack.pool.pipeline([
@@ -258,13 +262,16 @@ struct DataTests {
         VALUES ('feed.partitions', 'every 6h', 'feed.partitions', now(), now() - interval '1 hour')
         """,
         "INSERT INTO queue_pauses (queue, paused_by) VALUES ('fanout', 'ann')",
+        "INSERT INTO process_clocks (process, program, host, ahead_ms) VALUES ('p', 'fanmill-api', 'late', -7000)",
         """
-        INSERT INTO jobs (queue, id, kind, version, payload)
-        VALUES ('hearts', '01900000-0000-7000-8000-000000000000', 'hearts.count', 1, '{}')
+        INSERT INTO jobs (queue, id, kind, version, payload, refusal)
+        VALUES ('hearts', '01900000-0000-7000-8000-000000000000', 'hearts.count', 70000, '{}', 'version 70000')
         """,
       ])
       let ill = try await found()
-      for (name, word) in zip(names, ["gone-1", "feed.partitions", "by ann", "hearts (1)"]) {
+      for (name, word) in zip(
+        names, ["gone-1", "late (7 s behind", "feed.partitions", "by ann", "in hearts (version 70000)", "hearts (1)"])
+      {
         #expect(ill[name]?.status == "warn" && ill[name]?.detail.contains(word) == true, "\(name)")
       }
     }

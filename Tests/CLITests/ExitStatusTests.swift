@@ -60,6 +60,32 @@ struct ExitStatusTests {
     #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
   }
 
+  @Test("A Postgres that stands still ends a command with 69, before its first statement and during one")
+  func frozen() async throws {
+    let server = try await PrivatePostgres.start(options: .tests)
+    try await TestStack.with(server: server) { stack in
+      let settings = stack.settings.merging(["FANMILL_REQUEST_TIMEOUT": "1s", "FANMILL_LOG_LEVEL": "critical"]) { $1 }
+      let fanmill = BuiltProgram("fanmill")
+      await server.freeze()
+      let first = try await fanmill.run(["queues", "list"], environment: settings)
+      await server.thaw()
+      #expect(first.status == 69, "\(first.errors)")
+      try await stack.pool.transaction { transaction in
+        _ = try await transaction.execute("LOCK TABLE schedules")
+        let running = try fanmill.start(["schedules", "list"], environment: settings)
+        try await eventually("the command waits for the table") {
+          try await stack.count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 1
+        }
+        await server.freeze()
+        let second = await running.outcome()
+        await server.thaw()
+        #expect(second.status == 69, "\(second.errors)")
+        #expect(second.errors.contains("cannot reach Postgres, which FANMILL_POSTGRES_URL sets"))
+      }
+    }
+    await server.stop()
+  }
+
   @Test("A Postgres that does not let the user in, or has no such database, ends with 78")
   func refused() async throws {
     let url = try await TestStack.emptyDatabase(template: true)

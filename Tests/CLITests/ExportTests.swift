@@ -151,7 +151,8 @@ struct ExportTests {
       #expect(well.verdict == "exact")
       #expect(
         well.items.map(\.audit) == [
-          "feeds", "notifications", "notification counts", "heart counts", "rankings", "jobs", "broker",
+          "feeds", "notifications", "notification counts", "post counts", "fan levels", "heart counts", "rankings",
+          "jobs", "broker",
         ])
       // An old job that the broker does not know, and nobody who would push it.
       try await stack.pool.execute(

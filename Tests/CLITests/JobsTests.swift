@@ -54,6 +54,21 @@ struct JobsTests {
     }
   }
 
+  @Test("A payload that is not text in UTF-8 is refused, from a file and as an argument")
+  func noText() async throws {
+    let path = NSTemporaryDirectory() + "fanmill-test-\(UUID().uuidString)"
+    try Data(Array(Self.payload.utf8) + [0xFF]).write(to: URL(fileURLWithPath: path))
+    defer { unlink(path) }
+    let file = try await CLI(nowhere)("jobs", "enqueue", "posts.fan-out", "--payload", "@\(path)", status: 65)
+    #expect(file.errors.contains("the payload of posts.fan-out is not text in UTF-8: byte 21"))
+    // A Swift string holds no such argument; a shell hands it over.
+    let command = #"exec "$0" jobs enqueue posts.fan-out --payload "$(printf '{"post":1,"author":2}\377')""#
+    let shell = try await BuiltProgram(path: "/bin/sh").run(
+      ["-c", command, BuiltProgram("fanmill").path], environment: nowhere)
+    #expect(shell.status == 65)
+    #expect(shell.errors.contains("the payload is not text in UTF-8"))
+  }
+
   @Test("A payload's file that is not there ends with 66")
   func noFile() async throws {
     try await CLI(nowhere)("jobs", "enqueue", "posts.fan-out", "--payload", "@/nowhere/at-all", status: 66)

@@ -115,6 +115,41 @@ struct ObservationTests {
     }
   }
 
+  @Test("With a port of their own operators have nothing on the API's port, and clients nothing on theirs")
+  func aPortForOperators() async throws {
+    let (port, read) = (try FreePort.find(), "a read-only token of the tests")
+    try await Self.with(["FANMILL_ADMIN_PORT": "\(port)", "FANMILL_ADMIN_READ_TOKEN": read]) { scene in
+      try await eventually("the operators' port is ready") { await scene.isReady(port) }
+      func status(_ method: String, _ path: String, on port: Int?, as token: String? = nil) async throws -> Int {
+        try await scene.send(method, path, port: port, token: token, method == "POST" ? #"{"payload":{}}"# : "").status
+      }
+      for path in ["/healthz", "/readyz"] {
+        #expect(try await status("GET", path, on: nil) == 200)
+        #expect(try await status("GET", path, on: port) == 200)
+      }
+      for path in ["/metrics", "/admin", "/admin/queues"] {
+        #expect(try await status("GET", path, on: nil, as: Self.token) == 404, "\(path)")
+      }
+      #expect(try await status("GET", "/metrics", on: port) == 200)
+      #expect([200, 303].contains(try await status("GET", "/admin/sign-in", on: port)))
+      // To the API's port the operators' tokens are wrong ones, and their routes are not there.
+      for token in [Self.token, read] {
+        #expect(try await status("GET", "/v1/autoscaling/fanout", on: nil, as: token) == 404)
+        #expect(try await status("POST", "/v1/jobs/sessions.sweep", on: nil, as: token) == 404)
+        #expect(try await status("GET", "/v1/me", on: nil, as: token) == 401)
+        try await eventually("the queues are sampled") {
+          try await status("GET", "/v1/autoscaling/fanout", on: port, as: token) == 200
+        }
+      }
+      let ann = try await scene.open("ann")
+      #expect(try await status("GET", "/v1/autoscaling/fanout", on: nil, as: ann) == 404)
+      #expect(try await status("GET", "/v1/autoscaling/fanout", on: port, as: ann) == 403)
+      #expect(try await status("POST", "/v1/jobs/sessions.sweep", on: port, as: read) == 403)
+      #expect(try await status("POST", "/v1/jobs/sessions.sweep", on: port, as: Self.token) == 202)
+      #expect(try await status("GET", "/v1/me", on: port, as: ann) == 404)
+    }
+  }
+
   @Test("A job that fails is found by the id of its request")
   func aFailureIsFollowed() async throws {
     try await Self.with(["FANMILL_LOG_LEVEL": "info"]) { scene in

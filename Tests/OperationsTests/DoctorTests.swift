@@ -2,6 +2,7 @@ import Jobs
 import JobsTestSupport
 import Postgres
 import PrivateServers
+import ProgramTestSupport
 import Redis
 import Testing
 
@@ -34,6 +35,23 @@ import Testing
       try await redis(group.url)["Redis sentinels"]?.status == .fail
     }
     await group.stop()
+  }
+
+  @Test("Who holds the oldest snapshot, in the doctor's words and in the sample of the stack")
+  func snapshot() async throws {
+    try await TestStack.with { stack in
+      let connection = try await PostgresConnection.connect(
+        try PostgresConfiguration(url: stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+      try await stack.pool.transaction(.snapshot) { transaction in
+        let holder = try await transaction.query("SELECT pg_backend_pid()")[0].decode(Int.self)
+        let oldest = try await OldestSnapshot.read(connection)
+        #expect(oldest?.holder.hasPrefix("session \(holder)") == true, "\(oldest?.holder ?? "none")")
+        try await eventually("it grows old") { try await LedgerFacts.read(stack.pool).oldestSnapshot > 0.01 }
+        let found = try await OperationsExamination(connection: connection).run()
+        #expect(found.first { $0.name == "oldest snapshot" }?.detail.contains("session \(holder)") == true)
+      }
+      await connection.close()
+    }
   }
 
   @Test("A server that cannot write to its disk")

@@ -50,6 +50,24 @@ struct JobActionTests {
     _ = try await stack.broker.remove([record.id], from: "fanout")
   }
 
+  @Test("A payload that is no text is refused, with the byte's place, and nothing is noted")
+  func noText() async throws {
+    try await TestStack.with { stack in
+      for bytes in [[0xFF], [0x00]] as [[UInt8]] {
+        let payload = Array(#"{"post":1,"author":2}"#.utf8) + bytes
+        do {
+          _ = try await desk(stack).enqueue(JobRequest(kind: "posts.fan-out", payload: payload), by: .tester)
+          Issue.record("it was taken")
+        } catch let error as OperationError {
+          #expect(error.code == .data)
+          #expect(error.message == "the payload of posts.fan-out is not text in UTF-8: byte 21 does not belong there")
+        }
+      }
+      #expect(try await stack.count("SELECT count(*) FROM jobs") == 0)
+      #expect(try await actions(stack).isEmpty)
+    }
+  }
+
   @Test("A job that waits is cancelled at once: in ledger and broker, with a record and a note")
   func cancelWaiting() async throws {
     try await TestStack.with { stack in
@@ -228,6 +246,25 @@ struct JobActionTests {
       #expect(try await desk(stack).show(other).timeline.map(\.what).contains("attempt 3 failed"))
       #expect(await refusal { _ = try await desk(stack).retry(other, by: .tester) } == .conflict)
       #expect(await refusal { _ = try await desk(stack).delete(JobID.next().description, by: .tester) } == .notFound)
+    }
+  }
+
+  @Test("An order to end a job goes with the attempt it was meant for, and not on to the dead letter's retry")
+  func cancellation() async throws {
+    try await TestStack.with { stack in
+      let (one, other) = (try await ask(stack), try await ask(stack))
+      let ids = try [one, other].map { try #require(JobID($0)) }
+      _ = try await stack.client.transaction { transaction in
+        try await stack.ledger.tellToEnd([ids[0]], queue: "fanout", in: transaction.sql)
+      }
+      for id in [one, other] { try await kill(id, on: stack) }
+      #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 0, "it went with the last attempt")
+      // One that an earlier version left behind.
+      _ = try await stack.client.transaction { transaction in
+        try await stack.ledger.tellToEnd([ids[1]], queue: "fanout", in: transaction.sql)
+      }
+      for id in [one, other] { #expect(try await desk(stack).retry(id, by: .tester).state == .waiting) }
+      #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 0)
     }
   }
 

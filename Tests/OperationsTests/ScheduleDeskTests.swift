@@ -44,7 +44,7 @@ struct ScheduleDeskTests {
       let client = JobClient(broker: InMemoryBroker(), ledger: stack.ledger, logger: .quiet)
       let scheduler = try Scheduler(try schedules(), client: client, store: store, clock: clock, logger: .quiet)
       try await RunningWorker.run(scheduler) { _ in
-        try await eventually("it waits") { clock.sleeperCount == 1 }
+        try await eventually("it waits") { clock.sleeperCount == 2 }
       }
       #expect(try await desk.list().map(\.state) == [.unknown, .active, .active])
       #expect(try await desk.list()[1].nextTick == clock.now + 3600)

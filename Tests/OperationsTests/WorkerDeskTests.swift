@@ -184,6 +184,65 @@ struct WorkerDeskTests {
     }
   }
 
+  private func sweep(_ sweep: LedgerSweep, _ stack: TestStack) async throws {
+    var registry = JobRegistry<PostgresLedger>()
+    registry.register(LedgerSweep.self, handler: LedgerSweep.run)
+    let worker = Worker(
+      broker: stack.broker, ledger: stack.ledger, registry: registry,
+      configuration: WorkerConfiguration(queues: [.default: 1]), logger: .quiet)
+    try await RunningWorker.run(worker) { _ in
+      try await stack.client.enqueue(sweep)
+      try await eventually("all is swept") { try await stack.count("SELECT count(*) FROM jobs") == 0 }
+    }
+  }
+
+  @Test("Dead letters and actions are kept by age and number, and one that is being retried is left")
+  func keeping() async throws {
+    try await TestStack.with { stack in
+      // Of minute i the i-th: 1 is the newest. Past 500 they are older than three days.
+      try await stack.pool.execute(
+        """
+        INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, died_at)
+        SELECT gen_random_uuid(), 'q', 'k' || i, 1, 1, '{}', 1, '[]', now(),
+          now() - make_interval(mins => i, days => CASE WHEN i > 500 THEN 3 ELSE 0 END)
+        FROM generate_series(1, 950) i
+        """)
+      try await stack.pool.execute(
+        """
+        INSERT INTO actions (at, actor, role, action, subject)
+        SELECT now() - make_interval(mins => i, days => CASE WHEN i > 500 THEN 3 ELSE 0 END), 'a', 'full', 'x', 's' || i
+        FROM generate_series(4950, 1, -1) i
+        """)
+      // Without limits all stay.
+      try await sweep(LedgerSweep(endedDays: 3), stack)
+      #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 950)
+      #expect(try await stack.count("SELECT count(*) FROM actions") == 4950)
+
+      let byAge = LedgerSweep.Limit(days: 3, rows: 100_000)
+      try await stack.pool.transaction { transaction in
+        // Somebody retries the oldest: the sweep neither takes it nor waits.
+        _ = try await transaction.query("SELECT FROM dead_jobs WHERE kind = 'k950' FOR UPDATE")
+        try await sweep(LedgerSweep(endedDays: 3, dead: byAge, actions: byAge), stack)
+      }
+      #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 501)
+      #expect(try await stack.count("SELECT count(*) FROM actions") == 500)
+      try await sweep(LedgerSweep(endedDays: 3, dead: byAge, actions: byAge), stack)
+      #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 500)
+
+      let byNumber = LedgerSweep.Limit(days: 3, rows: 30)
+      try await sweep(LedgerSweep(endedDays: 3, dead: byNumber, actions: byNumber), stack)
+      #expect(
+        try await stack.pool.query("SELECT kind FROM dead_jobs ORDER BY died_at DESC").decode(String.self)
+          == (1...30).map { "k\($0)" })
+      #expect(
+        try await stack.pool.query("SELECT subject FROM actions ORDER BY id DESC").decode(String.self)
+          == (1...30).map { "s\($0)" })
+      // Nothing is taken twice.
+      try await sweep(LedgerSweep(endedDays: 3, dead: byNumber, actions: byNumber), stack)
+      #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 30)
+    }
+  }
+
   @Test("The sweep takes what is old, in batches, and nothing else")
   func sweep() async throws {
     try await TestStack.with { stack in

@@ -3,12 +3,21 @@ import Postgres
 import Redis
 
 extension Health.Check {
-  /// What neither API nor worker can work without: both servers, and the schema.
-  public static func all(_ servers: Servers) -> [Health.Check] {
-    [
-      Health.Check("postgres") { _ = try await servers.postgres.query("SELECT 1") },
-      Health.Check("redis") { _ = try await servers.redis.send(RedisCommand("PING")) },
-      Health.Check("schema") { try await SchemaVersion.check(servers.postgres) },
+  /// What a worker cannot work without: both servers, and the schema.
+  public static func all(_ servers: Servers) -> [Health.Check] { postgres(servers) + [.redis(servers)] }
+
+  /// Postgres and the schema, on a connection that no request uses.
+  public static func postgres(_ servers: Servers) -> [Health.Check] {
+    let probe = PostgresProbe(servers.postgres)
+    return [
+      Health.Check("postgres") { _ = try await probe.query("SELECT 1") },
+      Health.Check("schema") {
+        try await SchemaVersion.check { query throws(PostgresError) in try await probe.query(query) }
+      },
     ]
+  }
+
+  public static func redis(_ servers: Servers) -> Health.Check {
+    Health.Check("redis") { _ = try await servers.redis.send(RedisCommand("PING")) }
   }
 }

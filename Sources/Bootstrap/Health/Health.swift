@@ -1,3 +1,4 @@
+import EventLoop
 import Hummingbird
 import Logging
 
@@ -17,24 +18,43 @@ public struct Health: Sendable {
     }
   }
 
-  private let checks: [Check]
-  private let registry: PrometheusRegistry
-  private let patience: Duration
-  private let logger: Logger
-
-  /// - Parameter patience: how long a check may take before it counts as failed.
-  public init(checks: [Check], registry: PrometheusRegistry, patience: Duration = .seconds(2), logger: Logger) {
-    self.checks = checks
-    self.registry = registry
-    self.patience = patience
-    self.logger = logger
+  /// What fails now.
+  public struct Findings: Sendable, Hashable {
+    /// Checks without which the process cannot work.
+    public var failing: [String] = []
+    /// Checks without which it works less well.
+    public var degraded: [String] = []
   }
 
-  /// The names of the checks that fail now.
-  public func failures() async -> [String] {
+  private let registry: PrometheusRegistry
+  private let logger: Logger
+  private let probe: Probe<Findings>
+
+  /// - Parameters:
+  ///   - checks: without which the process cannot work.
+  ///   - degrading: without which it works all the same, and says so.
+  ///   - patience: how long a check may take before it counts as failed.
+  ///   - now: tells how old an answer is: the checks run at most once a second, for all who ask.
+  public init(
+    checks: [Check], degrading: [Check] = [], registry: PrometheusRegistry, patience: Duration = .seconds(2),
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, logger: Logger
+  ) {
+    self.registry = registry
+    self.logger = logger
+    probe = Probe(now: now) {
+      async let degraded = Self.failures(of: degrading, patience, logger)
+      return Findings(failing: await Self.failures(of: checks, patience, logger), degraded: await degraded)
+    }
+  }
+
+  /// What fails now, or did within the last second.
+  public func findings() async -> Findings { await probe.answer() }
+
+  /// The names of the checks that fail.
+  private static func failures(of checks: [Check], _ patience: Duration, _ logger: Logger) async -> [String] {
     await withTaskGroup(of: String?.self) { group in
       for check in checks {
-        group.addTask { await failure(of: check) }
+        group.addTask { await failure(of: check, patience, logger) }
       }
       var names: [String] = []
       for await name in group {
@@ -44,20 +64,23 @@ public struct Health: Sendable {
     }
   }
 
-  private func failure(of check: Check) async -> String? {
+  private static func failure(of check: Check, _ patience: Duration, _ logger: Logger) async -> String? {
     do {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await check.run() }
-        group.addTask {
-          try await Task.sleep(for: patience)
-          throw CheckTimeout(patience: patience)
+      // The deadline is for servers that would hold even a check that is cancelled.
+      try await Deadline.$current.withValue(Deadline(after: patience)) {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { try await check.run() }
+          group.addTask {
+            try await Task.sleep(for: patience)
+            throw CheckTimeout(patience: patience)
+          }
+          defer { group.cancelAll() }
+          try await group.next()
         }
-        defer { group.cancelAll() }
-        try await group.next()
       }
       return nil
     } catch {
-      logger.warning("not ready", metadata: ["check": "\(check.name)", "error": "\(error)"])
+      logger.warning("a health check failed", metadata: ["check": "\(check.name)", "error": "\(error)"])
       return check.name
     }
   }
@@ -69,29 +92,42 @@ public struct Health: Sendable {
 
   /// Adds `GET /healthz`, `/readyz` and `/metrics`.
   public func addRoutes(to router: some RouterMethods) {
+    addHealth(to: router)
+    router.get("metrics") { _, _ in answer(.ok, registry.scrapeBytes(), type: PrometheusText.contentType) }
+  }
+
+  /// Adds `GET /healthz` and `/readyz`: for a port whose metrics are on another.
+  public func addHealth(to router: some RouterMethods) {
     router.get("healthz") { _, _ in answer(.ok, #"{"status":"alive"}"#) }
     router.get("readyz") { _, _ in
-      let failures = await failures()
-      guard !failures.isEmpty else { return answer(.ok, #"{"status":"ready"}"#) }
+      let findings = await findings()
+      guard !findings.failing.isEmpty else {
+        guard !findings.degraded.isEmpty else { return answer(.ok, #"{"status":"ready"}"#) }
+        let names = findings.degraded.map { "\"\($0)\"" }.joined(separator: ",")
+        return answer(.ok, #"{"status":"ready","degraded":[\#(names)]}"#)
+      }
+      let failures = findings.failing + findings.degraded
       let problem = """
         {"type":"about:blank","title":"Service Unavailable","status":503,"code":"not_ready",\
         "detail":"failing: \(failures.joined(separator: ", "))"}
         """
       return answer(.serviceUnavailable, problem, type: "application/problem+json")
     }
-    router.get("metrics") { _, _ in answer(.ok, registry.scrapeBytes(), type: PrometheusText.contentType) }
   }
 
   /// A server for these three alone: for the worker, which has no other.
   ///
-  /// - Parameter onListening: gets the port once it is listened on.
+  /// - Parameters:
+  ///   - limits: on clients' connections.
+  ///   - onListening: gets the port once it is listened on.
   public func service(
-    host: String, port: Int, onListening: @escaping @Sendable (Int) -> Void = { _ in }
+    host: String, port: Int, limits: ConnectionLimits = ConnectionLimits(),
+    onListening: @escaping @Sendable (Int) -> Void = { _ in }
   ) -> HTTPService<RouterResponder<BasicRequestContext>> {
     let router = Router()
     addRoutes(to: router)
     return HTTPService(
-      responder: router.buildResponder(), host: host, port: port, setting: .workerPort, logger: logger,
+      responder: router.buildResponder(), host: host, port: port, setting: .workerPort, limits: limits, logger: logger,
       onListening: onListening)
   }
 

@@ -63,6 +63,9 @@ enum MetricCatalog {
     .init(.gauge, "fanmill_broker_up", "1 where the broker answered when it was last asked, else 0."),
     .init(.gauge, "fanmill_fan_outs_unfinished", "Fan-outs under way; of more than a thousand a thousand."),
     .init(.gauge, "fanmill_fan_out_lag_seconds", "For how long the oldest unfinished fan-out has been under way."),
+    .init(
+      .gauge, "fanmill_postgres_oldest_snapshot_seconds",
+      "For how long the oldest snapshot in Postgres has been held; 0 where none is. Rows of done jobs stay that long."),
     .init(.gauge, "fanmill_quota_left", ["key", "budget"], "What is left today of a YouTube key's budget."),
     .init(.gauge, "fanmill_quota_limit", ["key", "budget"], "A YouTube key's budget for a day."),
     .init(
@@ -87,6 +90,9 @@ enum MetricCatalog {
       .gauge, "fanmill_postgres_connections", ["state"], "The process's pooled connections: idle, leased."),
     .init(.gauge, "fanmill_postgres_pool_size", "How many pooled connections the process opens at most."),
     .init(.gauge, "fanmill_postgres_waiting", "Callers in the process that wait for a connection."),
+    .init(
+      .gauge, "fanmill_clock_offset_seconds",
+      "How far the machine's clock is ahead of Postgres', which decides; negative where it is behind."),
     .init(.counter, "process_cpu_seconds_total", "Processor time spent since the start, in seconds."),
     .init(.gauge, "process_open_fds", "Open file descriptors."),
     .init(.gauge, "process_resident_memory_bytes", "Memory in use, in bytes."),

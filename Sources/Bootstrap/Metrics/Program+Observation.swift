@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import HTTPClient
 import Jobs
 import JobsRedis
@@ -34,9 +35,17 @@ extension Program {
       ProcessSampler(
         loops: [("redis", servers.redis.loop), ("postgres", servers.postgres.loop)], pool: servers.postgres,
         poolSize: settings.postgresPool, factory: registry),
+      clockWatch(servers.postgres),
       StackGauges(pool: servers.postgres, factory: registry, logger: logger),
       StackWatch(
         watched, pool: servers.postgres, broker: broker, post: { try await messages.send($0, $1) }, logger: logger),
     ]
+  }
+
+  /// Compares the process' clock with Postgres', and says where it is off.
+  package func clockWatch(_ pool: PostgresPool) -> any Service {
+    ClockWatch(
+      program: name, process: "\(name)-\(JobID.next())", host: ProcessInfo.processInfo.hostName, pool: pool,
+      factory: registry, logger: logger)
   }
 }

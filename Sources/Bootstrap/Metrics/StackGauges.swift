@@ -21,7 +21,7 @@ struct StackGauges: Service {
       while !Task.isCancelled {
         do {
           let sample = try await StackSample.latest(in: pool)
-          shown.show(sample.map { $0.gauges(at: Date()) } ?? [])
+          shown.show(sample.map { $0.gauges(at: JobClock.now) } ?? [])
           isFailing = false
         } catch {
           if Task.isCancelled { return }
@@ -98,6 +98,7 @@ extension StackSample {
       values.append(GaugeValue("fanmill_fan_outs_unfinished", Double(fanOuts.unfinished)))
       values.append(GaugeValue("fanmill_fan_out_lag_seconds", fanOuts.lag))
     }
+    if let oldestSnapshot { values.append(GaugeValue("fanmill_postgres_oldest_snapshot_seconds", oldestSnapshot)) }
     for budget in quota ?? [] {
       let dimensions = (("key", budget.key), ("budget", budget.budget))
       values.append(GaugeValue("fanmill_quota_left", Double(budget.left), dimensions.0, dimensions.1))

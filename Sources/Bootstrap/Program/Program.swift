@@ -28,17 +28,20 @@ public struct Program: Sendable {
   public let settings: Settings
   public let logger: Logger
   public let registry: PrometheusRegistry
+  /// Whether people run it and wait for its end: it ends when Postgres stops answering.
+  private(set) var isCommand: Bool
   /// How long a server may take to come up.
   let patience: Duration
 
   init(
     name: String, settings: Settings, logger: Logger, registry: PrometheusRegistry = PrometheusRegistry(),
-    patience: Duration = .seconds(5)
+    isCommand: Bool = false, patience: Duration = .seconds(5)
   ) {
     self.name = name
     self.settings = settings
     self.logger = logger
     self.registry = registry
+    self.isCommand = isCommand
     self.patience = patience
   }
 
@@ -67,7 +70,7 @@ public struct Program: Sendable {
           label: label, format: started.logFormat, level: started.logLevel, secrets: started.secrets,
           metadataProvider: .trace)
       }
-      let program = Program(name: name, settings: settings, logger: Logger(label: name))
+      let program = Program(name: name, settings: settings, logger: Logger(label: name), isCommand: isCommand)
       MetricsSystem.bootstrap(program.registry)
       MetricCatalog.describe(in: program.registry)
       ProcessMetrics.install(in: program.registry)
@@ -77,6 +80,13 @@ public struct Program: Sendable {
       LineLogHandler.writeToStandardError("\(name): \(failure.line)\n")
       throw failure.status
     }
+  }
+
+  /// The same program, but one that goes on while Postgres does not answer, as a live screen does that says so itself.
+  public var throughOutages: Program {
+    var program = self
+    program.isCommand = false
+    return program
   }
 
   /// Runs the services until the process is asked to stop (SIGTERM or SIGINT), then stops them, the last one first.

@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import JobsPostgres
 import Logging
 import Postgres
 import Redis
@@ -15,14 +16,15 @@ public struct Servers: Sendable {
 extension Program {
   /// Connects to both servers, runs `body`, and disconnects when it has ended.
   ///
+  /// - Parameter sessionName: names the sessions in Postgres, where the program's name will not do.
   /// - Throws: ``SettingsError`` for a URL that is missing or cannot work, ``ServerUnreachable``, and what `body` throws.
   public func withServers<Result: Sendable>(
-    _ body: @escaping @Sendable (Servers) async throws -> Result
+    sessionName: String? = nil, _ body: @escaping @Sendable (Servers) async throws -> Result
   ) async throws -> Result {
     // Both URLs are read before either server is asked, so that a wrong one is seen at once.
     _ = try settings.redisConfiguration()
     _ = try settings.postgresReplicaConfiguration()
-    return try await withPostgres { postgres in
+    return try await withPostgres(sessionName: sessionName) { postgres in
       try await withReads(postgres) { reads in
         try await withRedis { redis in
           try await body(Servers(redis: redis, postgres: postgres, reads: reads))
@@ -42,7 +44,7 @@ extension Program {
     defer { loop.stop() }
     // Who waits here for longer is better served by the primary.
     let pool = PostgresPool(
-      configuration: tuned(configuration), size: settings.postgresPool, waitLimit: .milliseconds(250), loop: loop,
+      configuration: tuned(configuration, nil), size: settings.postgresPool, waitLimit: .milliseconds(250), loop: loop,
       logger: logger)
     let reads = PostgresReads(primary: primary, replica: pool, logger: logger)
     return try await whileRunning({ await pool.run() }) {
@@ -68,22 +70,57 @@ extension Program {
 
   /// Connects to Postgres alone.
   public func withPostgres<Result: Sendable>(
-    _ body: @escaping @Sendable (PostgresPool) async throws -> Result
+    sessionName: String? = nil, _ body: @escaping @Sendable (PostgresPool) async throws -> Result
   ) async throws -> Result {
-    let configuration = tuned(try settings.postgresConfiguration())
+    let configuration = tuned(try settings.postgresConfiguration(), sessionName)
     let loop = EventLoop(name: "fanmill-pg")
     defer { loop.stop() }
     let pool = PostgresPool(
       configuration: configuration, size: settings.postgresPool, waitLimit: .seconds(5), loop: loop, logger: logger)
     return try await whileRunning({ await pool.run() }) {
-      try await reach("Postgres", .postgresURL) { _ = try await pool.query("SELECT 1") }
-      return try await body(pool)
+      // From the first moment on, all that this process dates goes by Postgres' clock.
+      try await reach("Postgres", .postgresURL) { _ = try await LedgerClock.measure(pool) }
+      guard isCommand else { return try await body(pool) }
+      return try await whileAnswering(pool) { try await body(pool) }
     }
   }
 
-  private func tuned(_ configuration: PostgresConfiguration) -> PostgresConfiguration {
+  /// Runs `body`, and ends it when Postgres stops answering: a statement's own limit is too long for a terminal. Commands
+  /// of less than a second cost nothing more.
+  private func whileAnswering<Result: Sendable>(
+    _ pool: PostgresPool, _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    try await withThrowingTaskGroup(of: Result.self) { group in
+      group.addTask { try await body() }
+      group.addTask { [limit = settings.requestTimeout] in
+        let probe = PostgresProbe(pool)
+        var answered = ContinuousClock.now
+        while true {
+          try await Task.sleep(for: min(.seconds(1), limit))
+          do {
+            _ = try await Deadline.$current.withValue(Deadline(after: limit)) { try await probe.query("SELECT 1") }
+            answered = .now
+          } catch let error as PostgresError where error.code != .cancelled {
+            // A refusal is an answer.
+            if error.code == .server { answered = .now }
+          }
+          if .now - answered >= limit {
+            throw ServerUnreachable(
+              server: "Postgres", setting: .postgresURL, reason: "it has not answered for \(limit)")
+          }
+        }
+      }
+      defer { group.cancelAll() }
+      guard let result = try await group.next() else { throw CancellationError() }
+      return result
+    }
+  }
+
+  private func tuned(_ configuration: PostgresConfiguration, _ sessionName: String?) -> PostgresConfiguration {
     var configuration = configuration
-    configuration.applicationName = name
+    configuration.applicationName = sessionName ?? name
+    // A command that is ended does not wait long for a server that may not answer.
+    if isCommand { configuration.cancelTimeout = .seconds(1) }
     // Statements here are short or read much of an index: compiling one costs more than it saves (135 ms on a feed's chunk).
     // What the URL says itself comes later and wins.
     configuration.settings["options"] = "-c jit=off " + (configuration.settings["options"] ?? "")

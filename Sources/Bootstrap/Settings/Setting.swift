@@ -51,6 +51,21 @@ extension Setting {
     "host", "the address to listen on, for the API and for a worker's health and metrics", default: "0.0.0.0")
   public static let apiPort = Setting(
     "api.port", "the port of the API, 0 for any free one, which the log names", default: "8080")
+  public static let requestTimeout = Setting(
+    "request.timeout",
+    "how long a request or a command may wait for a server that does not answer: then it is 503, or status 69",
+    default: "5s")
+  public static let httpHeadTimeout = Setting(
+    "http.head.timeout", "how long the head of a request may take to arrive", default: "10s")
+  public static let httpBodyTimeout = Setting(
+    "http.body.timeout", "how long the body of a request may take to arrive", default: "30s")
+  public static let httpIdleTimeout = Setting(
+    "http.idle.timeout", "how long a connection may be idle, or its client read nothing of an answer", default: "75s")
+  public static let httpConnections = Setting(
+    "http.connections", "how many connections clients may have open in all", default: "10000")
+  public static let httpClientConnections = Setting(
+    "http.client.connections",
+    "how many connections a client may have open, by its network address, 0 for no limit of its own", default: "256")
   public static let workerPort = Setting(
     "worker.port", "the port of a worker's health and metrics, 0 for none", default: "9090")
   public static let workerConcurrency = Setting(
@@ -77,6 +92,9 @@ extension Setting {
   public static let youtubeSearchUnits = Setting(
     "youtube.search.units",
     "what a search costs in units where searches have no budget of their own; 0 where they have", default: "0")
+  public static let youtubeAccountPercent = Setting(
+    "youtube.account.percent",
+    "how much of a day's budgets, of all keys together, the lookups of one account may use, in percent", default: "10")
   public static let youtubeFreshHours = Setting(
     "youtube.fresh.hours", "for how many hours an answer is given without asking again", default: "24")
   public static let youtubeRefreshDays = Setting(
@@ -90,13 +108,45 @@ extension Setting {
     isSecret: true)
   public static let adminReadToken = Setting(
     "admin.read.token",
-    "the token that lets an operator look at the dashboard and change nothing, 16 characters or more", isSecret: true)
+    "the token that lets its bearer read the dashboard, jobs and autoscaling and change nothing, 16 characters or more",
+    isSecret: true)
+  public static let adminPort = Setting(
+    "admin.port",
+    """
+    the port of the dashboard, the metrics, jobs and autoscaling, 0 for any free one, which the log names; if not set, \
+    the API's port has them
+    """,
+    example: "8081")
   public static let adminURL = Setting(
     "admin.url",
     "where browsers find the API if TLS ends in front of it: the dashboard's cookies then travel over TLS alone",
     example: "https://ops.example.org")
+  public static let trustedProxies = Setting(
+    "trusted.proxies",
+    "the addresses and networks of proxies whose X-Forwarded-For says where a request comes from; none if not set",
+    example: "10.0.0.0/8,192.0.2.7")
+  public static let limits = Setting(
+    "limits", "whether accounts and clients have budgets by the hour: on, or off for demos and benchmarks",
+    default: "on")
+  public static let limitPosts = Setting(
+    "limit.posts", "how many posts an account makes in an hour at most, 0 for any number", default: "60")
+  public static let limitFollows = Setting(
+    "limit.follows", "how many accounts an account follows in an hour at most, 0 for any number", default: "300")
+  public static let limitLikes = Setting(
+    "limit.likes", "how many posts an account likes in an hour at most, 0 for any number", default: "1000")
+  public static let limitComments = Setting(
+    "limit.comments", "how many comments an account makes in an hour at most, 0 for any number", default: "300")
+  public static let limitLookups = Setting(
+    "limit.lookups", "how many lookups an account begins in an hour at most, 0 for any number", default: "30")
+  public static let limitSignUps = Setting(
+    "limit.sign.ups", "how many accounts are opened from a network address in an hour at most, 0 for any number",
+    default: "20")
   public static let celebLimit = Setting(
     "celeb.limit", "how many celebs an account registers at most that has no limit of its own", default: "3")
+  public static let development = Setting(
+    "development",
+    "on or off: whether an app is developed here, so that pictures may have http:// addresses of this machine",
+    default: "off")
   public static let certificateKey = Setting(
     "certificate.key", "what fans' certificates are signed with, 32 characters or more; without it there are none",
     isSecret: true)
@@ -126,6 +176,14 @@ extension Setting {
     "ended.days",
     "how many days records are kept of jobs that were cancelled, deleted, or done after they had failed",
     default: "7")
+  public static let deadDays = Setting(
+    "dead.days", "how many days dead letters are kept", default: "90")
+  public static let deadLimit = Setting(
+    "dead.limit", "how many dead letters are kept at most; the oldest go first", default: "100000")
+  public static let actionsDays = Setting(
+    "actions.days", "how many days the operators' actions are kept", default: "365")
+  public static let actionsLimit = Setting(
+    "actions.limit", "how many of the operators' actions are kept at most; the oldest go first", default: "100000")
   public static let alarms = Setting(
     "alarms",
     "how long the oldest job of a queue may wait and run before an alarm is given; * is every queue that is not named",
@@ -151,11 +209,15 @@ extension Setting {
 
   /// Every setting there is, in the order in which the documentation lists them.
   public static let all: [Setting] = [
-    postgresURL, postgresReplicaURL, postgresPool, redisURL, host, apiPort, workerPort, workerConcurrency, queues,
+    postgresURL, postgresReplicaURL, postgresPool, redisURL, host, apiPort, requestTimeout, httpHeadTimeout,
+    httpBodyTimeout, httpIdleTimeout, httpConnections, httpClientConnections, workerPort, workerConcurrency, queues,
     scheduler, feedDays,
-    youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeFreshHours, youtubeRefreshDays,
-    youtubeKeepDays, adminToken, adminReadToken, adminURL, celebLimit, certificateKey, mailURL,
-    mailFrom, passwordResetURL, rankingTimeZone, rankingDepth, rankingHistory, endedDays, alarms, alarmWebhook,
+    youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
+    youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
+    trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
+    celebLimit, development, certificateKey, mailURL,
+    mailFrom, passwordResetURL, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays, deadLimit,
+    actionsDays, actionsLimit, alarms, alarmWebhook,
     alarmSecret, autoscalingLeast, autoscalingMost,
     logLevel, logFormat, shutdownTimeout,
   ]

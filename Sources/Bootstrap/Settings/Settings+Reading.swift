@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import Logging
+import Social
 
 extension Settings {
   /// Reads every setting from the flags, else the environment, else the file.
@@ -18,7 +19,8 @@ extension Settings {
     let path = file ?? environment["FANMILL_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
     var loaded: SettingsFile?
     if let path { loaded = try SettingsFile(path: path) }
-    let reader = SettingsReader(flags: flags, environment: environment, file: loaded)
+    let reader = SettingsReader(
+      flags: flags, environment: environment, secretFiles: try secretFiles(environment), file: loaded)
     var settings = Settings()
 
     try settings.take(.postgresURL, reader.text(.postgresURL)) { $0.postgresURL = Secret($1) }
@@ -27,6 +29,7 @@ extension Settings {
     try settings.take(.redisURL, reader.text(.redisURL)) { $0.redisURL = Secret($1) }
     try settings.take(.host, reader.text(.host)) { $0.host = $1 }
     try settings.take(.apiPort, reader.number(.apiPort, in: 0...65535)) { $0.apiPort = $1 }
+    try settings.takeHTTP(reader)
     try settings.take(.workerPort, reader.number(.workerPort, in: 0...65535)) { $0.workerPort = $1 }
     try settings.take(.workerConcurrency, reader.number(.workerConcurrency, in: 1...10_000)) {
       $0.workerConcurrency = $1
@@ -39,10 +42,7 @@ extension Settings {
       settings.queues = queues
     }
     try settings.take(.scheduler, reader.text(.scheduler)) { settings, text throws(Wrong) in
-      guard let isOn = ["on": true, "off": false][text.lowercased()] else {
-        throw Wrong(value: text, reason: "not one of on, off")
-      }
-      settings.scheduler = isOn
+      settings.scheduler = try isOn(text)
     }
     try settings.take(.feedDays, reader.number(.feedDays, in: 0...36_500)) { $0.feedDays = $1 }
     try settings.take(.youtubeURL, reader.text(.youtubeURL)) { settings, text throws(Wrong) in
@@ -62,6 +62,9 @@ extension Settings {
     try settings.take(.youtubeUnits, reader.number(.youtubeUnits, in: 0...1_000_000_000)) { $0.youtubeUnits = $1 }
     try settings.take(.youtubeSearchUnits, reader.number(.youtubeSearchUnits, in: 0...10_000)) {
       $0.youtubeSearchUnits = $1
+    }
+    try settings.take(.youtubeAccountPercent, reader.number(.youtubeAccountPercent, in: 1...100)) {
+      $0.youtubeAccountPercent = $1
     }
     try settings.take(.youtubeFreshHours, reader.number(.youtubeFreshHours, in: 0...720)) { $0.youtubeFreshHours = $1 }
     try settings.take(.youtubeRefreshDays, reader.number(.youtubeRefreshDays, in: 1...30)) {
@@ -83,12 +86,37 @@ extension Settings {
       }
       settings.adminReadToken = Secret(text)
     }
+    try settings.take(.adminPort, reader.number(.adminPort, in: 0...65535)) { settings, port throws(Wrong) in
+      guard port == 0 || port != settings.apiPort else {
+        throw Wrong(value: "\(port)", reason: "the same as FANMILL_API_PORT: leave it out to have one port for both")
+      }
+      settings.adminPort = port
+    }
     try settings.take(.adminURL, reader.text(.adminURL)) { settings, text throws(Wrong) in
       guard let url = URL(string: text), url.scheme == "https" || url.scheme == "http", url.host != nil, url.user == nil
       else { throw Wrong(value: text, reason: "not a URL that begins with https:// or http://") }
       settings.adminURL = text
     }
+    try settings.take(.trustedProxies, reader.list(.trustedProxies)) { settings, entries throws(Wrong) in
+      do throws(TrustedProxies.Refusal) {
+        settings.trustedProxies = try TrustedProxies(entries)
+      } catch {
+        throw Wrong(value: entries.joined(separator: ","), reason: error.description)
+      }
+    }
+    try settings.take(.limits, reader.text(.limits)) { settings, text throws(Wrong) in
+      settings.limits = try isOn(text)
+    }
+    try settings.take(.limitPosts, reader.number(.limitPosts, in: limitRange)) { $0.requestLimits.posts = $1 }
+    try settings.take(.limitFollows, reader.number(.limitFollows, in: limitRange)) { $0.requestLimits.follows = $1 }
+    try settings.take(.limitLikes, reader.number(.limitLikes, in: limitRange)) { $0.requestLimits.likes = $1 }
+    try settings.take(.limitComments, reader.number(.limitComments, in: limitRange)) { $0.requestLimits.comments = $1 }
+    try settings.take(.limitLookups, reader.number(.limitLookups, in: limitRange)) { $0.requestLimits.lookups = $1 }
+    try settings.take(.limitSignUps, reader.number(.limitSignUps, in: limitRange)) { $0.requestLimits.signUps = $1 }
     try settings.take(.celebLimit, reader.number(.celebLimit, in: 0...1_000_000)) { $0.celebLimit = $1 }
+    try settings.take(.development, reader.text(.development)) { settings, text throws(Wrong) in
+      settings.development = try isOn(text)
+    }
     try settings.take(.certificateKey, reader.text(.certificateKey)) { settings, text throws(Wrong) in
       guard text.count >= 32 else {
         throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 32 are needed")
@@ -105,6 +133,10 @@ extension Settings {
     try settings.take(.rankingDepth, reader.number(.rankingDepth, in: 1...100_000)) { $0.rankingDepth = $1 }
     try settings.take(.rankingHistory, reader.number(.rankingHistory, in: 1...36_500)) { $0.rankingHistory = $1 }
     try settings.take(.endedDays, reader.number(.endedDays, in: 1...3650)) { $0.endedDays = $1 }
+    try settings.take(.deadDays, reader.number(.deadDays, in: 1...3650)) { $0.deadDays = $1 }
+    try settings.take(.deadLimit, reader.number(.deadLimit, in: 1...100_000_000)) { $0.deadLimit = $1 }
+    try settings.take(.actionsDays, reader.number(.actionsDays, in: 1...3650)) { $0.actionsDays = $1 }
+    try settings.take(.actionsLimit, reader.number(.actionsLimit, in: 1...100_000_000)) { $0.actionsLimit = $1 }
     try settings.takeObservation(reader)
     try settings.take(.logLevel, reader.text(.logLevel)) { settings, text throws(Wrong) in
       guard let level = Logger.Level(rawValue: text.lowercased()) else {
@@ -150,6 +182,9 @@ extension Settings {
     sources[setting] = found.source
   }
 
+  /// A token an hour up to many a second.
+  private static let limitRange = 0...10_000_000
+
   /// `name` or `name:limit`.
   private static func queue(named entry: String) throws(Wrong) -> Queue {
     let parts = entry.split(separator: ":", omittingEmptySubsequences: false)
@@ -162,6 +197,13 @@ extension Settings {
       throw Wrong(value: entry, reason: "after the colon goes one whole number from 1 to 10000")
     }
     return Queue(name: name, concurrency: limit)
+  }
+
+  private static func isOn(_ text: String) throws(Wrong) -> Bool {
+    guard let isOn = ["on": true, "off": false][text.lowercased()] else {
+      throw Wrong(value: text, reason: "not one of on, off")
+    }
+    return isOn
   }
 
   /// Reads `500ms`, `30s`, `2m` or a bare number of seconds.

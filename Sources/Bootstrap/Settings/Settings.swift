@@ -1,6 +1,7 @@
 import Jobs
 import Logging
 import Operations
+import Social
 
 /// What a process of Fanmill is told from outside; the defaults work for a process that needs no server.
 public struct Settings: Sendable {
@@ -24,6 +25,9 @@ public struct Settings: Sendable {
   public var host = "0.0.0.0"
   /// 0 means any free port.
   public var apiPort = 8080
+  /// How long a request may wait for the servers.
+  public var requestTimeout = Duration.seconds(5)
+  public var connectionLimits = ConnectionLimits()
   /// 0 means no health server.
   public var workerPort = 9090
   public var workerConcurrency = 16
@@ -38,14 +42,23 @@ public struct Settings: Sendable {
   public var youtubeSearches = 100
   public var youtubeUnits = 10_000
   public var youtubeSearchUnits = 0
+  public var youtubeAccountPercent = 10
   public var youtubeFreshHours = 24
   public var youtubeRefreshDays = 25
   public var youtubeKeepDays = 30
   public var adminToken: Secret?
   public var adminReadToken: Secret?
+  /// nil means the API's port, 0 any free one.
+  public var adminPort: Int?
   /// nil means without TLS, under whatever name browsers ask.
   public var adminURL: String?
+  public var trustedProxies = TrustedProxies.none
+  /// Whether there are budgets.
+  public var limits = true
+  public var requestLimits = RequestLimits()
   public var celebLimit = 3
+  /// Whether an app is developed here.
+  public var development = false
   public var certificateKey: Secret?
   /// nil means that no mail is sent.
   public var mailURL: Secret?
@@ -57,6 +70,10 @@ public struct Settings: Sendable {
   public var rankingHistory = 7
   /// How many days records of ended jobs are kept.
   public var endedDays = 7
+  public var deadDays = 90
+  public var deadLimit = 100_000
+  public var actionsDays = 365
+  public var actionsLimit = 100_000
   public var alarms = AlarmLimits()
   public var alarmWebhook: Secret?
   public var alarmSecret: Secret?

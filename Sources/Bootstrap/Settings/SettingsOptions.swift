@@ -13,6 +13,13 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   @Option(name: Setting.redisURL.flagName, help: Setting.redisURL.help) var redisURL: String?
   @Option(name: Setting.host.flagName, help: Setting.host.help) var host: String?
   @Option(name: Setting.apiPort.flagName, help: Setting.apiPort.help) var apiPort: String?
+  @Option(name: Setting.requestTimeout.flagName, help: Setting.requestTimeout.help) var requestTimeout: String?
+  @Option(name: Setting.httpHeadTimeout.flagName, help: Setting.httpHeadTimeout.help) var httpHeadTimeout: String?
+  @Option(name: Setting.httpBodyTimeout.flagName, help: Setting.httpBodyTimeout.help) var httpBodyTimeout: String?
+  @Option(name: Setting.httpIdleTimeout.flagName, help: Setting.httpIdleTimeout.help) var httpIdleTimeout: String?
+  @Option(name: Setting.httpConnections.flagName, help: Setting.httpConnections.help) var httpConnections: String?
+  @Option(name: Setting.httpClientConnections.flagName, help: Setting.httpClientConnections.help)
+  var httpClientConnections: String?
   @Option(name: Setting.workerPort.flagName, help: Setting.workerPort.help) var workerPort: String?
   @Option(name: Setting.workerConcurrency.flagName, help: Setting.workerConcurrency.help)
   var workerConcurrency: String?
@@ -25,14 +32,26 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   @Option(name: Setting.youtubeUnits.flagName, help: Setting.youtubeUnits.help) var youtubeUnits: String?
   @Option(name: Setting.youtubeSearchUnits.flagName, help: Setting.youtubeSearchUnits.help)
   var youtubeSearchUnits: String?
+  @Option(name: Setting.youtubeAccountPercent.flagName, help: Setting.youtubeAccountPercent.help)
+  var youtubeAccountPercent: String?
   @Option(name: Setting.youtubeFreshHours.flagName, help: Setting.youtubeFreshHours.help) var youtubeFreshHours: String?
   @Option(name: Setting.youtubeRefreshDays.flagName, help: Setting.youtubeRefreshDays.help)
   var youtubeRefreshDays: String?
   @Option(name: Setting.youtubeKeepDays.flagName, help: Setting.youtubeKeepDays.help) var youtubeKeepDays: String?
   @Option(name: Setting.adminToken.flagName, help: Setting.adminToken.help) var adminToken: String?
   @Option(name: Setting.adminReadToken.flagName, help: Setting.adminReadToken.help) var adminReadToken: String?
+  @Option(name: Setting.adminPort.flagName, help: Setting.adminPort.help) var adminPort: String?
   @Option(name: Setting.adminURL.flagName, help: Setting.adminURL.help) var adminURL: String?
+  @Option(name: Setting.trustedProxies.flagName, help: Setting.trustedProxies.help) var trustedProxies: String?
+  @Option(name: Setting.limits.flagName, help: Setting.limits.help) var limits: String?
+  @Option(name: Setting.limitPosts.flagName, help: Setting.limitPosts.help) var limitPosts: String?
+  @Option(name: Setting.limitFollows.flagName, help: Setting.limitFollows.help) var limitFollows: String?
+  @Option(name: Setting.limitLikes.flagName, help: Setting.limitLikes.help) var limitLikes: String?
+  @Option(name: Setting.limitComments.flagName, help: Setting.limitComments.help) var limitComments: String?
+  @Option(name: Setting.limitLookups.flagName, help: Setting.limitLookups.help) var limitLookups: String?
+  @Option(name: Setting.limitSignUps.flagName, help: Setting.limitSignUps.help) var limitSignUps: String?
   @Option(name: Setting.celebLimit.flagName, help: Setting.celebLimit.help) var celebLimit: String?
+  @Option(name: Setting.development.flagName, help: Setting.development.help) var development: String?
   @Option(name: Setting.certificateKey.flagName, help: Setting.certificateKey.help) var certificateKey: String?
   @Option(name: Setting.mailURL.flagName, help: Setting.mailURL.help) var mailURL: String?
   @Option(name: Setting.mailFrom.flagName, help: Setting.mailFrom.help) var mailFrom: String?
@@ -41,6 +60,10 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
   @Option(name: Setting.rankingHistory.flagName, help: Setting.rankingHistory.help) var rankingHistory: String?
   @Option(name: Setting.endedDays.flagName, help: Setting.endedDays.help) var endedDays: String?
+  @Option(name: Setting.deadDays.flagName, help: Setting.deadDays.help) var deadDays: String?
+  @Option(name: Setting.deadLimit.flagName, help: Setting.deadLimit.help) var deadLimit: String?
+  @Option(name: Setting.actionsDays.flagName, help: Setting.actionsDays.help) var actionsDays: String?
+  @Option(name: Setting.actionsLimit.flagName, help: Setting.actionsLimit.help) var actionsLimit: String?
   @Option(name: Setting.alarms.flagName, help: Setting.alarms.help) var alarms: String?
   @Option(name: Setting.alarmWebhook.flagName, help: Setting.alarmWebhook.help) var alarmWebhook: String?
   @Option(name: Setting.alarmSecret.flagName, help: Setting.alarmSecret.help) var alarmSecret: String?
@@ -56,16 +79,23 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   public var flags: [Setting: String] {
     let given: [Setting: String?] = [
       .postgresURL: postgresURL, .postgresReplicaURL: postgresReplicaURL, .postgresPool: postgresPool,
-      .redisURL: redisURL, .host: host, .apiPort: apiPort,
+      .redisURL: redisURL, .host: host, .apiPort: apiPort, .requestTimeout: requestTimeout,
+      .httpHeadTimeout: httpHeadTimeout, .httpBodyTimeout: httpBodyTimeout, .httpIdleTimeout: httpIdleTimeout,
+      .httpConnections: httpConnections, .httpClientConnections: httpClientConnections,
       .workerPort: workerPort, .workerConcurrency: workerConcurrency, .queues: queues, .scheduler: scheduler,
       .feedDays: feedDays, .youtubeURL: youtubeURL, .youtubeKeys: youtubeKeys,
       .youtubeSearches: youtubeSearches, .youtubeUnits: youtubeUnits, .youtubeSearchUnits: youtubeSearchUnits,
+      .youtubeAccountPercent: youtubeAccountPercent,
       .youtubeFreshHours: youtubeFreshHours, .youtubeRefreshDays: youtubeRefreshDays,
       .youtubeKeepDays: youtubeKeepDays, .adminToken: adminToken,
-      .adminReadToken: adminReadToken, .adminURL: adminURL,
-      .celebLimit: celebLimit, .certificateKey: certificateKey, .mailURL: mailURL,
+      .adminReadToken: adminReadToken, .adminPort: adminPort, .adminURL: adminURL,
+      .trustedProxies: trustedProxies, .limits: limits, .limitPosts: limitPosts, .limitFollows: limitFollows,
+      .limitLikes: limitLikes, .limitComments: limitComments, .limitLookups: limitLookups,
+      .limitSignUps: limitSignUps, .celebLimit: celebLimit, .development: development,
+      .certificateKey: certificateKey, .mailURL: mailURL,
       .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .rankingTimeZone: rankingTimeZone,
       .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .endedDays: endedDays,
+      .deadDays: deadDays, .deadLimit: deadLimit, .actionsDays: actionsDays, .actionsLimit: actionsLimit,
       .alarms: alarms, .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .autoscalingLeast: autoscalingLeast,
       .autoscalingMost: autoscalingMost, .logLevel: logLevel, .logFormat: logFormat,
       .shutdownTimeout: shutdownTimeout,

@@ -1,6 +1,7 @@
 import Configuration
 
-/// Looks a setting up in the flags, then in the environment, then in the file. An empty value counts as none.
+/// Finds a setting in the flags, then in the environment, then in the files of secrets, then in the settings file. An
+/// empty value counts as none.
 struct SettingsReader {
   struct Found<Value> {
     let value: Value
@@ -9,13 +10,20 @@ struct SettingsReader {
 
   private let layers: [(source: SettingsSource, snapshot: any ConfigSnapshot)]
 
-  init(flags: [Setting: String], environment: [String: String], file: SettingsFile?) {
+  /// - Parameter secretFiles: what stands in files of its own, by the settings' variables.
+  init(
+    flags: [Setting: String], environment: [String: String], secretFiles: [String: String] = [:], file: SettingsFile?
+  ) {
     // Flags are put in the variables' names, so that a flag is read by the rules of a variable.
     let named = Dictionary(uniqueKeysWithValues: flags.map { ($0.key.variable, $0.value) })
     var layers: [(source: SettingsSource, snapshot: any ConfigSnapshot)] = [
       (.flags, EnvironmentVariablesProvider(environmentVariables: Self.nonEmpty(named)).snapshot()),
       (.environment, EnvironmentVariablesProvider(environmentVariables: Self.nonEmpty(environment)).snapshot()),
     ]
+    if !secretFiles.isEmpty {
+      let snapshot = EnvironmentVariablesProvider(environmentVariables: Self.nonEmpty(secretFiles)).snapshot()
+      layers.append((.secretFile, snapshot))
+    }
     if let file { layers.append((.file(path: file.path), file.snapshot)) }
     self.layers = layers
   }
@@ -27,6 +35,7 @@ struct SettingsReader {
   func text(_ setting: Setting) throws(SettingsError) -> Found<String>? {
     guard let found = try content(of: setting, as: .string, "not a text") else { return nil }
     guard case .string(let text) = found.value else { return nil }
+    try refuseExample(text, of: setting, from: found.source)
     return Found(value: text, source: found.source)
   }
 
@@ -47,7 +56,14 @@ struct SettingsReader {
     guard !entries.contains("") else {
       throw .invalid(setting, entries.joined(separator: ","), from: found.source, "an entry of the list is empty")
     }
+    for entry in entries { try refuseExample(entry, of: setting, from: found.source) }
     return Found(value: entries, source: found.source)
+  }
+
+  private func refuseExample(
+    _ text: String, of setting: Setting, from source: SettingsSource
+  ) throws(SettingsError) {
+    if ExampleValue.isCopied(text, for: setting) { throw .invalid(setting, nil, from: source, ExampleValue.reason) }
   }
 
   private func content(

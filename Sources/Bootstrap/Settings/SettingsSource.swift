@@ -2,6 +2,8 @@
 public enum SettingsSource: Sendable, Hashable {
   case flags
   case environment
+  /// A file that holds one secret.
+  case secretFile
   case file(path: String)
   case fallback
 
@@ -9,6 +11,7 @@ public enum SettingsSource: Sendable, Hashable {
     switch self {
     case .flags: "the flag --\(setting.flag)"
     case .environment: "the environment"
+    case .secretFile: "the file that \(setting.secretFileVariable) names"
     case .file(let path): "\(setting.path) in \(path)"
     case .fallback: "the default"
     }

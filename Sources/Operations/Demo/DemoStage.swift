@@ -23,7 +23,10 @@ actor DemoStage {
   /// Starts them and waits until they can work.
   static func set(_ servers: LocalServers, _ pool: PostgresPool, folder: String) async throws -> DemoStage {
     let youtube = try FreePort.find()
-    var settings = ["FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL]
+    // A demo's accounts do in a minute what others do in a day.
+    var settings = [
+      "FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL, "FANMILL_LIMITS": "off",
+    ]
     settings.merge(LocalProcess.youtubeSettings(port: youtube)) { $1 }
     let port = try FreePort.find()
     let stage = DemoStage(api: LoopbackHTTP(port: port), pool: pool, folder: folder, settings: settings)

@@ -1,4 +1,6 @@
 import Foundation
+import Jobs
+import JobsPostgres
 import Postgres
 
 /// The doctor's look at what operators watch: workers that went without a word, schedules that nobody fires, queues that stand
@@ -7,7 +9,10 @@ struct OperationsExamination {
   let connection: PostgresConnection
 
   func run() async throws -> [Finding] {
-    [try await lostWorkers(), try await schedules(), try await pausedQueues()]
+    [
+      try await lostWorkers(), try await processClocks(), try await schedules(), try await pausedQueues(),
+      try await refusedJobs(), try await oldestSnapshot(),
+    ]
   }
 
   private func lostWorkers() async throws -> Finding {
@@ -22,6 +27,23 @@ struct OperationsExamination {
     return .warn(
       "lost workers", "\(lost.count) went without a word in the last hour: \(list(lost))",
       "their jobs went to others; `fanmill workers list` shows when, their logs may say why")
+  }
+
+  /// What processes say of their machines' clocks; those that are right say nothing.
+  private func processClocks() async throws -> Finding {
+    let off = try await connection.query(
+      """
+      SELECT program, host, ahead_ms FROM process_clocks
+      WHERE seen_at > now() - interval '1 minute' ORDER BY abs(ahead_ms) DESC, process
+      """
+    ).decode(String.self, String.self, Int64.self)
+    if off.isEmpty { return .ok("process clocks", "none is off by more than a second") }
+    let processes = off.map { program, host, ahead in
+      "\(program) on \(host) (\(abs(ahead) / 1000) s \(ahead < 0 ? "behind" : "ahead of") Postgres)"
+    }
+    return .warn(
+      "process clocks", list(processes),
+      "set the clocks of these machines by NTP: the processes go by Postgres' clock meanwhile")
   }
 
   private func schedules() async throws -> Finding {
@@ -41,6 +63,31 @@ struct OperationsExamination {
     return .warn(
       "paused queues", list(paused.map { "\($0.0) (since \($0.1.formatted(.iso8601)) by \($0.2))" }),
       "`fanmill queues resume QUEUE` when what it was paused for is over")
+  }
+
+  /// Owed jobs that the broker cannot take, as the relay has left word.
+  private func refusedJobs() async throws -> Finding {
+    let refused = try await connection.query(
+      "SELECT id, queue, refusal FROM jobs WHERE refusal IS NOT NULL ORDER BY queue, id LIMIT 100"
+    ).decode(PostgresUUID.self, String.self, String.self)
+    if refused.isEmpty { return .ok("refused jobs", "none") }
+    return .warn(
+      "refused jobs", list(refused.map { "\(JobID($0.0)) in \($0.1) (\($0.2))" }),
+      "something else than this program has written them: correct the row in `jobs` and set its `refusal` to null, or `fanmill jobs cancel ID`"
+    )
+  }
+
+  /// What keeps Postgres from cleaning up after jobs that are done.
+  private func oldestSnapshot() async throws -> Finding {
+    guard let oldest = try await OldestSnapshot.read(connection) else {
+      return .ok("oldest snapshot", "none is held")
+    }
+    let detail = "held for \(Int(oldest.seconds)) s by \(oldest.holder)"
+    if oldest.seconds < OldestSnapshot.long { return .ok("oldest snapshot", detail) }
+    return .warn(
+      "oldest snapshot", detail,
+      "what jobs leave behind cannot be cleaned up meanwhile: end it where it is not needed, and back up from a replica"
+    )
   }
 
   private func list(_ names: [String]) -> String {

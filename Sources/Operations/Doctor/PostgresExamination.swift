@@ -34,7 +34,8 @@ struct PostgresExamination {
       if schema.status != .fail {
         findings += try await work(connection)
         findings += try await OperationsExamination(connection: connection).run()
-        findings += try await connection.transaction { [lookups] in try await YouTubeExamination(rules: lookups).run($0)
+        findings += try await connection.transaction { [lookups] in
+          [try await AddressExamination().run($0)] + (try await YouTubeExamination(rules: lookups).run($0))
         }
       }
     } catch {

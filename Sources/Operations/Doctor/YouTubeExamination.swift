@@ -35,8 +35,9 @@ struct YouTubeExamination {
     }
     let detail = left.map { "\($0.1) \($0.0)" }.joined(separator: ", ") + " left"
     if left.allSatisfy({ $0.1 > 0 }) { return .ok("YouTube budget", detail) }
+    let until = working.flatMap(\.budgets).compactMap(\.asksAgainAt).min() ?? first.resetsAt
     return .warn(
-      "YouTube budget", detail + "; lookups wait until \(first.resetsAt.formatted(.iso8601))",
+      "YouTube budget", detail + "; lookups wait until \(until.formatted(.iso8601))",
       "nothing is lost; another key, or a larger budget at Google, answers more")
   }
 }

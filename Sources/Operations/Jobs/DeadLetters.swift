@@ -131,10 +131,13 @@ public struct DeadLetters: Sendable {
   /// Takes dead letters away and leaves their errors with the jobs that they are again.
   private func forget(_ ids: [JobID], in sql: PostgresTransaction) async throws {
     if ids.isEmpty { return }
+    let ids = ids.map { PostgresUUID($0) }
+    // An order to end one of them was meant for an attempt before its death.
+    try await sql.execute("DELETE FROM job_cancellations WHERE id = ANY(\(ids))")
     try await sql.execute(
       """
       WITH gone AS (
-        DELETE FROM dead_jobs WHERE id = ANY(\(ids.map { PostgresUUID($0) })) RETURNING id, queue, failures, created_at
+        DELETE FROM dead_jobs WHERE id = ANY(\(ids)) RETURNING id, queue, failures, created_at
       )
       UPDATE jobs SET failures = gone.failures, created_at = gone.created_at
       FROM gone WHERE jobs.queue = gone.queue AND jobs.id = gone.id

@@ -10,15 +10,19 @@ extension JobDesk {
   /// - Throws: `.usage`, `.data`, `.forbidden`; `.conflict` if its unique key is owed already.
   public func enqueue(_ request: JobRequest, by actor: Actor) async throws -> JobRecord {
     let record = try kinds.record(request)
-    try await client.transaction { transaction in
-      guard try await transaction.add([record]) == [record.id] else {
-        throw OperationError(
-          .conflict,
-          "not enqueued: a job with the unique key '\(request.uniqueKey ?? "")' is owed in \(record.queue)")
+    do {
+      try await client.transaction { transaction in
+        guard try await transaction.add([record]) == [record.id] else {
+          throw OperationError(
+            .conflict,
+            "not enqueued: a job with the unique key '\(request.uniqueKey ?? "")' is owed in \(record.queue)")
+        }
+        try await ActionLog.record(
+          "jobs.enqueue", record.id.description,
+          detail: ["kind": record.kind.rawValue, "queue": record.queue.rawValue], by: actor, in: transaction.sql)
       }
-      try await ActionLog.record(
-        "jobs.enqueue", record.id.description,
-        detail: ["kind": record.kind.rawValue, "queue": record.queue.rawValue], by: actor, in: transaction.sql)
+    } catch let error as UniqueKeyHeld {
+      throw OperationError(.conflict, "not enqueued: \(error)")
     }
     return record
   }

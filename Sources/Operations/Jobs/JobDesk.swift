@@ -13,15 +13,18 @@ public struct JobDesk: Sendable {
   public let kinds: JobKinds
   let clock: any Clock<Duration>
 
-  /// - Parameter clock: measures how long somebody waits.
+  /// - Parameters:
+  ///   - clock: measures how long somebody waits.
+  ///   - patience: how long the push of a job may take; see `JobClient`.
   public init(
     pool: PostgresPool, broker: RedisBroker, kinds: JobKinds, clock: any Clock<Duration> = ContinuousClock(),
-    logger: Logger
+    patience: Duration? = nil, logger: Logger
   ) {
     self.pool = pool
     self.kinds = kinds
     self.clock = clock
-    client = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
+    client = JobClient(
+      broker: broker, ledger: PostgresLedger(pool: pool), patience: patience, logger: logger)
   }
 
   // MARK: Look

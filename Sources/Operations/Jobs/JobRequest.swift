@@ -44,16 +44,21 @@ extension JobKinds {
     if let key = request.uniqueKey, !(1...200).contains(key.utf8.count) || key.utf8.contains(0) {
       throw OperationError(.usage, "a unique key has 1 to 200 bytes, none of them 0")
     }
-    if let stranger = Self.unknownField(in: request.payload, of: entry) { throw stranger }
-    do {
-      try entry.validate(request.payload, entry.version)
-    } catch {
-      throw OperationError(.data, "\(error)")
-    }
-    return JobRecord(
+    let record = JobRecord(
       kind: entry.kind, queue: queue, priority: request.priority, version: entry.version, payload: request.payload,
       isDurable: true, runAt: request.runAt.map { Int64($0.timeIntervalSince1970 * 1000) },
       uniqueKey: request.uniqueKey, trace: TraceContext.current?.id ?? .random())
+    do {
+      try record.check()
+      // Decoding it names no field that it passes over.
+      if let stranger = Self.unknownField(in: request.payload, of: entry) { throw stranger }
+      try entry.validate(request.payload, entry.version)
+    } catch let error as OperationError {
+      throw error
+    } catch {
+      throw OperationError(.data, "\(error)")
+    }
+    return record
   }
 
   /// A field that the kind does not know: mostly one that is spelled wrong, which decoding alone would pass over.

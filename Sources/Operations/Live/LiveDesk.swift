@@ -13,7 +13,7 @@ public struct LiveDesk: Sendable {
   /// How many failures are shown at most.
   private static let failures = 50
 
-  public init(pool: PostgresPool, queues: QueueDesk, now: @escaping @Sendable () -> Date = { Date() }) {
+  public init(pool: PostgresPool, queues: QueueDesk, now: @escaping @Sendable () -> Date = { JobClock.now }) {
     self.pool = pool
     self.queues = queues
     self.now = now

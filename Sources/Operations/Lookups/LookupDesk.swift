@@ -104,9 +104,9 @@ public struct LookupDesk: Sendable {
     switch try await lookups.ask(question, of: jobs, pool: pool) {
     case .channels(let channels):
       return LookupReport(lookup: nil, items: channels.map(ChannelSummary.init))
-    case .exhausted(let until):
+    case .exhausted(let until), .accountExhausted(let until):
       throw OperationError(
-        .failed, "nothing is kept, and today's budget is spent until \(until.formatted(.iso8601)): see `fanmill quota`")
+        .failed, "nothing is kept, and the budget is spent until \(until.formatted(.iso8601)): see `fanmill quota`")
     case .noKey:
       throw OperationError(.failed, "no key is set (FANMILL_YOUTUBE_KEYS), or none is accepted: see `fanmill quota`")
     case .lookup(let id): return try await wait(for: id, patience)
@@ -124,7 +124,7 @@ public struct LookupDesk: Sendable {
       case .failed: throw OperationError(.failed, "lookup \(lookup.id) failed: \(why)")
       case .parked:
         let until = lookup.retryAt?.formatted(.iso8601) ?? "later"
-        throw OperationError(.failed, "lookup \(lookup.id) is parked until \(until): today's budget is spent")
+        throw OperationError(.failed, "lookup \(lookup.id) is parked until \(until): the budget is spent")
       case .waiting, .running:
         guard left > .zero else {
           let so = why.isEmpty ? "" : " (\(why))"

@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import Postgres
 import Social
 
@@ -13,6 +14,8 @@ public struct KeyStanding: Codable, Sendable, Hashable {
     /// Set aside for calls that are under way, or whose worker died.
     public let reserved: Int
     public let left: Int
+    /// When it is asked for again, where the service called it spent though little was used.
+    public let asksAgainAt: Date?
   }
 
   /// Names the key without telling it: the beginning of its SHA-256.
@@ -31,16 +34,16 @@ public struct KeyStanding: Codable, Sendable, Hashable {
 /// The standing of the keys.
 public enum QuotaReport {
   /// The keys that are set, then others that were used today or are disabled.
-  public static func keys(_ rules: LookupRules, at date: Date = Date(), in reader: some SocialReader) async throws
+  public static func keys(_ rules: LookupRules, at date: Date = JobClock.now, in reader: some SocialReader) async throws
     -> [KeyStanding]
   {
     let day = PacificDay(containing: date)
     let used = try await reader.rows(
       """
-      SELECT key, budget, reserved, spent, is_spent_out FROM youtube_quota WHERE day = \(day.description)::date
-      ORDER BY key
+      SELECT key, budget, reserved, spent, is_spent_out, ask_again_at FROM youtube_quota
+      WHERE day = \(day.description)::date ORDER BY key
       """
-    ).decode(String.self, String.self, Int.self, Int.self, Bool.self)
+    ).decode(String.self, String.self, Int.self, Int.self, Bool.self, Date?.self)
     let disabled = try await reader.rows(
       "SELECT label, disabled_at, reason, message FROM youtube_keys WHERE disabled_at IS NOT NULL ORDER BY label"
     ).decode(String.self, Date.self, String?.self, String?.self)
@@ -55,7 +58,8 @@ public enum QuotaReport {
         let (reserved, spent) = (row?.2 ?? 0, row?.3 ?? 0)
         return KeyStanding.Budget(
           name: kind.rawValue, limit: limit, spent: spent, reserved: reserved,
-          left: row?.4 == true ? 0 : max(0, limit - reserved - spent))
+          left: row?.4 == true ? 0 : max(0, limit - reserved - spent),
+          asksAgainAt: row?.4 == true ? row?.5 : nil)
       }
       return KeyStanding(
         key: label, isSet: set.contains(label), budgets: budgets, resetsAt: day.end, disabledAt: refusal?.1,

@@ -18,7 +18,7 @@ public struct QueueDesk: Sendable {
   ///   - clock: measures how long somebody waits.
   public init(
     pool: PostgresPool, broker: RedisBroker, known: [QueueName] = JobKinds.app.queues,
-    now: @escaping @Sendable () -> Date = { Date() }, clock: any Clock<Duration> = ContinuousClock()
+    now: @escaping @Sendable () -> Date = { JobClock.now }, clock: any Clock<Duration> = ContinuousClock()
   ) {
     self.pool = pool
     self.broker = broker

@@ -11,7 +11,7 @@ public struct ScheduleDesk: Sendable {
   let now: @Sendable () -> Date
 
   /// - Parameter schedules: the app's.
-  public init(_ schedules: [Schedule], pool: PostgresPool, now: @escaping @Sendable () -> Date = { Date() }) {
+  public init(_ schedules: [Schedule], pool: PostgresPool, now: @escaping @Sendable () -> Date = { JobClock.now }) {
     self.schedules = schedules
     self.pool = pool
     self.now = now
@@ -55,13 +55,24 @@ public struct ScheduleDesk: Sendable {
         ?? kept.first(where: { $0.name.rawValue == name })
     else { throw Self.unknown(name, of: schedules.map(\.name) + kept.map(\.name)) }
     let state = try await PostgresLedger(pool: pool).withTransaction { [store] transaction in
-      var state = try await store.lock(beginning, in: transaction)
+      var state = try await Self.lock(beginning, store, in: transaction)
       body(&state, schedule)
       try await store.save(state, in: transaction)
       try await ActionLog.record(action, name, by: actor, in: transaction)
       return state
     }
     return summary(state)
+  }
+
+  /// - Throws: `.conflict` while another transaction has the state and does not end.
+  static func lock(
+    _ beginning: ScheduleState, _ store: PostgresScheduleStore, in transaction: PostgresTransaction
+  ) async throws -> ScheduleState {
+    do {
+      return try await store.lock(beginning, in: transaction)
+    } catch let error as ScheduleError where error.code == .held {
+      throw OperationError(.conflict, error.message)
+    }
   }
 
   private func summary(_ kept: ScheduleState) -> ScheduleSummary {

@@ -35,12 +35,12 @@ extension ScheduleDesk {
     let record = try schedule.job(at: tick)
     try await jobs.client.transaction { [store] transaction in
       let beginning = ScheduleState(beginning: schedule, at: tick.milliseconds)
-      var state = try await store.lock(beginning, in: transaction.sql)
+      var state = try await Self.lock(beginning, store, in: transaction.sql)
       let fired = FiredTick(tick: tick.milliseconds, job: record.id)
       guard try await !store.record([fired], of: schedule.name, in: transaction.sql).isEmpty else {
         throw OperationError(.conflict, "not run: the schedule \(name) has fired at this very moment")
       }
-      guard try await transaction.add([record]) == [record.id] else {
+      guard try await Self.add(record, in: transaction) else {
         throw OperationError(
           .conflict,
           "not run: a job of \(name) is owed already, with the unique key '\(record.uniqueKey ?? "")' in \(record.queue)"
@@ -54,5 +54,14 @@ extension ScheduleDesk {
     return ScheduleRun(
       schedule: name, tick: tick.time, id: record.id.description, kind: record.kind.rawValue,
       queue: record.queue.rawValue)
+  }
+
+  /// - Returns: false if its unique key is owed.
+  private static func add(_ record: JobRecord, in transaction: JobTransaction<PostgresLedger>) async throws -> Bool {
+    do {
+      return try await transaction.add([record]) == [record.id]
+    } catch let error as UniqueKeyHeld {
+      throw OperationError(.conflict, "not run: \(error)")
+    }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import Postgres
 
 /// What workers did over the last hour, day or week, as they counted it minute by minute. The last few seconds are not in it yet.
@@ -35,7 +36,7 @@ public struct Statistics: Sendable {
     }
   }
 
-  public init(pool: PostgresPool, now: @escaping @Sendable () -> Date = { Date() }) {
+  public init(pool: PostgresPool, now: @escaping @Sendable () -> Date = { JobClock.now }) {
     self.pool = pool
     self.now = now
   }

@@ -15,6 +15,8 @@ struct LedgerFacts: Sendable {
   /// Queues with an alarm that is not over: looked at until it is, though nothing else may speak of them any more.
   var alarmed: Set<String> = []
   var fanOuts = StackSample.FanOuts(unfinished: 0, lag: 0)
+  /// For how many seconds the oldest snapshot has been held; 0 without any.
+  var oldestSnapshot = 0.0
 
   /// One round trip; none of it looks at the jobs themselves.
   static func read(_ pool: PostgresPool) async throws -> LedgerFacts {
@@ -38,6 +40,7 @@ struct LedgerFacts: Sendable {
       SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(started_at)), 0)::float8
       FROM (SELECT started_at FROM fan_outs WHERE finished_at IS NULL ORDER BY post_id LIMIT 1000) AS unfinished
       """,
+      OldestSnapshot.query,
     ])
     var facts = LedgerFacts()
     for row in rows[0] {
@@ -57,6 +60,7 @@ struct LedgerFacts: Sendable {
     facts.alarmed = Set(try rows[4].map { try $0.decode(String.self) })
     let (unfinished, lag) = try rows[5][0].decode(Int.self, Double.self)
     facts.fanOuts = StackSample.FanOuts(unfinished: unfinished, lag: max(0, lag))
+    facts.oldestSnapshot = try OldestSnapshot.decode(rows[6])?.seconds ?? 0
     return facts
   }
 

@@ -15,6 +15,8 @@ public struct StackSample: Codable, Sendable, Hashable {
   public var fanOuts: FanOuts?
   public var quota: [Quota]?
   public var alarms: [OpenAlarm]?
+  /// For how many seconds the oldest snapshot in Postgres has been held; 0 without any.
+  public var oldestSnapshot: Double?
 
   public init(at: Date) { self.at = at }
 

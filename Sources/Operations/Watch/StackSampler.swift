@@ -64,6 +64,7 @@ actor StackSampler {
     var sample = StackSample(at: now)
     sample.jobs = counts?.jobs
     sample.fanOuts = facts.fanOuts
+    sample.oldestSnapshot = facts.oldestSnapshot
     sample.quota = try await quota(at: now)
     isBrokerAway = false
     sample.broker = await memory()

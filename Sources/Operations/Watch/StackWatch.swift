@@ -51,7 +51,7 @@ public struct StackWatch: Service {
   /// - Parameter post: sends the alarms' messages; it is called only with a webhook.
   public init(
     _ configuration: Configuration, pool: PostgresPool, broker: RedisBroker, post: @escaping AlarmWebhook.Post,
-    now: @escaping @Sendable () -> Date = { Date() },
+    now: @escaping @Sendable () -> Date = { JobClock.now },
     pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, logger: Logger
   ) {
     self.configuration = configuration

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Jobs
 import Operations
 
 /// Which jobs a list shows.
@@ -37,7 +38,7 @@ extension Output {
 
 extension Table {
   init(jobs: [JobSummary]) {
-    let now = Date()
+    let now = JobClock.now
     self.init(
       [
         .id(), .text("kind"), .text("queue").extra, .state(), .number("attempts").extra, .text("when"),

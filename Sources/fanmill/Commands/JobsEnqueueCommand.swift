@@ -59,9 +59,15 @@ extension JobsCommand {
 
 /// A payload on the command line: itself, `@` and where it is, or `-` for the standard input.
 enum PayloadArgument {
-  /// - Throws: `.noInput` for a file that cannot be read.
+  /// - Throws: `.noInput` for a file that cannot be read; `.data` for an argument that is not text in UTF-8.
   static func read(_ argument: String) throws(OperationError) -> [UInt8] {
-    guard argument.hasPrefix("@") || argument == "-" else { return Array(argument.utf8) }
+    guard argument.hasPrefix("@") || argument == "-" else {
+      // Swift has replaced what was no text in the arguments; what was meant nobody can tell any more.
+      guard !argument.unicodeScalars.contains("\u{FFFD}") || CommandLine.argumentsAreText else {
+        throw OperationError(.data, "the payload is not text in UTF-8")
+      }
+      return Array(argument.utf8)
+    }
     let path = argument == "-" ? "-" : String(argument.dropFirst())
     do {
       let data =
@@ -70,6 +76,15 @@ enum PayloadArgument {
       return Array(data)
     } catch {
       throw OperationError(.noInput, "the payload's file \(path) cannot be read: \(error.fileReason)")
+    }
+  }
+}
+
+extension CommandLine {
+  /// Whether every argument is text in UTF-8 as the process got it.
+  fileprivate static var argumentsAreText: Bool {
+    (0..<Int(argc)).allSatisfy { number in
+      unsafeArgv[number].map { String(validatingCString: $0) != nil } ?? true
     }
   }
 }

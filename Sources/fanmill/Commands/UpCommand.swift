@@ -39,7 +39,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
 
     init(_ settings: [String: String], _ folder: LocalStackFolder) {
       api = "http://127.0.0.1:\(settings["FANMILL_API_PORT"] ?? "")"
-      dashboard = api + "/admin"
+      dashboard = "http://127.0.0.1:\(settings["FANMILL_ADMIN_PORT"] ?? settings["FANMILL_API_PORT"] ?? "")/admin"
       self.folder = folder.path
       // The admin token stays in its file.
       self.settings = settings.filter {

@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 
 extension Int {
   /// With a comma after the thousands.
@@ -40,7 +41,7 @@ extension Date {
   var short: String { formatted(.iso8601) }
 
   /// How far it is: `in 2 h`, `3 min ago`.
-  func away(from now: Date = Date()) -> String {
+  func away(from now: Date = JobClock.now) -> String {
     let seconds = timeIntervalSince(now)
     return seconds > 0 ? "in \(seconds.span)" : "\((-seconds).span) ago"
   }

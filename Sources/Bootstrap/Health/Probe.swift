@@ -1,0 +1,67 @@
+import Locking
+
+/// Asks a question at most once a second. All callers share the answer, and the question that is under way.
+final class Probe<Answer: Sendable>: Sendable {
+  private struct State {
+    var last: (answer: Answer, at: ContinuousClock.Instant)?
+    var isAsking = false
+    var waiting: [CheckedContinuation<Answer, Never>] = []
+  }
+
+  private let state = Locked(State())
+  private let interval: Duration
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let ask: @Sendable () async -> Answer
+
+  /// - Parameters:
+  ///   - interval: how old an answer may be.
+  ///   - ask: finds the answer; bounded in time.
+  init(
+    interval: Duration = .seconds(1), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    ask: @escaping @Sendable () async -> Answer
+  ) {
+    self.interval = interval
+    self.now = now
+    self.ask = ask
+  }
+
+  private enum Step {
+    case answer(Answer)
+    case ask
+    case wait
+  }
+
+  func answer() async -> Answer {
+    let step = state.withLock { [interval, now] state -> Step in
+      if let last = state.last, now() - last.at < interval { return .answer(last.answer) }
+      if state.isAsking { return .wait }
+      state.isAsking = true
+      return .ask
+    }
+    switch step {
+    case .answer(let answer): return answer
+    case .ask:
+      let answer = await ask()
+      let waiting = state.withLock { [now] state in
+        state.last = (answer, now())
+        state.isAsking = false
+        defer { state.waiting = [] }
+        return state.waiting
+      }
+      for continuation in waiting { continuation.resume(returning: answer) }
+      return answer
+    case .wait:
+      return await withCheckedContinuation { continuation in
+        // The answer may have come meanwhile.
+        let answer = state.withLock { state -> Answer? in
+          if state.isAsking {
+            state.waiting.append(continuation)
+            return nil
+          }
+          return state.last?.answer
+        }
+        if let answer { continuation.resume(returning: answer) }
+      }
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import Jobs
+import JobsPostgres
+import Logging
+import Metrics
+import Postgres
+import ServiceLifecycle
+
+/// Compares this process' clock with Postgres' every few seconds, so that the process dates things right although its
+/// machine's clock is wrong. The log, a metric and a row for the doctor report a clock that is off by over a second.
+struct ClockWatch: Service {
+  let program: String
+  let process: String
+  let host: String
+  let pool: PostgresPool
+  let factory: any MetricsFactory
+  let logger: Logger
+  var interval: Duration = .seconds(10)
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      let gauge = Meter(label: "fanmill_clock_offset_seconds", factory: factory)
+      var (wasOff, isFailing) = (false, false)
+      while !Task.isCancelled {
+        do {
+          let clock = try await LedgerClock.measure(pool)
+          gauge.set(clock.ahead / .seconds(1))
+          if clock.isOff != wasOff { say(clock) }
+          if clock.isOff || wasOff { try await note(clock) }
+          (wasOff, isFailing) = (clock.isOff, false)
+        } catch {
+          if Task.isCancelled { return }
+          if !isFailing { logger.warning("clocks cannot be compared", metadata: [LogKeys.error: "\(error)"]) }
+          isFailing = true
+        }
+        do { try await Task.sleep(for: interval) } catch { return }
+      }
+    }
+  }
+
+  private func say(_ clock: LedgerClock) {
+    let seconds = "\((clock.ahead / .seconds(1) * 10).rounded() / 10)"
+    if clock.isOff {
+      logger.warning(
+        "this machine's clock is off; the process goes by Postgres' clock: set the machine's by NTP",
+        metadata: ["ahead_seconds": "\(seconds)"])
+    } else {
+      logger.notice("this machine's clock is right again", metadata: ["ahead_seconds": "\(seconds)"])
+    }
+  }
+
+  private func note(_ clock: LedgerClock) async throws {
+    guard clock.isOff else {
+      try await pool.execute("DELETE FROM process_clocks WHERE process = \(process)")
+      return
+    }
+    let ahead = Int64(clock.ahead / .milliseconds(1))
+    try await pool.execute(
+      """
+      INSERT INTO process_clocks (process, program, host, ahead_ms) VALUES (\(process), \(program), \(host), \(ahead))
+      ON CONFLICT (process) DO UPDATE SET ahead_ms = excluded.ahead_ms, seen_at = now()
+      """)
+  }
+}

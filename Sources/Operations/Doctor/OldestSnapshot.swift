@@ -1,0 +1,38 @@
+import Postgres
+
+/// The snapshot that is held longest in the database, by whom.
+///
+/// Rows that were deleted since it was taken are kept for it. The ledger's rows live for milliseconds, so what is kept outnumbers
+/// what is there after minutes. A role that may not see other roles' sessions (`pg_read_all_stats`) sees its own alone.
+struct OldestSnapshot: Sendable {
+  /// For how long.
+  let seconds: Double
+  /// A session or a prepared transaction.
+  let holder: String
+
+  /// From how many seconds on it is worth a word.
+  static let long: Double = 300
+
+  static let query: PostgresQuery = """
+    SELECT extract(epoch FROM clock_timestamp() - since)::float8, holder FROM (
+      SELECT xact_start AS since,
+        'session ' || pid || CASE WHEN application_name <> '' THEN ' (' || application_name || ')' ELSE '' END AS holder
+      FROM pg_stat_activity
+      WHERE datname = current_database() AND backend_xmin IS NOT NULL AND xact_start IS NOT NULL
+        AND pid <> pg_backend_pid()
+      UNION ALL
+      SELECT prepared, 'the prepared transaction ' || gid FROM pg_prepared_xacts WHERE database = current_database()
+    ) AS held ORDER BY since LIMIT 1
+    """
+
+  static func read(_ connection: PostgresConnection) async throws -> OldestSnapshot? {
+    try decode(try await connection.query(query))
+  }
+
+  static func decode(_ rows: PostgresRows) throws -> OldestSnapshot? {
+    try rows.first.map { row in
+      let (seconds, holder) = try row.decode(Double.self, String.self)
+      return OldestSnapshot(seconds: max(0, seconds), holder: holder)
+    }
+  }
+}

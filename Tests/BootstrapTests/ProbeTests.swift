@@ -1,0 +1,48 @@
+import JobsTestSupport
+import Locking
+import Logging
+import Postgres
+import PrivateServers
+import Testing
+
+@testable import Bootstrap
+
+/// What a process says of its servers while its requests use them.
+@Suite(.timeLimit(.minutes(2))) struct ProbeTests {
+  private func withProgram(
+    postgres: String, _ body: @escaping @Sendable (Servers, Health) async throws -> Void
+  ) async throws {
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let redis = try await SharedServers.redis().url
+    let settings = try Settings.read(environment: [
+      "FANMILL_POSTGRES_URL": postgres, "FANMILL_REDIS_URL": redis, "FANMILL_POSTGRES_POOL": "1",
+    ])
+    let program = Program(name: "test", settings: settings, logger: logger)
+    try await program.withServers { servers in
+      // The database has no schema: that is another check's matter.
+      let checks = Health.Check.all(servers).filter { $0.name != "schema" }
+      try await body(
+        servers, Health(checks: checks, registry: program.registry, patience: .milliseconds(500), logger: logger))
+    }
+  }
+
+  @Test func requestsThatHoldAllConnectionsMakeNothingUnready() async throws {
+    try await withProgram(postgres: try await SharedServers.freshDatabase()) { servers, health in
+      try await servers.postgres.withConnection { _ in
+        #expect(await health.findings() == Health.Findings())
+      }
+    }
+  }
+
+  @Test func aServerThatStandsStillIsNamedAndFoundAgain() async throws {
+    let server = try await PrivatePostgres.start(options: .tests)
+    try await withProgram(postgres: server.url) { _, health in
+      #expect(await health.findings() == Health.Findings())
+      await server.freeze()
+      try await eventually("it is missed") { await health.findings().failing == ["postgres"] }
+      await server.thaw()
+      try await eventually("it is found again") { await health.findings().failing.isEmpty }
+    }
+    await server.stop()
+  }
+}
