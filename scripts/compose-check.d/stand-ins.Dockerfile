@@ -8,6 +8,8 @@ COPY postgres-entrypoint redis-entrypoint /usr/local/bin/
 
 FROM packages AS postgres
 ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin PGDATA=/var/lib/postgresql/data
+RUN install -d -o postgres -g postgres -m 700 /var/lib/postgresql/data \
+  && install -d -o postgres -g postgres -m 3777 /run/postgresql
 VOLUME /var/lib/postgresql/data
 ENTRYPOINT ["postgres-entrypoint"]
 STOPSIGNAL SIGINT
@@ -16,6 +18,7 @@ CMD ["postgres"]
 
 FROM packages AS redis
 WORKDIR /data
+RUN chown redis:redis /data
 VOLUME /data
 ENTRYPOINT ["redis-entrypoint"]
 EXPOSE 6379
