@@ -22,6 +22,7 @@ struct Bench {
     Measurement(name: "rankings", needsDatabase: true, run: Rankings.measure),
     Measurement(name: "lookups", needsDatabase: true, run: ChannelLookups.measure),
     Measurement(name: "admin", needsDatabase: true, run: Admin.measure),
+    Measurement(name: "cliffs", needsDatabase: true, run: Cliffs.measure),
   ]
 
   static var names: [String] { measurements.map(\.name) }

@@ -43,7 +43,10 @@ enum Rankings {
   /// Hearts and followers of 40 days: half spread evenly, half on few celebs.
   private static func fill(_ database: Database) async throws {
     try await database.pool.execute(
-      "TRUNCATE celebs, celeb_fans, celeb_fan_changes, hearts, ranking_lists, ranking_snapshots, ranking_changes RESTART IDENTITY"
+      """
+      TRUNCATE celebs, celeb_fans, celeb_fan_levels, celeb_fan_changes, hearts, ranking_lists, ranking_snapshots,
+        ranking_changes RESTART IDENTITY
+      """
     )
     try await database.pool.execute(
       """

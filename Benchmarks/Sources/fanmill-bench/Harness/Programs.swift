@@ -13,7 +13,7 @@ struct Programs: Sendable {
     self.folder = folder
     environment = [
       "FANMILL_REDIS_URL": redis, "FANMILL_POSTGRES_URL": postgres, "FANMILL_LOG_LEVEL": "warning",
-      "FANMILL_WORKER_PORT": "0",
+      "FANMILL_WORKER_PORT": "0", "FANMILL_LIMITS": "off",
     ]
   }
 
