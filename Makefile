@@ -8,7 +8,7 @@ swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/So
 shell_scripts := $(addprefix scripts/,build-docs install-packages install-programs collect-programs compose-check \
   rolling-restart) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
-python_scripts := $(addprefix scripts/,browser-test check-kubernetes prometheus-check screenshots) $(wildcard scripts/support/*.py)
+python_scripts := $(addprefix scripts/,browser-test check-kubernetes prometheus-check run-tests screenshots) $(wildcard scripts/support/*.py)
 # Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
 few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 tools := .build-tools
@@ -39,9 +39,9 @@ uninstall: ## take away what `make install` put under PREFIX
 demo: build ## run all of it from nothing, on private servers and real data, and audit it
 	.build/release/fanmill demo
 
-test: setup ## build and run all tests; they start private servers of their own
+test: setup ## build and run all tests; they start private servers of their own (TESTS="--again": failed ones twice)
 	swift build --build-tests --explicit-target-dependency-import-check error
-	$(few_at_once) swift test --skip-build
+	$(few_at_once) scripts/run-tests $(TESTS)
 
 test-thread: setup ## the same under the thread sanitizer, in a build folder of its own
 	TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions report_thread_leaks=0" \
