@@ -2,6 +2,7 @@ import Foundation
 import JobsTestSupport
 import Logging
 import NIOCore
+import Social
 import Testing
 
 @testable import Bootstrap
@@ -123,6 +124,21 @@ import Testing
     #expect(book.enter("b") == .full)
     book.leave("a")
     #expect(book.enter("a") == nil)
+  }
+
+  @Test func aProxyHasConnectionsForAllOfItsClients() async throws {
+    let proxies = try TrustedProxies(["127.0.0.2"])
+    try await serving(limits { ($0.total, $0.perClient, $0.proxies) = (3, 1, proxies) }) { port in
+      let address = "127.0.0.2"
+      let clients = try (0..<3).map { _ in try RawConnection(port: port, from: address) }
+      for client in clients {
+        try client.send(Self.request)
+        #expect(await client.answer(endingWith: #"{"status":"alive"}"#).hasPrefix("HTTP/1.1 200 OK"))
+      }
+      let refused = await (try RawConnection(port: port, from: address)).rest()
+      #expect(refused.hasPrefix("HTTP/1.1 503 "))
+      withExtendedLifetime(clients) {}
+    }
   }
 
   // MARK: The timing alone

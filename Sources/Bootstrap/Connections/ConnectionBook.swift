@@ -18,9 +18,15 @@ final class ConnectionBook: Sendable {
   init(_ limits: ConnectionLimits) { self.limits = limits }
 
   /// Counts a connection, unless it is refused; `leave` gives its place back.
-  func enter(_ client: String) -> Refusal? {
+  ///
+  /// - Parameter client: nil for a proxy, which only the limit of all connections bounds.
+  func enter(_ client: String?) -> Refusal? {
     state.withLock { [limits] state in
       guard state.total < limits.total else { return .full }
+      guard let client else {
+        state.total += 1
+        return nil
+      }
       let count = state.clients[client, default: 0]
       guard limits.perClient == 0 || count < limits.perClient else { return .tooManyOfClient }
       state.total += 1
@@ -29,9 +35,10 @@ final class ConnectionBook: Sendable {
     }
   }
 
-  func leave(_ client: String) {
+  func leave(_ client: String?) {
     state.withLock { state in
       state.total -= 1
+      guard let client else { return }
       guard let count = state.clients[client], count > 1 else {
         state.clients[client] = nil
         return

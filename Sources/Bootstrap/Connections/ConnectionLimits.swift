@@ -1,3 +1,5 @@
+import Social
+
 /// How long a client's connection may last and how many there may be.
 public struct ConnectionLimits: Sendable, Hashable {
   /// For the head of a request, from the connection, from its first byte, or from the end of the answer before it.
@@ -10,6 +12,8 @@ public struct ConnectionLimits: Sendable, Hashable {
   public var total = 10_000
   /// Connections of one client, by its network address; 0 for no limit of its own.
   public var perClient = 256
+  /// Proxies: the connections of one carry many clients' requests, so `perClient` does not bound them.
+  public var proxies = TrustedProxies.none
 
   public init() {}
 }

@@ -14,7 +14,8 @@ struct GuardedChannel: ServerChildChannel {
   func setup(channel: any NIOCore.Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
     http.setup(channel: channel, logger: logger).flatMapThrowing { value in
       // The peer's own address: what a client says of itself bounds nothing.
-      let client = ClientAddress(channel.remoteAddress?.ipAddress).key
+      let peer = channel.remoteAddress?.ipAddress
+      let client = limits.proxies.contains(peer) ? nil : ClientAddress(peer).key
       let refusal = book.enter(client)
       if refusal == nil { channel.closeFuture.whenComplete { _ in book.leave(client) } }
       // A peer that vanished without a word is noticed when what it was sent stays unacknowledged.

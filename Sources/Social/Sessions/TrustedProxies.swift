@@ -1,6 +1,6 @@
 /// The proxies whose word counts for where a request comes from: `X-Forwarded-For` is what anybody can send.
-public struct TrustedProxies: Sendable, Equatable {
-  private struct Network: Sendable, Equatable {
+public struct TrustedProxies: Sendable, Hashable {
+  private struct Network: Sendable, Hashable {
     let start: [UInt8]
     let length: Int
 
@@ -63,6 +63,9 @@ public struct TrustedProxies: Sendable, Equatable {
     }
     return ClientAddress(text)
   }
+
+  /// Whether the other end of a connection is a trusted proxy.
+  public func contains(_ peer: String?) -> Bool { peer.flatMap { IPAddress($0) }.map(trusts) ?? false }
 
   private func trusts(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
 }
