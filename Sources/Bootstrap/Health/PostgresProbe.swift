@@ -5,6 +5,8 @@ import Postgres
 actor PostgresProbe {
   private let pool: PostgresPool
   private var connection: PostgresConnection?
+  private var isOpening = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
   init(_ pool: PostgresPool) { self.pool = pool }
 
@@ -24,13 +26,19 @@ actor PostgresProbe {
   }
 
   private func open() async throws(PostgresError) -> PostgresConnection {
-    if let connection, await !connection.isClosed { return connection }
-    let opened = try await pool.dedicatedConnection()
-    // Another check may have opened one meanwhile; one is enough.
-    if let connection, await !connection.isClosed {
-      await opened.close()
-      return connection
+    while true {
+      if let connection, await !connection.isClosed { return connection }
+      if !isOpening { break }
+      // One connection serves all checks: another check opens it.
+      await withCheckedContinuation { waiting.append($0) }
     }
+    isOpening = true
+    defer {
+      isOpening = false
+      for continuation in waiting { continuation.resume() }
+      waiting = []
+    }
+    let opened = try await pool.dedicatedConnection()
     connection = opened
     return opened
   }
