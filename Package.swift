@@ -150,8 +150,8 @@ let package = Package(
     program(
       "fanmill-worker",
       [
-        "Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "HTTPClient", "EventLoop",
-        argumentParser, lifecycle, logging,
+        "Bootstrap", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "HTTPClient",
+        "EventLoop", argumentParser, lifecycle, logging,
       ]),
     program(
       "fanmill",
@@ -226,8 +226,8 @@ let package = Package(
     tests(
       "CLITests",
       [
-        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "MailTestSupport", "Operations",
-        "ProgramTestSupport", "Jobs",
+        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "Bootstrap", "MailTestSupport", "Operations",
+        "ProgramTestSupport", "Social", "Jobs",
         "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis",
         "YouTubeStandIn",
       ]),

@@ -7,7 +7,7 @@ import Jobs
 import Postgres
 
 /// The directory of workers in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations`, `job_minutes`
-/// (`migrations/0016_operations.sql`, `0025_counted_reports.sql`) and `job_hours` (`migrations/0017_job_hours.sql`).
+/// (`migrations/0016_operations.sql`, `0025_counted_reports.sql`, `0037_worker_connections.sql`) and `job_hours` (`migrations/0017_job_hours.sql`).
 ///
 /// It has a connection of its own: a worker whose jobs have all of the pool's is still heard and told.
 public actor PostgresWorkerDirectory: WorkerDirectory {
@@ -42,12 +42,13 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
     let queues = report.queues.map(\.queue.rawValue)
     let seen: PostgresQuery = """
       WITH seen AS (
-        INSERT INTO workers (name, host, pid, version, started_at, state, queues, running)
+        INSERT INTO workers (name, host, pid, version, started_at, state, queues, running, connections)
         VALUES (\(report.name), \(report.host), \(report.pid), \(report.version),
           to_timestamp(\(report.startedAt) / 1000.0), \(report.state.rawValue), \(try json(report.queues)),
-          \(try json(report.running)))
+          \(try json(report.running)), \(try report.connections.map { try json($0) }))
         ON CONFLICT (name) DO UPDATE
-          SET seen_at = now(), state = excluded.state, queues = excluded.queues, running = excluded.running
+          SET seen_at = now(), state = excluded.state, queues = excluded.queues, running = excluded.running,
+            connections = excluded.connections
         RETURNING orders
       )
       SELECT \(endingSessionsOfLost: report.lease), (SELECT orders FROM seen), ARRAY(SELECT queue FROM queue_pauses WHERE queue = ANY(\(queues))),

@@ -10,6 +10,8 @@ public final class PostgresPool: Sendable {
   private let core: PoolCore
   public let configuration: PostgresConfiguration
   public let loop: EventLoop
+  /// How many connections there are at most.
+  public let size: Int
 
   /// - Parameters:
   ///   - size: how many connections there are at most.
@@ -22,6 +24,7 @@ public final class PostgresPool: Sendable {
     precondition(size > 0, "a pool needs a connection")
     self.configuration = configuration
     self.loop = loop
+    self.size = size
     core = PoolCore(configuration: configuration, size: size, waitLimit: waitLimit, loop: loop, logger: logger)
   }
 

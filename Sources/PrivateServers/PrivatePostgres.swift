@@ -22,7 +22,7 @@ public actor PrivatePostgres {
     public static let durable = Options(settings: [
       "fsync": "on", "synchronous_commit": "on", "wal_compression": "lz4", "shared_buffers": "512MB",
       "max_wal_size": "4GB",
-      "min_wal_size": "1GB", "checkpoint_timeout": "15min", "track_io_timing": "off", "max_connections": "200",
+      "min_wal_size": "1GB", "checkpoint_timeout": "15min", "track_io_timing": "off", "max_connections": "300",
     ])
 
     /// For tests: no waiting for the disk. A `kill -9` loses nothing, a power cut everything.

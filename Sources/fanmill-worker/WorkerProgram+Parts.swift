@@ -1,6 +1,7 @@
 import Bootstrap
 import Glibc
 import Jobs
+import Logging
 import Postgres
 import Redis
 import ServiceLifecycle
@@ -11,28 +12,13 @@ extension Settings {
   static func newWorkerName() -> String { "\(hostName)-\(getpid())-\(JobID.next().low % 0x10000)" }
 
   /// How this worker works.
-  ///
-  /// - Parameter known: the queues that the app's kinds name, served if no setting says which.
-  func workerConfiguration(named name: String, known: [QueueName]) -> WorkerConfiguration {
-    let served = queues ?? known.map { Queue(name: $0) }
-    var configuration = WorkerConfiguration(
-      queues: Dictionary(uniqueKeysWithValues: served.map { ($0.name, $0.concurrency ?? concurrency(of: $0.name)) }),
-      name: name)
+  func workerConfiguration(named name: String, _ size: WorkerSize) -> WorkerConfiguration {
+    var configuration = WorkerConfiguration(queues: size.slots, name: name)
+    configuration.connections = size.connections
     configuration.shutdownLimit = shutdownTimeout
     configuration.host = Self.hostName
     configuration.version = Program.version
     return configuration
-  }
-
-  /// Queues share the connections to Postgres: what comes in many large pieces leaves half of them to the others, and what is
-  /// written in batches, which wait for each other where they concern one account, most of them.
-  private func concurrency(of queue: QueueName) -> Int {
-    switch queue {
-    case SocialJobs.bulkQueue: max(1, min(workerConcurrency, postgresPool / 2))
-    case SocialJobs.notificationQueue: max(1, min(workerConcurrency, postgresPool / 4))
-    case SocialJobs.countQueue, SocialJobs.rankingQueue: min(workerConcurrency, 2)
-    default: workerConcurrency
-    }
   }
 
   /// What makes a snapshot of the rankings.
@@ -49,6 +35,24 @@ extension Settings {
 }
 
 extension Program {
+  /// Says how much the worker does at once and over how many connections; a warning where jobs wait for one.
+  func tell(_ size: WorkerSize) {
+    let (slots, connections) = (size.allSlots, size.connections)
+    if size.fits {
+      logger.info(
+        """
+        up to \(slots) jobs at once; at most \(connections.most) connections to Postgres, \(connections.pool) of them \
+        pooled
+        """)
+    } else {
+      logger.warning(
+        """
+        up to \(slots) jobs at once share \(connections.pool) connections to Postgres and wait for one another: leave \
+        FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: slots))
+        """)
+    }
+  }
+
   /// A server for health and metrics.
   func health(_ servers: Servers) -> any Service {
     Health(checks: Health.Check.all(servers), registry: registry, logger: logger)

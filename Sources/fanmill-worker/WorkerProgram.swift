@@ -3,6 +3,7 @@ import Bootstrap
 import Jobs
 import JobsPostgres
 import JobsRedis
+import Operations
 import ServiceLifecycle
 import Social
 
@@ -24,14 +25,19 @@ struct WorkerProgram: AsyncParsableCommand {
       let mail = try program.settings.mail()
       // Its sessions bear its name, so that others can end them when it is lost.
       let name = Settings.newWorkerName()
-      try await program.withServers(sessionName: name) { servers in
-        try await program.withYouTube(servers) { try await serve(name, program, servers, $0, mail) }
+      let size = program.settings.workerSize(known: JobKinds.app.queues)
+      program.tell(size)
+      try await program.withServers(sessionName: name, pool: size.connections.pool, usesReplica: false) { servers in
+        try await program.withYouTube(servers) {
+          try await serve(program.settings.workerConfiguration(named: name, size), program, servers, $0, mail)
+        }
       }
     }
   }
 
   private func serve(
-    _ name: String, _ program: Program, _ servers: Servers, _ youtube: YouTube, _ mail: Settings.Mail?
+    _ configuration: WorkerConfiguration, _ program: Program, _ servers: Servers, _ youtube: YouTube,
+    _ mail: Settings.Mail?
   ) async throws {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) })
@@ -41,8 +47,7 @@ struct WorkerProgram: AsyncParsableCommand {
     var services = try program.observation(servers, broker: broker)
     services.append(
       Worker(
-        broker: broker, ledger: ledger, registry: registry,
-        configuration: program.settings.workerConfiguration(named: name, known: registry.queues),
+        broker: broker, ledger: ledger, registry: registry, configuration: configuration,
         directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger))
     if program.settings.scheduler {
       services.append(

@@ -38,7 +38,9 @@ private enum Shop {
     let loop = EventLoop(name: "shop")
     defer { loop.stop() }
     let redis = RedisClient(configuration: try RedisConfiguration(url: redisURL), loop: loop, logger: logger)
-    let postgres = PostgresPool(configuration: try PostgresConfiguration(url: postgresURL), loop: loop, logger: logger)
+    let postgres = PostgresPool(
+      configuration: try PostgresConfiguration(url: postgresURL), size: WorkerConnections.pool(for: 16), loop: loop,
+      logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await redis.run() }
       group.addTask { await postgres.run() }

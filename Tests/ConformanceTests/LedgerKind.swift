@@ -71,6 +71,7 @@ struct PostgresLedgerFixture: Sendable {
   static let migrations = [
     "0001_jobs.sql", "0008_schedules.sql", "0016_operations.sql", "0017_job_hours.sql", "0022_traces.sql",
     "0025_counted_reports.sql", "0035_process_clocks.sql", "0036_job_refusals.sql",
+    "0037_worker_connections.sql",
   ]
 
   static func with<Result: Sendable>(

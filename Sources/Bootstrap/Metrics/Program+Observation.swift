@@ -22,7 +22,8 @@ extension Program {
     watched.kinds = Set(kinds.names)
     watched.lookups = settings.lookupRules
     watched.autoscaling = Autoscaling(least: settings.autoscalingLeast, most: settings.autoscalingMost)
-    watched.usualSlots = settings.workerConcurrency
+    let size = settings.workerSize(known: kinds.queues)
+    watched.usualSlots = max(1, size.allSlots / max(1, size.slots.count))
     if let url = settings.alarmWebhook {
       guard let webhook = AlarmWebhook(url: url.value, secret: settings.alarmSecret?.value) else {
         throw settings.refusal(
@@ -34,7 +35,7 @@ extension Program {
     return [
       ProcessSampler(
         loops: [("redis", servers.redis.loop), ("postgres", servers.postgres.loop)], pool: servers.postgres,
-        poolSize: settings.postgresPool, factory: registry),
+        poolSize: servers.postgres.size, factory: registry),
       clockWatch(servers.postgres),
       StackGauges(pool: servers.postgres, factory: registry, logger: logger),
       StackWatch(

@@ -16,16 +16,20 @@ public struct Servers: Sendable {
 extension Program {
   /// Connects to both servers, runs `body`, and disconnects when it has ended.
   ///
-  /// - Parameter sessionName: names the sessions in Postgres, where the program's name will not do.
+  /// - Parameters:
+  ///   - sessionName: names the sessions in Postgres, where the program's name will not do.
+  ///   - pool: how many connections to Postgres are pooled; nil for as many as the settings say.
+  ///   - usesReplica: whether reads may go to a replica; without one all go where the writes go.
   /// - Throws: ``SettingsError`` for a URL that is missing or cannot work, ``ServerUnreachable``, and what `body` throws.
   public func withServers<Result: Sendable>(
-    sessionName: String? = nil, _ body: @escaping @Sendable (Servers) async throws -> Result
+    sessionName: String? = nil, pool: Int? = nil, usesReplica: Bool = true,
+    _ body: @escaping @Sendable (Servers) async throws -> Result
   ) async throws -> Result {
     // Both URLs are read before either server is asked, so that a wrong one is seen at once.
     _ = try settings.redisConfiguration()
     _ = try settings.postgresReplicaConfiguration()
-    return try await withPostgres(sessionName: sessionName) { postgres in
-      try await withReads(postgres) { reads in
+    return try await withPostgres(sessionName: sessionName, pool: pool) { postgres in
+      try await withReads(postgres, usesReplica: usesReplica) { reads in
         try await withRedis { redis in
           try await body(Servers(redis: redis, postgres: postgres, reads: reads))
         }
@@ -35,9 +39,10 @@ extension Program {
 
   /// Lends a way to read from the replica. It need not be there: until it is, reads go to the primary.
   public func withReads<Result: Sendable>(
-    _ primary: PostgresPool, _ body: @escaping @Sendable (PostgresReads) async throws -> Result
+    _ primary: PostgresPool, usesReplica: Bool = true,
+    _ body: @escaping @Sendable (PostgresReads) async throws -> Result
   ) async throws -> Result {
-    guard let configuration = try settings.postgresReplicaConfiguration() else {
+    guard usesReplica, let configuration = try settings.postgresReplicaConfiguration() else {
       return try await body(PostgresReads(primary: primary, logger: logger))
     }
     let loop = EventLoop(name: "fanmill-replica")
@@ -70,13 +75,15 @@ extension Program {
 
   /// Connects to Postgres alone.
   public func withPostgres<Result: Sendable>(
-    sessionName: String? = nil, _ body: @escaping @Sendable (PostgresPool) async throws -> Result
+    sessionName: String? = nil, pool size: Int? = nil,
+    _ body: @escaping @Sendable (PostgresPool) async throws -> Result
   ) async throws -> Result {
     let configuration = tuned(try settings.postgresConfiguration(), sessionName)
     let loop = EventLoop(name: "fanmill-pg")
     defer { loop.stop() }
     let pool = PostgresPool(
-      configuration: configuration, size: settings.postgresPool, waitLimit: .seconds(5), loop: loop, logger: logger)
+      configuration: configuration, size: size ?? settings.postgresPool, waitLimit: .seconds(5), loop: loop,
+      logger: logger)
     return try await whileRunning({ await pool.run() }) {
       // From the first moment on, all that this process dates goes by Postgres' clock.
       try await reach("Postgres", .postgresURL) { _ = try await LedgerClock.measure(pool) }

@@ -43,7 +43,9 @@ extension Setting {
     "postgres.replica.url", "where a read replica of it is, for reads that may be a second old", isSecret: true,
     example: "postgres://user:password@replica:5432/fanmill")
   public static let postgresPool = Setting(
-    "postgres.pool", "how many connections to Postgres a process opens at most", default: "10")
+    "postgres.pool",
+    "how many connections to Postgres a process pools at most; if not set, a worker's follow from its slots",
+    default: "10")
   public static let redisURL = Setting(
     "redis.url", "where Redis is: redis://, unix://, redis+sentinel:// or redis+cluster://", isSecret: true,
     example: "redis://:password@localhost:6379/0")
@@ -69,7 +71,9 @@ extension Setting {
   public static let workerPort = Setting(
     "worker.port", "the port of a worker's health and metrics, 0 for none", default: "9090")
   public static let workerConcurrency = Setting(
-    "worker.concurrency", "how many jobs of a queue a worker runs at once", default: "16")
+    "worker.concurrency",
+    "how many jobs of a queue a worker runs at once at most; if not set, no more than there are connections for",
+    default: "16")
   public static let queues = Setting(
     "queues", "the queues a worker serves, each with its own limit if one is named; all if not set",
     example: "fanout,fanout-bulk:2")

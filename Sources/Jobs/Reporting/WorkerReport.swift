@@ -52,6 +52,8 @@ public struct WorkerReport: Sendable, Hashable {
   public var startedAt: Int64
   public var state: State
   public var queues: [Queue]
+  /// To the ledger's server; nil where the worker does not say.
+  public var connections: WorkerConnections?
   /// The first of them, where batches make them many.
   public var running: [Running]
   /// What was done since the batch before; empty in most reports.
@@ -66,9 +68,10 @@ public struct WorkerReport: Sendable, Hashable {
 
   public init(
     name: String, host: String, pid: Int32, version: String, startedAt: Int64, state: State = .running,
-    queues: [Queue] = [], running: [Running] = [], minutes: [JobMinute] = [], batch: Int64 = 0,
-    lease: Duration = .seconds(3)
+    queues: [Queue] = [], connections: WorkerConnections? = nil, running: [Running] = [], minutes: [JobMinute] = [],
+    batch: Int64 = 0, lease: Duration = .seconds(3)
   ) {
+    self.connections = connections
     self.lease = lease
     self.name = name
     self.host = host

@@ -134,7 +134,8 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       queues: configuration.queues.sorted { $0.key < $1.key }.map {
         WorkerReport.Queue(queue: $0.key, slots: $0.value)
       },
-      running: running, minutes: untold.minutes, batch: untold.number, lease: configuration.lease)
+      connections: configuration.connections, running: running, minutes: untold.minutes, batch: untold.number,
+      lease: configuration.lease)
   }
 
   private func takeMinutes() -> [JobMinute] {

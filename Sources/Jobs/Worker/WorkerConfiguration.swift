@@ -21,6 +21,8 @@ public struct WorkerConfiguration: Sendable {
   public var host = ""
   /// Of the program.
   public var version = ""
+  /// How many connections it has to the ledger's server, for the directory; nil where nobody is to know.
+  public var connections: WorkerConnections?
   /// Names the worker in leases, logs and errors. Unique: a restart is another worker.
   public var name: String
 

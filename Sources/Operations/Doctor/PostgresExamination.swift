@@ -18,6 +18,12 @@ struct PostgresExamination {
     do {
       connection = try await PostgresConnection.connect(configuration, loop: loop, logger: logger)
     } catch {
+      // Without another session nothing more can be asked.
+      if error.sqlState == "53300" {
+        return [
+          .fail("Postgres", error.message, "raise max_connections, run fewer workers, or lower FANMILL_POSTGRES_POOL")
+        ]
+      }
       return [
         .fail(
           "Postgres", error.message,
@@ -34,6 +40,7 @@ struct PostgresExamination {
       if schema.status != .fail {
         findings += try await work(connection)
         findings += try await OperationsExamination(connection: connection).run()
+        findings += try await ConnectionExamination(connection: connection).run()
         findings += try await connection.transaction { [lookups] in
           [try await AddressExamination().run($0)] + (try await YouTubeExamination(rules: lookups).run($0))
         }

@@ -1,0 +1,90 @@
+import Jobs
+import Social
+
+/// How many jobs of each queue a worker runs at once, and how many connections it opens for them.
+///
+/// A job holds one connection to Postgres at a time, so a pool with one for each slot and the worker's own share keeps no job
+/// waiting. Slots that are not set follow from the pool, and a pool that is not set follows from the slots.
+public struct WorkerSize: Sendable, Hashable {
+  public let slots: [QueueName: Int]
+  /// To Postgres.
+  public let connections: WorkerConnections
+
+  /// The pool of a worker for which neither slots nor connections are set.
+  public static let usualPool = 24
+
+  /// How many jobs it runs at once.
+  public var allSlots: Int { slots.values.reduce(0, +) }
+
+  /// Whether each slot finds a connection.
+  public var fits: Bool { connections.fits(allSlots) }
+
+  /// How many connections it has to Redis: one that all share, and one for each queue, on which it waits. In a cluster one is
+  /// shared for each master.
+  public var redisConnections: Int { 1 + slots.count }
+
+  init(_ settings: Settings, known: [QueueName]) {
+    let served = settings.queues ?? known.map { Settings.Queue(name: $0) }
+    var slots: [QueueName: Int] = [:]
+    for queue in served {
+      if let set = queue.concurrency {
+        slots[queue.name] = set
+      } else if settings.isSet(.workerConcurrency) {
+        slots[queue.name] = min(settings.workerConcurrency, Share(of: queue.name).most)
+      }
+    }
+    let open = served.map(\.name).filter { slots[$0] == nil }
+    let set = slots.values.reduce(0, +) + WorkerConnections.ownShare
+    let isPoolSet = settings.isSet(.postgresPool)
+    // Limits that are set for some queues take nothing from the others, unless the pool is set.
+    let usual = isPoolSet ? 0 : open.reduce(0) { $0 + Share(of: $1).usual }
+    let budget = max((isPoolSet ? settings.postgresPool : Self.usualPool) - set, usual)
+    for (queue, count) in Self.deal(budget, to: open, most: settings.workerConcurrency) { slots[queue] = count }
+    self.slots = slots
+    connections = WorkerConnections(
+      pool: isPoolSet ? settings.postgresPool : WorkerConnections.pool(for: slots.values.reduce(0, +)),
+      kept: Self.kept(settings))
+  }
+
+  /// Connections beside the pool's: the relay's leader, the directory of workers, the ledger's pulse and the stack's watch have one
+  /// each, and so have the scheduler's leader and the health checks where they are switched on.
+  private static func kept(_ settings: Settings) -> Int {
+    4 + (settings.scheduler ? 1 : 0) + (settings.workerPort == 0 ? 0 : 1)
+  }
+
+  /// Deals slots out in the proportion of what is usual: at least one to each queue, at most as many as serve it.
+  private static func deal(_ budget: Int, to queues: [QueueName], most: Int) -> [QueueName: Int] {
+    var lots = queues.map { (queue: $0, count: 1, share: Share(of: $0)) }
+    for _ in lots.count..<max(lots.count, budget) {
+      let open = lots.indices.filter { lots[$0].count < min(most, lots[$0].share.most) }
+      // The one that is furthest behind what is usual.
+      let next = open.min { lots[$0].count * lots[$1].share.usual < lots[$1].count * lots[$0].share.usual }
+      guard let next else { break }
+      lots[next].count += 1
+    }
+    return Dictionary(uniqueKeysWithValues: lots.map { ($0.queue, $0.count) })
+  }
+
+  /// A queue's part in a worker.
+  private struct Share {
+    /// Of a worker that serves all of the app's queues.
+    let usual: Int
+    /// Beyond which its jobs only wait for one another.
+    let most: Int
+
+    init(of queue: QueueName) {
+      switch queue {
+      case SocialJobs.fanOutQueue, SocialJobs.lookupQueue: (usual, most) = (4, .max)
+      case SocialJobs.bulkQueue: (usual, most) = (5, 5)
+      case SocialJobs.notificationQueue, SocialJobs.countQueue: (usual, most) = (2, 2)
+      case SocialJobs.rankingQueue: (usual, most) = (1, 2)
+      default: (usual, most) = (2, .max)
+      }
+    }
+  }
+}
+
+extension Settings {
+  /// - Parameter known: the queues that are served if no setting says which.
+  public func workerSize(known: [QueueName]) -> WorkerSize { WorkerSize(self, known: known) }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Jobs
+import JobsTestSupport
+import Operations
+import Social
+import Testing
+
+@testable import Bootstrap
+
+/// Slots and connections of a worker fit each other, whichever of them is set.
+struct WorkerSizeTests {
+  private let known = JobKinds.app.queues
+
+  private func size(_ environment: [String: String] = [:]) throws -> WorkerSize {
+    try Settings.read(environment: environment).workerSize(known: known)
+  }
+
+  @Test func byDefaultEachSlotHasAConnection() throws {
+    let size = try size()
+    #expect(
+      size.slots == [
+        .default: 2, "fanout": 4, "fanout-bulk": 5, "hearts": 2, "lookups": 4, "mail": 2, "notifications": 2,
+        "rankings": 1,
+      ])
+    #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 6))
+    #expect(size.fits && size.redisConnections == 9)
+  }
+
+  @Test func aPoolThatIsSetBoundsTheSlots() throws {
+    let small = try size(["FANMILL_POSTGRES_POOL": "12"])
+    #expect(small.allSlots == 10 && small.connections.pool == 12)
+    #expect(small.slots["fanout"] == 2 && small.slots["fanout-bulk"] == 2)
+    // Each queue is served, even so.
+    let tiny = try size(["FANMILL_POSTGRES_POOL": "3"])
+    #expect(tiny.slots == Dictionary(uniqueKeysWithValues: known.map { ($0, 1) }) && !tiny.fits)
+    let large = try size(["FANMILL_POSTGRES_POOL": "1000"])
+    #expect(large.slots["fanout"] == 16 && large.slots["fanout-bulk"] == 5 && large.connections.pool == 1000)
+  }
+
+  @Test func slotsThatAreSetBringTheirConnections() throws {
+    let many = try size(["FANMILL_WORKER_CONCURRENCY": "16"])
+    #expect(many.slots["fanout"] == 16 && many.slots["hearts"] == 2)
+    #expect(many.fits && many.connections.pool == many.allSlots + 2)
+    let named = try size(["FANMILL_QUEUES": "fanout:40,default"])
+    #expect(named.slots == ["fanout": 40, .default: 2] && named.connections.pool == 44)
+    let one = try size(["FANMILL_QUEUES": "fanout"])
+    #expect(one.slots == ["fanout": 16] && one.connections.pool == 18 && one.redisConnections == 2)
+  }
+
+  @Test func whatIsSetByHandStaysAsItIs() throws {
+    let size = try size(["FANMILL_WORKER_CONCURRENCY": "16", "FANMILL_POSTGRES_POOL": "10"])
+    #expect(size.slots["fanout"] == 16 && size.connections.pool == 10 && !size.fits)
+  }
+
+  @Test func whatIsOffTakesNoConnection() throws {
+    #expect(try size(["FANMILL_SCHEDULER": "off", "FANMILL_WORKER_PORT": "0"]).connections.most == 28)
+  }
+
+  @Test func itFitsUnlessBothAreSet() throws {
+    var random = SeededGenerator("worker sizes")
+    for _ in 0..<500 {
+      var environment: [String: String] = [:]
+      let (setsPool, setsSlots) = (Bool.random(using: &random), Bool.random(using: &random))
+      var queues = known
+      if Bool.random(using: &random) {
+        queues = Array(known.shuffled(using: &random).prefix(.random(in: 1...known.count, using: &random)))
+      }
+      let limits = queues.map { _ in
+        Int.random(in: 0...4, using: &random) == 0 ? Int.random(in: 1...50, using: &random) : nil
+      }
+      let entries = zip(queues, limits).map { queue, limit in limit.map { "\(queue):\($0)" } ?? queue.rawValue }
+      environment["FANMILL_QUEUES"] = entries.joined(separator: ",")
+      let pool = Int.random(in: 1...120, using: &random)
+      if setsPool { environment["FANMILL_POSTGRES_POOL"] = "\(pool)" }
+      if setsSlots { environment["FANMILL_WORKER_CONCURRENCY"] = "\(Int.random(in: 1...64, using: &random))" }
+      let size = try size(environment)
+      #expect(Set(size.slots.keys) == Set(queues) && size.slots.values.allSatisfy { $0 >= 1 }, "\(environment)")
+      for (queue, limit) in zip(queues, limits) {
+        if let limit { #expect(size.slots[queue] == limit, "\(environment)") }
+      }
+      let least = limits.reduce(0) { $0 + ($1 ?? 1) }
+      if !setsPool || (!setsSlots && pool >= least + 2) {
+        #expect(size.fits, "\(environment)")
+      }
+      if !setsPool { #expect(size.connections.pool == size.allSlots + 2, "\(environment)") }
+    }
+  }
+
+  /// The numbers that operators plan with are those of the program.
+  @Test func theDocumentationNamesTheSize() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    func page(_ path: String) throws -> String {
+      try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+    let size = try size()
+    let settings = try page("docs/settings.md")
+    let slots = size.slots.sorted { $0.key < $1.key }.map { "`\($0.key)` \($0.value)" }.joined(separator: ", ")
+    #expect(settings.contains(slots), "\(slots)")
+    let sum = "\(size.allSlots) slots, \(size.connections.pool) pooled connections"
+    #expect(settings.contains(sum), "\(sum)")
+    let kept = size.connections.most - size.connections.pool
+    for (path, text) in [
+      ("docs/servers.md", "`FANMILL_POSTGRES_POOL` + \(kept) (\(size.connections.most))"),
+      ("docs/servers.md", "queues + 1 (\(size.redisConnections))"),
+      ("docs/operations.md", "≥ \(size.connections.most) × workers"),
+      ("deploy/kubernetes/keda.yaml", "up to \(size.connections.most) connections"),
+    ] {
+      #expect(try page(path).contains(text), "\(path): \(text)")
+    }
+  }
+}
