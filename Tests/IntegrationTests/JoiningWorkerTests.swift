@@ -45,10 +45,11 @@ struct JoiningWorkerTests {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
       try await scene.askForEffects(0..<2, gate: gate)
-      let leaving = try await scene.startWorker("leaving", slots: 2)
+      let leaving = try await scene.startWorker("leaving", slots: 2, claimsAhead: true)
       try await eventually("its slots are occupied") { try await scene.waiting(at: gate) == 2 }
       // What it holds besides: the claim that waits takes them although its slots are busy.
       try await scene.askForEffects(2..<40)
+      try await eventually("it holds more than runs") { try await scene.claimed() > 2 }
       leaving.stop()
       try await eventually("it holds what runs and nothing more") {
         let left = try await scene.stack.broker.statistics(of: Scene.effects)

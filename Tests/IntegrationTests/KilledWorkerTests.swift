@@ -11,7 +11,7 @@ struct KilledWorkerTests {
       // One slot, and it is occupied: what is claimed besides waits in the worker's memory.
       try await scene.askForEffects(0..<1, gate: gate)
       try await scene.askForEffects(1..<40)
-      let worker = try await scene.startWorker(slots: 1)
+      let worker = try await scene.startWorker(slots: 1, claimsAhead: true)
       try await eventually("the slot is occupied") { try await scene.waiting(at: gate) == 1 }
       try await eventually("more is claimed") { try await scene.claimed() > 1 }
       #expect(try await scene.effects() == 0)

@@ -37,7 +37,6 @@ struct OperatedWorkerTests {
   func listed() async throws {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
-      // A worker may claim one more than it runs.
       try await scene.askForEffects(0..<6, gate: gate)
       let one = try await scene.startWorker(slots: 1)
       _ = try await scene.startWorker(slots: 1)
@@ -109,8 +108,9 @@ struct OperatedWorkerTests {
       let gate = try await Gate.closed(1, in: scene)
       try await scene.askForEffects(0..<1, gate: gate)
       try await scene.askForEffects(1..<20)
-      let worker = try await scene.startWorker(slots: 1)
+      let worker = try await scene.startWorker(slots: 1, claimsAhead: true)
       try await eventually("the slot is occupied") { try await scene.waiting(at: gate) == 1 }
+      try await eventually("more is claimed") { try await scene.claimed() > 1 }
       #expect(try await workers(scene).stop(nil, by: actor).count == 1)
       try await eventually("it stops") { try await workers(scene).list().first?.state == .stopping }
       try await eventually("the rest is handed back") { try await scene.claimed() == 1 }

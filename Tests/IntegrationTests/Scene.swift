@@ -103,10 +103,12 @@ struct Scene: Sendable {
   ///
   /// - Parameter name: stands beside the effects of its jobs.
   func startWorker(
-    _ name: String = "", slots: Int = 4, acknowledgeGate: Gate? = nil, tickEvery: Int? = nil, clockAhead: Int? = nil
+    _ name: String = "", slots: Int = 4, claimsAhead: Bool = false, acknowledgeGate: Gate? = nil,
+    tickEvery: Int? = nil, clockAhead: Int? = nil
   ) async throws -> TestWorkerProcess {
     let before = try await stack.broker.statistics(of: Self.effects).workers
     var arguments = ["--worker-concurrency", String(slots)]
+    if claimsAhead { arguments.append("--claims-ahead") }
     if let acknowledgeGate { arguments += ["--acknowledge-gate", String(acknowledgeGate.key)] }
     if let tickEvery { arguments += ["--tick-every", String(tickEvery)] }
     if let clockAhead { arguments.append("--clock-ahead=\(clockAhead)") }

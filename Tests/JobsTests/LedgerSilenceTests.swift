@@ -103,7 +103,7 @@ import Testing
   @Test func theSilentOneClaimsNothingAndGivesBackWhatHasNotBegun() async throws {
     let cut = CutOff(base: stage.ledger)
     let (ran, begun) = (Journal<String>(), Gate())
-    var configuration = Stage.configuration(slots: 1)
+    var configuration = Stage.configuration(slots: 1, claimsAhead: true)
     configuration.lease = .seconds(2)
     let silent = Worker(
       broker: stage.broker, ledger: cut, registry: registry("silent", ran, begun), configuration: configuration,

@@ -9,10 +9,10 @@ import Testing
   private let directory = InMemoryWorkerDirectory()
 
   private func work(
-    _ registry: Stage.Registry, slots: Int = 1, clock: any WallClock = .system,
+    _ registry: Stage.Registry, slots: Int = 1, claimsAhead: Bool = false, clock: any WallClock = .system,
     _ body: @Sendable (RunningWorker, String) async throws -> Void
   ) async throws {
-    var configuration = Stage.configuration(slots: slots)
+    var configuration = Stage.configuration(slots: slots, claimsAhead: claimsAhead)
     configuration.reportInterval = .milliseconds(5)
     configuration.reportsPerCount = 2
     configuration.host = "here"
@@ -63,9 +63,11 @@ import Testing
 
   @Test func aPausedQueueIsLeftAloneAndItsUnbegunJobsAreHandedBack() async throws {
     let (begun, gate) = (Journal<Int>(), Gate())
-    try await work(gated(begun, gate)) { _, name in
+    try await work(gated(begun, gate), claimsAhead: true) { _, name in
       try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
-      try await eventually("one runs") { begun.entries.count == 1 }
+      try await eventually("one runs, and the others wait in the worker") {
+        await stage.statistics().claimed == 5 && begun.entries.count == 1
+      }
       directory.pause(.default)
       try await eventually("the others are handed back") {
         let statistics = await stage.statistics()
@@ -89,7 +91,7 @@ import Testing
   @Test func whatAPauseCannotHandBackIsHandedBackLater() async throws {
     let failing = FailingBroker(stage.broker)
     let (begun, gate) = (Journal<Int>(), Gate())
-    var configuration = Stage.configuration(slots: 1)
+    var configuration = Stage.configuration(slots: 1, claimsAhead: true)
     configuration.reportInterval = .milliseconds(2)
     let worker = Worker(
       broker: failing, ledger: stage.ledger, registry: gated(begun, gate), configuration: configuration,
@@ -148,7 +150,7 @@ import Testing
     let (begun, gate) = (Journal<Int>(), Gate())
     let ended = Gate()
     try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
-    var configuration = Stage.configuration(slots: 1)
+    var configuration = Stage.configuration(slots: 1, claimsAhead: true)
     configuration.reportInterval = .milliseconds(5)
     let name = configuration.name
     let worker = Worker(
@@ -159,7 +161,9 @@ import Testing
         try await worker.run()
         ended.open()
       }
-      try await eventually("one runs") { begun.entries.count == 1 }
+      try await eventually("one runs, and the others wait in the worker") {
+        await stage.statistics().claimed == 3 && begun.entries.count == 1
+      }
       directory.order(name) { $0.isStopped = true }
       try await eventually("the rest is handed back") { await stage.statistics().ready == 2 }
       #expect(!ended.hasOpened)
@@ -199,7 +203,7 @@ import Testing
   @Test func aCancelledJobThatHasNotBegunNeverDoes() async throws {
     let (begun, gate) = (Journal<Int>(), Gate())
     let ids = try await stage.client.enqueue((0..<2).map { Numbered(number: $0) })
-    try await work(gated(begun, gate)) { _, _ in
+    try await work(gated(begun, gate), claimsAhead: true) { _, _ in
       try await eventually("one runs, and one waits in the worker") {
         await stage.statistics().claimed == 2 && begun.entries == [0]
       }

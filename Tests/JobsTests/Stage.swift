@@ -1,4 +1,4 @@
-import Jobs
+@_spi(Testing) import Jobs
 import JobsTestSupport
 import Locking
 import Logging
@@ -14,8 +14,13 @@ struct Stage: Sendable {
   }
 
   /// Heartbeats that come often, so that delays of milliseconds are over soon, and leases that do not end by themselves.
-  static func configuration(slots: Int = 4, queue: QueueName = .default) -> WorkerConfiguration {
+  ///
+  /// - Parameter claimsAhead: whether more is claimed than runs from the beginning on, as where jobs are known to be fast.
+  static func configuration(
+    slots: Int = 4, queue: QueueName = .default, claimsAhead: Bool = false
+  ) -> WorkerConfiguration {
     var configuration = WorkerConfiguration(queues: [queue: slots])
+    if claimsAhead { configuration.assumedJobTime = .milliseconds(1) }
     configuration.lease = .seconds(120)
     configuration.heartbeat = .milliseconds(10)
     configuration.relayInterval = .milliseconds(30)

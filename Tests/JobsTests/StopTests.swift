@@ -16,8 +16,9 @@ import Testing
       journal.note(job.number)
     }
     try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
-    try await stage.work(registry, Stage.configuration(slots: 1)) { worker in
+    try await stage.work(registry, Stage.configuration(slots: 1, claimsAhead: true)) { worker in
       try await hasBegun.wait()
+      try await eventually("the others wait in the worker") { await stage.statistics().claimed == 3 }
       await worker.stop()
       try await eventually("what has not begun is handed back") { await stage.statistics().ready == 2 }
       #expect(await stage.statistics().claimed == 1)

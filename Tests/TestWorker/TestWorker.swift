@@ -1,6 +1,6 @@
 import ArgumentParser
 import Bootstrap
-import Jobs
+@_spi(Testing) import Jobs
 import JobsPostgres
 import JobsRedis
 import Logging
@@ -21,6 +21,9 @@ struct TestWorker: AsyncParsableCommand {
   @Option(help: "Sets the process' clock wrong by so many seconds.")
   var clockAhead: Int?
 
+  @Flag(help: "Claims more than runs from the beginning on, as where jobs are known to be fast.")
+  var claimsAhead = false
+
   func run() async throws {
     if let clockAhead { JobClock.misset(by: .seconds(clockAhead)) }
     try await Program.run("test-worker", options, requiring: [.postgresURL, .redisURL], logLevel: .warning) { program in
@@ -34,6 +37,7 @@ struct TestWorker: AsyncParsableCommand {
           queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, slots) }), name: name)
         configuration.shutdownLimit = program.settings.shutdownTimeout
         configuration.reportInterval = .milliseconds(50)
+        if claimsAhead { configuration.assumedJobTime = .milliseconds(1) }
         let broker = GatedBroker(
           base: try await RedisBroker(client: servers.redis, logger: program.logger),
           gate: acknowledgeGate.map { Gate(key: $0, pool: servers.postgres) })

@@ -46,7 +46,7 @@ final class ClaimBuffer: Sendable {
     var inHands: [WorkItem?]
     var claimer: CheckedContinuation<Int, Never>?
     var isClosed = false
-    /// Seconds a job takes, as a moving average; nil before the first.
+    /// Seconds a job takes, as a moving average; nil before the first has ended.
     var secondsPerJob: Double?
     /// How many of the claims that came last run in batches.
     var lastBatched = 0
@@ -65,10 +65,13 @@ final class ClaimBuffer: Sendable {
   private let lookahead = 0.010
   private let mostAhead = 1000
 
-  /// - Parameter batchLimits: the size of a batch, for the kinds that run in batches.
-  init(slots: Int, batchLimits: [JobKind: Int]) {
+  /// - Parameters:
+  ///   - batchLimits: the size of a batch, for the kinds that run in batches.
+  ///   - assumed: how long a job is taken to last until one has ended.
+  init(slots: Int, batchLimits: [JobKind: Int], assumed: Duration? = nil) {
     self.slots = slots
-    state = Locked(State(inHands: Array(repeating: nil, count: slots)))
+    state = Locked(
+      State(inHands: Array(repeating: nil, count: slots), secondsPerJob: assumed.map { $0 / .seconds(1) }))
     self.batchLimits = batchLimits
     twoBatches = 2 * (batchLimits.values.max() ?? 0)
   }
@@ -229,7 +232,8 @@ final class ClaimBuffer: Sendable {
   }
 
   private func roomNow(_ state: State) -> Int? {
-    let pace = state.secondsPerJob.map { Double(slots) * lookahead / max($0, 1e-7) } ?? Double(slots)
+    // Before it is known how long jobs take nothing waits behind them: another worker may be idle.
+    let pace = state.secondsPerJob.map { Double(slots) * lookahead / max($0, 1e-7) } ?? 0
     let ahead = Int(min(pace, Double(mostAhead)))
     // Room for batches is made where batches come: kinds that run one by one would only be kept from idle workers by it.
     let base = max(slots, min(2 * state.lastBatched, twoBatches))

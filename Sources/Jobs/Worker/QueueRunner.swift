@@ -37,7 +37,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     logger[metadataKey: LogKeys.queue] = "\(queue)"
     self.logger = logger
     let limits = registry.entries.compactMapValues(\.handler.batchLimit)
-    buffer = ClaimBuffer(slots: slots, batchLimits: limits)
+    buffer = ClaimBuffer(slots: slots, batchLimits: limits, assumed: configuration.assumedJobTime)
     self.slots = Slots(count: slots)
     kinds = registry.kinds
     settlements = Settlements(kinds: kinds.count)

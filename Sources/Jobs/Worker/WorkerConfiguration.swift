@@ -23,6 +23,8 @@ public struct WorkerConfiguration: Sendable {
   public var version = ""
   /// How many connections it has to the ledger's server, for the directory; nil where nobody is to know.
   public var connections: WorkerConnections?
+  /// How long a job is taken to last until one has ended; nil claims nothing ahead of the slots before that is known.
+  @_spi(Testing) public var assumedJobTime: Duration?
   /// Names the worker in leases, logs and errors. Unique: a restart is another worker.
   public var name: String
 
