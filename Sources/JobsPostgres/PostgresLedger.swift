@@ -12,7 +12,7 @@ import Postgres
 public struct PostgresLedger: Ledger {
   public typealias Transaction = PostgresTransaction
 
-  private let pool: PostgresPool
+  let pool: PostgresPool
   private let pulse: LedgerPulse
 
   /// - Parameter pool: its `run()` must be running.
@@ -207,47 +207,6 @@ public struct PostgresLedger: Ledger {
       """
   }
 
-  // MARK: Parking
-
-  @discardableResult
-  public func park(_ jobs: [JobRecord]) async throws -> [JobID] {
-    if jobs.isEmpty { return [] }
-    // What only the broker knew is kept here from now on: there is nobody else to wait with it.
-    let kept = jobs.filter { !$0.isDurable }
-    try await pool.transaction { transaction in
-      if !kept.isEmpty { _ = try await add(kept, in: transaction) }
-      try await transaction.pipeline(
-        Dictionary(grouping: jobs, by: \.queue).map { queue, group in
-          """
-          WITH \(free: group.map(\.id), queue)
-          UPDATE jobs SET parked = true FROM free WHERE queue = \(queue.rawValue) AND id = free_id
-          """
-        })
-    }
-    var held: [JobID] = []
-    for (queue, group) in Dictionary(grouping: jobs, by: \.queue) {
-      held += try ids(
-        try await pool.query(
-          """
-          SELECT id FROM jobs
-          WHERE queue = \(queue.rawValue) AND id = ANY(\(group.map { PostgresUUID($0.id) })) AND NOT parked
-          """))
-    }
-    return held
-  }
-
-  @discardableResult
-  public func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
-    let known = kinds.sorted { $0.key < $1.key }
-    return try await pool.execute(
-      """
-      UPDATE jobs SET parked = false
-      FROM unnest(\(known.map(\.key.rawValue)), \(known.map { Int32(clamping: $0.value) })) AS known (kind, version)
-      WHERE jobs.queue = \(queue.rawValue) AND jobs.parked AND jobs.kind = known.kind
-        AND jobs.version <= known.version
-      """)
-  }
-
   // MARK: What is owed
 
   public func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
@@ -316,45 +275,6 @@ public struct PostgresLedger: Ledger {
     }
   }
 
-  // MARK: Leadership
-
-  /// One session holds an advisory lock as long as it leads; when the process dies, the server frees the lock with the
-  /// session, and the next one that waits leads.
-  public func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
-    let connection = try await pool.dedicatedConnection()
-    do {
-      // A leader that stands still, or whose machine is gone, says nothing more: its session ends, and its lock with it.
-      try await connection.execute("SET idle_session_timeout = '4s'")
-      // Asked for again and again instead of waited for in the server: a statement that waits keeps its snapshot, and while
-      // there is an old snapshot no row that ended since is cleaned away, in tables where rows live for milliseconds.
-      while !(try await tryLock(role, connection)) {
-        try await Task.sleep(for: .milliseconds(Int.random(in: 500...1000)))
-      }
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await body() }
-        group.addTask {
-          // A session that is gone does not always say so.
-          while true {
-            try await Task.sleep(for: .seconds(1))
-            try await connection.execute("SELECT 1")
-          }
-        }
-        defer { group.cancelAll() }
-        try await group.next()
-      }
-    } catch {
-      await connection.close()
-      throw error
-    }
-    await connection.close()
-  }
-
-  private func tryLock(_ role: String, _ connection: PostgresConnection) async throws -> Bool {
-    let rows = try await connection.query("SELECT pg_try_advisory_lock(hashtextextended(\(role), 0))")
-    guard let row = rows.first else { return false }
-    return try row.decode(Bool.self)
-  }
-
   // MARK: Silence
 
   public func ping(within limit: Duration) async throws { try await pulse.ask(within: limit) }
@@ -374,7 +294,7 @@ public struct PostgresLedger: Ledger {
 
   // MARK: Forms
 
-  private func ids(_ rows: PostgresRows) throws -> [JobID] {
+  func ids(_ rows: PostgresRows) throws -> [JobID] {
     try rows.map { JobID(try $0.decode(PostgresUUID.self)) }
   }
 
@@ -392,7 +312,7 @@ public struct PostgresLedger: Ledger {
 extension PostgresQuery.StringInterpolation {
   /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of their key,
   /// so that two statements that lock the same rows never wait in a circle, and waits for none.
-  fileprivate mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName) {
+  mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName) {
     appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM jobs WHERE queue = ")
     appendInterpolation(queue.rawValue)
     appendLiteral(" AND id = ANY(")

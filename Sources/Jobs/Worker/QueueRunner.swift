@@ -50,9 +50,9 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     guard let consumer = await join(until: stop) else { return }
     let preferred = broker.executor
     await withTaskGroup(of: Void.self) { background in
-      background.addTask(executorPreference: preferred) { await self.beat(consumer) }
+      background.addTask(executorPreference: preferred) { await self.heartbeat(consumer).run() }
       background.addTask { await self.watchLimits() }
-      background.addTask(executorPreference: preferred) { await self.markRunning(consumer) }
+      background.addTask(executorPreference: preferred) { await self.marks(consumer).run() }
       background.addTask {
         await stop.wait()
         await self.handBack(consumer)
@@ -72,6 +72,18 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         "the queue could not be left; what was held is handed on when the lease ends",
         metadata: [LogKeys.error: "\(error)"])
     }
+  }
+
+  private func heartbeat(_ consumer: B.Consumer) -> Heartbeat<B.Consumer> {
+    Heartbeat(
+      queue: queue, consumer: consumer, configuration: configuration, epochs: epochs, gate: gate, slots: slots,
+      arriving: arriving, buffer: buffer, settlements: settlements, logger: logger)
+  }
+
+  private func marks(_ consumer: B.Consumer) -> BeginMarks<B, L> {
+    BeginMarks(
+      consumer: consumer, interval: min(configuration.heartbeat, .milliseconds(250)), slots: slots,
+      settlements: settlements, logger: logger)
   }
 
   /// Joins the queue, however long the broker is away.
@@ -270,9 +282,9 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   /// - Returns: false when the slot needs another task, because this one was cancelled.
   private func runItems(slot: Int, _ consumer: B.Consumer, _ stop: StopSignal) async -> Bool {
-    let clock = ContinuousClock()
+    let (clock, marks) = (ContinuousClock(), marks(consumer))
     while let item = await buffer.next(for: slot) {
-      guard let assignment = await marked(executor.assignment(item), consumer, stop) else {
+      guard let assignment = await marks.marked(executor.assignment(item), until: stop) else {
         buffer.finished(item.count, seconds: nil, by: slot)
         // A task that was cancelled can run nothing more.
         if Task.isCancelled { return false }
@@ -292,47 +304,6 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     return true
   }
 
-  // MARK: Attempts
-
-  /// Tells the broker that jobs begin which must not begin without its knowing.
-  ///
-  /// - Returns: what is left to run; nil where the claims are not this worker's any more, or it stops before it could say so.
-  private func marked(
-    _ assignment: JobExecutor<B, L>.Assignment, _ consumer: B.Consumer, _ stop: StopSignal
-  ) async -> JobExecutor<B, L>.Assignment? {
-    guard assignment.mustBeMarked else { return assignment }
-    var backoff = Backoff()
-    while !Task.isCancelled {
-      do {
-        let own = try await consumer.begin(assignment.item.claims)
-        return own.count == assignment.item.count ? assignment : assignment.keeping(own)
-      } catch {
-        if stop.isStopping || Task.isCancelled { break }
-        logger.warning("the broker cannot be told which jobs begin", metadata: [LogKeys.error: "\(error)"])
-        await backoff.pause(until: stop)
-      }
-    }
-    // Not begun, so not counted.
-    for claim in assignment.item.claims { settlements.add(.release(claim)) }
-    return nil
-  }
-
-  /// Marks jobs that began a moment ago and still run. Most end sooner, and are never marked.
-  private func markRunning(_ consumer: B.Consumer) async {
-    while !Task.isCancelled {
-      do { try await Task.sleep(for: min(configuration.heartbeat, .milliseconds(250))) } catch { return }
-      let unmarked = slots.unmarked
-      if unmarked.isEmpty { continue }
-      do {
-        _ = try await consumer.begin(unmarked.flatMap(\.claims))
-        slots.mark(unmarked)
-      } catch {
-        // The next round tries again.
-        logger.debug("running jobs cannot be marked yet", metadata: [LogKeys.error: "\(error)"])
-      }
-    }
-  }
-
   // MARK: Settle
 
   private func settle(_ consumer: B.Consumer, _ stop: StopSignal) async {
@@ -342,60 +313,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  // MARK: Heartbeat
-
-  private func beat(_ consumer: B.Consumer) async {
-    var isFailing = false
-    var incarnation = 0
-    var listedAt = ContinuousClock.now
-    while !Task.isCancelled {
-      var pause = configuration.heartbeat
-      // What runs cannot be ended while the ledger is silent. Its lease may end, so that a worker with a ledger gets it.
-      if gate.reasons.contains(.silence), !slots.running.isEmpty {
-        do { try await Task.sleep(for: pause) } catch { return }
-        continue
-      }
-      do {
-        let lists = ContinuousClock.now - listedAt >= configuration.lease
-        if lists { listedAt = .now }
-        let beat = try await consumer.beat(listingHeld: lists)
-        if beat.keptLease, beat.incarnation == incarnation, !beat.held.isEmpty {
-          try await returnUnreceived(beat.held, consumer)
-        }
-        epochs.note(await consumer.epoch, of: queue)
-        if beat.incarnation != incarnation {
-          incarnation = beat.incarnation
-          let lost = buffer.drop(olderThan: incarnation)
-          logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost.count)"])
-          // Those that were claimed after the lease had ended are nobody else's yet.
-          if !lost.isEmpty { try await consumer.release(lost) }
-        }
-        if beat.reaped > 0 {
-          logger.info("jobs of a dead worker are handed on", metadata: [LogKeys.count: "\(beat.reaped)"])
-        }
-        if let due = beat.nextDue { pause = min(pause, max(due, .milliseconds(2))) }
-        if isFailing { logger.info("the heartbeat is back") }
-        isFailing = false
-      } catch {
-        if Task.isCancelled { return }
-        if !isFailing { logger.error("the heartbeat fails", metadata: [LogKeys.error: "\(error)"]) }
-        isFailing = true
-      }
-      do { try await Task.sleep(for: pause) } catch { return }
-    }
-  }
-
-  /// Gives back claims that the broker made for this worker and that never arrived here: their reply was lost.
-  private func returnUnreceived(_ held: [String], _ consumer: B.Consumer) async throws {
-    // In the order in which a claim passes through them: each place has it before the one before it lets go.
-    var mine = Set(arriving.withLock { $0 }.map(\.receipt))
-    mine.formUnion(buffer.claims.map(\.receipt))
-    mine.formUnion(settlements.claims.map(\.receipt))
-    let lost = held.filter { !mine.contains($0) }
-    if lost.isEmpty { return }
-    logger.warning("claims never arrived; they are handed back", metadata: [LogKeys.count: "\(lost.count)"])
-    try await consumer.releaseUnreceived(lost)
-  }
+  // MARK: Limits
 
   /// Apart from the heartbeat, whose broker may keep it waiting: time limits hold all the same.
   private func watchLimits() async {
