@@ -7,6 +7,9 @@ public protocol Broker: Sendable {
 
   /// Makes jobs available. Pushing a durable job that the broker knows changes nothing.
   ///
+  /// Of a durable job a payload over `PayloadLimit.carried` bytes is not taken: its claims say how large it is
+  /// (`JobRecord.payloadInLedger`), and who runs it reads it in the ledger.
+  ///
   /// - Throws: `BrokerError`; with `.full` or `.unavailable` nothing is lost of durable jobs, since the relay pushes again.
   func push(_ jobs: [JobRecord]) async throws
 
@@ -82,7 +85,8 @@ public protocol BrokerConsumer: Sendable {
   /// Takes up to `count` jobs, those of higher priority first. Waits up to `wait` for the first. `interruptClaim` ends the
   /// wait. Claiming counts no attempt: `begin` does.
   ///
-  /// Up to `count` jobs of each priority may come where several have some.
+  /// Up to `count` jobs of each priority may come where several have some, and fewer where their payloads are large: about
+  /// `PayloadLimit.batch` bytes, and one job at least.
   func claim(_ count: Int, wait: Duration) async throws -> [Claim]
 
   /// Marks claims whose jobs begin. When their consumer dies, marked deliveries count as attempts; others do not.

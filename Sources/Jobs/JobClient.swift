@@ -59,7 +59,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     try await transaction { try await $0.enqueue(jobs, options: options) }
   }
 
-  /// Hands a job to the broker alone: fast, and gone if the broker is.
+  /// Hands a job to the broker alone: fast, and gone if the broker is. Its payload has at most `PayloadLimit.unrecorded` bytes.
   @discardableResult
   public func push<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
     let record = try JobRecord(job, options: options, isDurable: false)
@@ -75,10 +75,11 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
     var rest = jobs[...]
-    var records = try JobRecord.records(rest.popChunk(), options: options, isDurable: false)
+    var records = try JobRecord.unrecordedBatch(rest, options: options)
     while !records.isEmpty {
-      let chunk = rest.popChunk()
-      async let next = JobRecord.records(chunk, options: options, isDurable: false)
+      rest = rest.dropFirst(records.count)
+      let left = rest
+      async let next = JobRecord.unrecordedBatch(left, options: options)
       try await broker.push(records)
       ids += records.lazy.map(\.id)
       records = try await next
@@ -134,14 +135,5 @@ extension JobClient {
       throw error
     }
     if breaker.succeeded() == .closed { logger.info("the broker answers again") }
-  }
-}
-
-extension ArraySlice {
-  /// Takes the first elements off: enough to be worth a round trip.
-  fileprivate mutating func popChunk() -> ArraySlice {
-    let chunk = prefix(1000)
-    self = dropFirst(1000)
-    return chunk
   }
 }

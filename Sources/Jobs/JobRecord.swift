@@ -8,6 +8,9 @@ public struct JobRecord: Sendable, Hashable {
   public var version: Int
   /// UTF-8 text.
   public var payload: [UInt8]
+  /// How many bytes the payload has where it stayed in the ledger and `payload` is empty until the job runs; nil where the
+  /// record has it.
+  public var payloadInLedger: Int?
   /// Whether the ledger holds it. A job that it does not hold lives and dies with the broker.
   public var isDurable: Bool
   /// Attempts that were counted before this delivery.
@@ -24,7 +27,7 @@ public struct JobRecord: Sendable, Hashable {
   public init(
     id: JobID = .next(), kind: JobKind, queue: QueueName, priority: JobPriority = .normal, version: Int = 1,
     payload: [UInt8], isDurable: Bool, attempts: Int = 0, runAt: Int64? = nil, uniqueKey: String? = nil,
-    failures: [JobFailure] = [], trace: TraceID? = nil
+    failures: [JobFailure] = [], trace: TraceID? = nil, payloadInLedger: Int? = nil
   ) {
     self.id = id
     self.kind = kind
@@ -38,6 +41,7 @@ public struct JobRecord: Sendable, Hashable {
     self.uniqueKey = uniqueKey
     self.failures = failures
     self.trace = trace
+    self.payloadInLedger = payloadInLedger
   }
 
   /// Milliseconds since 1970 at which the job was made.
@@ -112,6 +116,27 @@ extension JobRecord {
     for record in records { try record.check() }
     return records
   }
+
+  /// Records of the first jobs, checked, with ids in their order: as many as are worth a round trip, which are bounded by
+  /// their number and by their payloads' bytes.
+  ///
+  /// - Throws: `InvalidJob`, what the kind's encoder throws.
+  static func unrecordedBatch<J: Job>(_ jobs: ArraySlice<J>, options: JobOptions) throws -> [JobRecord] {
+    let trace = TraceContext.current?.id
+    let count = Swift.min(jobs.count, 1000)
+    var records: [JobRecord] = []
+    records.reserveCapacity(count)
+    var bytes = 0
+    for (job, id) in zip(jobs, JobID.next(count)) {
+      let record = try JobRecord(job, id: id, options: options, isDurable: false, trace: trace)
+      try record.check()
+      bytes += record.payload.count
+      records.append(record)
+      // The next one still fits, whatever its size.
+      if bytes > PayloadLimit.batch - PayloadLimit.unrecorded { break }
+    }
+    return records
+  }
 }
 
 /// A job that ledger and broker cannot take as it is.
@@ -121,11 +146,28 @@ public struct InvalidJob: Error, CustomStringConvertible {
 }
 
 extension JobRecord {
-  /// Checks what the forms of ledger and broker have room for, before anything is enqueued that could never be pushed.
-  /// Every way in comes through here.
+  /// Checks what the forms of ledger and broker have room for, before anything is enqueued that could never be pushed, and
+  /// how large the payload is. Every way in comes through here.
   ///
   /// - Throws: `InvalidJob`.
   public func check() throws(InvalidJob) {
+    try checkForm()
+    let limit = isDurable ? PayloadLimit.job : min(PayloadLimit.job, PayloadLimit.unrecorded)
+    if payload.count > limit {
+      let remedy = isDurable || payload.count > PayloadLimit.job
+      throw InvalidJob(
+        description: """
+          the payload of \(kind) has \(payload.count) bytes, which is over the limit of \(limit)\
+          \(isDurable ? "" : " for a push"): \(remedy ? "keep what is large elsewhere and name its place" : "enqueue it")
+          """)
+    }
+  }
+
+  /// The same for a job that was let in before, such as a dead letter or what the relay pushes again, whose size was checked
+  /// then.
+  ///
+  /// - Throws: `InvalidJob`.
+  func checkForm() throws(InvalidJob) {
     if !queue.isValid {
       throw InvalidJob(
         description: "'\(queue)' cannot be a queue's name: use 1 to 64 letters, digits, '-', '_' and '.'")
@@ -134,8 +176,9 @@ extension JobRecord {
     if !(1...255).contains(name.count) || name.contains(0) {
       throw InvalidJob(description: "'\(kind)' cannot be a kind: use 1 to 255 bytes of text")
     }
-    if !(0...65535).contains(version) {
-      throw InvalidJob(description: "\(version) cannot be the payload version of \(kind): use 0 to 65535")
+    // 65535 marks payloads that stayed in the ledger.
+    if !(0...65534).contains(version) {
+      throw InvalidJob(description: "\(version) cannot be the payload version of \(kind): use 0 to 65534")
     }
     if uniqueKey?.utf8.contains(0) == true {
       throw InvalidJob(description: "the unique key of a job of kind \(kind) holds a zero byte")

@@ -36,14 +36,26 @@ public struct JobTransaction<L: Ledger>: Sendable {
     return try await owe(records)
   }
 
+  /// Owes again jobs that were let in before, such as dead letters: a limit on payloads that came later does not keep them
+  /// out.
+  @discardableResult
+  public func readd(_ records: [JobRecord]) async throws -> [JobID] {
+    for record in records { try record.checkForm() }
+    return try await owe(records)
+  }
+
   private func owe(_ records: [JobRecord]) async throws -> [JobID] {
     if records.isEmpty { return [] }
+    if let empty = records.first(where: { $0.payloadInLedger != nil }) {
+      throw InvalidJob(description: "the record of a job of kind \(empty.kind) has no payload: it is in the ledger")
+    }
     let added = try await ledger.add(records, in: sql)
+    // Without the payloads that stay in the ledger.
     if added.count == records.count {
-      outbox.add(records)
+      outbox.add(records.carried)
     } else {
       let ids = Set(added)
-      outbox.add(records.filter { ids.contains($0.id) })
+      outbox.add(records.lazy.filter { ids.contains($0.id) }.carried)
     }
     return added
   }

@@ -75,8 +75,17 @@ public protocol Ledger: Sendable {
   /// Notes of owed jobs why the broker cannot take them.
   func refuse(_ refusals: [JobID: String], queue: QueueName) async throws
 
-  /// The records of those of `ids` that are owed and not parked.
+  /// The records of those of `ids` that are owed and not parked, as the broker carries them: without payloads that stay
+  /// here.
+  ///
+  /// - Returns: in the order of their ids, and no more than `PayloadLimit.batch` bytes of payloads. Where records are missing
+  ///   at the end, the ids beyond the last record are to be asked for again.
   func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord]
+
+  /// The payloads of those of `ids` that are owed, parked or not.
+  ///
+  /// - Parameter ids: so few that their payloads are a batch.
+  func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]]
 
   /// Runs `body` while this process, alone among all on this ledger, leads in `role`; waits until it does. `body` is cancelled when leadership is
   /// lost, and the wait begins again.

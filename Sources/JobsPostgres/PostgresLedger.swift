@@ -31,6 +31,13 @@ public struct PostgresLedger: Ledger {
 
   @discardableResult
   public func add(_ jobs: [JobRecord], in transaction: PostgresTransaction) async throws -> [JobID] {
+    // One statement, but for large payloads.
+    var added: [JobID] = []
+    for batch in jobs[...].batches(isWhole: true) { added += try await insert(batch, in: transaction) }
+    return added
+  }
+
+  private func insert(_ jobs: ArraySlice<JobRecord>, in transaction: PostgresTransaction) async throws -> [JobID] {
     let keys = jobs.compactMap(\.uniqueKey)
     if keys.isEmpty { return try ids(try await transaction.query(insertion(of: jobs))) }
     // A row of `jobs` that a running job's transaction has deleted is still there for `insertion`, which so never waits for
@@ -49,7 +56,7 @@ public struct PostgresLedger: Ledger {
 
   /// Leaves out the jobs whose unique key a row has that this statement sees. The subquery looks each key up in the index, whatever
   /// the planner knows of the table.
-  private func insertion(of jobs: [JobRecord]) -> PostgresQuery {
+  private func insertion(of jobs: ArraySlice<JobRecord>) -> PostgresQuery {
     """
     INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
     SELECT queue, id, kind, version, priority, payload, attempts, to_timestamp(run_at / 1000.0), unique_key, trace
@@ -171,8 +178,10 @@ public struct PostgresLedger: Ledger {
   @discardableResult
   public func bury(_ dead: [DeadJob]) async throws -> [JobID] {
     if dead.isEmpty { return [] }
-    // One round trip: a worker that froze between two statements would hold the rows of the first.
-    try await pool.pipeline(try dead.map { try burial(of: $0) })
+    // One round trip, but for large payloads: a worker that froze between two statements would hold the rows of the first.
+    for batch in dead.map(\.record)[...].batches(isWhole: true) {
+      try await pool.pipeline(try dead[batch.indices].map { try burial(of: $0) })
+    }
     var held: [JobID] = []
     for (queue, group) in Dictionary(grouping: dead.map(\.record).filter(\.isDurable), by: \.queue) {
       held += try await self.held(group.map(\.id), queue)
@@ -254,27 +263,6 @@ public struct PostgresLedger: Ledger {
       """)
   }
 
-  public func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
-    let rows = try await pool.query(
-      """
-      SELECT id, kind, version, priority, payload, attempts,
-        CASE WHEN run_at IS NOT NULL
-          -- Whoever wrote 'infinity' gets a time that milliseconds can say.
-          THEN (extract(epoch FROM least(greatest(run_at, 'epoch'), '9999-12-31')) * 1000)::bigint END, unique_key, trace
-      FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) })) AND NOT parked
-      """)
-    return try rows.map { row in
-      let (id, kind, version, priority, payload, attempts, runAt, uniqueKey, trace) = try row.decode(
-        PostgresUUID.self, String.self, Int.self, Int16.self, String.self, Int.self, Int64?.self, String?.self,
-        PostgresUUID?.self)
-      return JobRecord(
-        id: JobID(id), kind: JobKind(rawValue: kind), queue: queue,
-        priority: JobPriority(rawValue: UInt8(clamping: priority)) ?? .normal, version: version,
-        payload: Array(payload.utf8), isDurable: true, attempts: attempts, runAt: runAt, uniqueKey: uniqueKey,
-        trace: trace.flatMap { TraceID($0) })
-    }
-  }
-
   // MARK: Silence
 
   public func ping(within limit: Duration) async throws { try await pulse.ask(within: limit) }
@@ -300,7 +288,8 @@ public struct PostgresLedger: Ledger {
 
   /// A text column holds no NUL; payloads are text, and an error's text is for people.
   private func text(_ bytes: [UInt8]) -> String {
-    String(decoding: bytes, as: UTF8.self).replacing("\0", with: "\u{FFFD}")
+    let text = String(decoding: bytes, as: UTF8.self)
+    return bytes.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
   }
 
   private func json(_ value: some Encodable) throws -> String {

@@ -17,6 +17,10 @@ import Redis
 ///     4 bytes      the length of the failures as JSON, then those (durable jobs have theirs in the ledger)
 ///     the rest     the payload
 ///
+/// A payload that stayed in the ledger is marked by the version 65535, which no kind has; the payload is then `PayloadMark`. A
+/// worker of a version that knows of no such marks takes it for a version that it cannot run: it parks the job, whose row says
+/// the right version, so that the job is pending again at once.
+///
 /// A job's trace stands before its failures, as an element of the same array that has a fixed form (`TraceMark`): a worker of a
 /// version that knows of no traces reads a failure without a text there and runs the job as any other.
 enum RecordCoding {
@@ -35,7 +39,7 @@ enum RecordCoding {
     let priority = try reader.integer(UInt8.self) &- UInt8(ascii: "0")
     let attempts = try reader.integer(UInt16.self)
     let id = JobID(high: try reader.integer(UInt64.self), low: try reader.integer(UInt64.self))
-    let version = try reader.integer(UInt16.self)
+    var version = Int(try reader.integer(UInt16.self))
     let kind = try reader.take(Int(try reader.integer(UInt8.self)))
     let history = try reader.take(Int(try reader.integer(UInt32.self)))
     let (trace, failures) = TraceMark.split(history)
@@ -47,10 +51,14 @@ enum RecordCoding {
         throw BrokerError(.unexpectedReply, "the failures of job \(id) in Redis do not decode", underlying: error)
       }
     }
+    let payload = reader.rest
+    let mark = version == PayloadMark.version && durable == 1 ? PayloadMark(payload) : nil
+    if let mark { version = mark.version }
     return JobRecord(
       id: id, kind: JobKind(rawValue: String(decoding: kind, as: UTF8.self)), queue: queue,
-      priority: JobPriority(rawValue: priority) ?? .normal, version: Int(version),
-      payload: Array(reader.rest), isDurable: durable == 1, attempts: Int(attempts), failures: decoded, trace: trace)
+      priority: JobPriority(rawValue: priority) ?? .normal, version: version,
+      payload: mark == nil ? Array(payload) : [], isDurable: durable == 1, attempts: Int(attempts), failures: decoded,
+      trace: trace, payloadInLedger: mark?.size)
   }
 
   private struct Reader {
@@ -77,17 +85,22 @@ enum RecordCoding {
 struct RecordArgument: RedisArgument {
   private let record: JobRecord
   private let failures: [UInt8]
+  /// Of a payload that stays in the ledger.
+  private let mark: PayloadMark?
 
   init(_ record: JobRecord) throws {
     guard record.kind.rawValue.utf8.count <= 255 else {
       throw BrokerError(.unexpectedReply, "the kind '\(record.kind)' is longer than 255 bytes; give it a shorter name")
     }
     self.record = record
+    mark = record.leftBytes.map { PayloadMark(version: record.version, size: $0) }
     let failures = record.failures.isEmpty ? [] : Array(try JSONEncoder().encode(record.failures))
     self.failures = record.trace.map { TraceMark.join($0, failures) } ?? failures
   }
 
-  var length: Int { 27 + record.kind.rawValue.utf8.count + failures.count + record.payload.count }
+  var length: Int {
+    27 + record.kind.rawValue.utf8.count + failures.count + (mark == nil ? record.payload.count : PayloadMark.length)
+  }
 
   func append(to buffer: inout RedisBuffer) {
     buffer.appendBulk(length: length) { write(to: &$0) }
@@ -99,7 +112,7 @@ struct RecordArgument: RedisArgument {
     bytes.append(bigEndian: UInt16(clamping: record.attempts))
     bytes.append(bigEndian: record.id.high)
     bytes.append(bigEndian: record.id.low)
-    bytes.append(bigEndian: UInt16(clamping: record.version))
+    bytes.append(bigEndian: UInt16(clamping: mark == nil ? record.version : PayloadMark.version))
     var kind = record.kind.rawValue
     kind.withUTF8 { name in
       bytes.append(UInt8(truncatingIfNeeded: name.count))
@@ -107,12 +120,12 @@ struct RecordArgument: RedisArgument {
     }
     bytes.append(bigEndian: UInt32(failures.count))
     bytes += failures
-    bytes += record.payload
+    if let mark { mark.write(to: &bytes) } else { bytes += record.payload }
   }
 }
 
 extension [UInt8] {
-  fileprivate mutating func append<I: FixedWidthInteger>(bigEndian value: I) {
+  mutating func append<I: FixedWidthInteger>(bigEndian value: I) {
     Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
   }
 }

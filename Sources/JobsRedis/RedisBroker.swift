@@ -88,17 +88,21 @@ public struct RedisBroker: Broker {
     _ jobs: ArraySlice<JobRecord>, _ script: RedisScript, _ keys: QueueKeys,
     _ append: (JobRecord, inout RedisCommand) throws -> Void
   ) async throws {
+    // Each pipeline is bounded by its bytes, each script in it by its jobs too.
+    for pipeline in jobs.batches() {
+      try await push(pipeline.batches(of: Self.scriptBatch), script, keys, append)
+    }
+  }
+
+  private func push(
+    _ batches: [ArraySlice<JobRecord>], _ script: RedisScript, _ keys: QueueKeys,
+    _ append: (JobRecord, inout RedisCommand) throws -> Void
+  ) async throws {
     func call(_ start: RedisCommand, _ batch: ArraySlice<JobRecord>) throws -> RedisCommand {
       var command = start
-      command.reserve(batch.reduce(0) { $0 + $1.payload.count + 80 })
+      command.reserve(batch.reduce(0) { $0 + $1.carriedBytes + 80 })
       for job in batch { try append(job, &command) }
       return command
-    }
-    var rest = jobs
-    var batches: [ArraySlice<JobRecord>] = []
-    while !rest.isEmpty {
-      batches.append(rest.prefix(Self.scriptBatch))
-      rest = rest.dropFirst(Self.scriptBatch)
     }
     let commands = try batches.map { try call(script.command(keys: keys.all), $0) }
     let results = try await translate { () async throws(RedisError) in

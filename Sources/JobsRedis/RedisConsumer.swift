@@ -21,6 +21,7 @@ public actor RedisConsumer: BrokerConsumer {
   private static let noEntries = Array(repeating: "0-0", count: 2 * QueueKeys.priorities)
   /// Whether a read broke off whose reply may have held claims.
   private var mayHaveMissed = false
+  private var claimSize = ClaimSize()
   private var beats = 0
   public private(set) var epoch = ""
   /// What the client's routes were when the server last confirmed the epoch.
@@ -66,6 +67,7 @@ public actor RedisConsumer: BrokerConsumer {
     let reader = try await currentReader()
     if isInterrupted { return [] }
     let (incarnation, queue, streams) = (incarnation, queue, keys.streams)
+    let count = claimSize.count(count)
     // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would swallow
     // jobs that nobody looks for any more.
     let block = max(1, min(wait, lease / 2).wholeMilliseconds)
@@ -155,6 +157,7 @@ public actor RedisConsumer: BrokerConsumer {
     for (index, last) in arrived.last.enumerated() {
       if let last { lastEntries[index] = last }
     }
+    claimSize.note(arrived)
   }
 
   private func jobs(of arrived: StreamReading) -> [Claim] {
@@ -229,17 +232,15 @@ public actor RedisConsumer: BrokerConsumer {
 
   public func retry(_ retries: [ClaimRetry]) async throws {
     for (incarnation, group) in Dictionary(grouping: retries, by: \.claim.incarnation) {
-      var rest = group[...]
-      while !rest.isEmpty {
+      for batch in group.map(\.record)[...].batches(of: RedisBroker.scriptBatch) {
         var arguments: [any RedisArgument] = [name(of: incarnation)]
-        for retry in rest.prefix(RedisBroker.scriptBatch) {
+        for retry in group[batch.indices] {
           let (stream, entry) = Self.place(retry.claim)
           arguments.append(stream)
           arguments.append(entry)
           arguments.append(retry.delay.wholeMilliseconds)
           arguments.append(try RecordCoding.encode(retry.record))
         }
-        rest = rest.dropFirst(RedisBroker.scriptBatch)
         try await evaluate(Scripts.retry, arguments)
       }
     }

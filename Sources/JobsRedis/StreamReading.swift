@@ -7,6 +7,8 @@ struct StreamReading: Sendable {
   private(set) var claims: [Result<Claim, BrokerError>] = []
   /// By the streams' numbers from 1; nil where nothing came.
   private(set) var last: [String?]
+  /// How many bytes its largest record has.
+  private(set) var largest = 0
 
   /// - Parameters:
   ///   - reply: XREADGROUP's: of each stream its name and its entries, each an id and its fields.
@@ -33,6 +35,7 @@ struct StreamReading: Sendable {
         let receipt = "\(number)" + String(decoding: entry[0].bytes, as: UTF8.self)
         let readyAt = Self.milliseconds(ofEntry: entry[0].bytes)
         let record = entry[1][1]
+        largest = max(largest, record.bytes.count)
         do throws(BrokerError) {
           let decoded = try RecordCoding.decode(record.bytes, queue: queue)
           claims.append(

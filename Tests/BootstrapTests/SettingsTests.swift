@@ -28,6 +28,7 @@ struct SettingsTests {
     (.workerConcurrency, ["31", "32", "33"], bare),
     (.queues, ["a,b:2", "c", "d"], array),
     (.scheduler, ["off", "off", "off"], quoted),
+    (.jobsPayloadLimit, ["1024", "65536", "16777216"], bare),
     (.feedDays, ["7", "8", "0"], bare),
     (.youtubeURL, ["http://a", "https://b/v3", "https://c"], quoted),
     (.youtubeKeys, ["a,b", "c", "d"], array),
@@ -107,6 +108,7 @@ struct SettingsTests {
         queue.concurrency.map { "\(queue.name):\($0)" } ?? queue.name.rawValue
       }.joined(separator: ",")
     case .scheduler: settings.scheduler ? "on" : "off"
+    case .jobsPayloadLimit: "\(settings.jobsPayloadLimit)"
     case .feedDays: "\(settings.feedDays)"
     case .youtubeURL: settings.youtubeURL
     case .youtubeKeys: settings.youtubeKeys.isEmpty ? nil : settings.youtubeKeys.map(\.value).joined(separator: ",")
@@ -259,6 +261,8 @@ struct SettingsTests {
     (.rankingTimeZone, "Mars/Base", "not a time zone's IANA name, such as Asia/Seoul or UTC"),
     (.rankingDepth, "0", "not a whole number from 1 to 100000"),
     (.rankingHistory, "0", "not a whole number from 1 to 36500"),
+    (.jobsPayloadLimit, "1MiB", "not a whole number from 1024 to 16777216"),
+    (.jobsPayloadLimit, "1023", "not a whole number from 1024 to 16777216"),
     (.endedDays, "0", "not a whole number from 1 to 3650"),
     (.alarms, "a:waiting=soon", "'soon' is not a time such as 500ms, 30s, 5m or 2h, nor off"),
     (.autoscalingLeast, "-1", "not a whole number from 0 to 10000"),

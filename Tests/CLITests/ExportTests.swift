@@ -65,6 +65,16 @@ struct ExportTests {
       #expect(lines.map(\.payload) == (0..<3).map { #"{"post":\#($0),"author":2}"# })
       #expect(lines.map(\.uniqueKey) == ["0", "1", "2"] && lines.allSatisfy { $0.kind == "posts.fan-out" })
       #expect(try await cli("export", "--dead", "-").output.isEmpty)
+      // Some are over what a page holds, others share one.
+      try await stack.pool.execute(
+        """
+        INSERT INTO jobs (queue, id, kind, version, payload)
+        SELECT 'large', gen_random_uuid(), 'test.large', 1, repeat('x', i * 1000000) FROM generate_series(0, 6) AS i
+        """)
+      let large = try await cli("export", "--jobs", "-").output.split(separator: "\n").map {
+        try JSONDecoder().decode(Line.self, from: Data($0.utf8)).payload.utf8.count
+      }
+      #expect(large.count == 10 && Set(large.suffix(7)) == Set((0...6).map { $0 * 1_000_000 }))
       #expect(try await cli("export", "--jobs", "/nowhere/at-all", status: 73).errors.contains("/nowhere/at-all"))
     }
     for arguments in [[], ["--users", "-", "--follows", "-"], ["--users", "-", "--json"]] {

@@ -69,6 +69,17 @@ struct JobsTests {
     #expect(shell.errors.contains("the payload is not text in UTF-8"))
   }
 
+  @Test("A payload over the limit that is set ends with 65, by name and size")
+  func payloadLimit() async throws {
+    let path = NSTemporaryDirectory() + "fanmill-test-\(UUID().uuidString)"
+    try Data(Array(Self.payload.utf8) + Array(repeating: 0x20, count: 2000)).write(to: URL(fileURLWithPath: path))
+    defer { unlink(path) }
+    let limited = nowhere.merging(["FANMILL_JOBS_PAYLOAD_LIMIT": "1024"]) { $1 }
+    let refused = try await CLI(limited)("jobs", "enqueue", "posts.fan-out", "--payload", "@\(path)", status: 65)
+    #expect(
+      refused.errors.contains("the payload of posts.fan-out has 2021 bytes, which is over the limit of 1024: "))
+  }
+
   @Test("A payload's file that is not there ends with 66")
   func noFile() async throws {
     try await CLI(nowhere)("jobs", "enqueue", "posts.fan-out", "--payload", "@/nowhere/at-all", status: 66)

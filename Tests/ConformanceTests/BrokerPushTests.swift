@@ -85,7 +85,8 @@ import Testing
       sent[9].failures = [JobFailure(attempt: 1, at: 5, error: "no \"luck\"", worker: "w")]
       try await fixture.broker.push(sent)
       let claims = try await consumer.claimAll(sent.count)
-      #expect(Set(claims.map(\.record)) == Set(sent))
+      // But for large payloads, which the ledger has.
+      #expect(Set(claims.map(\.record)) == Set(sent.carried))
       #expect(claims.first { $0.record.id == sent[0].id }?.attempt == 4)
       #expect(claims.first { $0.record.id == sent[1].id }?.attempt == 1)
     }

@@ -166,6 +166,9 @@ struct TestedPostgresLedger: TestedLedger {
   func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
     try await ledger.records(ids, queue: queue)
   }
+  func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] {
+    try await ledger.payloads(ids, queue: queue)
+  }
   func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
     try await ledger.lead(role, body)
   }

@@ -145,4 +145,52 @@ import Testing
       #expect(try await ledger.allOwedIDs() == [left.id])
     }
   }
+
+  @Test(arguments: LedgerKind.allCases)
+  func largePayloadsAreReadByThemselves(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      func job(_ bytes: Int) -> JobRecord { .test(String(repeating: "ß", count: bytes / 2), version: 2) }
+      let jobs = [job(PayloadLimit.carried), job(PayloadLimit.carried + 2), job(1 << 20), job(10)]
+      let ids = jobs.map(\.id)
+      try await ledger.withTransaction { _ = try await ledger.add(jobs, in: $0) }
+      let records = try await ledger.records(ids.reversed(), queue: .default)
+      #expect(records.map(\.id) == ids)
+      #expect(records.map(\.payload) == [jobs[0].payload, [], [], jobs[3].payload])
+      #expect(records.map(\.payloadInLedger) == [nil, PayloadLimit.carried + 2, 1 << 20, nil])
+      try await ledger.park([records[2]])
+      let payloads = try await ledger.payloads(ids + [.next()], queue: .default)
+      #expect(payloads.count == 4)
+      for job in jobs { #expect(payloads[job.id] == job.payload) }
+      #expect(try await ledger.payloads(ids, queue: "other").isEmpty)
+      #expect(try await ledger.completeAlone(Array(ids.dropLast())) == Array(ids.dropLast()))
+      #expect(try await ledger.payloads(ids, queue: .default) == [ids[3]: jobs[3].payload])
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases)
+  func recordsComeInBatchesOfBytes(_ kind: LedgerKind) async throws {
+    try await kind.with { try await check($0) }
+
+    @Sendable func check(_ ledger: some TestedLedger) async throws {
+      // Each as large as the broker carries it, and some that stay and so weigh nothing.
+      let jobs = (0..<600).map { number in
+        JobRecord.test(String(repeating: "a", count: number % 3 == 0 ? 20_000 : PayloadLimit.carried))
+      }
+      try await ledger.withTransaction { _ = try await ledger.add(jobs, in: $0) }
+      var rest = jobs.map(\.id)[...]
+      var pages: [[JobRecord]] = []
+      while let page = try await page(), let last = page.last?.id {
+        pages.append(page)
+        rest = rest.drop { $0 <= last }
+      }
+      func page() async throws -> [JobRecord]? {
+        rest.isEmpty ? nil : try await ledger.records(Array(rest), queue: .default)
+      }
+      #expect(pages.flatMap { $0 }.map(\.id) == jobs.map(\.id))
+      #expect(pages.count == 2)
+      for page in pages { #expect(page.reduce(0) { $0 + $1.payload.count } <= PayloadLimit.batch) }
+    }
+  }
 }

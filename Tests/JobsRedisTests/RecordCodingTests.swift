@@ -99,6 +99,46 @@ import Testing
     #expect(try decode(Array(bytes[..<27]) + count + Array(written) + record.payload) == expected)
   }
 
+  @Test(arguments: [false, true])
+  func aLargePayloadIsMarkedAsStillInTheLedger(isTraced: Bool) throws {
+    var record = JobRecord.test(String(repeating: "x", count: 1 << 20), kind: "kind", version: 7, isDurable: true)
+    record.trace = isTraced ? .random() : nil
+    record.attempts = 3
+    let bytes = try RecordCoding.encode(record)
+    #expect(bytes.count < 200)
+    let decoded = try decode(bytes)
+    #expect(decoded.payload.isEmpty && decoded.payloadInLedger == 1 << 20 && decoded.version == 7)
+    #expect(decoded.trace == record.trace && decoded.attempts == 3 && decoded.id == record.id)
+    // With the payload that was read for it, or without.
+    #expect(try RecordCoding.encode(decoded) == bytes)
+    var filled = decoded
+    filled.payload = record.payload
+    #expect(try RecordCoding.encode(filled) == bytes)
+
+    var small = record
+    small.payload = Array(record.payload.prefix(PayloadLimit.carried))
+    #expect(try decode(RecordCoding.encode(small)) == small)
+    var unrecorded = record
+    (unrecorded.isDurable, unrecorded.payload) = (false, Array(record.payload.prefix(PayloadLimit.unrecorded)))
+    #expect(try decode(RecordCoding.encode(unrecorded)) == unrecorded)
+  }
+
+  @Test func aWorkerThatKnowsNoMarksFindsAVersionThatItCannotRun() throws {
+    let record = JobRecord.test(String(repeating: "x", count: 100_000), kind: "kind", version: 1, isDurable: true)
+    let bytes = try RecordCoding.encode(record)
+    // What such a worker reads: the version is over any that a kind can have, so that it parks the job, by its id.
+    #expect(bytes[0] == 1 && Array(bytes[4..<20]) == record.id.bytes)
+    #expect(bytes[20..<22].elementsEqual([0xFF, 0xFF]))
+    #expect(String(decoding: bytes[23..<27], as: UTF8.self) == "kind")
+    var impossible = record
+    impossible.version = 65535
+    #expect(throws: InvalidJob.self) { try impossible.check() }
+    // What it would write back, the rest as the payload of that version, says the same.
+    var written = JobRecord.test("", kind: "kind", version: 65535, isDurable: true)
+    (written.id, written.payload) = (record.id, Array(bytes[31...]))
+    #expect(try RecordCoding.encode(written) == bytes)
+  }
+
   @Test func aJobWithoutATraceIsAsItWas() throws {
     let bytes = try RecordCoding.encode(JobRecord.test("{}", kind: "kind", isDurable: true))
     #expect(bytes.count == 27 + 4 + 2)

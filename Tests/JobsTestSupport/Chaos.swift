@@ -223,6 +223,11 @@ public struct ChaosLedger<Base: Ledger>: Ledger {
     try await base.records(ids, queue: queue)
   }
 
+  public func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] {
+    try chaos.mayFail("payloads", 0.05)
+    return try await base.payloads(ids, queue: queue)
+  }
+
   public func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
     try await base.lead(role, body)
   }

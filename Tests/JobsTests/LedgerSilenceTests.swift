@@ -82,6 +82,10 @@ import Testing
       try await pass()
       return base.records(ids, queue: queue)
     }
+    func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] {
+      try await pass()
+      return base.payloads(ids, queue: queue)
+    }
     func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
       try await pass()
       try await base.lead(role, body)

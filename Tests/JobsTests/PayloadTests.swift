@@ -1,7 +1,8 @@
 import Foundation
-import Jobs
 import JobsTestSupport
 import Testing
+
+@testable import Jobs
 
 @Suite struct PayloadTests {
   struct Mail: Job {
@@ -140,6 +141,64 @@ import Testing
     #expect(error?.description.contains("the payload of test.raw is not text in UTF-8: byte ") == true)
     _ = try await stage.client.enqueue([good])
     #expect(stage.ledger.owedCount == 1)
+  }
+
+  @Test func aPayloadOverTheLimitIsRefusedOnEveryWayIn() async throws {
+    let stage = Stage()
+    let (good, large) = (Raw([0x41]), Raw(Array(repeating: 0x41, count: PayloadLimit.job + 1)))
+    let pushed = Raw(Array(repeating: 0x41, count: PayloadLimit.unrecorded + 1))
+    let name = "the payload of test.raw has 1048577 bytes, which is over the limit of 1048576: "
+    let errors = await [
+      #expect(throws: InvalidJob.self) { try await stage.client.enqueue(large) },
+      #expect(throws: InvalidJob.self) { try await stage.client.enqueue([good, large]) },
+      #expect(throws: InvalidJob.self) {
+        _ = try await stage.client.transaction { try await $0.add([JobRecord(large, isDurable: true)]) }
+      },
+    ]
+    for error in errors { #expect(error?.description.hasPrefix(name) == true, "\(String(describing: error))") }
+    let pushes = await [
+      #expect(throws: InvalidJob.self) { try await stage.client.push(pushed) },
+      #expect(throws: InvalidJob.self) { try await stage.client.push([good, pushed]) },
+    ]
+    let limit = "the payload of test.raw has 65537 bytes, which is over the limit of 65536 for a push: enqueue it"
+    for error in pushes { #expect(error?.description == limit) }
+    #expect(stage.ledger.owedCount == 0)
+    #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
+
+    _ = try await stage.client.enqueue([Raw(Array(repeating: 0x41, count: PayloadLimit.job))])
+    _ = try await stage.client.push([Raw(Array(repeating: 0x41, count: PayloadLimit.unrecorded))])
+    #expect(stage.ledger.owedCount == 1)
+    #expect(await stage.statistics().ready == 2)
+  }
+
+  @Test func aPushIsBoundedByItsBytes() throws {
+    let jobs = (0..<200).map { Raw(Array(repeating: 0x41, count: 300 * $0)) }[...]
+    var (rest, batches) = (jobs, [[JobRecord]]())
+    while !rest.isEmpty {
+      batches.append(try JobRecord.unrecordedBatch(rest, options: JobOptions()))
+      rest = rest.dropFirst(batches[batches.count - 1].count)
+    }
+    #expect(batches.flatMap { $0 }.map(\.payload) == jobs.map(\.bytes))
+    #expect(batches.count == 2)
+    for batch in batches { #expect(batch.reduce(0) { $0 + $1.payload.count } <= PayloadLimit.batch) }
+    let small = (0..<2500).map { Raw([UInt8(0x41 + $0 % 26)]) }
+    #expect(try JobRecord.unrecordedBatch(small[...], options: JobOptions()).count == 1000)
+  }
+
+  @Test func recordsAreDividedByNumberAndBytes() {
+    func record(_ size: Int, isDurable: Bool = false) -> JobRecord {
+      .test(String(repeating: "a", count: size), isDurable: isDurable)
+    }
+    func counts(_ records: [JobRecord], _ count: Int = .max, isWhole: Bool = false) -> [Int] {
+      records[...].batches(of: count, isWhole: isWhole).map(\.count)
+    }
+    #expect(counts([]).isEmpty)
+    #expect(counts((0..<7).map { _ in record(1) }, 3) == [3, 3, 1])
+    #expect(counts((0..<9).map { _ in record(1 << 20) }) == [4, 4, 1])
+    #expect(counts([record(5 << 20), record(1), record(6 << 20), record(7 << 20)]) == [1, 1, 1, 1])
+    // The broker carries only the ids of these.
+    #expect(counts((0..<9).map { _ in record(1 << 20, isDurable: true) }) == [9])
+    #expect(counts((0..<9).map { _ in record(1 << 20, isDurable: true) }, isWhole: true) == [4, 4, 1])
   }
 
   @Test func theFirstByteThatIsNoTextIsNamed() throws {

@@ -164,6 +164,7 @@ import Testing
       }
       func refuse(_ refusals: [JobID: String], queue: QueueName) { base.refuse(refusals, queue: queue) }
       func records(_ ids: [JobID], queue: QueueName) -> [JobRecord] { base.records(ids, queue: queue) }
+      func payloads(_ ids: [JobID], queue: QueueName) -> [JobID: [UInt8]] { base.payloads(ids, queue: queue) }
       func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws { try await body() }
     }
     let rig = try Rig()

@@ -241,6 +241,7 @@ private struct AwayLedger: Ledger {
   ) async throws -> [JobID] { throw error }
   func refuse(_ refusals: [JobID: String], queue: QueueName) async throws { throw error }
   func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] { throw error }
+  func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] { throw error }
   func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws { throw error }
   func ping(within limit: Duration) async throws {}
 }

@@ -68,6 +68,55 @@ struct JobActionTests {
     }
   }
 
+  @Test("A payload over the limit is refused, by name and size, and nothing is noted")
+  func payloadLimit() async throws {
+    try await TestStack.with { stack in
+      let payload = Array(#"{"post":1,"author":2}"#.utf8) + Array(repeating: UInt8(ascii: " "), count: 1 << 20)
+      do {
+        _ = try await desk(stack).enqueue(JobRequest(kind: "posts.fan-out", payload: payload), by: .tester)
+        Issue.record("it was taken")
+      } catch let error as OperationError {
+        #expect(error.code == .data)
+        #expect(
+          error.message.hasPrefix(
+            "the payload of posts.fan-out has 1048597 bytes, which is over the limit of 1048576: "))
+      }
+      #expect(try await stack.count("SELECT count(*) FROM jobs") == 0)
+      #expect(try await actions(stack).isEmpty)
+    }
+  }
+
+  @Test("Large dead letters are retried whole, whatever the limit is now, and deleted")
+  func largeDead() async throws {
+    try await TestStack.with { stack in
+      for half in ["retried", "deleted"] {
+        try await stack.pool.execute(
+          """
+          INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at)
+          SELECT gen_random_uuid(), 'elsewhere', 'test.large', 1, 1, repeat(i::text, 1500000), 3, '[]', now()
+          FROM generate_series(1, 9) AS i
+          """, timeout: .seconds(60))
+        if half == "retried" {
+          #expect(try await desk(stack).retryDead(kind: nil, by: .tester) == 9)
+        } else {
+          #expect(try await desk(stack).deleteDead(kind: nil, by: .tester) == 9)
+        }
+        #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 0)
+      }
+      let whole: PostgresQuery = "SELECT count(DISTINCT payload) FROM jobs WHERE octet_length(payload) = 1500000"
+      #expect(try await stack.count(whole) == 9)
+      // Two at a time: what is over a batch of bytes waits for the next.
+      #expect(try await actions(stack).filter { $0 == "dead.retry-all" }.count == 5)
+      let consumer = try await stack.broker.join("elsewhere", worker: "w", lease: .seconds(120))
+      let claims = try await eventual("the claims") {
+        let claims = try await consumer.claim(20, wait: .milliseconds(10))
+        return claims.count == 9 ? claims : nil
+      }
+      #expect(claims.allSatisfy { $0.record.payloadInLedger == 1_500_000 })
+      try await consumer.leave()
+    }
+  }
+
   @Test("A job that waits is cancelled at once: in ledger and broker, with a record and a note")
   func cancelWaiting() async throws {
     try await TestStack.with { stack in

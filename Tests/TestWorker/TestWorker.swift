@@ -32,6 +32,7 @@ struct TestWorker: AsyncParsableCommand {
         var registry = JobRegistry<PostgresLedger>()
         SocialJobs.register(in: &registry)
         registry.register(CountEffect.self, handler: CountEffect.run)
+        registry.register(LargeEffect.self, handler: LargeEffect.run)
         let slots = program.settings.workerConcurrency
         var configuration = WorkerConfiguration(
           queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, slots) }), name: name)

@@ -70,6 +70,7 @@ public struct Program: Sendable {
           label: label, format: started.logFormat, level: started.logLevel, secrets: started.secrets,
           metadataProvider: .trace)
       }
+      PayloadLimit.set(started.jobsPayloadLimit)
       let program = Program(name: name, settings: settings, logger: Logger(label: name), isCommand: isCommand)
       MetricsSystem.bootstrap(program.registry)
       MetricCatalog.describe(in: program.registry)

@@ -79,6 +79,8 @@ extension Setting {
     example: "fanout,fanout-bulk:2")
   public static let scheduler = Setting(
     "scheduler", "whether a worker takes part in firing the schedules: on or off", default: "on")
+  public static let jobsPayloadLimit = Setting(
+    "jobs.payload.limit", "how many bytes the payload of a job may have when it comes in", default: "1048576")
   public static let feedDays = Setting(
     "feed.days",
     "how many days of posts the feeds' rows hold, 0 for all; older pages are put together as they are read",
@@ -215,7 +217,7 @@ extension Setting {
   public static let all: [Setting] = [
     postgresURL, postgresReplicaURL, postgresPool, redisURL, host, apiPort, requestTimeout, httpHeadTimeout,
     httpBodyTimeout, httpIdleTimeout, httpConnections, httpClientConnections, workerPort, workerConcurrency, queues,
-    scheduler, feedDays,
+    scheduler, jobsPayloadLimit, feedDays,
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,

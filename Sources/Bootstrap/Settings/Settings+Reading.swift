@@ -44,6 +44,9 @@ extension Settings {
     try settings.take(.scheduler, reader.text(.scheduler)) { settings, text throws(Wrong) in
       settings.scheduler = try isOn(text)
     }
+    try settings.take(.jobsPayloadLimit, reader.number(.jobsPayloadLimit, in: 1024...16_777_216)) {
+      $0.jobsPayloadLimit = $1
+    }
     try settings.take(.feedDays, reader.number(.feedDays, in: 0...36_500)) { $0.feedDays = $1 }
     try settings.take(.youtubeURL, reader.text(.youtubeURL)) { settings, text throws(Wrong) in
       guard let url = URL(string: text), url.scheme == "https" || url.scheme == "http", url.host != nil else {

@@ -35,6 +35,8 @@ public struct Settings: Sendable {
   public var queues: [Queue]?
   /// Whether a worker takes part in firing the schedules.
   public var scheduler = true
+  /// In bytes.
+  public var jobsPayloadLimit = PayloadLimit.standard
   /// 0 means all.
   public var feedDays = 90
   public var youtubeURL = "https://www.googleapis.com"

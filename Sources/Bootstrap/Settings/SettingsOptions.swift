@@ -25,6 +25,7 @@ public struct SettingsOptions: ParsableArguments, Sendable {
   var workerConcurrency: String?
   @Option(name: Setting.queues.flagName, help: Setting.queues.help) var queues: String?
   @Option(name: Setting.scheduler.flagName, help: Setting.scheduler.help) var scheduler: String?
+  @Option(name: Setting.jobsPayloadLimit.flagName, help: Setting.jobsPayloadLimit.help) var jobsPayloadLimit: String?
   @Option(name: Setting.feedDays.flagName, help: Setting.feedDays.help) var feedDays: String?
   @Option(name: Setting.youtubeURL.flagName, help: Setting.youtubeURL.help) var youtubeURL: String?
   @Option(name: Setting.youtubeKeys.flagName, help: Setting.youtubeKeys.help) var youtubeKeys: String?
@@ -83,7 +84,7 @@ public struct SettingsOptions: ParsableArguments, Sendable {
       .httpHeadTimeout: httpHeadTimeout, .httpBodyTimeout: httpBodyTimeout, .httpIdleTimeout: httpIdleTimeout,
       .httpConnections: httpConnections, .httpClientConnections: httpClientConnections,
       .workerPort: workerPort, .workerConcurrency: workerConcurrency, .queues: queues, .scheduler: scheduler,
-      .feedDays: feedDays, .youtubeURL: youtubeURL, .youtubeKeys: youtubeKeys,
+      .jobsPayloadLimit: jobsPayloadLimit, .feedDays: feedDays, .youtubeURL: youtubeURL, .youtubeKeys: youtubeKeys,
       .youtubeSearches: youtubeSearches, .youtubeUnits: youtubeUnits, .youtubeSearchUnits: youtubeSearchUnits,
       .youtubeAccountPercent: youtubeAccountPercent,
       .youtubeFreshHours: youtubeFreshHours, .youtubeRefreshDays: youtubeRefreshDays,

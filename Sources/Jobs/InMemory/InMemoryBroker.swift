@@ -55,7 +55,7 @@ public actor InMemoryBroker: Broker {
   public init() {}
 
   public func push(_ jobs: [JobRecord]) {
-    for job in jobs {
+    for job in jobs.carried {
       if job.isDurable, !queues[job.queue, default: Queue()].known.insert(job.id).inserted { continue }
       let wait = (job.runAt ?? 0) - unixMilliseconds()
       if wait > 0 {
@@ -108,6 +108,13 @@ public actor InMemoryBroker: Broker {
     var queue = queues[name, default: Queue()]
     guard queue.leases[consumer] != nil else { return nil }
     var taken: [Taken] = []
+    var bytes = 0
+    // No more bytes than a batch holds, but one job at least.
+    func next(_ jobs: inout Deque<Ready>) -> Ready? {
+      guard taken.count < count, let size = jobs.first?.record.payload.count else { return nil }
+      bytes += size
+      return taken.isEmpty || bytes <= PayloadLimit.batch ? jobs.popFirst() : nil
+    }
     func take(_ ready: Ready, isRedelivered: Bool) {
       let receipt = "\(JobID.next())"
       let attempt = ready.record.attempts + 1
@@ -115,10 +122,10 @@ public actor InMemoryBroker: Broker {
       taken.append(Taken(ready: ready, attempt: attempt, receipt: receipt, isRedelivered: isRedelivered))
     }
     for priority in JobPriority.allCases {
-      while taken.count < count, let ready = queue.returned[priority, default: []].popFirst() {
+      while let ready = next(&queue.returned[priority, default: []]) {
         take(ready, isRedelivered: true)
       }
-      while taken.count < count, let ready = queue.ready[priority, default: []].popFirst() {
+      while let ready = next(&queue.ready[priority, default: []]) {
         take(ready, isRedelivered: false)
       }
     }
@@ -167,7 +174,7 @@ public actor InMemoryBroker: Broker {
   func retry(_ retries: [ClaimRetry], in queue: QueueName, as consumer: String) {
     for retry in retries where queues[queue]?.claimed[retry.claim.receipt]?.consumer == consumer {
       queues[queue]?.claimed[retry.claim.receipt] = nil
-      queues[queue]?.delayed.append((.now + retry.delay, retry.record))
+      queues[queue]?.delayed.append((.now + retry.delay, retry.record.carried))
     }
   }
 

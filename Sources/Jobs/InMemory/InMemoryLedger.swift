@@ -302,10 +302,19 @@ public struct InMemoryLedger: Ledger {
 
   public func records(_ ids: [JobID], queue: QueueName) -> [JobRecord] {
     state.withLock { state in
-      ids.compactMap { id in
+      let found = Set(ids).sorted().compactMap { id -> JobRecord? in
         guard let record = state.owed[id], record.queue == queue, !state.parked.contains(id) else { return nil }
-        return record
+        return record.carried
       }
+      return found[...].batches().first.map { Array($0) } ?? []
+    }
+  }
+
+  public func payloads(_ ids: [JobID], queue: QueueName) -> [JobID: [UInt8]] {
+    state.withLock { state in
+      var payloads: [JobID: [UInt8]] = [:]
+      for id in ids where state.owed[id]?.queue == queue { payloads[id] = state.owed[id]?.payload }
+      return payloads
     }
   }
 

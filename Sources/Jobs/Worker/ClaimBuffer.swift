@@ -39,6 +39,8 @@ final class ClaimBuffer: Sendable {
     var order: Deque<Entry> = []
     var batches: [JobKind: Deque<Claim>] = [:]
     var buffered = 0
+    /// How many bytes of payloads wait here.
+    var bytes = 0
     var running = 0
     var idleSlots: Deque<(slot: Int?, waiter: CheckedContinuation<WorkItem?, Never>)> = []
     /// What each slot has taken and not finished. It is here from the moment it leaves the buffer until its settlement is known,
@@ -185,6 +187,7 @@ final class ClaimBuffer: Sendable {
   private func put(_ claims: [Claim], _ state: inout State) {
     state.buffered += claims.count
     for claim in claims {
+      state.bytes += claim.record.payload.count
       let kind = claim.record.kind
       if batchLimits[kind] != nil {
         if state.batches[kind, default: []].isEmpty { state.order.append(.batch(kind)) }
@@ -207,19 +210,31 @@ final class ClaimBuffer: Sendable {
     case .single(let claim):
       state.buffered -= 1
       state.running += 1
+      state.bytes -= claim.record.payload.count
       return .single(claim)
     case .batch(let kind):
-      let limit = batchLimits[kind] ?? 1
-      let count = min(limit, state.batches[kind]?.count ?? 0)
       var waiting = state.batches.removeValue(forKey: kind) ?? []
+      let count = Self.batchCount(waiting, limit: batchLimits[kind] ?? 1)
       let claims = Array(waiting.prefix(count))
       waiting.removeFirst(count)
+      for claim in claims { state.bytes -= claim.record.payload.count }
       state.batches[kind] = waiting
       if state.batches[kind]?.isEmpty == false { state.order.append(.batch(kind)) }
       state.buffered -= count
       state.running += count
       return .batch(claims)
     }
+  }
+
+  /// How many of the jobs that wait make a batch: no more bytes than one has, wherever the payloads are, and one job at least.
+  private static func batchCount(_ waiting: Deque<Claim>, limit: Int) -> Int {
+    var (count, bytes) = (0, 0)
+    while count < min(limit, waiting.count) {
+      bytes += waiting[count].record.payloadSize
+      if count > 0, bytes > PayloadLimit.batch { break }
+      count += 1
+    }
+    return count
   }
 
   private func drain(_ state: inout State) -> [Claim] {
@@ -232,6 +247,7 @@ final class ClaimBuffer: Sendable {
   }
 
   private func roomNow(_ state: State) -> Int? {
+    if state.bytes >= PayloadLimit.batch { return nil }
     // Before it is known how long jobs take nothing waits behind them: another worker may be idle.
     let pace = state.secondsPerJob.map { Double(slots) * lookahead / max($0, 1e-7) } ?? 0
     let ahead = Int(min(pace, Double(mostAhead)))

@@ -8,6 +8,14 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   struct Report: Sendable {
     var settlements: [Settlement] = []
     var failures: [(claim: Claim, error: any Error)] = []
+    /// Whether claims hold payloads that were read from the ledger.
+    var holdsPayloads = false
+
+    /// What waits to be settled does not keep payloads that the ledger has.
+    mutating func dropPayloads() {
+      settlements = settlements.map { $0.carried }
+      for index in failures.indices { failures[index].claim.record = failures[index].claim.record.carried }
+    }
   }
 
   /// A kind that can run here. A class, so that a job copies a reference and not closures, names and policies.
@@ -56,6 +64,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   private let known: [JobKind: Known]
   private let client: JobClient<B, L>
   private let settlements: Settlements
+  /// `run` it beside the slots.
+  let payloads: PayloadReads<L>
   private let logger: Logger
 
   init(
@@ -66,6 +76,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     self.worker = worker
     self.client = client
     self.settlements = settlements
+    payloads = PayloadReads(ledger: client.ledger, queue: queue)
     self.logger = logger
     var known: [JobKind: Known] = [:]
     for (place, kind) in registry.kinds.enumerated() {
@@ -83,11 +94,16 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     switch assignment.item {
     case .single(let claim):
       guard let entry = admit(claim, assignment.known, &report) else { break }
-      await runSingle(claim, entry, &report)
+      if claim.record.payloadInLedger == nil {
+        await runSingle(claim, entry, &report)
+      } else {
+        for claim in await filled([claim], &report) { await runSingle(claim, entry, &report) }
+      }
     case .batch(let claims):
       let admitted = claims.filter { admit($0, assignment.known, &report) != nil }
       guard let entry = assignment.known?.entry, !admitted.isEmpty else { break }
-      let (once, again) = Self.once(admitted)
+      let (unfilled, again) = Self.once(admitted)
+      let once = await filled(unfilled, &report)
       switch entry.handler {
       case .single: break
       case .batch(_, let handler): await runBatch(once[...], entry, handler, &report)
@@ -96,6 +112,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       // Two deliveries of one job: the one that ran stands for both.
       report.settlements += again.map { .acknowledge($0) }
     }
+    if report.holdsPayloads { report.dropPayloads() }
     return report
   }
 
@@ -190,6 +207,37 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     }
     if claim.attempt > 1 { known.metrics.repeats() }
     return entry
+  }
+
+  /// The claims with the payloads that stayed in the ledger. A job without a row is done, and jobs are handed back where the
+  /// ledger cannot be asked.
+  private func filled(_ claims: [Claim], _ report: inout Report) async -> [Claim] {
+    let empty = claims.map(\.record).filter { $0.payloadInLedger != nil }
+    if empty.isEmpty { return claims }
+    report.holdsPayloads = true
+    var filled: [Claim] = []
+    do {
+      let found = try await payloads.read(empty)
+      for var claim in claims {
+        if claim.record.payloadInLedger != nil {
+          guard let payload = found[claim.record.id] else {
+            report.settlements.append(.acknowledge(claim))
+            continue
+          }
+          claim.record.payload = payload
+        }
+        filled.append(claim)
+      }
+    } catch {
+      for claim in claims {
+        if claim.record.payloadInLedger == nil {
+          filled.append(claim)
+        } else {
+          report.failures.append((claim, PayloadUnread(underlying: error)))
+        }
+      }
+    }
+    return filled
   }
 
   private func runSingle(_ claim: Claim, _ entry: JobRegistry<L>.Entry, _ report: inout Report) async {

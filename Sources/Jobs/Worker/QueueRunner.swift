@@ -60,7 +60,9 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       background.addTask { await self.obeyPauses(consumer) }
       await withTaskGroup(of: Void.self) { settling in
         settling.addTask(executorPreference: preferred) { await self.settle(consumer, stop) }
+        settling.addTask { await self.executor.payloads.run() }
         await work(consumer, stop)
+        executor.payloads.close()
         settlements.close()
       }
       background.cancelAll()

@@ -162,13 +162,26 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   /// - Returns: how many jobs were pushed again.
   private func push(_ ids: [JobID], in queue: QueueName, _ refused: inout Set<JobID>) async throws -> Int {
     // Read again: a job that was settled between the two questions is neither owed nor known. In the order of their ids: what
-    // is older runs first.
-    let records = try await ledger.records(ids, queue: queue).sorted { $0.id < $1.id }
+    // is older runs first. A batch of bytes at a time, which mostly is all.
+    var pushed = 0
+    var rest = ids.sorted()[...]
+    while !rest.isEmpty {
+      let records = try await ledger.records(Array(rest), queue: queue)
+      guard let last = records.last?.id else { break }
+      pushed += try await push(records, in: queue, &refused)
+      rest = rest.drop { $0 <= last }
+    }
+    return pushed
+  }
+
+  private func push(
+    _ records: [JobRecord], in queue: QueueName, _ refused: inout Set<JobID>
+  ) async throws -> Int {
     var sound: [JobRecord] = []
     var refusals: [JobID: String] = [:]
     for record in records {
       do {
-        try record.check()
+        try record.checkForm()
         sound.append(record)
       } catch {
         refusals[record.id] = error.description

@@ -23,6 +23,22 @@ enum Settlement: Sendable {
       claim
     }
   }
+
+  /// The same without a payload that the ledger has.
+  var carried: Settlement {
+    var claim = claim
+    claim.record = claim.record.carried
+    return switch self {
+    case .acknowledge: .acknowledge(claim)
+    case .complete: .complete(claim)
+    case .retry(_, let failure, let delay): .retry(claim, failure, delay)
+    case .bury(_, let failure): .bury(claim, failure)
+    case .park: .park(claim)
+    case .cancel: .cancel(claim)
+    case .release: .release(claim)
+    case .handBack: .handBack(claim)
+    }
+  }
 }
 
 /// The settlements of one queue on their way to the one loop that settles, in batches as large as they gather while the
@@ -30,6 +46,8 @@ enum Settlement: Sendable {
 final class Settlements: Sendable {
   private struct State {
     var pending: [Settlement] = []
+    /// How many bytes of payloads they hold.
+    var bytes = 0
     /// What the settler was given last: it is under way until it comes for more.
     var underWay: [Settlement] = []
     var settler: CheckedContinuation<[Settlement]?, Never>?
@@ -42,6 +60,7 @@ final class Settlements: Sendable {
   /// Beyond so many that wait, no more is claimed: while the ledger or the broker is away, jobs wait better in the queue
   /// than in a worker's memory.
   private let most = 5000
+  private let mostBytes = 4 * PayloadLimit.batch
 
   private let state: Locked<State>
   private let kinds: Int
@@ -56,6 +75,7 @@ final class Settlements: Sendable {
   func add(_ settlement: Settlement, _ entry: JobTally.Entry? = nil) {
     let wake = state.withLock { state -> (CheckedContinuation<[Settlement]?, Never>, [Settlement])? in
       state.pending.append(settlement)
+      state.bytes += settlement.claim.record.payload.count
       if let entry { state.tally.add(entry) }
       guard let settler = state.settler else { return nil }
       state.settler = nil
@@ -88,7 +108,7 @@ final class Settlements: Sendable {
   func room() async {
     await withCheckedContinuation { claimer in
       let isRoom = state.withLock { state in
-        if state.pending.count < most || state.isStopping { return true }
+        if state.isStopping || state.pending.count < most && state.bytes < mostBytes { return true }
         state.claimer = claimer
         return false
       }
@@ -132,7 +152,7 @@ final class Settlements: Sendable {
 
   private static func take(_ state: inout State) -> [Settlement] {
     let taken = state.pending
-    state.pending = []
+    (state.pending, state.bytes) = ([], 0)
     state.underWay = taken
     return taken
   }

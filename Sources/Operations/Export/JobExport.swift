@@ -28,7 +28,7 @@ public struct JobExport: Sendable {
     let failures: [JobFailure]
   }
 
-  private static let page = 5000
+  fileprivate static let page = 5000
 
   private let which: Which
   private let path: String
@@ -58,29 +58,23 @@ public struct JobExport: Sendable {
         }
         count += rows.count
         progress(count)
-        if rows.count < Self.page { break }
+        if rows.isEmpty { break }
       }
       try await file.finish()
       return count
     }
   }
 
-  /// A page in the order of the table's key.
+  /// A page in the order of the table's key, bounded by the bytes of its payloads too.
   private func query(after last: (queue: String, id: PostgresUUID)) -> PostgresQuery {
-    switch which {
-    case .owed:
+    let order = which == .owed ? "queue, id" : "id"
+    return """
+      SELECT * FROM (
+        SELECT *, octet_length(payload) AS size,
+          sum(octet_length(payload)) OVER (ORDER BY \(unescaped: order) ROWS UNBOUNDED PRECEDING) AS total
+        FROM (\(rows: which, after: last)) AS page
+      ) AS bounded WHERE total <= \(PayloadLimit.batch) OR total = size ORDER BY \(unescaped: order)
       """
-      SELECT id, kind, queue, version, priority, attempts, created_at, run_at, NULL::timestamptz AS died_at, unique_key,
-        parked, payload, failures
-      FROM jobs WHERE (queue, id) > (\(last.queue), \(last.id)) ORDER BY queue, id LIMIT \(Self.page)
-      """
-    case .dead:
-      """
-      SELECT id, kind, queue, version, priority, attempts, created_at, NULL::timestamptz AS run_at, died_at, unique_key,
-        false AS parked, payload, failures
-      FROM dead_jobs WHERE id > \(last.id) ORDER BY id LIMIT \(Self.page)
-      """
-    }
   }
 
   private static func line(_ row: PostgresRow) throws -> (Line, PostgresUUID) {
@@ -97,5 +91,35 @@ public struct JobExport: Sendable {
       isParked: try row.decode(Bool.self, named: "parked"), payload: try row.decode(String.self, named: "payload"),
       failures: try noted.map { try JSONDecoder().decode([JobFailure].self, from: Data($0.bytes)) } ?? [])
     return (line, id)
+  }
+}
+
+extension PostgresQuery.StringInterpolation {
+  fileprivate mutating func appendInterpolation(
+    rows which: JobExport.Which, after last: (queue: String, id: PostgresUUID)
+  ) {
+    switch which {
+    case .owed:
+      appendLiteral(
+        """
+        SELECT id, kind, queue, version, priority, attempts, created_at, run_at, NULL::timestamptz AS died_at, unique_key,
+          parked, payload, failures
+        FROM jobs WHERE (queue, id) > (
+        """)
+      appendInterpolation(last.queue)
+      appendLiteral(", ")
+      appendInterpolation(last.id)
+      appendLiteral(") ORDER BY queue, id LIMIT ")
+    case .dead:
+      appendLiteral(
+        """
+        SELECT id, kind, queue, version, priority, attempts, created_at, NULL::timestamptz AS run_at, died_at, unique_key,
+          false AS parked, payload, failures
+        FROM dead_jobs WHERE id > (
+        """)
+      appendInterpolation(last.id)
+      appendLiteral(") ORDER BY id LIMIT ")
+    }
+    appendInterpolation(JobExport.page)
   }
 }

@@ -9,7 +9,7 @@ public struct DeadLetters: Sendable {
   private let client: JobClient<RedisBroker, PostgresLedger>
   private let pool: PostgresPool
   /// So many in one transaction.
-  private static let batch = 1000
+  fileprivate static let batch = 1000
 
   /// Which dead letters.
   public enum Choice: Sendable {
@@ -52,13 +52,13 @@ public struct DeadLetters: Sendable {
     return try await inBatches(choice, progress) { after in
       try await client.transaction { transaction in
         let records = try await take(choice, after: after, in: transaction.sql)
-        let added = try await transaction.add(records)
+        let added = try await transaction.readd(records)
         try await forget(added, in: transaction.sql)
         if !added.isEmpty {
           try await ActionLog.record(
             choice.action("retry"), choice.subject, detail: ["jobs": "\(added.count)"], by: actor, in: transaction.sql)
         }
-        return (added, records.count, records.last?.id)
+        return (added, records.last?.id)
       }
     }
   }
@@ -74,8 +74,9 @@ public struct DeadLetters: Sendable {
     try actor.mustBeAbleToAct()
     return try await inBatches(choice, progress) { after in
       try await pool.transaction { transaction in
-        let ids = try await take(choice, after: after, in: transaction).map(\.id)
-        if ids.isEmpty { return (ids, 0, nil) }
+        let ids = try await transaction.query("SELECT id FROM dead_jobs WHERE \(choice, after) FOR UPDATE")
+          .decode(PostgresUUID.self).map { JobID($0) }.sorted()
+        if ids.isEmpty { return (ids, nil) }
         try await transaction.execute(
           """
           WITH gone AS (DELETE FROM dead_jobs WHERE id = ANY(\(ids.map { PostgresUUID($0) })) RETURNING *)
@@ -83,41 +84,42 @@ public struct DeadLetters: Sendable {
           """)
         try await ActionLog.record(
           choice.action("delete"), choice.subject, detail: ["jobs": "\(ids.count)"], by: actor, in: transaction)
-        return (ids, ids.count, ids.last)
+        return (ids, ids.last)
       }
     }
   }
 
   /// Goes through the dead letters in the order of their ids. What died meanwhile may come too.
+  ///
+  /// - Parameter body: what was done, and the last id that was looked at; nil where there is no more.
   private func inBatches(
-    _ choice: Choice, _ progress: @Sendable (Int) -> Void,
-    _ body: (JobID) async throws -> (done: [JobID], taken: Int, last: JobID?)
+    _ choice: Choice, _ progress: @Sendable (Int) -> Void, _ body: (JobID) async throws -> (done: [JobID], last: JobID?)
   ) async throws -> [JobID] {
     var done: [JobID] = []
     var after = JobID(high: 0, low: 0)
     while true {
       let batch = try await body(after)
+      guard let last = batch.last else { return done }
       done += batch.done
       progress(done.count)
-      guard batch.taken == Self.batch, let last = batch.last else { return done }
+      guard case .all = choice else { return done }
       after = last
     }
   }
 
+  /// A batch of records, bounded by its bytes too.
   private func take(
     _ choice: Choice, after: JobID, in sql: PostgresTransaction
   ) async throws -> [JobRecord] {
-    let columns = "id, queue, kind, version, priority, payload, unique_key, trace"
-    let query: PostgresQuery =
-      switch choice {
-      case .one(let id): "SELECT \(unescaped: columns) FROM dead_jobs WHERE id = \(PostgresUUID(id)) FOR UPDATE"
-      case .all(let kind):
-        """
-        SELECT \(unescaped: columns) FROM dead_jobs
-        WHERE id > \(PostgresUUID(after)) AND (\(kind) IS NULL OR kind = \(kind))
-        ORDER BY id LIMIT \(Self.batch) FOR UPDATE
-        """
-      }
+    let query: PostgresQuery = """
+      SELECT id, queue, kind, version, priority, payload, unique_key, trace FROM dead_jobs WHERE id IN (
+        SELECT id FROM (
+          SELECT id, octet_length(payload) AS size,
+            sum(octet_length(payload)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS total
+          FROM dead_jobs WHERE \(choice, after)
+        ) AS next WHERE total <= \(PayloadLimit.batch) OR total = size
+      ) ORDER BY id FOR UPDATE
+      """
     return try await sql.query(query).map { row in
       let (id, queue, kind, version, priority, payload, uniqueKey, trace) = try row.decode(
         PostgresUUID.self, String.self, String.self, Int.self, Int.self, String.self, String?.self, PostgresUUID?.self)
@@ -142,6 +144,27 @@ public struct DeadLetters: Sendable {
       UPDATE jobs SET failures = gone.failures, created_at = gone.created_at
       FROM gone WHERE jobs.queue = gone.queue AND jobs.id = gone.id
       """)
+  }
+}
+
+extension PostgresQuery.StringInterpolation {
+  /// Which dead letters a batch is of.
+  fileprivate mutating func appendInterpolation(_ choice: DeadLetters.Choice, _ after: JobID) {
+    switch choice {
+    case .one(let id):
+      appendLiteral("id = ")
+      appendInterpolation(PostgresUUID(id))
+    case .all(let kind):
+      appendLiteral("id IN (SELECT id FROM dead_jobs WHERE id > ")
+      appendInterpolation(PostgresUUID(after))
+      appendLiteral(" AND (")
+      appendInterpolation(kind)
+      appendLiteral(" IS NULL OR kind = ")
+      appendInterpolation(kind)
+      appendLiteral(") ORDER BY id LIMIT ")
+      appendInterpolation(DeadLetters.batch)
+      appendLiteral(")")
+    }
   }
 }
 
