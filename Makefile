@@ -1,14 +1,15 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-run build install uninstall demo test test-thread browser-test screenshots up down bench lint \
-  check-deploy format compose-check rolling-restart prometheus-check docs
+  check-deploy format compose-check rolling-restart storm prometheus-check docs
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
 shell_scripts := $(addprefix scripts/,build-docs install-packages install-programs collect-programs compose-check \
   rolling-restart) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
-python_scripts := $(addprefix scripts/,browser-test check-kubernetes prometheus-check run-tests screenshots) $(wildcard scripts/support/*.py)
+python_scripts := $(addprefix scripts/,browser-test check-kubernetes prometheus-check run-tests screenshots storm) \
+  $(wildcard scripts/support/*.py scripts/support/*/*.py)
 # Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
 few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 tools := .build-tools
@@ -75,6 +76,11 @@ compose-check: build ## run the compose stack for real, in containers; kill a wo
 
 rolling-restart: setup build ## restart all workers one by one under load; nothing lost, nothing held up over 5 seconds
 	scripts/rolling-restart .build/release
+
+# Workers of the release build ask for and do jobs whose effects are counted; TestWorker is no product, so `build` leaves it out.
+storm: setup build ## break all of it in every way, count what is lost, print figures beside promises (root; STORM="--part rescue")
+	swift build -c release --static-swift-stdlib --product TestWorker
+	scripts/storm $(STORM)
 
 lint: setup ## check format, Dockerfile, compose file and scripts; changes nothing
 	swift format lint --strict --parallel --recursive $(swift_folders)

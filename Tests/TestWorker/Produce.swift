@@ -1,0 +1,67 @@
+import ArgumentParser
+import Bootstrap
+import Jobs
+import JobsPostgres
+import JobsRedis
+import Logging
+import Postgres
+
+/// Asks for jobs whose effects are counted, and ends when all are asked for, through any outage.
+///
+/// Each batch is noted in `asked (first, count)` by the transaction that asks for it. A batch whose commit was not
+/// confirmed is tried again, and the note tells whether it exists.
+struct Produce: AsyncParsableCommand {
+  @OptionGroup var options: SettingsOptions
+
+  @Option(help: "The number of the first job.")
+  var first = 0
+
+  @Option(help: "How many jobs.")
+  var count: Int
+
+  @Option(help: "How many jobs a transaction asks for.")
+  var batch = 100
+
+  @Option(help: "How many jobs a second; 0 is as many as possible.")
+  var rate = 0
+
+  func run() async throws {
+    try await Program.run("test-producer", options, requiring: [.postgresURL, .redisURL], logLevel: .error) { program in
+      try await program.withServers { servers in
+        let client = JobClient(
+          broker: try await RedisBroker(client: servers.redis, logger: program.logger),
+          ledger: PostgresLedger(pool: servers.postgres), patience: .milliseconds(50), logger: program.logger)
+        let start = ContinuousClock.now
+        for offset in stride(from: 0, to: count, by: batch) {
+          if rate > 0 { try await Task.sleep(until: start + .seconds(1) * offset / rate) }
+          try await askUntilNoted(first + offset..<first + min(offset + batch, count), client, program.logger)
+        }
+      }
+    }
+  }
+
+  private func askUntilNoted(
+    _ numbers: Range<Int>, _ client: JobClient<RedisBroker, PostgresLedger>, _ logger: Logger
+  ) async throws {
+    while true {
+      do {
+        return try await ask(numbers, client)
+      } catch let error as PostgresError where error.code != .cancelled {
+        logger.info("a batch is tried again", metadata: [LogKeys.error: "\(error)"])
+        try await Task.sleep(for: .milliseconds(200))
+      }
+    }
+  }
+
+  private func ask(_ numbers: Range<Int>, _ client: JobClient<RedisBroker, PostgresLedger>) async throws {
+    try await client.transaction { transaction in
+      let noted = try await transaction.sql.query(
+        """
+        INSERT INTO asked (first, count) VALUES (\(numbers.lowerBound), \(numbers.count))
+        ON CONFLICT DO NOTHING RETURNING 1
+        """)
+      if noted.count == 0 { return }
+      _ = try await transaction.enqueue(numbers.map { CountEffect(number: $0) })
+    }
+  }
+}

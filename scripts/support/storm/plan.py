@@ -1,0 +1,30 @@
+"""What a part of the storm is given: how long it may take, what it draws from, where it writes its figures."""
+
+import random
+import time
+
+
+class Plan:
+    def __init__(self, options, report, world, part, seconds):
+        self.report, self.world = report, world
+        self.quick, self.jobs = options.quick, options.jobs
+        # Each part draws for itself, so that one run alone does what it does among the others.
+        self.rng = random.Random(f"{options.seed} {part}")
+        self.seconds = seconds
+        # In the quick storm: how much longer than promised something may take on a slow, shared machine.
+        self.generosity = 4 if options.quick else 1
+        # How long to wait for what has to come, before it counts as lost.
+        self.patience = 90 if options.quick else 600
+        self._end = time.monotonic() + seconds
+
+    def goes_on(self, done, full):
+        """Whether to do it once more: `full` times in a full storm; in a quick one once at least, while there is time."""
+        if self.quick:
+            return done == 0 or (done < full and time.monotonic() < self._end)
+        return done < full
+
+    def left(self):
+        return max(0.0, self._end - time.monotonic())
+
+    def pause(self, least, most):
+        time.sleep(self.rng.uniform(least, most))
