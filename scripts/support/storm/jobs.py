@@ -8,14 +8,14 @@ import time
 from storm.scene import Scene
 from storm.servers import Failed
 
-WORKERS = 4
+WORKERS, SLOTS = 4, 8
 # How often each happens, compared with the others.
 MISHAPS = {"kill": 30, "freeze": 26, "cut": 18, "flush": 9, "stall": 4, "crash Redis": 7, "crash Postgres": 7}
 
 
 def run(plan, part="jobs"):
     with Scene(plan.world, part) as scene:
-        scene.start_workers(WORKERS, slots=8)
+        scene.start_workers(WORKERS, slots=SLOTS)
         half = plan.jobs // 2
         # A backlog, and a steady flow beside it for as long as things break.
         producers = [
@@ -23,7 +23,6 @@ def run(plan, part="jobs"):
             scene.produce(half, plan.jobs - half, batch=20, rate=max(1, int((plan.jobs - half) / plan.seconds))),
         ]
         weather = Weather(plan, scene)
-        # The longest outage that may end an earlier one's recovery is over before the last is drawn.
         limit = time.monotonic() + 3 * plan.seconds + plan.patience
         while any(producer.poll() is None for producer in producers) and time.monotonic() < limit:
             weather.step()
@@ -58,6 +57,7 @@ class Weather:
         while self._mending:
             heapq.heappop(self._mending)[2]()
         self._scene.network.heal_all()
+        self._victim()
 
     def _mend_until(self, moment):
         while self._mending and self._mending[0][0] <= moment:
@@ -71,7 +71,11 @@ class Weather:
         heapq.heappush(self._mending, (due, next(self._order), mend))
 
     def _victim(self):
-        """A worker that is well; None if there is none."""
+        """A worker that is well; None if there is none. One that found no server when it began is started again."""
+        for host, process in list(self._scene.workers.items()):
+            if host not in self._befallen and process.poll() is not None:
+                self._scene.start_worker(host, slots=SLOTS)
+                self.counts["start again"] += 1
         well = sorted(set(self._scene.workers) - self._befallen)
         if not well:
             return None
@@ -86,7 +90,7 @@ class Weather:
         self._scene.kill_worker(host)
 
         def mend():
-            self._scene.start_worker(host, slots=8)
+            self._scene.start_worker(host, slots=SLOTS)
             self._befallen.discard(host)
 
         self._later(0, 1, mend)

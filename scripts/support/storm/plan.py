@@ -11,6 +11,7 @@ class Plan:
         # Each part draws for itself, so that one run alone does what it does among the others.
         self.rng = random.Random(f"{options.seed} {part}")
         self.seconds = seconds
+        self._is_bounded = options.minutes is not None
         # In the quick storm: how much longer than promised something may take on a slow, shared machine.
         self.generosity = 4 if options.quick else 1
         # How long to wait for what has to come, before it counts as lost.
@@ -18,13 +19,8 @@ class Plan:
         self._end = time.monotonic() + seconds
 
     def goes_on(self, done, full):
-        """Whether to do it once more: `full` times in a full storm; in a quick one once at least, while there is time."""
-        if self.quick:
-            return done == 0 or (done < full and time.monotonic() < self._end)
-        return done < full
-
-    def left(self):
-        return max(0.0, self._end - time.monotonic())
+        """Whether to do once more what a full storm does `full` times. Where time is short, once at least."""
+        return done < full and (done == 0 or not self._is_bounded or time.monotonic() < self._end)
 
     def pause(self, least, most):
         time.sleep(self.rng.uniform(least, most))

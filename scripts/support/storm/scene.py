@@ -1,4 +1,4 @@
-"""Where a part of the storm plays: a database, an empty broker, workers and an API on hosts of their own, their work."""
+"""Where a part of the storm plays: a database, an empty broker, workers and an API on hosts of their own, work."""
 
 import itertools
 import json

@@ -20,7 +20,7 @@ def wait_for(what, condition, limit):
             return answer
         if time.monotonic() > deadline:
             raise Failed(f"never happened within {limit:.0f} s: {what}")
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 def descendants(process):
