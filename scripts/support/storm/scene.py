@@ -242,6 +242,13 @@ class Scene:
             if done.returncode == 0 or time.monotonic() > deadline:
                 break
             time.sleep(1)
-        report.note(
-            f"{part}: audit", "exact", "exact" if done.returncode == 0 else done.stdout + done.stderr,
-            done.returncode == 0)
+        report.note(f"{part}: audit", "exact", "exact" if done.returncode == 0 else _found(done), done.returncode == 0)
+
+
+def _found(audit):
+    """What an audit that did not come out exact says."""
+    try:
+        items = json.loads(audit.stdout)["items"]
+    except (ValueError, KeyError):
+        return audit.stderr.strip() or f"status {audit.returncode}"
+    return ", ".join(f"{item['differing']:,} of {item['audit']}" for item in items if item["differing"])
