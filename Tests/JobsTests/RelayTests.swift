@@ -72,6 +72,28 @@ import Testing
     }
   }
 
+  /// A leader that is cut off from the broker alone, while the ledger still takes it for alive.
+  @Test func aLeaderThatDoesNotReachTheBrokerLeadsNoMore() async throws {
+    let journal = Journal<Int>()
+    let cut = FailingBroker(stage.broker)
+    let leader = Worker(
+      broker: cut, ledger: stage.ledger, registry: registry(journal), configuration: Stage.configuration(),
+      logger: .quiet)
+    try await RunningWorker.run(leader) { _ in
+      try await owe([try record(1)])
+      try await eventually("it leads") { journal.entries == [1] }
+      cut.questions.start()
+      try await stage.work(registry(journal)) { _ in
+        try await owe([try record(2)])
+        try await eventually("the other one leads") { journal.entries.contains(2) }
+        cut.questions.stop()
+      }
+      try await owe([try record(3)])
+      try await eventually("it leads once more") { journal.entries.contains(3) }
+    }
+    #expect(journal.entries == [1, 2, 3])
+  }
+
   @Test func whatWasLostLatelyIsFoundFirst() async throws {
     // All of these wait, and the broker knows them: the first one holds the only slot.
     let records = try (0..<100_000).map { try record($0) }

@@ -5,8 +5,8 @@ import Metrics
 /// Pushes again what the ledger owes and the broker does not know: the jobs of a process that died between commit and push,
 /// of a push that the broker shed, of a broker that lost its memory.
 ///
-/// One worker at a time does it for all that serve the same queues. What it compares when, `QueueSweep` says; the queues take
-/// turns page by page, so that a backlog in one delays no other.
+/// One worker at a time does it for all that serve the same queues, as long as it reaches the broker. What it compares when,
+/// `QueueSweep` says; the queues take turns page by page, so that a backlog in one delays no other.
 struct Relay<B: Broker, L: Ledger>: Sendable {
   let broker: B
   let ledger: L
@@ -14,6 +14,8 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   let configuration: WorkerConfiguration
   let epochs: Epochs
   let logger: Logger
+  /// How long the broker may take to say which jobs it knows.
+  private static var patience: Duration { .seconds(1) }
   /// Jobs that were pushed again.
   private let relayed: [QueueName: Counter]
 
@@ -49,7 +51,8 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     var backoff = Backoff()
     while !Task.isCancelled {
       do {
-        try await ledger.lead(role) { try await relay() }
+        // A worker that does not reach the broker leaves the lead to one that may.
+        if await reachesBroker() { try await ledger.lead(role) { try await relay() } }
       } catch {
         if Task.isCancelled { return }
         logger.warning("the relay is interrupted", metadata: [LogKeys.error: "\(error)"])
@@ -98,7 +101,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
       let (wasRestarting, wasDraining) = (state.sweep.isRestarting, state.sweep.isDraining)
       let (ids, read) = try await ids(of: step, in: queue)
       var outcome = QueueSweep.Outcome(ids: ids, read: read)
-      outcome.unknown = try await broker.unknown(ids, in: queue)
+      outcome.unknown = try await unknown(ids, in: queue)
       if !outcome.unknown.isEmpty {
         if !wasDraining, let hold = try await broker.hold(of: queue) {
           logger.notice(
@@ -115,7 +118,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         // What was refused between the last page and the end of the hold.
         if case .oldest(let after, let limit) = step {
           let rest = QueueSweep.Step.oldest(after: ids.last ?? after, limit: limit)
-          let late = try await broker.unknown(try await self.ids(of: rest, in: queue).0, in: queue)
+          let late = try await unknown(try await self.ids(of: rest, in: queue).0, in: queue)
           state.pushed += try await push(late, in: queue, &state.refused)
         }
       }
@@ -130,6 +133,47 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
           metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
       }
       state.isTroubled = true
+      guard error.code == .unavailable, await !reachesBroker() else { return }
+      try Task.checkCancellation()
+      throw BrokerError(
+        .unavailable, "the broker answers for none of the queues: another worker may lead", underlying: error)
+    }
+  }
+
+  /// Whether the broker answers for any queue.
+  private func reachesBroker() async -> Bool {
+    await withTaskGroup(of: Bool.self) { group in
+      for queue in configuration.queues.keys {
+        group.addTask {
+          do {
+            _ = try await unknown([JobID.greatest], in: queue)
+            return true
+          } catch let error as BrokerError {
+            // A refusal is an answer.
+            return error.code != .unavailable
+          } catch {
+            return false
+          }
+        }
+      }
+      defer { group.cancelAll() }
+      for await isAnswered in group where isAnswered { return true }
+      return false
+    }
+  }
+
+  /// Those of `ids` that the broker does not know. No answer within a second counts as none: the leader's silence is that of
+  /// all, so it is noticed long before a connection's own limit.
+  private func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+    try await withThrowingTaskGroup(of: [JobID].self) { group in
+      group.addTask { [broker] in try await broker.unknown(ids, in: queue) }
+      group.addTask {
+        try await Task.sleep(for: Self.patience)
+        throw BrokerError(.unavailable, "no answer within \(Self.patience)")
+      }
+      defer { group.cancelAll() }
+      guard let answer = try await group.next() else { throw CancellationError() }
+      return answer
     }
   }
 
