@@ -1,5 +1,6 @@
-"""The app's writes while the API is killed and cut off and both servers stall and crash."""
+"""The app's writes, while the API is killed and cut off and both servers stall and crash."""
 
+import collections
 import random
 import time
 
@@ -23,21 +24,23 @@ def run(plan):
         ]
         for author in authors:
             author.start()
-        done = 0
+        done = collections.Counter()
         begin = time.monotonic()
         while time.monotonic() < begin + plan.seconds * 0.7:
             plan.pause(0.5, 3)
-            _befall(plan, scene, plan.rng.choices(list(MISHAPS), list(MISHAPS.values()))[0])
-            done += 1
+            what = plan.rng.choices(list(MISHAPS), list(MISHAPS.values()))[0]
+            _befall(plan, scene, what)
+            done[what] += 1
         for author in authors:
             author.end()
         scene.settle(plan.report, "app", plan.patience)
         missing, total = missing_writes(scene, authors)
-        plan.report.none(f"app: acknowledged writes missing ({done} mishaps)", missing, total)
+        plan.report.none(f"app: acknowledged writes missing ({sum(done.values())} mishaps)", missing, total)
         statuses = sum((author.statuses for author in authors), start=type(authors[0].statuses)())
         # 0 is a connection that was cut or whose server was killed; 409 is a key whose first request is under way.
         other = sum(count for status, count in statuses.items() if status not in (0, 200, 201, 204, 409, 503))
         seen = ", ".join(f"{count} × {status}" for status, count in sorted(statuses.items()))
+        plan.report.say("app: " + ", ".join(f"{count} × {what}" for what, count in sorted(done.items())))
         plan.report.say(f"app: {seen} in answer")
         plan.report.none("app: answers that are neither success nor 503", other, sum(statuses.values()))
 
