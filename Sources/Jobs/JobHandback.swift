@@ -15,5 +15,5 @@ public struct JobHeld: JobHandback, CustomStringConvertible {
   public var description: String { "another transaction holds this job's row" }
 
   /// How long such a job waits until it is tried again.
-  static let pause = Duration.seconds(1)
+  static let pause = Duration.milliseconds(500)
 }
