@@ -135,7 +135,7 @@ public struct Beat: Sendable, Equatable {
   public var keptLease: Bool
   /// The consumer's life as of this beat: claims of an earlier one are not its own any more.
   public var incarnation: Int
-  /// How long until a delayed job is due, if one is before the next usual beat.
+  /// How long until a delayed job is due or a lease ends, if either is before the next usual beat.
   public var nextDue: Duration?
   /// Jobs of dead consumers that were handed on.
   public var reaped: Int

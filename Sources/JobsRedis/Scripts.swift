@@ -174,7 +174,8 @@ enum Scripts {
 
   /// Renews a lease and does what is due: ARGV consumer, lease in ms, how far to look ahead in ms, 1 to list claims of the
   /// consumer that are older than its lease, the queue's life as the consumer knows it or nothing not to compare it. → {0} if
-  /// the lease or that life is over; {1, handed on, ms to the next due job or -1, the receipts of old claims}
+  /// the lease or that life is over; {1, handed on, ms to the next due job or end of a lease (-1: none is near), the
+  /// receipts of old claims}
   ///
   /// A lease ends only while others are renewed. After a time in which nobody renewed one, because the server stood still or
   /// could not be reached, every lease begins again.
@@ -207,10 +208,9 @@ enum Scripts {
         local member, score = timers[i], tonumber(timers[i + 1])
         local what, name = string.sub(member, 1, 1), string.sub(member, 2)
         if score > time then
-          if what == 'd' then
-            if next_due < 0 then next_due = score - time end
-            break
-          end
+          -- A job that becomes due, or a lease that is about to end: those of the living are renewed long before.
+          if next_due < 0 then next_due = score - time end
+          break
         elseif what == 'w' then
           reap(name)
         else
