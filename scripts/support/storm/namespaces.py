@@ -24,12 +24,8 @@ def _unshare(flags, name):
     sys.exit(UNAVAILABLE)
 
 
-def run_alone(name, body):
-    """Runs `body(folder)` in namespaces of its own, with a temporary folder; ends this process with its status.
-
-    The first process of the inner namespace ends when this one does, for whatever reason, and the kernel then ends all
-    others in it. Their network namespaces and mounts have no other owner and go with them.
-    """
+def require_namespaces(name):
+    """Ends this process where it may not make namespaces, or lacks a program for it."""
     if os.geteuid() != 0:
         sys.stderr.write(f"{name}: network namespaces need root: run it with sudo\n")
         sys.exit(UNAVAILABLE)
@@ -37,6 +33,24 @@ def run_alone(name, body):
     if missing:
         sys.stderr.write(f"{name}: {', '.join(missing)} missing: `make setup` installs what is needed\n")
         sys.exit(UNAVAILABLE)
+    child = os.fork()
+    if child == 0:
+        try:
+            _unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET, name)
+        except SystemExit as error:
+            os._exit(error.code)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        sys.exit(status)
+
+
+def run_alone(name, body):
+    """Runs `body(folder)` in namespaces of its own, with a temporary folder; ends this process with its status.
+
+    The first process of the inner namespace ends when this one does, for whatever reason, and the kernel then ends all
+    others in it. Their network namespaces and mounts have no other owner and go with them.
+    """
     folder = tempfile.mkdtemp(prefix="fanmill-storm-", dir="/var/tmp")
     # Postgres runs as another user.
     os.chmod(folder, 0o755)
