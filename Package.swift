@@ -11,8 +11,8 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (strict ? [.treatAllWarnings(as: .error)] : [])
 
-// hiredis speaks TLS from 1.0 on, through a library of its own (libhiredis_ssl), where it is built with that; Debian 12 has 0.14.
-// FANMILL_REDIS_TLS=1 says that the headers are there although not in /usr/include.
+// hiredis speaks TLS from 1.0 on, through a library of its own (libhiredis_ssl), where it is built with that; Debian 12
+// has 0.14. FANMILL_REDIS_TLS=1 says that the headers are there although not in /usr/include.
 let hasRedisTLS =
   Context.environment["FANMILL_REDIS_TLS"] == "1"
   || ["hiredis/hiredis_ssl.h", "openssl/ssl.h"].allSatisfy {

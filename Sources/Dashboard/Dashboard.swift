@@ -13,8 +13,8 @@ import Social
 
 /// The operators' pages under `/admin`: a library, so that tests drive it without a process.
 ///
-/// `run()` must run for as long as the pages are served: it looks after the stack's health, and does what takes longer than a
-/// browser waits.
+/// `run()` must run for as long as the pages are served: it looks after the stack's health, and does what takes longer
+/// than a browser waits.
 public struct Dashboard: Service {
   /// What the dashboard is told.
   public struct Configuration: Sendable {

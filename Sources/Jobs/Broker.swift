@@ -10,14 +10,15 @@ public protocol Broker: Sendable {
   /// Of a durable job a payload over `PayloadLimit.carried` bytes is not taken: its claims say how large it is
   /// (`JobRecord.payloadInLedger`), and who runs it reads it in the ledger.
   ///
-  /// - Throws: `BrokerError`; with `.full` or `.unavailable` nothing is lost of durable jobs, since the relay pushes again.
+  /// - Throws: `BrokerError`; with `.full` or `.unavailable` nothing is lost of durable jobs, since the relay pushes
+  ///   again.
   func push(_ jobs: [JobRecord]) async throws
 
   /// Makes durable jobs available as `push` does, also where the queue is held for older ones.
   func repush(_ jobs: [JobRecord]) async throws
 
-  /// Since when the broker has refused durable jobs of a queue, and so takes none of it but by `repush`: else newer ones
-  /// would overtake those that were refused.
+  /// Since when the broker has refused durable jobs of a queue, and so takes none of it but by `repush`: else newer
+  /// ones would overtake those that were refused.
   ///
   /// - Returns: the time in the oldest refused job's id, in milliseconds since 1970; nil where nothing was refused.
   func hold(of queue: QueueName) async throws -> Int64?
@@ -47,7 +48,8 @@ public protocol Broker: Sendable {
   /// - Returns: those that were there. A claimed one stays until its worker settles it.
   func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID]
 
-  /// Makes those of `ids` that nobody has claimed ready at `due`, in milliseconds since 1970; at once where that has passed.
+  /// Makes those of `ids` that nobody has claimed ready at `due`, in milliseconds since 1970; at once where that has
+  /// passed.
   ///
   /// - Parameter ids: of durable jobs.
   /// - Returns: those that were there.
@@ -82,11 +84,11 @@ public protocol BrokerConsumer: Sendable {
   /// Tells one life of the broker's queue from the next: it changes when the broker forgot everything.
   var epoch: String { get async }
 
-  /// Takes up to `count` jobs, those of higher priority first. Waits up to `wait` for the first. `interruptClaim` ends the
-  /// wait. Claiming counts no attempt: `begin` does.
+  /// Takes up to `count` jobs, those of higher priority first. Waits up to `wait` for the first. `interruptClaim` ends
+  /// the wait. Claiming counts no attempt: `begin` does.
   ///
-  /// Up to `count` jobs of each priority may come where several have some, and fewer where their payloads are large: about
-  /// `PayloadLimit.batch` bytes, and one job at least.
+  /// Up to `count` jobs of each priority may come where several have some, and fewer where their payloads are large:
+  /// about `PayloadLimit.batch` bytes, and one job at least.
   func claim(_ count: Int, wait: Duration) async throws -> [Claim]
 
   /// Marks claims whose jobs begin. When their consumer dies, marked deliveries count as attempts; others do not.
@@ -113,9 +115,9 @@ public protocol BrokerConsumer: Sendable {
   /// Hands back claims of this life that never arrived, by the receipts that a heartbeat listed.
   func releaseUnreceived(_ receipts: [String]) async throws
 
-  /// Renews the lease, moves due delayed jobs to the ready ones, hands on what dead consumers held: ready at once, or after a
-  /// short delay of its own what was in dying hands before. A lease ends only while other consumers renew theirs. An
-  /// outage of the broker ends no lease.
+  /// Renews the lease, moves due delayed jobs to the ready ones, hands on what dead consumers held: ready at once, or
+  /// after a short delay of its own what was in dying hands before. A lease ends only while other consumers renew
+  /// theirs. An outage of the broker ends no lease.
   ///
   /// - Parameter lists: whether to list the consumer's old claims (`Beat.held`).
   func beat(listingHeld lists: Bool) async throws -> Beat
@@ -139,8 +141,8 @@ public struct Beat: Sendable, Equatable {
   public var nextDue: Duration?
   /// Jobs of dead consumers that were handed on.
   public var reaped: Int
-  /// Receipts of this life's claims that are older than a lease, where the beat was to list them. A worker that does not
-  /// know one of them never received it.
+  /// Receipts of this life's claims that are older than a lease, where the beat was to list them. A worker that does
+  /// not know one of them never received it.
   public var held: [String]
 
   public init(

@@ -1,7 +1,7 @@
 import Locking
 
-/// Keeps callers from waiting for a server that does not answer: after one of them has waited in vain, a single caller a second
-/// asks again, and the others go without.
+/// Keeps callers from waiting for a server that does not answer: after one of them has waited in vain, a single caller
+/// a second asks again, and the others go without.
 ///
 /// A value of what was seen, without I/O; safe to share between tasks.
 public final class CircuitBreaker: Sendable {

@@ -18,13 +18,14 @@ public struct JobBatch<J: Job, L: Ledger>: Sendable {
   /// Without a job's id: a line of a batch concerns all of its jobs. Name the one that it is about.
   public var logger: Logger { progress.logger }
 
-  /// Runs `body` in a transaction that ends `ending`: what it writes for them takes effect exactly once, because their rows
-  /// in the ledger are deleted first, in the same transaction.
+  /// Runs `body` in a transaction that ends `ending`: what it writes for them takes effect exactly once, because their
+  /// rows in the ledger are deleted first, in the same transaction.
   ///
   /// A handler may call it again and again, with other jobs each time, also from several tasks.
   ///
-  /// - Parameter body: gets those of `ending` that are still pending, which may be none: what is to be written for the others
-  ///   another delivery has written, or is writing in a transaction that is still open. The latter are tried again.
+  /// - Parameter body: gets those of `ending` that are still pending, which may be none: what is to be written for the
+  ///   others another delivery has written, or is writing in a transaction that is still open. The latter are tried
+  ///   again.
   public func transaction(
     ending: [BatchedJob<J>], _ body: @Sendable ([BatchedJob<J>], JobTransaction<L>) async throws -> Void
   ) async throws {

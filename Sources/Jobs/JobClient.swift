@@ -2,8 +2,8 @@ import Logging
 
 /// Asks for jobs.
 ///
-/// `enqueue` is for durable jobs, which exist from the commit of the transaction that asked for them; `push` is for jobs
-/// that need no record and live and die with the broker.
+/// `enqueue` is for durable jobs, which exist from the commit of the transaction that asked for them; `push` is for
+/// jobs that need no record and live and die with the broker.
 public struct JobClient<B: Broker, L: Ledger>: Sendable {
   /// Where jobs are pushed.
   public let broker: B
@@ -14,8 +14,9 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   private let breaker = CircuitBreaker()
   private let logger: Logger
 
-  /// - Parameter patience: how long the push of durable jobs may hold its caller up; then the relay pushes them, and while the
-  ///   broker does not answer it is asked once a second. nil waits for as long as the broker's own limits allow.
+  /// - Parameter patience: how long the push of durable jobs may hold its caller up; then the relay pushes them, and
+  ///   while the broker does not answer it is asked once a second. nil waits for as long as the broker's own limits
+  ///   allow.
   public init(broker: B, ledger: L, patience: Duration? = nil, logger: Logger) {
     self.patience = patience
     self.broker = broker
@@ -59,7 +60,8 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     try await transaction { try await $0.enqueue(jobs, options: options) }
   }
 
-  /// Hands a job to the broker alone: fast, and gone if the broker is. Its payload has at most `PayloadLimit.unrecorded` bytes.
+  /// Hands a job to the broker alone: fast, and gone if the broker is. Its payload has at most
+  /// `PayloadLimit.unrecorded` bytes.
   @discardableResult
   public func push<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
     let record = try JobRecord(job, options: options, isDurable: false)
@@ -118,7 +120,8 @@ extension JobClient {
           try await Task.sleep(for: patience)
           throw BrokerError(.unavailable, "no answer within \(patience)")
         }
-        // A push that is cancelled ends at once; whether it took effect does not matter, since pushing again changes nothing.
+        // A push that is cancelled ends at once; whether it took effect does not matter, since pushing again changes
+        // nothing.
         defer { group.cancelAll() }
         try await group.next()
       }

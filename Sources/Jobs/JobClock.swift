@@ -16,7 +16,8 @@ public enum JobClock {
   /// Milliseconds by which a test sets the system's clock wrong.
   private static let fault = Atomic<Int64>(0)
 
-  /// Differences below this are left alone: a measurement is not better than that, and time should not jump for nothing.
+  /// Differences below this are left alone: a measurement is not better than that, and time should not jump for
+  /// nothing.
   static let tolerance = Duration.milliseconds(50)
 
   /// How far the system's clock is ahead of the ledger's; negative where it is behind.

@@ -30,8 +30,8 @@ public struct JobContext<L: Ledger>: Sendable {
     return logger
   }
 
-  /// Runs `body` in the transaction that ends the job: what it writes takes effect exactly once, because the job's row in
-  /// the ledger is deleted first, in the same transaction, and only one delivery can delete it.
+  /// Runs `body` in the transaction that ends the job: what it writes takes effect exactly once, because the job's row
+  /// in the ledger is deleted first, in the same transaction, and only one delivery can delete it.
   ///
   /// A handler calls it once, as its last step. One that never calls it has its row deleted after it returns.
   ///

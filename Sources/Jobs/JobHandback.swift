@@ -1,5 +1,5 @@
-/// An error that says nothing about the job: a server, a lock or a connection was not to be had just now. Its job is handed back
-/// and runs again soon, with no attempt counted.
+/// An error that says nothing about the job: a server, a lock or a connection was not to be had just now. Its job is
+/// handed back and runs again soon, with no attempt counted.
 public protocol JobHandback: Error {
   /// False where this value of the type is a failure of the job after all.
   var handsJobBack: Bool { get }

@@ -8,8 +8,8 @@ public struct JobRecord: Sendable, Hashable {
   public var version: Int
   /// UTF-8 text.
   public var payload: [UInt8]
-  /// How many bytes the payload has where it stayed in the ledger and `payload` is empty until the job runs; nil where the
-  /// record has it.
+  /// How many bytes the payload has where it stayed in the ledger and `payload` is empty until the job runs; nil where
+  /// the record has it.
   public var payloadInLedger: Int?
   /// Whether the ledger holds it. A job that it does not hold lives and dies with the broker.
   public var isDurable: Bool
@@ -19,7 +19,8 @@ public struct JobRecord: Sendable, Hashable {
   public var runAt: Int64?
   /// At most one owed job of a queue has a given key.
   public var uniqueKey: String?
-  /// What went wrong so far, oldest first. The ledger keeps this for durable jobs; only broker-only ones carry it along.
+  /// What went wrong so far, oldest first. The ledger keeps this for durable jobs; only broker-only ones carry it
+  /// along.
   public var failures: [JobFailure]
   /// Names the request or the tick that the job follows from; nil where nobody said.
   public var trace: TraceID?
@@ -117,8 +118,8 @@ extension JobRecord {
     return records
   }
 
-  /// Records of the first jobs, checked, with ids in their order: as many as are worth a round trip, which are bounded by
-  /// their number and by their payloads' bytes.
+  /// Records of the first jobs, checked, with ids in their order: as many as are worth a round trip, which are bounded
+  /// by their number and by their payloads' bytes.
   ///
   /// - Throws: `InvalidJob`, what the kind's encoder throws.
   static func unrecordedBatch<J: Job>(_ jobs: ArraySlice<J>, options: JobOptions) throws -> [JobRecord] {
@@ -146,8 +147,8 @@ public struct InvalidJob: Error, CustomStringConvertible {
 }
 
 extension JobRecord {
-  /// Checks what the forms of ledger and broker have room for, before anything is enqueued that could never be pushed, and
-  /// how large the payload is. Every way in comes through here.
+  /// Checks what the forms of ledger and broker have room for, before anything is enqueued that could never be pushed,
+  /// and how large the payload is. Every way in comes through here.
   ///
   /// - Throws: `InvalidJob`.
   public func check() throws(InvalidJob) {
@@ -163,8 +164,8 @@ extension JobRecord {
     }
   }
 
-  /// The same for a job that was let in before, such as a dead letter or what the relay pushes again, whose size was checked
-  /// then.
+  /// The same for a job that was let in before, such as a dead letter or what the relay pushes again, whose size was
+  /// checked then.
   ///
   /// - Throws: `InvalidJob`.
   func checkForm() throws(InvalidJob) {

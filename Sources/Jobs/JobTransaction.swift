@@ -2,7 +2,8 @@ import Locking
 
 /// One transaction in which the app's rows change and jobs are asked for: both happen or neither does.
 ///
-/// The jobs reach the broker after the commit. Where that push fails, the ledger still owes them and the relay pushes again.
+/// The jobs reach the broker after the commit. Where that push fails, the ledger still owes them and the relay pushes
+/// again.
 public struct JobTransaction<L: Ledger>: Sendable {
   /// What the ledger and the app share: statements of the app's own go here.
   public let sql: L.Transaction
@@ -36,8 +37,8 @@ public struct JobTransaction<L: Ledger>: Sendable {
     return try await owe(records)
   }
 
-  /// Owes again jobs that were let in before, such as dead letters: a limit on payloads that came later does not keep them
-  /// out.
+  /// Owes again jobs that were let in before, such as dead letters: a limit on payloads that came later does not keep
+  /// them out.
   @discardableResult
   public func readd(_ records: [JobRecord]) async throws -> [JobID] {
     for record in records { try record.checkForm() }

@@ -1,4 +1,5 @@
-/// The record of every durable job that is owed: from the transaction that asked for it until the transaction that did it.
+/// The record of every durable job that is owed: from the transaction that asked for it until the transaction that did
+/// it.
 ///
 /// Every implementation passes the conformance suite in `Tests/Conformance`.
 public protocol Ledger: Sendable {
@@ -10,8 +11,8 @@ public protocol Ledger: Sendable {
     _ body: @Sendable (Transaction) async throws -> Result
   ) async throws -> Result
 
-  /// Owes jobs. Those whose unique key is owed already are left out, without a wait: a job that runs has its key until the
-  /// transaction that ends it has committed, and within that transaction the key is free.
+  /// Owes jobs. Those whose unique key is owed already are left out, without a wait: a job that runs has its key until
+  /// the transaction that ends it has committed, and within that transaction the key is free.
   ///
   /// - Returns: the ids of the jobs that were added.
   /// - Throws: `UniqueKeyHeld` where another transaction is adding a job under one of the keys and does not end.
@@ -78,8 +79,8 @@ public protocol Ledger: Sendable {
   /// The records of those of `ids` that are owed and not parked, as the broker carries them: without payloads that stay
   /// here.
   ///
-  /// - Returns: in the order of their ids, and no more than `PayloadLimit.batch` bytes of payloads. Where records are missing
-  ///   at the end, the ids beyond the last record are to be asked for again.
+  /// - Returns: in the order of their ids, and no more than `PayloadLimit.batch` bytes of payloads. Where records are
+  ///   missing at the end, the ids beyond the last record are to be asked for again.
   func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord]
 
   /// The payloads of those of `ids` that are owed, parked or not.
@@ -87,11 +88,12 @@ public protocol Ledger: Sendable {
   /// - Parameter ids: so few that their payloads are a batch.
   func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]]
 
-  /// Runs `body` while this process, alone among all on this ledger, leads in `role`; waits until it does. `body` is cancelled when leadership is
-  /// lost, and the wait begins again.
+  /// Runs `body` while this process, alone among all on this ledger, leads in `role`; waits until it does. `body` is
+  /// cancelled when leadership is lost, and the wait begins again.
   func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws
 
-  /// Returns once the ledger has answered, on a way that nothing else uses: a worker whose ledger is silent claims nothing.
+  /// Returns once the ledger has answered, on a way that nothing else uses: a worker whose ledger is silent claims
+  /// nothing.
   ///
   /// - Throws: where no answer came within `limit`.
   func ping(within limit: Duration) async throws

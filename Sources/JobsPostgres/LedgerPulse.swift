@@ -1,7 +1,8 @@
 import Jobs
 import Postgres
 
-/// A connection of its own on which the ledger is asked whether it answers: the pool's may all be in use, and that is no silence.
+/// A connection of its own on which the ledger is asked whether it answers: the pool's may all be in use, and that is
+/// no silence.
 actor LedgerPulse {
   private let pool: PostgresPool
   private var connection: PostgresConnection?

@@ -2,9 +2,9 @@ import Jobs
 import Logging
 import Postgres
 
-/// Forgets what nobody reads any more, a batch a job: records of ended jobs after some days, dead letters and operators'
-/// actions by age and number, minutes after two days and hours after eight, workers that went without a word after nine,
-/// orders to end jobs that nobody ran, and what processes said of their clocks.
+/// Forgets what nobody reads any more, a batch a job: records of ended jobs after some days, dead letters and
+/// operators' actions by age and number, minutes after two days and hours after eight, workers that went without a word
+/// after nine, orders to end jobs that nobody ran, and what processes said of their clocks.
 public struct LedgerSweep: Job {
   public static let kind: JobKind = "ledger.sweep"
   static let batch = 2000
@@ -56,8 +56,8 @@ public struct LedgerSweep: Job {
         DELETE FROM job_hours WHERE (hour, queue, kind) IN (
           SELECT hour, queue, kind FROM job_hours WHERE hour < now() - interval '8 days' ORDER BY hour LIMIT \(batch))
         """,
-        // A row with a count in it outlives what the count may have been added to: then a batch of minutes that is told again so
-        // late is swept with the rest, and counts nowhere twice.
+        // A row with a count in it outlives what the count may have been added to: then a batch of minutes that is told
+        // again so late is swept with the rest, and counts nowhere twice.
         """
         DELETE FROM workers
         WHERE seen_at < now() - interval '1 hour' AND counted = 0 OR seen_at < now() - interval '9 days'

@@ -8,10 +8,12 @@ extension PostgresLedger {
   public func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
     let connection = try await pool.dedicatedConnection()
     do {
-      // A leader that stands still, or whose machine is gone, says nothing more: its session ends, and its lock with it.
+      // A leader that stands still, or whose machine is gone, says nothing more: its session ends, and its lock with
+      // it.
       try await connection.execute("SET idle_session_timeout = '4s'")
-      // Asked for again and again instead of waited for in the server: a statement that waits keeps its snapshot, and while
-      // there is an old snapshot no row that ended since is cleaned away, in tables where rows live for milliseconds.
+      // Asked for again and again instead of waited for in the server: a statement that waits keeps its snapshot, and
+      // while there is an old snapshot no row that ended since is cleaned away, in tables where rows live for
+      // milliseconds.
       while !(try await tryLock(role, connection)) {
         try await Task.sleep(for: .milliseconds(Int.random(in: 500...1000)))
       }

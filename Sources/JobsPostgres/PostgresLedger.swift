@@ -40,9 +40,9 @@ public struct PostgresLedger: Ledger {
   private func insert(_ jobs: ArraySlice<JobRecord>, in transaction: PostgresTransaction) async throws -> [JobID] {
     let keys = jobs.compactMap(\.uniqueKey)
     if keys.isEmpty { return try ids(try await transaction.query(insertion(of: jobs))) }
-    // A row of `jobs` that a running job's transaction has deleted is still there for `insertion`, which so never waits for
-    // that transaction. The savepoint is for what is left to wait for: another transaction that adds the same key, or one
-    // that deletes the row between the statement's snapshot and its insert. The latter is seen by the next try.
+    // A row of `jobs` that a running job's transaction has deleted is still there for `insertion`, which so never waits
+    // for that transaction. The savepoint is for what is left to wait for: another transaction that adds the same key,
+    // or one that deletes the row between the statement's snapshot and its insert. The latter is seen by the next try.
     let deadline = ContinuousClock.now + UniqueKeyHeld.limit
     var limit = Duration.milliseconds(20)
     while true {
@@ -54,8 +54,8 @@ public struct PostgresLedger: Ledger {
     }
   }
 
-  /// Leaves out the jobs whose unique key a row has that this statement sees. The subquery looks each key up in the index, whatever
-  /// the planner knows of the table.
+  /// Leaves out the jobs whose unique key a row has that this statement sees. The subquery looks each key up in the
+  /// index, whatever the planner knows of the table.
   private func insertion(of jobs: ArraySlice<JobRecord>) -> PostgresQuery {
     """
     INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
@@ -178,7 +178,8 @@ public struct PostgresLedger: Ledger {
   @discardableResult
   public func bury(_ dead: [DeadJob]) async throws -> [JobID] {
     if dead.isEmpty { return [] }
-    // One round trip, but for large payloads: a worker that froze between two statements would hold the rows of the first.
+    // One round trip, but for large payloads: a worker that froze between two statements would hold the rows of the
+    // first.
     for batch in dead.map(\.record)[...].batches(isWhole: true) {
       try await pool.pipeline(try dead[batch.indices].map { try burial(of: $0) })
     }
@@ -299,8 +300,8 @@ public struct PostgresLedger: Ledger {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of their key,
-  /// so that two statements that lock the same rows never wait in a circle, and waits for none.
+  /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of
+  /// their key, so that two statements that lock the same rows never wait in a circle, and waits for none.
   mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName) {
     appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM jobs WHERE queue = ")
     appendInterpolation(queue.rawValue)

@@ -7,7 +7,8 @@ import Jobs
 import Postgres
 
 /// The directory of workers in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations`, `job_minutes`
-/// (`migrations/0016_operations.sql`, `0025_counted_reports.sql`, `0037_worker_connections.sql`) and `job_hours` (`migrations/0017_job_hours.sql`).
+/// (`migrations/0016_operations.sql`, `0025_counted_reports.sql`, `0037_worker_connections.sql`) and `job_hours`
+/// (`migrations/0017_job_hours.sql`).
 ///
 /// It has a connection of its own: a worker whose jobs have all of the pool's is still heard and told.
 public actor PostgresWorkerDirectory: WorkerDirectory {
@@ -32,12 +33,13 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
       pausedQueues: Set(paused.map { QueueName(rawValue: $0) }), cancelled: Set(cancelled.map { JobID($0) }))
   }
 
-  /// The statements that take a report in: its row, and what it counts. The number of the batch stands in the worker's row and
-  /// is raised by the transaction that adds the batch, so a batch that is told again adds nothing: not even when its first
-  /// telling is still on its way in a session that was given up here, since the row is locked until that has ended.
+  /// The statements that take a report in: its row, and what it counts. The number of the batch stands in the worker's
+  /// row and is raised by the transaction that adds the batch, so a batch that is told again adds nothing: not even
+  /// when its first telling is still on its way in a session that was given up here, since the row is locked until that
+  /// has ended.
   ///
-  /// The row of a worker that says nothing is kept for longer than what it counted (`LedgerSweep`), so that a batch that it tells
-  /// again days later, having been cut off, is not added twice either.
+  /// The row of a worker that says nothing is kept for longer than what it counted (`LedgerSweep`), so that a batch
+  /// that it tells again days later, having been cut off, is not added twice either.
   private func told(_ report: WorkerReport) throws -> [PostgresQuery] {
     let queues = report.queues.map(\.queue.rawValue)
     let seen: PostgresQuery = """
@@ -94,11 +96,13 @@ public actor PostgresWorkerDirectory: WorkerDirectory {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// How many server sessions of lost workers were ended: those named as a worker that has not reported for longer than a
-  /// lease, and in a transaction for as long. Others have its jobs by then, and what the session holds they would wait for.
+  /// How many server sessions of lost workers were ended: those named as a worker that has not reported for longer than
+  /// a lease, and in a transaction for as long. Others have its jobs by then, and what the session holds they would
+  /// wait for.
   ///
-  /// Whoever reports ends them, by name (`application_name`), since only Postgres' own clock and its own view of its sessions
-  /// decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions of the living.
+  /// Whoever reports ends them, by name (`application_name`), since only Postgres' own clock and its own view of its
+  /// sessions decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions of
+  /// the living.
   fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration) {
     let silence = Double(lease.components.seconds) + Double(lease.components.attoseconds) / 1e18 + 1
     appendLiteral(
@@ -113,7 +117,8 @@ extension PostgresQuery.StringInterpolation {
     appendLiteral("))")
   }
 
-  /// Parts of a WITH clause that add minutes to what was counted before, by the minute and by the hour, if `source` has rows.
+  /// Parts of a WITH clause that add minutes to what was counted before, by the minute and by the hour, if `source` has
+  /// rows.
   fileprivate mutating func appendInterpolation(counting minutes: [JobMinute], ifAny source: String) {
     // In the order of the key: workers that count the same minutes wait for one another, never in a circle.
     let minutes = minutes.sorted { ($0.minute, $0.queue, $0.kind) < ($1.minute, $1.queue, $1.kind) }

@@ -1,6 +1,7 @@
 import Jobs
 
-/// How many jobs a claim asks for, so that what comes is about a batch of bytes: Redis bounds a read by its entries alone.
+/// How many jobs a claim asks for, so that what comes is about a batch of bytes: Redis bounds a read by its entries
+/// alone.
 ///
 /// It goes by the largest record that came lately. Large ones that follow many small ones may exceed the batch once.
 struct ClaimSize {

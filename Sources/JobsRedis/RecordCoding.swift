@@ -17,12 +17,12 @@ import Redis
 ///     4 bytes      the length of the failures as JSON, then those (durable jobs have theirs in the ledger)
 ///     the rest     the payload
 ///
-/// A payload that stayed in the ledger is marked by the version 65535, which no kind has; the payload is then `PayloadMark`. A
-/// worker of a version that knows of no such marks takes it for a version that it cannot run: it parks the job, whose row says
-/// the right version, so that the job is pending again at once.
+/// A payload that stayed in the ledger is marked by the version 65535, which no kind has; the payload is then
+/// `PayloadMark`. A worker of a version that knows of no such marks takes it for a version that it cannot run: it parks
+/// the job, whose row says the right version, so that the job is pending again at once.
 ///
-/// A job's trace stands before its failures, as an element of the same array that has a fixed form (`TraceMark`): a worker of a
-/// version that knows of no traces reads a failure without a text there and runs the job as any other.
+/// A job's trace stands before its failures, as an element of the same array that has a fixed form (`TraceMark`): a
+/// worker of a version that knows of no traces reads a failure without a text there and runs the job as any other.
 enum RecordCoding {
   static func encode(_ record: JobRecord) throws -> [UInt8] {
     let argument = try RecordArgument(record)

@@ -2,8 +2,8 @@ import Jobs
 import Redis
 
 extension RedisBroker {
-  /// Forgets a queue and all that is in it, such as one that a load test had for itself. What the ledger owes there is pushed
-  /// again by the relay of whoever serves it.
+  /// Forgets a queue and all that is in it, such as one that a load test had for itself. What the ledger owes there is
+  /// pushed again by the relay of whoever serves it.
   public func forget(_ queue: QueueName) async throws(BrokerError) {
     do throws(RedisError) {
       try await client.send(

@@ -70,7 +70,8 @@ extension RedisBroker {
     public let next: String?
   }
 
-  /// Pages of what the broker knows: every script that makes, moves or ends a durable job keeps it in one step with the job.
+  /// Pages of what the broker knows: every script that makes, moves or ends a durable job keeps it in one step with the
+  /// job.
   ///
   /// - Parameters:
   ///   - cursor: nil for the first page.

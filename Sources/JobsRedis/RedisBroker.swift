@@ -4,10 +4,11 @@ import Locking
 import Logging
 import Redis
 
-/// The broker on Redis Streams (7.0 or later): ready jobs are a stream for each priority, claims its pending entries, delayed jobs a
-/// sorted set, and each transition one script.
+/// The broker on Redis Streams (7.0 or later): ready jobs are a stream for each priority, claims its pending entries,
+/// delayed jobs a sorted set, and each transition one script.
 ///
-/// All of a queue is in one hash slot, so a cluster spreads the queues over its masters and each works as on a single server.
+/// All of a queue is in one hash slot, so a cluster spreads the queues over its masters and each works as on a single
+/// server.
 ///
 /// ```swift
 /// let broker = try await RedisBroker(client: client, logger: logger)

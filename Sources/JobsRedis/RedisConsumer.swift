@@ -68,8 +68,8 @@ public actor RedisConsumer: BrokerConsumer {
     if isInterrupted { return [] }
     let (incarnation, queue, streams) = (incarnation, queue, keys.streams)
     let count = claimSize.count(count)
-    // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would swallow
-    // jobs that nobody looks for any more.
+    // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would
+    // swallow jobs that nobody looks for any more.
     let block = max(1, min(wait, lease / 2).wholeMilliseconds)
     if mayHaveMissed, let missed = try await claimMissed(count, reader, block) { return missed }
     var command = RedisCommand("XREADGROUP", "GROUP", "workers", name, "COUNT", count, "BLOCK", block, "STREAMS")
@@ -107,8 +107,8 @@ public actor RedisConsumer: BrokerConsumer {
     return good
   }
 
-  /// Claims that are this consumer's and never arrived, because their reply was lost with its connection: a stream hands out
-  /// in the order of its entries, so they are those that come after the last that did arrive.
+  /// Claims that are this consumer's and never arrived, because their reply was lost with its connection: a stream
+  /// hands out in the order of its entries, so they are those that come after the last that did arrive.
   ///
   /// - Returns: nil when nothing was missed, or is any more.
   private func claimMissed(_ count: Int, _ reader: Reader, _ block: Int64) async throws -> [Claim]? {
@@ -145,8 +145,8 @@ public actor RedisConsumer: BrokerConsumer {
     return missed.isEmpty ? nil : missed
   }
 
-  /// What a claim ends with that was refused. While a cluster carries the queue from one master to another there is nothing
-  /// to claim and nothing wrong: the claim waits a moment, and the next one finds the queue where it is then.
+  /// What a claim ends with that was refused. While a cluster carries the queue from one master to another there is
+  /// nothing to claim and nothing wrong: the claim waits a moment, and the next one finds the queue where it is then.
   private func nothing(becauseOf error: RedisError, _ block: Int64) async throws -> [Claim] {
     guard error.meansKeysMove else { throw RedisBroker.error(error) }
     try await Task.sleep(for: .milliseconds(min(block, 50)))
@@ -301,12 +301,13 @@ public actor RedisConsumer: BrokerConsumer {
     let life = incarnation
     let lookahead = max(1, (lease / 3).wholeMilliseconds)
     // Which server has the lease: that costs commands, and as long as this client's connections are the same, so is the
-    // process behind them. A promoted replica, a server that was started again and a slot's new master are reached through
-    // a connection or a route that came later, and the number is read before the beat is sent: a beat that went to another
-    // server than the one before it did so under a newer number, or the next one does, and that one asks. Until then the
-    // lease may be renewed on a server that lacks the last writes: what is lost there stays in this consumer's hands for
-    // one beat longer. A server that turns into a replica and back under an open connection is found out at the next beat
-    // that asks anyway, one in twenty. That the broker forgot everything needs no asking: the lease is gone with it.
+    // process behind them. A promoted replica, a server that was started again and a slot's new master are reached
+    // through a connection or a route that came later, and the number is read before the beat is sent: a beat that went
+    // to another server than the one before it did so under a newer number, or the next one does, and that one asks.
+    // Until then the lease may be renewed on a server that lacks the last writes: what is lost there stays in this
+    // consumer's hands for one beat longer. A server that turns into a replica and back under an open connection is
+    // found out at the next beat that asks anyway, one in twenty. That the broker forgot everything needs no asking:
+    // the lease is gone with it.
     let routes = client.routeGeneration
     let known = beats % 20 == 1 || routes != confirmedRoutes ? epoch : ""
     let (kept, reaped, due, held) = try await evaluate(
@@ -328,9 +329,9 @@ public actor RedisConsumer: BrokerConsumer {
     return Beat(keptLease: false, incarnation: incarnation)
   }
 
-  /// Begins a new life after the broker forgot the consumer, declared it dead, or went on as another server that may lack the
-  /// last writes: what this consumer settled may be claimed by it there. Under the old name those claims end with its lease
-  /// and are handed on, and the ledger knows which of them are done.
+  /// Begins a new life after the broker forgot the consumer, declared it dead, or went on as another server that may
+  /// lack the last writes: what this consumer settled may be claimed by it there. Under the old name those claims end
+  /// with its lease and are handed on, and the ledger knows which of them are done.
   private func joinAnew() async throws {
     incarnation += 1
     lastEntries = Self.noEntries

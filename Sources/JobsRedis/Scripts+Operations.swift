@@ -41,8 +41,8 @@ extension Scripts {
       return removed
       """)
 
-  /// Lets durable jobs that nobody has claimed be ready at another time: ARGV due time in ms after 1970, then ids. → those
-  /// that were there
+  /// Lets durable jobs that nobody has claimed be ready at another time: ARGV due time in ms after 1970, then ids. →
+  /// those that were there
   static let reschedule = RedisScript(
     head + places
       + """

@@ -33,8 +33,9 @@ enum Scripts {
     return #ARGV
     """)
 
-  /// Makes jobs ready or delayed: ARGV pairs of record and due time in ms after 1970 (0 for at once). A durable job that is
-  /// known already is left as it is. → how many were new; -1 where the queue is held and so takes no durable job
+  /// Makes jobs ready or delayed: ARGV pairs of record and due time in ms after 1970 (0 for at once). A durable job
+  /// that is known already is left as it is. → how many were new; -1 where the queue is held and so takes no durable
+  /// job
   static let push = RedisScript("#!lua\n" + functions + "local passes = false\n" + pushing)
 
   /// The same for what is pushed again, whether the queue is held or not.
@@ -78,11 +79,12 @@ enum Scripts {
       return added
     """
 
-  /// The field among the known jobs that is there while a queue is held. Ids are longer. It is no key of its own: while a
-  /// slot moves, scripts run only where all their keys are.
+  /// The field among the known jobs that is there while a queue is held. Ids are longer. It is no key of its own: while
+  /// a slot moves, scripts run only where all their keys are.
   static let held = "hold"
 
-  /// Holds a queue, of which durable jobs were refused: ARGV the time in the oldest one's id. It takes next to no memory.
+  /// Holds a queue, of which durable jobs were refused: ARGV the time in the oldest one's id. It takes next to no
+  /// memory.
   static let hold = RedisScript(
     """
     #!lua flags=allow-oom
@@ -112,7 +114,8 @@ enum Scripts {
       return 1
       """)
 
-  /// Delays claims: ARGV consumer, then fours of stream number, entry, delay in ms, new record. → how many were still its
+  /// Delays claims: ARGV consumer, then fours of stream number, entry, delay in ms, new record. → how many were still
+  /// its
   static let retry = RedisScript(
     head
       + """
@@ -148,7 +151,8 @@ enum Scripts {
       return moved
       """)
 
-  /// Marks claims whose jobs begin: ARGV consumer, then pairs of stream number and entry. → 1 for each that is still its, else 0
+  /// Marks claims whose jobs begin: ARGV consumer, then pairs of stream number and entry. → 1 for each that is still
+  /// its, else 0
   static let begin = RedisScript(
     head
       + """
@@ -172,16 +176,17 @@ enum Scripts {
       return 0
       """)
 
-  /// Renews a lease and does what is due: ARGV consumer, lease in ms, how far to look ahead in ms, 1 to list claims of the
-  /// consumer that are older than its lease, the queue's life as the consumer knows it or nothing not to compare it. → {0} if
-  /// the lease or that life is over; {1, handed on, ms to the next due job or end of a lease (-1: none is near), the
-  /// receipts of old claims}
+  /// Renews a lease and does what is due: ARGV consumer, lease in ms, how far to look ahead in ms, 1 to list claims of
+  /// the consumer that are older than its lease, the queue's life as the consumer knows it or nothing not to compare
+  /// it. → {0} if the lease or that life is over; {1, handed on, ms to the next due job or end of a lease (-1: none is
+  /// near), the receipts of old claims}
   ///
-  /// A lease ends only while others are renewed. After a time in which nobody renewed one, because the server stood still or
-  /// could not be reached, every lease begins again.
+  /// A lease ends only while others are renewed. After a time in which nobody renewed one, because the server stood
+  /// still or could not be reached, every lease begins again.
   ///
-  /// Claims of consumers without a lease are those whose reply was late: their consumer was declared dead meanwhile. The first
-  /// heartbeat of all consumers in each third of a lease looks for them, so the cost does not grow with the workers.
+  /// Claims of consumers without a lease are those whose reply was late: their consumer was declared dead meanwhile.
+  /// The first heartbeat of all consumers in each third of a lease looks for them, so the cost does not grow with the
+  /// workers.
   static let beat = RedisScript(
     head
       + """

@@ -106,8 +106,8 @@ struct PoolState<Connection: AnyObject> {
     return (Array(waiters), idle.map(\.connection))
   }
 
-  /// How long to wait before the next attempt: doubles from 50 ms to 500 ms, so that a server that is back is found soon; `jitter` from 0 to 1 takes up to half of it
-  /// off.
+  /// How long to wait before the next attempt: doubles from 50 ms to 500 ms, so that a server that is back is found
+  /// soon; `jitter` from 0 to 1 takes up to half of it off.
   func backoff(jitter: Double) -> Duration {
     guard failures > 0 else { return .zero }
     let whole = min(0.05 * Double(1 << min(failures - 1, 10)), 0.5)

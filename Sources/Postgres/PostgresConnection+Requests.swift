@@ -245,8 +245,9 @@ extension PostgresConnection {
       return complete(request)
     }
     request.fail(PostgresError(.timeout, "no answer in time; the connection was closed"))
-    // What the connection would say next is not known, so it goes. The server is asked to stop working for it, but not after a
-    // deadline: the request to cancel would wait for the same server, which notices by itself that the connection is gone.
+    // What the connection would say next is not known, so it goes. The server is asked to stop working for it, but not
+    // after a deadline: the request to cancel would wait for the same server, which notices by itself that the
+    // connection is gone.
     if request.deadline?.hasPassed != true, let canceller = libpq?.canceller() { runOffTheLoop(canceller) { _ in } }
     tearDown(PostgresError(.connection, "the connection was closed since a statement on it timed out"))
   }

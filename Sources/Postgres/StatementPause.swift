@@ -1,5 +1,5 @@
-/// Splits transactions into their statements and runs a statement of the test's own before each, COMMIT included, so that
-/// the test decides what other transactions do in between.
+/// Splits transactions into their statements and runs a statement of the test's own before each, COMMIT included, so
+/// that the test decides what other transactions do in between.
 ///
 /// A task local: it reaches the transactions of the code under test, and no others.
 @_spi(Testing) public struct StatementPause: Sendable {

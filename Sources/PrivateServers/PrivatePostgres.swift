@@ -152,8 +152,8 @@ public actor PrivatePostgres {
   /// Ends the postmaster as the kernel would when memory is short; its children follow by themselves.
   public func kill9() async { await end(SIGKILL) }
 
-  /// Holds the server and all of its sessions still (SIGSTOP): connections stay open, new ones are taken by the kernel, and
-  /// nothing is answered, until `thaw()`.
+  /// Holds the server and all of its sessions still (SIGSTOP): connections stay open, new ones are taken by the kernel,
+  /// and nothing is answered, until `thaw()`.
   public func freeze() { signalAll(SIGSTOP) }
 
   public func thaw() { signalAll(SIGCONT) }

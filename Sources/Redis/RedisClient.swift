@@ -1,16 +1,16 @@
 import EventLoop
 import Logging
 
-/// A client that all tasks share and that comes back by itself: one connection to a server, to the master that sentinels
-/// name, or to each master of a cluster.
+/// A client that all tasks share and that comes back by itself: one connection to a server, to the master that
+/// sentinels name, or to each master of a cluster.
 ///
-/// Keep `run()` running beside the tasks that send: it connects, and connects again with growing, jittered pauses when the
-/// server goes away. Commands that were on their way then fail with `.connection` and are never sent again silently.
-/// Commands sent while there is no connection wait for one, at most `connectTimeout`.
+/// Keep `run()` running beside the tasks that send: it connects, and connects again with growing, jittered pauses when
+/// the server goes away. Commands that were on their way then fail with `.connection` and are never sent again
+/// silently. Commands sent while there is no connection wait for one, at most `connectTimeout`.
 ///
-/// With sentinels each new connection goes to whoever is master by then; a master that was demoted is left as soon as it
-/// refuses to write. In a cluster each command goes to the master of its key's slot and follows when the slot moves; a
-/// command without keys goes to any master.
+/// With sentinels each new connection goes to whoever is master by then; a master that was demoted is left as soon as
+/// it refuses to write. In a cluster each command goes to the master of its key's slot and follows when the slot moves;
+/// a command without keys goes to any master.
 public final class RedisClient: RedisCommandSender {
   public let loop: EventLoop
   public let configuration: RedisConfiguration
@@ -76,8 +76,8 @@ public final class RedisClient: RedisCommandSender {
 
   // MARK: Connections of one's own
 
-  /// A connection of its own, for commands that block. It does not come back when lost, and in a cluster it does not follow a
-  /// slot that moves: on an error that `meansAnotherServer` make a new one. The caller closes it.
+  /// A connection of its own, for commands that block. It does not come back when lost, and in a cluster it does not
+  /// follow a slot that moves: on an error that `meansAnotherServer` make a new one. The caller closes it.
   ///
   /// - Parameters:
   ///   - key: in a cluster, a key that tells which master to connect to.
@@ -99,17 +99,17 @@ public final class RedisClient: RedisCommandSender {
     try await send(command)
   }
 
-  /// Tells that a connection of one's own failed, or was answered by a server that is not the right one any more: the next
-  /// one is made to the right one as soon as that is known.
+  /// Tells that a connection of one's own failed, or was answered by a server that is not the right one any more: the
+  /// next one is made to the right one as soon as that is known.
   public func note(_ error: RedisError, from connection: RedisConnection) {
     cluster?.note(error, from: connection.endpoint)
   }
 
   // MARK: Servers
 
-  /// Grows whenever commands may begin to reach another server, or another life of the same one: with each connection that is
-  /// made in place of one that was lost, and in a cluster with each change of who has which slots. Two commands of which the
-  /// second was sent while the number was still what it was before the first went to the same process.
+  /// Grows whenever commands may begin to reach another server, or another life of the same one: with each connection
+  /// that is made in place of one that was lost, and in a cluster with each change of who has which slots. Two commands
+  /// of which the second was sent while the number was still what it was before the first went to the same process.
   public var routeGeneration: Int { routes.value }
 
   /// Sends commands without keys to every server that holds data: one, or all masters of a cluster.

@@ -1,7 +1,7 @@
 /// The numbers by which clients name posts, comments, notifications and messages.
 ///
-/// A client's JSON reads them as they are only up to 2^53 − 1, and the locks on accounts and posts keep the bits above for
-/// themselves: a larger number names nothing, and reaches neither a query nor a lock.
+/// A client's JSON reads them as they are only up to 2^53 − 1, and the locks on accounts and posts keep the bits above
+/// for themselves: a larger number names nothing, and reaches neither a query nor a lock.
 public enum EntityID {
   public static let all = 0...((1 << 53) - 1)
 

@@ -28,15 +28,16 @@ public struct SocialAPI: Sendable {
 
   /// - Parameters:
   ///   - pool: the same that `jobs`' ledger uses.
-  ///   - reads: where what may be a second old is read: the feed of everybody's posts, the search of accounts, the rankings;
-  ///     `pool` if nil. What clients read back after they wrote it comes from `pool`.
+  ///   - reads: where what may be a second old is read: the feed of everybody's posts, the search of accounts, the
+  ///     rankings; `pool` if nil. What clients read back after they wrote it comes from `pool`.
   ///   - desk: for the operators' routes.
   ///   - adminToken: opens the routes for operators; without one they are closed.
   ///   - adminReadToken: opens those of them that only read.
   ///   - lookups: how channels are looked up; without a key, from what is kept alone.
   ///   - celebLimit: how many celebs an account registers at most that has no limit of its own.
   ///   - certificateKey: signs fans' certificates; without one there are none.
-  ///   - sendsMail: whether the workers hand mail to a server; without it nobody is written to who has forgotten a password.
+  ///   - sendsMail: whether the workers hand mail to a server; without it nobody is written to who has forgotten a
+  ///     password.
   ///   - attempts: counts guesses at passwords and tokens.
   ///   - proxies: whose word counts for where a request comes from.
   ///   - budgets: what accounts and clients may do in an hour; nil for as much as they like.

@@ -11,8 +11,8 @@ import Redis
 import Social
 import SocialAPI
 
-/// The HTTP API: takes what clients ask for, writes it to Postgres and owes the jobs that follow from it. Under `/admin` it serves
-/// the operators' dashboard, on a port of its own where one is set.
+/// The HTTP API: takes what clients ask for, writes it to Postgres and owes the jobs that follow from it. Under
+/// `/admin` it serves the operators' dashboard, on a port of its own where one is set.
 @main
 struct APIProgram: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

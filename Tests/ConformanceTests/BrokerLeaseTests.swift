@@ -171,7 +171,8 @@ import Testing
     }
   }
 
-  /// A broker that stood still for longer than a lease, or that nobody could reach, has heard nobody: nobody died of that.
+  /// A broker that stood still for longer than a lease, or that nobody could reach, has heard nobody: nobody died of
+  /// that.
   @Test(arguments: BrokerKind.allCases)
   func timeInWhichNoConsumerBeatsEndsNoLease(_ kind: BrokerKind) async throws {
     try await kind.with { fixture in

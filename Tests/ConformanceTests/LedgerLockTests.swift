@@ -2,7 +2,8 @@ import Jobs
 import JobsTestSupport
 import Testing
 
-/// While a transaction that completes a job stays open, nothing that settles that job waits for it or takes it for done.
+/// While a transaction that completes a job stays open, nothing that settles that job waits for it or takes it for
+/// done.
 @Suite(.timeLimit(.minutes(5))) struct LedgerLockTests {
   /// Runs `body` while a transaction holds `job`, which is rolled back after it.
   private func holding(

@@ -19,7 +19,8 @@ struct LargeJobsTests {
   func flush() async throws {
     try await Scene.play { scene in
       let pool = scene.stack.pool
-      // Text that does not pack: what the servers keep and send is as large as it looks. With its number it is 1 MiB at most.
+      // Text that does not pack: what the servers keep and send is as large as it looks. With its number it is 1 MiB at
+      // most.
       try await pool.execute(
         """
         CREATE TABLE large_text AS

@@ -12,8 +12,8 @@ import Redis
 import Social
 import Testing
 
-/// A stack with followers, posts on their way to them, jobs whose effects are counted, and workers that are processes of their
-/// own: what the disasters befall.
+/// A stack with followers, posts on their way to them, jobs whose effects are counted, and workers that are processes
+/// of their own: what the disasters befall.
 struct Scene: Sendable {
   let stack: TestStack
   private let workers = Workers()
@@ -170,7 +170,8 @@ struct Scene: Sendable {
     let audit = try await FeedAudit.run(on: stack.pool)
     #expect(audit.isExact && audit.expected > 0, "\(audit)", sourceLocation: location)
     #expect(audit.pending == 0, sourceLocation: location)
-    // The broker forgets what is done, too: the jobs that were delivered twice are acknowledged by whoever had them last.
+    // The broker forgets what is done, too: the jobs that were delivered twice are acknowledged by whoever had them
+    // last.
     try await eventually("the broker is empty") {
       for queue in [Self.effects, SocialJobs.fanOutQueue, SocialJobs.bulkQueue] {
         let left = try await stack.broker.statistics(of: queue)

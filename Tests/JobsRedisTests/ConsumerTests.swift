@@ -18,8 +18,8 @@ import Testing
     return claims
   }
 
-  /// Redis hands jobs out in a reply; when that is lost with its connection, they are this worker's and it does not know. Nor
-  /// does a refusal tell it that there are none.
+  /// Redis hands jobs out in a reply; when that is lost with its connection, they are this worker's and it does not
+  /// know. Nor does a refusal tell it that there are none.
   @Test(arguments: [false, true])
   func claimsWhoseReplyWasLostAreFound(isRefusedFirst: Bool) async throws {
     let server = try await PrivateRedis.start()
@@ -167,7 +167,8 @@ import Testing
     }
   }
 
-  /// A reply that is lost on a connection which stays open: the worker lives, renews its lease, and knows nothing of the claim.
+  /// A reply that is lost on a connection which stays open: the worker lives, renews its lease, and knows nothing of
+  /// the claim.
   @Test func claimsThatNeverArriveAtALivingWorkerRun() async throws {
     struct Lost: Job {
       static let kind: JobKind = "test.lost"
@@ -186,7 +187,8 @@ import Testing
         try await eventually("the worker has joined") {
           try await fixture.broker.statistics(of: .default).workers == 1
         }
-        // Handed to the worker in replies that somebody else reads, in one step with their arrival: it cannot be faster.
+        // Handed to the worker in replies that somebody else reads, in one step with their arrival: it cannot be
+        // faster.
         let client = JobClient(broker: fixture.broker, ledger: ledger, logger: .quiet)
         try await client.push((0..<3).map { Lost(number: $0) }, options: JobOptions(queue: "elsewhere"))
         let elsewhere = try await fixture.client.send(

@@ -6,8 +6,8 @@ import PrivateServers
 import Redis
 import Testing
 
-/// A queue's slot goes from one master of a cluster to another, a step at a time: between the steps everything is tried that
-/// a worker does.
+/// A queue's slot goes from one master of a cluster to another, a step at a time: between the steps everything is tried
+/// that a worker does.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct SlotMoveTests {
   private static let queue: QueueName = "moving"
 
@@ -172,8 +172,8 @@ import Testing
     }
   }
 
-  /// With a delayed job every key of a queue exists, so that its scripts can run on the new master before it has the slot;
-  /// without, they have to wait.
+  /// With a delayed job every key of a queue exists, so that its scripts can run on the new master before it has the
+  /// slot; without, they have to wait.
   @Test(arguments: [true, false], [false, true]) func aQueueInTwoPlacesLosesNothing(
     everyKeyExists: Bool, backwards: Bool
   ) async throws {

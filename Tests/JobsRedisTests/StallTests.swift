@@ -16,8 +16,8 @@ import Testing
     var number: Int
   }
 
-  /// Runs two workers with jobs under way, does `disturb` to their Redis, and expects that each job begins once and at its
-  /// first attempt, and that no lease ends.
+  /// Runs two workers with jobs under way, does `disturb` to their Redis, and expects that each job begins once and at
+  /// its first attempt, and that no lease ends.
   private func undisturbed(_ disturb: @Sendable (PrivateRedis) async throws -> Void) async throws {
     var options = PrivateRedis.Options()
     options.port = 0

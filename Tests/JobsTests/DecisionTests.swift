@@ -3,7 +3,8 @@ import Testing
 
 @testable import Jobs
 
-/// What becomes of ticks, worked out from a state and the time alone. The schedule ticks every 10 seconds; moments are seconds.
+/// What becomes of ticks, worked out from a state and the time alone. The schedule ticks every 10 seconds; moments are
+/// seconds.
 @Suite struct DecisionTests {
   private func schedule(_ missed: MissedTicks, every interval: Duration = .seconds(10)) throws -> Schedule {
     Schedule("s", try .every(interval), missed: missed) { _ in Numbered(number: 1) }

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Jobs
 
-/// What becomes of a measured difference between the system's clock and the ledger's. Nothing here sets this process' clock.
+/// What becomes of a measured difference between the system's clock and the ledger's. Nothing here sets this process'
+/// clock.
 @Suite struct JobClockTests {
   @Test func aSmallDifferenceIsLeftAlone() {
     #expect(JobClock.correction(of: .zero, measured: .milliseconds(40), error: .milliseconds(1)) == nil)

@@ -132,7 +132,8 @@ import Testing
 
   @Test func deadEntriesAreNotWalkedAgainAndAgain() {
     var rig = Rig()
-    // 5,000 jobs a second are done at once, and a snapshot keeps their entries: a microsecond each, for whoever reads past.
+    // 5,000 jobs a second are done at once, and a snapshot keeps their entries: a microsecond each, for whoever reads
+    // past.
     let origin = rig.base
     for _ in 0..<900 {
       rig.run(.seconds(2))

@@ -13,9 +13,11 @@ struct Stage: Sendable {
     JobClient(broker: broker, ledger: ledger, logger: .quiet)
   }
 
-  /// Heartbeats that come often, so that delays of milliseconds are over soon, and leases that do not end by themselves.
+  /// Heartbeats that come often, so that delays of milliseconds are over soon, and leases that do not end by
+  /// themselves.
   ///
-  /// - Parameter claimsAhead: whether more is claimed than runs from the beginning on, as where jobs are known to be fast.
+  /// - Parameter claimsAhead: whether more is claimed than runs from the beginning on, as where jobs are known to be
+  ///   fast.
   static func configuration(
     slots: Int = 4, queue: QueueName = .default, claimsAhead: Bool = false
   ) -> WorkerConfiguration {

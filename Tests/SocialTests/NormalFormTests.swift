@@ -17,7 +17,8 @@ import Testing
 
   @Test func theFormOfAFormIsItself() {
     func scalars(_ text: String) -> [Unicode.Scalar] { Array(text.unicodeScalars) }
-    // The letters that have a case or are composed, and white space; not Han, Hangul and the like, which are their own form.
+    // The letters that have a case or are composed, and white space; not Han, Hangul and the like, which are their own
+    // form.
     let ranges: [ClosedRange<UInt32>] = [
       0...0x33FF, 0xA640...0xABFF, 0xF900...0xFFFF, 0x10400...0x10FFF, 0x1E900...0x1E95F,
     ]

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Social
 
-/// Each race between what writes notifications and what changes which belong there, provoked: one transaction is held open after
-/// its last statement, the other one begins and must wait, or must not need to.
+/// Each race between what writes notifications and what changes which belong there, provoked: one transaction is held
+/// open after its last statement, the other one begins and must wait, or must not need to.
 @Suite(.timeLimit(.minutes(2))) struct NotificationRaceTests {
   @Test func anUnlikesUpdateWaitsForTheOneThatSawTheLike() async throws {
     try await race { app, author, fan, post in
@@ -199,7 +199,8 @@ import Testing
     NotificationUpdate(like: post, by: fan, to: author)
   }
 
-  /// Runs `body` with an author, a fan and a post; then everything must be exact, without a job that could repair what was missed.
+  /// Runs `body` with an author, a fan and a post; then everything must be exact, without a job that could repair what
+  /// was missed.
   private func race(
     _ body: @Sendable (App, _ author: Int, _ fan: Int, _ post: Int) async throws -> Void
   ) async throws {

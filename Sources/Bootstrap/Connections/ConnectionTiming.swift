@@ -48,8 +48,8 @@ struct ConnectionTiming {
 
   mutating func receivedEnd(at now: NIODeadline) { reading = .nothing(since: now) }
 
-  /// The bytes that arrived are parsed. Bytes after a whole request begin the next one: a request ends with an empty line,
-  /// or with its body.
+  /// The bytes that arrived are parsed. Bytes after a whole request begin the next one: a request ends with an empty
+  /// line, or with its body.
   mutating func parsed(at now: NIODeadline) {
     guard case .nothing = reading, tail != Self.emptyLine else { return }
     if !bodyTail.isEmpty, tail.suffix(bodyTail.count) == bodyTail[...] { return }

@@ -1,7 +1,7 @@
 import Postgres
 
-/// A connection to Postgres that serves health checks alone, so that requests that hold all of the pool's connections do
-/// not make the process look as if it had lost its server.
+/// A connection to Postgres that serves health checks alone, so that requests that hold all of the pool's connections
+/// do not make the process look as if it had lost its server.
 actor PostgresProbe {
   private let pool: PostgresPool
   private var connection: PostgresConnection?

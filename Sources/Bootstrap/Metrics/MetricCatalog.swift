@@ -14,8 +14,8 @@ struct MetricDescription: Sendable, Hashable {
   }
 }
 
-/// Every metric that the API and the workers have. One that is counted and not listed here fails a test, and so does one that
-/// `docs/metrics.md` does not have.
+/// Every metric that the API and the workers have. One that is counted and not listed here fails a test, and so does
+/// one that `docs/metrics.md` does not have.
 enum MetricCatalog {
   static let jobs: [MetricDescription] = [
     .init(

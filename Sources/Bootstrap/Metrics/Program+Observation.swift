@@ -9,8 +9,8 @@ import Redis
 import ServiceLifecycle
 
 extension Program {
-  /// What every process runs beside its work, so that it and the whole stack can be watched: its own figures, the stack's, and its
-  /// part in taking these, giving alarms and saying how many workers are needed.
+  /// What every process runs beside its work, so that it and the whole stack can be watched: its own figures, the
+  /// stack's, and its part in taking these, giving alarms and saying how many workers are needed.
   ///
   /// - Parameter queues: that are there even if nothing is in them.
   /// - Throws: where the alarms' webhook cannot be used.

@@ -6,8 +6,8 @@ import Operations
 import Postgres
 import ServiceLifecycle
 
-/// Shows what was seen of the whole stack in this process' metrics: reads the latest sample, one row, every few seconds. A scrape
-/// asks neither Postgres nor Redis.
+/// Shows what was seen of the whole stack in this process' metrics: reads the latest sample, one row, every few
+/// seconds. A scrape asks neither Postgres nor Redis.
 struct StackGauges: Service {
   let pool: PostgresPool
   let factory: any MetricsFactory

@@ -54,7 +54,8 @@ public struct Program: Sendable {
   ///   - name: begins the line.
   ///   - required: the settings without which `body` cannot do its work.
   ///   - logLevel: what is logged unless a setting says otherwise.
-  ///   - isCommand: whether people run it. What the environment says of the log is then meant for the servers beside it.
+  ///   - isCommand: whether people run it. What the environment says of the log is then meant for the servers beside
+  ///     it.
   /// - Throws: `ExitCode`, or what ArgumentParser itself knows how to show.
   public static func run(
     _ name: String, _ options: SettingsOptions, requiring required: [Setting] = [], logLevel: Logger.Level = .info,

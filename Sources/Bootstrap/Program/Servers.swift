@@ -20,7 +20,8 @@ extension Program {
   ///   - sessionName: names the sessions in Postgres, where the program's name will not do.
   ///   - pool: how many connections to Postgres are pooled; nil for as many as the settings say.
   ///   - usesReplica: whether reads may go to a replica; without one all go where the writes go.
-  /// - Throws: ``SettingsError`` for a URL that is missing or cannot work, ``ServerUnreachable``, and what `body` throws.
+  /// - Throws: ``SettingsError`` for a URL that is missing or cannot work, ``ServerUnreachable``, and what `body`
+  ///   throws.
   public func withServers<Result: Sendable>(
     sessionName: String? = nil, pool: Int? = nil, usesReplica: Bool = true,
     _ body: @escaping @Sendable (Servers) async throws -> Result
@@ -92,8 +93,8 @@ extension Program {
     }
   }
 
-  /// Runs `body`, and ends it when Postgres stops answering: a statement's own limit is too long for a terminal. Commands
-  /// of less than a second cost nothing more.
+  /// Runs `body`, and ends it when Postgres stops answering: a statement's own limit is too long for a terminal.
+  /// Commands of less than a second cost nothing more.
   private func whileAnswering<Result: Sendable>(
     _ pool: PostgresPool, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -128,8 +129,8 @@ extension Program {
     configuration.applicationName = sessionName ?? name
     // A command that is ended does not wait long for a server that may not answer.
     if isCommand { configuration.cancelTimeout = .seconds(1) }
-    // Statements here are short or read much of an index: compiling one costs more than it saves (135 ms on a feed's chunk).
-    // What the URL says itself comes later and wins.
+    // Statements here are short or read much of an index: compiling one costs more than it saves (135 ms on a feed's
+    // chunk). What the URL says itself comes later and wins.
     configuration.settings["options"] = "-c jit=off " + (configuration.settings["options"] ?? "")
     return configuration
   }

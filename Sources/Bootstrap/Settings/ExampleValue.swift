@@ -1,5 +1,5 @@
-/// Recognizes the values of `.env.example`, `secret.yaml.example` and this program's own help. They are public, so a secret
-/// that has one of them protects nothing.
+/// Recognizes the values of `.env.example`, `secret.yaml.example` and this program's own help. They are public, so a
+/// secret that has one of them protects nothing.
 enum ExampleValue {
   /// What every secret of the example files contains.
   static let mark = "change-me"

@@ -3,8 +3,8 @@ import Social
 
 /// How many jobs of each queue a worker runs at once, and how many connections it opens for them.
 ///
-/// A job holds one connection to Postgres at a time, so a pool with one for each slot and the worker's own share keeps no job
-/// waiting. Slots that are not set follow from the pool, and a pool that is not set follows from the slots.
+/// A job holds one connection to Postgres at a time, so a pool with one for each slot and the worker's own share keeps
+/// no job waiting. Slots that are not set follow from the pool, and a pool that is not set follows from the slots.
 public struct WorkerSize: Sendable, Hashable {
   public let slots: [QueueName: Int]
   /// To Postgres.
@@ -19,8 +19,8 @@ public struct WorkerSize: Sendable, Hashable {
   /// Whether each slot finds a connection.
   public var fits: Bool { connections.fits(allSlots) }
 
-  /// How many connections it has to Redis: one that all share, and one for each queue, on which it waits. In a cluster one is
-  /// shared for each master.
+  /// How many connections it has to Redis: one that all share, and one for each queue, on which it waits. In a cluster
+  /// one is shared for each master.
   public var redisConnections: Int { 1 + slots.count }
 
   init(_ settings: Settings, known: [QueueName]) {
@@ -46,8 +46,8 @@ public struct WorkerSize: Sendable, Hashable {
       kept: Self.kept(settings))
   }
 
-  /// Connections beside the pool's: the relay's leader, the directory of workers, the ledger's pulse and the stack's watch have one
-  /// each, and so have the scheduler's leader and the health checks where they are switched on.
+  /// Connections beside the pool's: the relay's leader, the directory of workers, the ledger's pulse and the stack's
+  /// watch have one each, and so have the scheduler's leader and the health checks where they are switched on.
   private static func kept(_ settings: Settings) -> Int {
     4 + (settings.scheduler ? 1 : 0) + (settings.workerPort == 0 ? 0 : 1)
   }

@@ -1,8 +1,8 @@
 import EventLoop
 import Hummingbird
 
-/// Fields and their values as a form or an address sends them (`application/x-www-form-urlencoded`): a name may come more than
-/// once.
+/// Fields and their values as a form or an address sends them (`application/x-www-form-urlencoded`): a name may come
+/// more than once.
 struct Form: Sendable {
   private let fields: [(name: String, value: String)]
 

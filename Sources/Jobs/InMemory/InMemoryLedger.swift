@@ -1,8 +1,8 @@
 import Locking
 
 /// A ledger within the process, for tests of handlers. A transaction's writes are kept apart until it commits. Two
-/// transactions that add under the same unique key wait for each other as they do on the locks of a database; a job that one
-/// of them completes is held to the other.
+/// transactions that add under the same unique key wait for each other as they do on the locks of a database; a job
+/// that one of them completes is held to the other.
 public struct InMemoryLedger: Ledger {
   /// What one transaction has asked for.
   public final class Transaction: Sendable {

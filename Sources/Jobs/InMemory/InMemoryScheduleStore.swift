@@ -1,7 +1,7 @@
 import Locking
 
-/// The states of schedules in memory, in the transactions of an ``InMemoryLedger``: for tests. Transactions that touch the same
-/// schedule wait for each other as they do on the lock of a row.
+/// The states of schedules in memory, in the transactions of an ``InMemoryLedger``: for tests. Transactions that touch
+/// the same schedule wait for each other as they do on the lock of a row.
 public struct InMemoryScheduleStore: ScheduleStore {
   public typealias Transaction = InMemoryLedger.Transaction
 

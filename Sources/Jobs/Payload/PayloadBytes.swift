@@ -1,6 +1,6 @@
 extension Array<UInt8> {
-  /// Where the first byte stands that is not part of text in UTF-8, counted from 0; nil for text. A zero byte is no text
-  /// either: Postgres keeps none.
+  /// Where the first byte stands that is not part of text in UTF-8, counted from 0; nil for text. A zero byte is no
+  /// text either: Postgres keeps none.
   var firstByteThatIsNoText: Int? {
     // Most payloads are ASCII: one pass without decoding.
     guard let first = firstIndex(where: { $0 == 0 || $0 >= 0x80 }) else { return nil }

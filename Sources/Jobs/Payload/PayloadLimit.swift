@@ -2,8 +2,8 @@ import Synchronization
 
 /// How large payloads may be, and how many bytes of them travel together.
 ///
-/// The ledger keeps payloads of any size up to the limit. The broker carries small ones, so that a job costs no other read;
-/// a larger payload of a durable job stays in the ledger, and the worker that runs the job reads it there.
+/// The ledger keeps payloads of any size up to the limit. The broker carries small ones, so that a job costs no other
+/// read; a larger payload of a durable job stays in the ledger, and the worker that runs the job reads it there.
 public enum PayloadLimit {
   /// The most bytes that the broker carries of a durable job: 16 KiB. A larger payload stays in the ledger.
   public static let carried = 16 << 10
@@ -56,8 +56,8 @@ extension Collection<JobRecord> {
 }
 
 extension ArraySlice<JobRecord> {
-  /// The records in order, at most `count` in a batch and at most `PayloadLimit.batch` bytes of payloads. A larger payload is
-  /// a batch of its own.
+  /// The records in order, at most `count` in a batch and at most `PayloadLimit.batch` bytes of payloads. A larger
+  /// payload is a batch of its own.
   ///
   /// - Parameter isWhole: whether payloads are counted that stay in the ledger when the broker gets the record.
   package func batches(of count: Int = .max, isWhole: Bool = false) -> [ArraySlice] {

@@ -13,7 +13,8 @@ public struct WorkerConnections: Codable, Sendable, Hashable {
     most = pool + kept
   }
 
-  /// How many of the pool's a worker takes beside its jobs: to settle those that have ended, and to find those that are owed.
+  /// How many of the pool's a worker takes beside its jobs: to settle those that have ended, and to find those that are
+  /// owed.
   public static let ownShare = 2
 
   /// The pool in which no job waits for a connection: one for each slot, and the worker's own share.

@@ -58,7 +58,8 @@ public struct WorkerReport: Sendable, Hashable {
   public var running: [Running]
   /// What was done since the batch before; empty in most reports.
   public var minutes: [JobMinute]
-  /// Counts the worker's batches of minutes. A report that was not answered brings its batch again under the same number.
+  /// Counts the worker's batches of minutes. A report that was not answered brings its batch again under the same
+  /// number.
   public var batch: Int64
   /// How long workers may be silent before their jobs are others'. Sessions of workers that are go with their leases.
   public var lease: Duration

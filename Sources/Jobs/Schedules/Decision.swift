@@ -6,7 +6,8 @@ struct Decision: Equatable {
   var hasSkipped = false
   /// What is to be kept.
   var state: ScheduleState
-  /// Whether the state was decided by a clock that was ahead: ticks that are noted beyond the present have fired too early.
+  /// Whether the state was decided by a clock that was ahead: ticks that are noted beyond the present have fired too
+  /// early.
   var isTakenBack = false
   /// When to look again, in milliseconds since 1970; nil for never.
   var next: Int64?
@@ -18,8 +19,8 @@ struct Decision: Equatable {
     self.state = state
     let timing = schedule.timing
     if state.decidedUntil > now + Self.tolerance {
-      // Nobody can have decided on what is still ahead. How far the present was decided on is not known; what has fired of
-      // the time within the grace does not fire again.
+      // Nobody can have decided on what is still ahead. How far the present was decided on is not known; what has fired
+      // of the time within the grace does not fire again.
       isTakenBack = true
       self.state.decidedUntil = now - grace
       if let last = state.lastTick, last > now { self.state.lastTick = nil }

@@ -9,9 +9,9 @@ import ServiceLifecycle
 
 /// Fires schedules: asks for a job at each tick of each.
 ///
-/// Every worker runs one; one of them leads, and when it goes another leads within 5 seconds. What makes a tick fire once is not
-/// the leadership, which two may believe in for a moment, but the transaction of each firing: it locks the schedule's state, notes
-/// the ticks under a unique key and owes their jobs, all or nothing.
+/// Every worker runs one; one of them leads, and when it goes another leads within 5 seconds. What makes a tick fire
+/// once is not the leadership, which two may believe in for a moment, but the transaction of each firing: it locks the
+/// schedule's state, notes the ticks under a unique key and owes their jobs, all or nothing.
 ///
 /// `run()` serves until a graceful shutdown is asked for.
 public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service where Store.Transaction == L.Transaction {

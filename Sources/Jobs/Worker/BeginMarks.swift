@@ -11,7 +11,8 @@ struct BeginMarks<B: Broker, L: Ledger>: Sendable {
 
   /// Tells the broker that jobs begin which must not begin without its knowing.
   ///
-  /// - Returns: what is left to run; nil where the claims are not this worker's any more, or it stops before it could say so.
+  /// - Returns: what is left to run; nil where the claims are not this worker's any more, or it stops before it could
+  ///   say so.
   func marked(
     _ assignment: JobExecutor<B, L>.Assignment, until stop: StopSignal
   ) async -> JobExecutor<B, L>.Assignment? {

@@ -43,8 +43,8 @@ final class ClaimBuffer: Sendable {
     var bytes = 0
     var running = 0
     var idleSlots: Deque<(slot: Int?, waiter: CheckedContinuation<WorkItem?, Never>)> = []
-    /// What each slot has taken and not finished. It is here from the moment it leaves the buffer until its settlement is known,
-    /// so that a claim of this worker is never in no place.
+    /// What each slot has taken and not finished. It is here from the moment it leaves the buffer until its settlement
+    /// is known, so that a claim of this worker is never in no place.
     var inHands: [WorkItem?]
     var claimer: CheckedContinuation<Int, Never>?
     var isClosed = false
@@ -118,7 +118,8 @@ final class ClaimBuffer: Sendable {
       if let slot { state.inHands[slot] = nil }
       guard let seconds else { return claimerToWake(&state) }
       let each = seconds / Double(max(count, 1))
-      // A slow job counts at once, so that the next claim does not pile jobs up behind it; fast ones must prove themselves.
+      // A slow job counts at once, so that the next claim does not pile jobs up behind it; fast ones must prove
+      // themselves.
       let old = state.secondsPerJob ?? each
       state.secondsPerJob = each > old ? old + (each - old) * 0.25 : old + (each - old) * 0.05
       return claimerToWake(&state)
@@ -226,7 +227,8 @@ final class ClaimBuffer: Sendable {
     }
   }
 
-  /// How many of the jobs that wait make a batch: no more bytes than one has, wherever the payloads are, and one job at least.
+  /// How many of the jobs that wait make a batch: no more bytes than one has, wherever the payloads are, and one job at
+  /// least.
   private static func batchCount(_ waiting: Deque<Claim>, limit: Int) -> Int {
     var (count, bytes) = (0, 0)
     while count < min(limit, waiting.count) {
@@ -251,7 +253,8 @@ final class ClaimBuffer: Sendable {
     // Before it is known how long jobs take nothing waits behind them: another worker may be idle.
     let pace = state.secondsPerJob.map { Double(slots) * lookahead / max($0, 1e-7) } ?? 0
     let ahead = Int(min(pace, Double(mostAhead)))
-    // Room for batches is made where batches come: kinds that run one by one would only be kept from idle workers by it.
+    // Room for batches is made where batches come: kinds that run one by one would only be kept from idle workers by
+    // it.
     let base = max(slots, min(2 * state.lastBatched, twoBatches))
     let room = base + ahead - state.buffered - state.running
     return room >= max(1, ahead / 2) ? room : nil

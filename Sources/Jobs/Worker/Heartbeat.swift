@@ -1,8 +1,8 @@
 import Locking
 import Logging
 
-/// Renews a worker's lease on a queue, and acts on what the broker says with it: a lease that was lost, claims that never
-/// arrived, jobs that are due.
+/// Renews a worker's lease on a queue, and acts on what the broker says with it: a lease that was lost, claims that
+/// never arrived, jobs that are due.
 struct Heartbeat<C: BrokerConsumer>: Sendable {
   let queue: QueueName
   let consumer: C
@@ -23,7 +23,8 @@ struct Heartbeat<C: BrokerConsumer>: Sendable {
     var listedAt = ContinuousClock.now
     while !Task.isCancelled {
       var pause = configuration.heartbeat
-      // What runs cannot be ended while the ledger is silent. Its lease may end, so that a worker with a ledger gets it.
+      // What runs cannot be ended while the ledger is silent. Its lease may end, so that a worker with a ledger gets
+      // it.
       if gate.reasons.contains(.silence), !slots.running.isEmpty {
         do { try await Task.sleep(for: pause) } catch { return }
         continue

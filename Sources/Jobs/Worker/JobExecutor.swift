@@ -40,8 +40,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     /// How long its handler may take; nil for as long as it likes.
     var limit: Duration? { known?.entry.timeout }
 
-    /// Whether the broker must know that its jobs begin before they do: those that came back once, since they may be what
-    /// killed a worker, and those on their last attempt, which must not be made twice.
+    /// Whether the broker must know that its jobs begin before they do: those that came back once, since they may be
+    /// what killed a worker, and those on their last attempt, which must not be made twice.
     var mustBeMarked: Bool {
       guard let known else { return false }
       let last = known.entry.retry.maxAttempts
@@ -124,8 +124,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     var run: Int64
   }
 
-  /// Settles an item. A handler that a shutdown cancelled is left as it is: it has not failed, and leaving the queue hands
-  /// it back.
+  /// Settles an item. A handler that a shutdown cancelled is left as it is: it has not failed, and leaving the queue
+  /// hands it back.
   func settle(_ report: Report, of assignment: Assignment, _ cutoff: Slots.Cutoff?, _ timing: Timing) {
     let known = assignment.known
     for settlement in report.settlements {
@@ -209,8 +209,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     return entry
   }
 
-  /// The claims with the payloads that stayed in the ledger. A job without a row is done, and jobs are handed back where the
-  /// ledger cannot be asked.
+  /// The claims with the payloads that stayed in the ledger. A job without a row is done, and jobs are handed back
+  /// where the ledger cannot be asked.
   private func filled(_ claims: [Claim], _ report: inout Report) async -> [Claim] {
     let empty = claims.map(\.record).filter { $0.payloadInLedger != nil }
     if empty.isEmpty { return claims }

@@ -1,8 +1,8 @@
 import Locking
 import Logging
 
-/// Asks the ledger all the time whether it answers, and has a worker claim nothing while it does not: what such a worker
-/// claims it cannot do, while another may be able to.
+/// Asks the ledger all the time whether it answers, and has a worker claim nothing while it does not: what such a
+/// worker claims it cannot do, while another may be able to.
 struct LedgerWatch<B: Broker, L: Ledger>: Sendable {
   let ledger: L
   let runners: [QueueRunner<B, L>]

@@ -1,8 +1,8 @@
 import DequeModule
 import Locking
 
-/// Reads the payloads of one queue's jobs that stayed in the ledger, when the jobs are about to run. What several slots ask for
-/// while a read is under way goes into the next one, up to a batch of bytes.
+/// Reads the payloads of one queue's jobs that stayed in the ledger, when the jobs are about to run. What several slots
+/// ask for while a read is under way goes into the next one, up to a batch of bytes.
 final class PayloadReads<L: Ledger>: Sendable {
   private typealias Waiter = CheckedContinuation<[JobID: [UInt8]], any Error>
   private typealias Reader = CheckedContinuation<[Request]?, Never>

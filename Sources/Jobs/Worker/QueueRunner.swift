@@ -1,8 +1,8 @@
 import Locking
 import Logging
 
-/// One worker's work on one queue: a loop that claims, slots that run, a loop that settles, a heartbeat apart from all of
-/// them.
+/// One worker's work on one queue: a loop that claims, slots that run, a loop that settles, a heartbeat apart from all
+/// of them.
 final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   let queue: QueueName
   private let kinds: [JobKind]

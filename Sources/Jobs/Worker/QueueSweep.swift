@@ -1,15 +1,18 @@
-/// Decides which of a queue's jobs the relay compares with the broker next. A value without I/O; `Relay` does what it says.
+/// Decides which of a queue's jobs the relay compares with the broker next. A value without I/O; `Relay` does what it
+/// says.
 ///
-/// Where one page holds all that is owed, that page is read at each interval. Where more waits, the work is split three ways,
-/// so that a backlog of any size does not delay what matters:
+/// Where one page holds all that is owed, that page is read at each interval. Where more waits, the work is split three
+/// ways, so that a backlog of any size does not delay what matters:
 /// - an *increment* reads what has become old enough since the last one, at each interval;
 /// - a *recheck* asks the broker again about ids of the last minute, without reading the ledger;
 /// - a *pass* walks through all that is owed, newest first and at leisure, and finds the rest.
 ///
-/// A broker that has refused jobs is filled again the other way round, oldest first and by nobody else, until all is in it.
+/// A broker that has refused jobs is filled again the other way round, oldest first and by nobody else, until all is in
+/// it.
 ///
-/// A snapshot that is held for long keeps the entries of jobs that are done in the index, and every read of a range walks over
-/// them. So a pass reads ranges of time that become shorter where reading is slow, and rests in proportion to what it cost.
+/// A snapshot that is held for long keeps the entries of jobs that are done in the index, and every read of a range
+/// walks over them. So a pass reads ranges of time that become shorter where reading is slow, and rests in proportion
+/// to what it cost.
 struct QueueSweep {
   typealias Instant = ContinuousClock.Instant
 
@@ -68,7 +71,8 @@ struct QueueSweep {
   private let interval: Duration
   private let age: Duration
   private let page: Int
-  /// Transactions that commit their jobs so much later than they made the ids are found by increments; others by a pass.
+  /// Transactions that commit their jobs so much later than they made the ids are found by increments; others by a
+  /// pass.
   private let overlap = Duration.seconds(5)
   private let lately = Duration.seconds(60)
   private let recheckInterval: Duration

@@ -2,11 +2,11 @@ import Locking
 import Logging
 import Metrics
 
-/// Pushes again what the ledger owes and the broker does not know: the jobs of a process that died between commit and push,
-/// of a push that the broker shed, of a broker that lost its memory.
+/// Pushes again what the ledger owes and the broker does not know: the jobs of a process that died between commit and
+/// push, of a push that the broker shed, of a broker that lost its memory.
 ///
-/// One worker at a time does it for all that serve the same queues, as long as it reaches the broker. What it compares when,
-/// `QueueSweep` says; the queues take turns page by page, so that a backlog in one delays no other.
+/// One worker at a time does it for all that serve the same queues, as long as it reaches the broker. What it compares
+/// when, `QueueSweep` says; the queues take turns page by page, so that a backlog in one delays no other.
 struct Relay<B: Broker, L: Ledger>: Sendable {
   let broker: B
   let ledger: L
@@ -162,8 +162,8 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Those of `ids` that the broker does not know. No answer within a second counts as none: the leader's silence is that of
-  /// all, so it is noticed long before a connection's own limit.
+  /// Those of `ids` that the broker does not know. No answer within a second counts as none: the leader's silence is
+  /// that of all, so it is noticed long before a connection's own limit.
   private func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
     try await withThrowingTaskGroup(of: [JobID].self) { group in
       group.addTask { [broker] in try await broker.unknown(ids, in: queue) }
@@ -205,8 +205,8 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
 
   /// - Returns: how many jobs were pushed again.
   private func push(_ ids: [JobID], in queue: QueueName, _ refused: inout Set<JobID>) async throws -> Int {
-    // Read again: a job that was settled between the two questions is neither owed nor known. In the order of their ids: what
-    // is older runs first. A batch of bytes at a time, which mostly is all.
+    // Read again: a job that was settled between the two questions is neither owed nor known. In the order of their
+    // ids: what is older runs first. A batch of bytes at a time, which mostly is all.
     var pushed = 0
     var rest = ids.sorted()[...]
     while !rest.isEmpty {
@@ -254,8 +254,8 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
 
   // MARK: Parked jobs
 
-  /// Owes again what is parked and this worker can run, until cancelled: every worker does it, for each may know kinds that
-  /// the others do not. Being old and unknown to the broker, the jobs are then pushed by whoever relays.
+  /// Owes again what is parked and this worker can run, until cancelled: every worker does it, for each may know kinds
+  /// that the others do not. Being old and unknown to the broker, the jobs are then pushed by whoever relays.
   func unpark() async {
     while !Task.isCancelled {
       do {

@@ -92,7 +92,8 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// A task of its own, since this one is cancelled; it is awaited here, and the directory answers in time or not at all.
+  /// A task of its own, since this one is cancelled; it is awaited here, and the directory answers in time or not at
+  /// all.
   private func leave(_ untold: UntoldMinutes) async {
     var untold = untold
     let unconfirmed = untold.isUnconfirmed ? report(.stopping, untold.next()) : nil

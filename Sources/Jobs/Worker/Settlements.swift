@@ -57,8 +57,8 @@ final class Settlements: Sendable {
     var tally: JobTally
   }
 
-  /// Beyond so many that wait, no more is claimed: while the ledger or the broker is away, jobs wait better in the queue
-  /// than in a worker's memory.
+  /// Beyond so many that wait, no more is claimed: while the ledger or the broker is away, jobs wait better in the
+  /// queue than in a worker's memory.
   private let most = 5000
   private let mostBytes = 4 * PayloadLimit.batch
 

@@ -1,10 +1,10 @@
 import Logging
 
-/// Tells ledger and broker how claims ended, a batch at a time: the ledger first, so that no crash between the two forgets
-/// a job.
+/// Tells ledger and broker how claims ended, a batch at a time: the ledger first, so that no crash between the two
+/// forgets a job.
 ///
-/// A job that another transaction holds is never taken for done, and nothing waits for it: its claim goes back with a pause,
-/// and no attempt is counted.
+/// A job that another transaction holds is never taken for done, and nothing waits for it: its claim goes back with a
+/// pause, and no attempt is counted.
 struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
   let queue: QueueName
   let ledger: L
@@ -14,8 +14,8 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
   func settle(_ batch: [Settlement], until stop: StopSignal) async {
     var batch = SettlementBatch(batch)
     await dropLost(&batch, stop)
-    // The broker forgets only what the ledger has taken in: what it could not be told stays claimed, and leaving the queue
-    // or the lease's end hands it on.
+    // The broker forgets only what the ledger has taken in: what it could not be told stays claimed, and leaving the
+    // queue or the lease's end hands it on.
     var ended = batch.acknowledged
     var handedBack = batch.handedBack
     func told(_ what: String, _ claims: [Claim], _ tell: @Sendable () async throws -> [JobID]) async {
@@ -52,7 +52,8 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     if !back.isEmpty { await persist("hand back", stop) { try await consumer.release(back) } }
   }
 
-  /// Drops judgements on jobs that the worker has lost. A worker that froze past its lease must not fail another's jobs.
+  /// Drops judgements on jobs that the worker has lost. A worker that froze past its lease must not fail another's
+  /// jobs.
   private func dropLost(_ batch: inout SettlementBatch, _ stop: StopSignal) async {
     let judged = batch.judged
     if judged.isEmpty { return }
@@ -62,7 +63,8 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     if own.count < judged.count { batch.keepJudged { own.contains($0.receipt) } }
   }
 
-  /// Tries until it succeeds: whoever is away comes back. After a stop it gives up, and the lease's end settles the rest.
+  /// Tries until it succeeds: whoever is away comes back. After a stop it gives up, and the lease's end settles the
+  /// rest.
   ///
   /// - Returns: nil if it did not succeed.
   @discardableResult

@@ -2,8 +2,9 @@ import Locking
 
 /// The tasks that run one queue's handlers, and their time limits.
 ///
-/// A slot is one long-lived task that runs one item after another, so that starting a job costs no task. A handler past its
-/// kind's limit, or whose job nobody wants any more, has its slot's task cancelled; the slot then goes on in a new task.
+/// A slot is one long-lived task that runs one item after another, so that starting a job costs no task. A handler past
+/// its kind's limit, or whose job nobody wants any more, has its slot's task cancelled; the slot then goes on in a new
+/// task.
 final class Slots: Sendable {
   private struct Slot {
     var task: Task<Bool, Never>?

@@ -1,6 +1,7 @@
 /// How a worker works. The defaults suit a service with millisecond jobs on a few cores.
 public struct WorkerConfiguration: Sendable {
-  /// The queues to serve, each with how many of its jobs run at once. Queues do not share: a full one holds up no other.
+  /// The queues to serve, each with how many of its jobs run at once. Queues do not share: a full one holds up no
+  /// other.
   public var queues: [QueueName: Int]
   /// How long a claim outlives its worker's last heartbeat.
   public var lease: Duration = .seconds(3)
@@ -10,8 +11,8 @@ public struct WorkerConfiguration: Sendable {
   public var shutdownLimit: Duration = .seconds(25)
   /// Between two sweeps for jobs that the ledger owes and the broker does not know.
   public var relayInterval: Duration = .seconds(2)
-  /// How old an owed job is before the relay asks the broker about it: time for its push to arrive. With the interval it
-  /// bounds how long a job waits whose process died between commit and push.
+  /// How old an owed job is before the relay asks the broker about it: time for its push to arrive. With the interval
+  /// it bounds how long a job waits whose process died between commit and push.
   public var relayAge: Duration = .seconds(2)
   /// Between two reports to the directory of workers, each of which brings orders.
   public var reportInterval: Duration = .seconds(1)

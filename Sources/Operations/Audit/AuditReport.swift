@@ -13,8 +13,8 @@ public struct AuditFinding: Codable, Sendable, Hashable {
     case wrong
   }
 
-  /// `feeds`, `notifications`, `notification counts`, `post counts`, `fan levels`, `heart counts`, `rankings`, `jobs` or
-  /// `broker`.
+  /// `feeds`, `notifications`, `notification counts`, `post counts`, `fan levels`, `heart counts`, `rankings`, `jobs`
+  /// or `broker`.
   public let audit: String
   public let verdict: Verdict
   /// How many were compared.

@@ -6,11 +6,11 @@ import Postgres
 
 /// Compares what the ledger owes with what the broker knows, and the other way round.
 ///
-/// A job that the ledger owes and the broker does not know is not lost: the relay of a worker that serves its queue pushes it
-/// within seconds. Where that does not happen, no worker runs, or Redis refuses what is pushed.
+/// A job that the ledger owes and the broker does not know is not lost: the relay of a worker that serves its queue
+/// pushes it within seconds. Where that does not happen, no worker runs, or Redis refuses what is pushed.
 ///
-/// A job that the broker knows and the ledger does not owe changes nothing: whoever runs it finds no row to end, and what its
-/// transaction wrote is undone. It takes memory, and what its handler does outside is done in vain.
+/// A job that the broker knows and the ledger does not owe changes nothing: whoever runs it finds no row to end, and
+/// what its transaction wrote is undone. It takes memory, and what its handler does outside is done in vain.
 public struct LedgerAudit: Sendable {
   /// What was found.
   public struct Report: Sendable, Hashable {
@@ -92,11 +92,12 @@ public struct LedgerAudit: Sendable {
     return report
   }
 
-  /// Walks through all that the broker knows, a thousand at a time, so neither server is held up and what is kept here is only
-  /// what looks left over.
+  /// Walks through all that the broker knows, a thousand at a time, so neither server is held up and what is kept here
+  /// is only what looks left over.
   ///
-  /// A job that ended is known until it is acknowledged, a moment later; where its worker died in between, until the lease is
-  /// over and another worker has dropped it. So what looks left over is looked at again, for seven seconds at most.
+  /// A job that ended is known until it is acknowledged, a moment later; where its worker died in between, until the
+  /// lease is over and another worker has dropped it. So what looks left over is looked at again, for seven seconds at
+  /// most.
   public func leftovers() async throws -> Leftovers {
     var report = Leftovers()
     var suspects: [QueueName: Set<JobID>] = [:]

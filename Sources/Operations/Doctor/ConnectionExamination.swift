@@ -1,8 +1,8 @@
 import Jobs
 import Postgres
 
-/// The doctor's look at connections to Postgres: whether each worker's slots find one, and whether the server has as many as its
-/// workers may open.
+/// The doctor's look at connections to Postgres: whether each worker's slots find one, and whether the server has as
+/// many as its workers may open.
 struct ConnectionExamination {
   /// A worker, as it says of itself.
   struct Worker: Sendable, Hashable {
@@ -43,7 +43,8 @@ struct ConnectionExamination {
   }
 
   private func room() async throws -> Room {
-    // Other roles' sessions do not say what they are; a session in a database is a client's, but for some of the server's own.
+    // Other roles' sessions do not say what they are; a session in a database is a client's, but for some of the
+    // server's own.
     let row = try await connection.query(
       """
       SELECT current_setting('max_connections')::bigint,

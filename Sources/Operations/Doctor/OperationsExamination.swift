@@ -3,8 +3,8 @@ import Jobs
 import JobsPostgres
 import Postgres
 
-/// The doctor's look at what operators watch: workers that went without a word, schedules that nobody fires, queues that stand
-/// still.
+/// The doctor's look at what operators watch: workers that went without a word, schedules that nobody fires, queues
+/// that stand still.
 struct OperationsExamination {
   let connection: PostgresConnection
 

@@ -5,8 +5,8 @@ import JobsRedis
 import Logging
 import Postgres
 
-/// What an operator does with jobs: look, ask for one, try one again, stop one. What changes something takes the name of who does it,
-/// and stands in the action log.
+/// What an operator does with jobs: look, ask for one, try one again, stop one. What changes something takes the name
+/// of who does it, and stands in the action log.
 public struct JobDesk: Sendable {
   let client: JobClient<RedisBroker, PostgresLedger>
   let pool: PostgresPool
@@ -41,7 +41,8 @@ public struct JobDesk: Sendable {
     return try await EndedListing(filter: filter, pool: pool).page()
   }
 
-  /// - Throws: `.usage` if `id` cannot be a job's, `.notFound` if it is neither owed nor dead and no record of its end is kept.
+  /// - Throws: `.usage` if `id` cannot be a job's, `.notFound` if it is neither owed nor dead and no record of its end
+  ///   is kept.
   public func show(_ id: String) async throws -> JobDetail {
     let id = try Self.parse(id)
     let others = try await JobEvent.others(of: id, in: pool)

@@ -31,7 +31,8 @@ public struct JobRequest: Sendable {
 extension JobKinds {
   /// The job that `request` asks for, in the newest version of its kind's payload.
   ///
-  /// - Throws: `.usage` for a kind or a queue that cannot be, `.data` for a payload that does not decode, naming the field.
+  /// - Throws: `.usage` for a kind or a queue that cannot be, `.data` for a payload that does not decode, naming the
+  ///   field.
   public func record(_ request: JobRequest) throws(OperationError) -> JobRecord {
     let entry = try entry(request.kind)
     var queue = entry.queue

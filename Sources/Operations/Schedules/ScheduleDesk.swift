@@ -34,8 +34,8 @@ public struct ScheduleDesk: Sendable {
     }
   }
 
-  /// Lets a schedule fire again, from its next tick on: what would have fired meanwhile is not made up for. Nothing changes where
-  /// it is not paused.
+  /// Lets a schedule fire again, from its next tick on: what would have fired meanwhile is not made up for. Nothing
+  /// changes where it is not paused.
   ///
   /// - Throws: `.usage` for a name that no schedule has, `.forbidden`.
   public func resume(_ name: String, by actor: Actor) async throws -> ScheduleSummary {

@@ -27,8 +27,8 @@ extension ScheduleDesk {
 
   /// Asks for a schedule's job now, besides its ticks, also while it is paused.
   ///
-  /// - Throws: `.usage` for a name that no schedule of the app has, `.forbidden`; `.conflict` if its job's unique key is owed, mostly by the job
-  ///   of an earlier tick.
+  /// - Throws: `.usage` for a name that no schedule of the app has, `.forbidden`; `.conflict` if its job's unique key
+  ///   is owed, mostly by the job of an earlier tick.
   public func run(_ name: String, on jobs: JobDesk, by actor: Actor) async throws -> ScheduleRun {
     let schedule = try Self.schedule(name, of: schedules)
     let tick = Tick(schedule: schedule.name, milliseconds: milliseconds)

@@ -2,7 +2,8 @@ import Foundation
 import Jobs
 import Postgres
 
-/// What workers did over the last hour, day or week, as they counted it minute by minute. The last few seconds are not in it yet.
+/// What workers did over the last hour, day or week, as they counted it minute by minute. The last few seconds are not
+/// in it yet.
 public struct Statistics: Sendable {
   private let pool: PostgresPool
   private let now: @Sendable () -> Date

@@ -1,10 +1,11 @@
 import Foundation
 import Postgres
 
-/// What was seen of the whole stack at one moment: what `/metrics` of every process shows of it, and the autoscaling route.
+/// What was seen of the whole stack at one moment: what `/metrics` of every process shows of it, and the autoscaling
+/// route.
 ///
-/// The process that leads in watching takes one every few seconds and leaves it in Postgres, in one row, so that a scrape asks
-/// nobody anything. Its JSON may lack what an older version does not know, or have what a newer one does.
+/// The process that leads in watching takes one every few seconds and leaves it in Postgres, in one row, so that a
+/// scrape asks nobody anything. Its JSON may lack what an older version does not know, or have what a newer one does.
 public struct StackSample: Codable, Sendable, Hashable {
   public var at: Date
   public var queues: [QueueSample] = []

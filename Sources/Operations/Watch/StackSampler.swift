@@ -6,8 +6,8 @@ import Logging
 import Postgres
 import Social
 
-/// Takes samples of the stack. What it asks each time costs the same however many jobs wait: the broker's own figures, a row of each
-/// worker, the last minutes' counts. Only `count` walks through the ledger.
+/// Takes samples of the stack. What it asks each time costs the same however many jobs wait: the broker's own figures,
+/// a row of each worker, the last minutes' counts. Only `count` walks through the ledger.
 actor StackSampler {
   private let pool: PostgresPool
   private let broker: RedisBroker
@@ -120,8 +120,8 @@ actor StackSampler {
     seen.oldestWaiting = backlog.oldestReadyAt.map { max(0, now.timeIntervalSince1970 - Double($0) / 1000) }
   }
 
-  /// Of all that is asked of the broker the first: where it is away, nothing else would be answered, and each question would
-  /// wait for it.
+  /// Of all that is asked of the broker the first: where it is away, nothing else would be answered, and each question
+  /// would wait for it.
   private func memory() async -> StackSample.BrokerMemory? {
     await ask { try await self.broker.memory() }.map {
       StackSample.BrokerMemory(used: $0.usedMemory, limit: $0.memoryLimit)

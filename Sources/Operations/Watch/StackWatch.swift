@@ -10,9 +10,9 @@ import Social
 
 /// Watches the stack: samples it, gives alarms, says how many workers each queue needs.
 ///
-/// Every process runs one, the API's too, so that somebody notices when all workers are gone; one of them leads, and when it goes
-/// another leads within 5 seconds. Two that believe in it for a moment do no harm: the later sample stays, and an alarm is opened
-/// by one row under a unique key.
+/// Every process runs one, the API's too, so that somebody notices when all workers are gone; one of them leads, and
+/// when it goes another leads within 5 seconds. Two that believe in it for a moment do no harm: the later sample stays,
+/// and an alarm is opened by one row under a unique key.
 ///
 /// `run()` serves until a graceful shutdown is asked for.
 public struct StackWatch: Service {

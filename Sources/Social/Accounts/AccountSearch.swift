@@ -10,8 +10,8 @@ public enum AccountSearch {
   ) async throws -> [(account: AccountSummary, isFollowed: Bool)] {
     let query = NormalForm.shown(query)
     try FieldRules.text(query, "query", 1...100)
-    // A range of the index: from the text itself up to the text with the greatest character behind it. LIKE with a parameter
-    // would not use an index once the statement has a generic plan.
+    // A range of the index: from the text itself up to the text with the greatest character behind it. LIKE with a
+    // parameter would not use an index once the statement has a generic plan.
     let past = query + "\u{10FFFF}"
     let rows = try await reader.rows(
       """

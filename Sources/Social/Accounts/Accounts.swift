@@ -2,9 +2,9 @@ import Postgres
 
 /// Opens, finds and changes accounts.
 public enum Accounts {
-  /// Counts on a profile are exact up to here. Beyond, an author's followers are as many as the latest fan-out counted, and
-  /// other counts stay at this number: a counter row would be written by every follow of a celebrity, one after the other,
-  /// while counting this many entries of an index takes about 5 ms.
+  /// Counts on a profile are exact up to here. Beyond, an author's followers are as many as the latest fan-out counted,
+  /// and other counts stay at this number: a counter row would be written by every follow of a celebrity, one after the
+  /// other, while counting this many entries of an index takes about 5 ms.
   public static let countLimit = 50_000
 
   /// Opens an account.

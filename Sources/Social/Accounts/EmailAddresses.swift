@@ -21,8 +21,8 @@ public enum EmailAddresses {
 
   private static let page = 1000
 
-  /// Brings addresses into the normal form. One whose normal form another account has stays: which of the two is whose is not
-  /// for a program to say.
+  /// Brings addresses into the normal form. One whose normal form another account has stays: which of the two is whose
+  /// is not for a program to say.
   ///
   /// - Returns: how many were changed.
   @discardableResult

@@ -1,8 +1,9 @@
 import Dispatch
 import Locking
 
-/// Hashes and checks passwords on threads of its own: a hash takes a third of a second of one core, which neither an event loop
-/// nor the tasks' shared threads can spare. Clients take turns, so that one with many passwords delays itself alone.
+/// Hashes and checks passwords on threads of its own: a hash takes a third of a second of one core, which neither an
+/// event loop nor the tasks' shared threads can spare. Clients take turns, so that one with many passwords delays
+/// itself alone.
 public final class PasswordHasher: Sendable {
   private struct State {
     var queue = FairQueue<String, @Sendable () -> Void>()
@@ -27,7 +28,8 @@ public final class PasswordHasher: Sendable {
 
   /// - Parameters:
   ///   - threads: how many passwords are worked on at once, each with 32 MiB.
-  ///   - limit: how many may wait, a quarter of them for one client; more are refused, since they would wait for seconds.
+  ///   - limit: how many may wait, a quarter of them for one client; more are refused, since they would wait for
+  ///     seconds.
   public convenience init(threads: Int = 2, limit: Int = 64) {
     self.init(threads: threads, limit: limit, parameters: PasswordHash.standard)
   }
@@ -68,7 +70,8 @@ public final class PasswordHasher: Sendable {
     return matches && known != nil
   }
 
-  /// The hash of a password whose hash `old` is weaker than today's, under the same salt; nil where nothing is to be renewed.
+  /// The hash of a password whose hash `old` is weaker than today's, under the same salt; nil where nothing is to be
+  /// renewed.
   ///
   /// - Parameter password: the right one.
   /// - Throws: `busy`.

@@ -3,14 +3,14 @@ import Postgres
 
 /// Counts what is tried for an address, or by a client, so that nobody tries many.
 ///
-/// An attempt counts before anything is looked at, whether or not an account has the address: guesses that race do not slip
-/// through, and a refusal tells nothing. The counts are in Postgres, for all processes alike.
+/// An attempt counts before anything is looked at, whether or not an account has the address: guesses that race do not
+/// slip through, and a refusal tells nothing. The counts are in Postgres, for all processes alike.
 public struct AttemptBook: Sendable {
   private let pool: PostgresPool
   private let refusals: RefusalMemory
 
-  /// - Parameter memory: how long a refusal is repeated without asking Postgres, so that a client beyond its limit costs
-  ///   nothing but its own time.
+  /// - Parameter memory: how long a refusal is repeated without asking Postgres, so that a client beyond its limit
+  ///   costs nothing but its own time.
   public init(pool: PostgresPool, memory: Duration = .seconds(1)) {
     self.pool = pool
     refusals = RefusalMemory(memory)
@@ -55,10 +55,12 @@ public struct AttemptBook: Sendable {
     if let left = refusals.secondsLeft(of: attempt) { throw Self.refusal(of: attempt, left) }
   }
 
-  /// Takes a guess at a secret that this process knows: a wrong one counts, and past the limit a right one is refused too.
+  /// Takes a guess at a secret that this process knows: a wrong one counts, and past the limit a right one is refused
+  /// too.
   ///
-  /// The lock puts the guesses that race in an order, so that a right one passes only if fewer wrong ones than the limit
-  /// come before it. A right one counts nothing and forgets nothing: who knows one secret may be guessing at another.
+  /// The lock puts the guesses that race in an order, so that a right one passes only if fewer wrong ones than the
+  /// limit come before it. A right one counts nothing and forgets nothing: who knows one secret may be guessing at
+  /// another.
   ///
   /// - Throws: `too_many_attempts`.
   public func guess(isRight: Bool, at limit: AttemptLimit, by client: String) async throws {

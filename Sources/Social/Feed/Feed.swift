@@ -21,8 +21,8 @@ public enum Feed {
   ) async throws -> Page<Post> {
     var posts: [Post] = []
     var cursor = page.cursor
-    // A row whose post was deleted a moment ago, and not purged yet, takes a place without giving a post: another round fills
-    // the page up.
+    // A row whose post was deleted a moment ago, and not purged yet, takes a place without giving a post: another round
+    // fills the page up.
     while posts.count <= page.limit {
       let wanted = page.limit + 1 - posts.count
       let rows = try await kept(account, own, before: cursor, wanted, in: reader)

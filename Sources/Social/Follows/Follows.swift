@@ -4,8 +4,8 @@ import Postgres
 
 /// Makes and ends follows, together with the feed rows and the notifications that follow from them.
 ///
-/// The locks, and why no interleaving with posts, deletions and fan-outs leaves a feed with a row too many or too few, are
-/// described in `migrations/0006_fan_outs.sql`; what orders notifications, in `migrations/0010_notifications.sql`.
+/// The locks, and why no interleaving with posts, deletions and fan-outs leaves a feed with a row too many or too few,
+/// are described in `migrations/0006_fan_outs.sql`; what orders notifications, in `migrations/0010_notifications.sql`.
 public enum Follows {
   /// Makes `follower` follow `followee` and puts the followee's posts into the follower's feed, and owes telling
   /// the followee.

@@ -3,8 +3,8 @@ import Jobs
 import JobsPostgres
 import Postgres
 
-/// What becomes of lookups after their calls, and how it is written: in one transaction that also ends their jobs and settles
-/// what the calls have cost.
+/// What becomes of lookups after their calls, and how it is written: in one transaction that also ends their jobs and
+/// settles what the calls have cost.
 struct LookupRecord<J: LookupJob>: Sendable {
   typealias Open = LookupBatch<J>.Open
 

@@ -22,8 +22,8 @@ public struct LookupRules: Sendable {
 
 /// What each key may spend a day.
 ///
-/// Since June 2026 searches have a budget of their own, 100 calls a day; before that, and for some projects still, a search
-/// costs 100 of the 10,000 units that everything else is paid from.
+/// Since June 2026 searches have a budget of their own, 100 calls a day; before that, and for some projects still, a
+/// search costs 100 of the 10,000 units that everything else is paid from.
 public struct QuotaBudgets: Sendable, Hashable {
   /// Search calls a day.
   public var searches = 100

@@ -3,8 +3,8 @@ import Jobs
 import JobsPostgres
 import Postgres
 
-/// Keeps to the age that what YouTube said may have: deletes what is too old, and owes the refreshing of what soon would be.
-/// Also ends lookups whose jobs were given up. Idempotent: run twice, the second finds nothing to do.
+/// Keeps to the age that what YouTube said may have: deletes what is too old, and owes the refreshing of what soon
+/// would be. Also ends lookups whose jobs were given up. Idempotent: run twice, the second finds nothing to do.
 public struct LookupUpkeep: Job {
   public static let kind: JobKind = "lookups.upkeep"
   public static let queue = SocialJobs.lookupQueue
@@ -71,7 +71,8 @@ public struct LookupUpkeep: Job {
   }
 }
 
-/// Asks for channels again that are kept: up to 50, for one unit. Those that YouTube does not know any more are deleted.
+/// Asks for channels again that are kept: up to 50, for one unit. Those that YouTube does not know any more are
+/// deleted.
 public struct ChannelRefresh: Job {
   public static let kind: JobKind = "lookups.refresh"
   public static let queue = SocialJobs.lookupQueue

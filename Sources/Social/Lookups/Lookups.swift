@@ -5,8 +5,8 @@ import Postgres
 
 /// Asks for channels: from what is kept, else by a lookup.
 ///
-/// A lookup belongs to its question and to nobody: whoever has its id, which cannot be guessed, may follow it, and neither who
-/// asked nor what they typed is told.
+/// A lookup belongs to its question and to nobody: whoever has its id, which cannot be guessed, may follow it, and
+/// neither who asked nor what they typed is told.
 public struct Lookups: Sendable {
   /// What somebody who asks gets at once.
   public enum Answer: Sendable {
@@ -31,7 +31,8 @@ public struct Lookups: Sendable {
 
   // MARK: Ask
 
-  /// What is kept, if it is fresh, or if YouTube cannot be asked now; else a lookup, which others who ask the same share.
+  /// What is kept, if it is fresh, or if YouTube cannot be asked now; else a lookup, which others who ask the same
+  /// share.
   ///
   /// - Parameters:
   ///   - account: who pays for a lookup that this begins; nil for an operator, whom no share limits.
@@ -52,7 +53,8 @@ public struct Lookups: Sendable {
       return open.map { .lookup($0) } ?? .exhausted(until: until)
     case .noKey: return kept.map { .channels($0.channels) } ?? .noKey
     }
-    // Between its statements a lookup of the same question may end: then its answer is there, or it failed and the next begins.
+    // Between its statements a lookup of the same question may end: then its answer is there, or it failed and the next
+    // begins.
     while true {
       do {
         if let answer = try await open(question, by: account, client, at: date, begin) { return answer }

@@ -3,8 +3,9 @@ import Postgres
 
 /// What the keys have spent: a row for each key, Pacific day and budget, written before a call and settled after it.
 ///
-/// A reservation is one conditional statement on the row, so that racing workers together never spend more than the budget.
-/// Who dies between the reservation and the settling leaves it reserved: the row then counts too much, never too little.
+/// A reservation is one conditional statement on the row, so that racing workers together never spend more than the
+/// budget. Who dies between the reservation and the settling leaves it reserved: the row then counts too much, never
+/// too little.
 struct QuotaLedger: Sendable {
   /// A part of a budget that is set aside for one call.
   struct Ticket: Sendable, Hashable {

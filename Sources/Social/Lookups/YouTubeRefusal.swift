@@ -95,7 +95,8 @@ struct YouTubeRefusal: Error, Sendable, CustomStringConvertible {
       return texts.contains { text in ["api key ", "the provided api key "].contains { text.hasPrefix($0) } }
     }
 
-    /// Whether the limit that was met is one for a day: `Queries per day`, `DefaultRequestsPerDayPerProject`, `1/d/{project}`.
+    /// Whether the limit that was met is one for a day: `Queries per day`, `DefaultRequestsPerDayPerProject`,
+    /// `1/d/{project}`.
     var namesDay: Bool {
       let metadata = (details ?? []).flatMap { ($0.metadata ?? [:]).values }
       let texts = ([message] + (errors ?? []).map(\.message)).compactMap(\.self) + metadata

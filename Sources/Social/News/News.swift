@@ -1,8 +1,8 @@
 import Foundation
 import Postgres
 
-/// Finds what is new for accounts whose clients listen: all of them by a few statements, whatever their number. Nothing is
-/// written for it when news is made, so that what nobody listens to costs nothing.
+/// Finds what is new for accounts whose clients listen: all of them by a few statements, whatever their number. Nothing
+/// is written for it when news is made, so that what nobody listens to costs nothing.
 public enum News {
   /// So many items of a kind come for one listener at a time; the rest comes the next time.
   static let most = 50

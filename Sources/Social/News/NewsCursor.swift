@@ -21,7 +21,8 @@ public struct NewsCursor: Sendable, Hashable {
     self.since = since
   }
 
-  /// As a client gives it back after a connection was lost: `notification-message-milliseconds`. Nil for any other text.
+  /// As a client gives it back after a connection was lost: `notification-message-milliseconds`. Nil for any other
+  /// text.
   public init?(text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
     guard parts.count == 3, let notification = parts[0], let message = parts[1], let milliseconds = parts[2],

@@ -9,8 +9,8 @@ public enum Notifications {
 
   /// A page of an owner's notifications, newest first.
   ///
-  /// The cursor is an item's id. A group's place is that of its newest notification: one that grows while pages are read is
-  /// found at the top by who begins anew, and is not shown twice to who goes on.
+  /// The cursor is an item's id. A group's place is that of its newest notification: one that grows while pages are
+  /// read is found at the top by who begins anew, and is not shown twice to who goes on.
   ///
   /// - Parameter isGrouped: whether the likes of one post in one window (a day, in UTC) are one item.
   public static func list(
@@ -36,7 +36,8 @@ public enum Notifications {
     """
   }
 
-  /// An owner has few thousand notifications at most, which are read whole: no second table of groups has to be kept right.
+  /// An owner has few thousand notifications at most, which are read whole: no second table of groups has to be kept
+  /// right.
   private static func groups(_ owner: Int, _ cursor: Int, _ limit: Int) -> PostgresQuery {
     """
     SELECT n.id, n.type, coalesce(n.unchecked <= \(unescaped: checkedUntil), true), n.created_at, n.actors,
@@ -74,7 +75,8 @@ public enum Notifications {
     return try rows.first?.decode(Int.self) ?? 0
   }
 
-  /// Checks all of an owner's notifications up to an id, that included. A lower id than was asked for before changes nothing.
+  /// Checks all of an owner's notifications up to an id, that included. A lower id than was asked for before changes
+  /// nothing.
   ///
   /// - Throws: `invalid_upTo`.
   public static func check(upTo id: Int, of owner: Int, in transaction: PostgresTransaction) async throws {

@@ -18,8 +18,8 @@ public enum PasswordResets {
 
   /// Owes whoever has the address a mail with a token.
   ///
-  /// Whether anybody has it changes neither what the caller learns nor what is done until then: the job is asked for in any case,
-  /// and finds nobody to write to.
+  /// Whether anybody has it changes neither what the caller learns nor what is done until then: the job is asked for in
+  /// any case, and finds nobody to write to.
   public static func request(_ email: String, in transaction: AppTransaction) async throws {
     let accounts = try await transaction.sql.query(
       """
@@ -42,7 +42,8 @@ public enum PasswordResets {
 
   /// Whether a token can still be used, before anything is spent on it.
   ///
-  /// One that is nobody's counts for the client that sends it; a right one needs no count, since nobody guesses 256 bits.
+  /// One that is nobody's counts for the client that sends it; a right one needs no count, since nobody guesses 256
+  /// bits.
   ///
   /// - Throws: `not_found`, `too_many_attempts`.
   public static func isUsable(

@@ -1,8 +1,8 @@
 import Jobs
 import JobsPostgres
 
-/// Forgets the sessions and the tokens for new passwords that have expired, and attempts that count no more, a batch a job. Brings
-/// addresses that an earlier version wrote into the normal form.
+/// Forgets the sessions and the tokens for new passwords that have expired, and attempts that count no more, a batch a
+/// job. Brings addresses that an earlier version wrote into the normal form.
 public struct SessionSweep: Job {
   public static let kind: JobKind = "sessions.sweep"
   static let batch = 1000

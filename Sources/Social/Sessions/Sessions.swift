@@ -51,9 +51,9 @@ public enum Sessions {
 
   /// Whose address and password these are. Takes as long for an unknown address as for a wrong password.
   ///
-  /// Wrong passwords count for the client, for the client and the address, and for the address from everywhere: a stranger's
-  /// soon end the stranger's own tries, and many strangers' do not keep the owner out of a network where the account was
-  /// signed in to before.
+  /// Wrong passwords count for the client, for the client and the address, and for the address from everywhere: a
+  /// stranger's soon end the stranger's own tries, and many strangers' do not keep the owner out of a network where the
+  /// account was signed in to before.
   ///
   /// - Parameter client: where the request comes from.
   /// - Returns: what `open` takes.

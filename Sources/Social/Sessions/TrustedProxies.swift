@@ -46,7 +46,8 @@ public struct TrustedProxies: Sendable, Hashable {
 
   /// Where a request comes from: the last hop that is not a trusted proxy.
   ///
-  /// Each proxy appends whom it heard from, so the list is read from its end for as long as it is a trusted proxy that speaks.
+  /// Each proxy appends whom it heard from, so the list is read from its end for as long as it is a trusted proxy that
+  /// speaks.
   ///
   /// - Parameters:
   ///   - peer: the other end of the connection.

@@ -1,7 +1,8 @@
 import Hummingbird
 import Social
 
-/// Spends an account's or a client's budget before a route that has one does anything, and says in the answer what is left.
+/// Spends an account's or a client's budget before a route that has one does anything, and says in the answer what is
+/// left.
 struct BudgetMiddleware: RouterMiddleware {
   /// nil where everybody may do as much as they like.
   let budgets: RequestBudgets?

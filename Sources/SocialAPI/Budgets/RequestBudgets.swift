@@ -42,8 +42,8 @@ public struct RequestBudgets: Sendable {
     try await buckets.giveBack(spent.budget.name, limit: spent.budget.limit, of: spent.owner)
   }
 
-  /// `RateLimit` and `RateLimit-Policy` as the IETF's draft-ietf-httpapi-ratelimit-headers has them: `r` are left for the next
-  /// `t` seconds.
+  /// `RateLimit` and `RateLimit-Policy` as the IETF's draft-ietf-httpapi-ratelimit-headers has them: `r` are left for
+  /// the next `t` seconds.
   private static func headers(_ budget: RequestBudget, _ standing: TokenBuckets.Standing) -> HTTPFields {
     let time = seconds(standing.isAllowed ? standing.untilFull : standing.wait)
     return [

@@ -4,8 +4,8 @@ import Redis
 
 /// Token buckets in Redis: each holds an hour's worth and fills evenly; an empty one refuses until a token is in it.
 ///
-/// Redis is asked for 50 ms at most. Where it does not answer, nothing is refused, and it is asked again a second later: a budget
-/// is worth no outage.
+/// Redis is asked for 50 ms at most. Where it does not answer, nothing is refused, and it is asked again a second
+/// later: a budget is worth no outage.
 public struct TokenBuckets: Sendable {
   /// What a bucket says.
   struct Standing: Sendable, Hashable {
@@ -139,8 +139,9 @@ public struct TokenBuckets: Sendable {
     return Standing(isAllowed: numbers[0] == 1, left: numbers[1], wait: numbers[2], untilFull: numbers[3])
   }
 
-  /// The key holds when the bucket will be full, in milliseconds, and goes when it is (GCRA, as ATM's ITU-T I.371 describes it).
-  /// The arguments are the tokens of an hour, and 1 to take one or -1 to put one back. Redis' clock decides.
+  /// The key holds when the bucket will be full, in milliseconds, and goes when it is (GCRA, as ATM's ITU-T I.371
+  /// describes it). The arguments are the tokens of an hour, and 1 to take one or -1 to put one back. Redis' clock
+  /// decides.
   private static let script = RedisScript(
     """
     local time = redis.call('TIME')

@@ -5,11 +5,11 @@ import Postgres
 import ServiceLifecycle
 import Social
 
-/// Tells clients that listen what is new for them: looks each second for all of them at once, and not at all while nobody
-/// listens.
+/// Tells clients that listen what is new for them: looks each second for all of them at once, and not at all while
+/// nobody listens.
 ///
-/// `run()` serves until a graceful shutdown, which ends every stream; clients then connect to another process and go on from
-/// the last event that they heard.
+/// `run()` serves until a graceful shutdown, which ends every stream; clients then connect to another process and go on
+/// from the last event that they heard.
 public final class EventHub: Service {
   /// How many streams an account has open at most, and a process.
   static let perAccount = 5

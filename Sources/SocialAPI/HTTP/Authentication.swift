@@ -6,8 +6,8 @@ import Operations
 import Postgres
 import Social
 
-/// Finds out whose session a request's bearer token is. A token that is no session's is refused; a request without one goes on,
-/// and the routes that need an account refuse it.
+/// Finds out whose session a request's bearer token is. A token that is no session's is refused; a request without one
+/// goes on, and the routes that need an account refuse it.
 struct Authentication: RouterMiddleware {
   let pool: PostgresPool
 
@@ -24,8 +24,8 @@ struct Authentication: RouterMiddleware {
   }
 }
 
-/// Stands before the operators' routes, which their tokens open. What is neither of those nor a session's is a guess at them,
-/// and counts with those at the dashboard's door.
+/// Stands before the operators' routes, which their tokens open. What is neither of those nor a session's is a guess at
+/// them, and counts with those at the dashboard's door.
 struct AdminAuthentication: RouterMiddleware {
   let pool: PostgresPool
   /// nil where none is set: then no token is right.
@@ -64,7 +64,8 @@ struct AdminAuthentication: RouterMiddleware {
   }
 }
 
-/// The operators' token. Compared by its hash, so that the time it takes says nothing about how much of a guess is right.
+/// The operators' token. Compared by its hash, so that the time it takes says nothing about how much of a guess is
+/// right.
 public struct AdminToken: Sendable {
   private let digest: SHA256Digest
 

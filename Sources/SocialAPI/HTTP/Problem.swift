@@ -64,8 +64,8 @@ struct Problem: Error, Encodable {
         "the database has no room for anything new until somebody makes some; reading goes on: try again later, with the same Idempotency-Key",
         retryAfter: 30)
     }
-    // 25006: a standby refused to write; the primary is being replaced. Class 53: memory, connections or another limit of the
-    // server is used up. 57P03: it starts or ends.
+    // 25006: a standby refused to write; the primary is being replaced. Class 53: memory, connections or another limit
+    // of the server is used up. 57P03: it starts or ends.
     let isPassing =
       [.connection, .poolExhausted, .timeout, .outcomeUnknown].contains(error.code)
       || error.sqlState.map { $0 == "25006" || $0 == "57P03" || $0.hasPrefix("53") } ?? false

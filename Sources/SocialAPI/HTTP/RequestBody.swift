@@ -21,8 +21,8 @@ struct RequestBody: Sendable {
 
   /// The body as JSON.
   ///
-  /// - Throws: `Problem` of code `malformed_body` for what is no JSON, `invalid_FIELD` for a field that is missing or has
-  ///   another type.
+  /// - Throws: `Problem` of code `malformed_body` for what is no JSON, `invalid_FIELD` for a field that is missing or
+  ///   has another type.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     do {
       return try JSONDecoder().decode(type, from: Data(bytes))

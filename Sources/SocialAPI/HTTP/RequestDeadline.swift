@@ -1,9 +1,9 @@
 import EventLoop
 import Hummingbird
 
-/// Gives each request a deadline: a server that does not answer by then makes the request fail, which the client learns as
-/// `unavailable`. Streams are exempt, since their events are written after the request was answered; so is the time that a
-/// client takes to send a body.
+/// Gives each request a deadline: a server that does not answer by then makes the request fail, which the client learns
+/// as `unavailable`. Streams are exempt, since their events are written after the request was answered; so is the time
+/// that a client takes to send a body.
 public struct RequestDeadline<Context: RequestContext>: RouterMiddleware {
   private let limit: Duration
 

@@ -26,7 +26,8 @@ struct AutoscalingRoutes: Sendable {
     let sampledAt: Date
   }
 
-  /// - Throws: `unknown_queue`; `not_sampled` while nobody has watched for a minute, so that nothing is scaled by what was.
+  /// - Throws: `unknown_queue`; `not_sampled` while nobody has watched for a minute, so that nothing is scaled by what
+  ///   was.
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
     try context.requireOperator()
     let name = try context.parameter("queue")

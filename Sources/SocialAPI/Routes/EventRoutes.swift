@@ -21,7 +21,8 @@ struct EventRoutes: Sendable {
       cursor.goBack(to: last)
     }
     let (events, id) = try hub.listen(session.viewer, session.token, from: cursor)
-    // The body below may never be written: the client may be gone by now. The place ends with the connection, whatever comes first.
+    // The body below may never be written: the client may be gone by now. The place ends with the connection, whatever
+    // comes first.
     context.whenClosed { [hub] in hub.leave(id) }
     return Response(
       status: .ok,

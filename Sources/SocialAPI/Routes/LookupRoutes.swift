@@ -6,8 +6,8 @@ import Social
 
 /// `celebs/search` and `lookups`.
 ///
-/// A lookup belongs to its question: all who ask the same share one. So whoever is signed in and has its id, which cannot be
-/// guessed, may follow it; the answer tells neither who asked nor what they typed.
+/// A lookup belongs to its question: all who ask the same share one. So whoever is signed in and has its id, which
+/// cannot be guessed, may follow it; the answer tells neither who asked nor what they typed.
 struct LookupRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
