@@ -2,9 +2,9 @@ import Jobs
 import Logging
 import Postgres
 
-/// Forgets what nobody reads any more, a batch a job: records of ended jobs after some days, dead letters and
-/// operators' actions by age and number, minutes after two days and hours after eight, workers that went without a word
-/// after nine, orders to end jobs that nobody ran, and what processes said of their clocks.
+/// Deletes expired rows, a batch a job: records of ended jobs after some days, dead letters and
+/// operators' actions by age and number, minutes after two days and hours after eight, silent workers after nine, orders
+/// to end jobs that no worker ran, and what processes said of their clocks.
 public struct LedgerSweep: Job {
   public static let kind: JobKind = "ledger.sweep"
   static let batch = 2000
@@ -86,7 +86,7 @@ public struct LedgerSweep: Job {
     return affected.max() ?? 0
   }
 
-  /// One that somebody retries or deletes at this moment is left to them.
+  /// Skips those that another transaction is retrying or deleting.
   private static func deadLetters(_ limit: Limit) -> [PostgresQuery] {
     [
       """

@@ -6,7 +6,7 @@ extension PostgresLedger {
   @discardableResult
   public func park(_ jobs: [JobRecord]) async throws -> [JobID] {
     if jobs.isEmpty { return [] }
-    // What only the broker knew is kept here from now on: there is nobody else to wait with it.
+    // The broker drops parked jobs, so those that only it knew get a row.
     let kept = jobs.filter { !$0.isDurable }
     try await pool.transaction { transaction in
       if !kept.isEmpty { _ = try await add(kept, in: transaction) }

@@ -105,7 +105,7 @@ public struct PostgresLedger: Ledger {
       ), kept AS (\(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
       SELECT count(*) FROM gone
       """)[0].decode(Int.self)
-    // What is there now was there then, in another transaction's hands.
+    // Rows that are still there were locked by another transaction.
     return gone == ids.count ? [] : try await owed(ids, queue: queue)
   }
 

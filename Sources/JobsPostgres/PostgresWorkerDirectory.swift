@@ -100,7 +100,7 @@ extension PostgresQuery.StringInterpolation {
   /// a lease, and in a transaction for as long. Others have its jobs by then, and what the session holds they would
   /// wait for.
   ///
-  /// Whoever reports ends them, by name (`application_name`), since only Postgres' own clock and its own view of its
+  /// Every worker's report ends them, by name (`application_name`), since only Postgres' own clock and its own view of its
   /// sessions decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions of
   /// the living.
   fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration) {

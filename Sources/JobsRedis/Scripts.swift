@@ -181,8 +181,8 @@ enum Scripts {
   /// it. → {0} if the lease or that life is over; {1, handed on, ms to the next due job or end of a lease (-1: none is
   /// near), the receipts of old claims}
   ///
-  /// A lease ends only while others are renewed. After a time in which nobody renewed one, because the server stood
-  /// still or could not be reached, every lease begins again.
+  /// A lease ends only while others are renewed. After a time without renewals, because the server stood still or could
+  /// not be reached, every lease begins again.
   ///
   /// Claims of consumers without a lease are those whose reply was late: their consumer was declared dead meanwhile.
   /// The first heartbeat of all consumers in each third of a lease looks for them, so the cost does not grow with the

@@ -19,8 +19,8 @@ struct Decision: Equatable {
     self.state = state
     let timing = schedule.timing
     if state.decidedUntil > now + Self.tolerance {
-      // Nobody can have decided on what is still ahead. How far the present was decided on is not known; what has fired
-      // of the time within the grace does not fire again.
+      // No process decides about the future. How far the decisions about the present went is unknown; ticks within the
+      // grace that have fired do not fire again.
       isTakenBack = true
       self.state.decidedUntil = now - grace
       if let last = state.lastTick, last > now { self.state.lastTick = nil }

@@ -25,7 +25,7 @@ public struct ScheduleError: Error, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// How long a store waits for whoever has a schedule's state.
+  /// How long a store waits for a transaction that holds a schedule's state.
   public static let lockLimit = Duration.seconds(1)
 
   /// A state that another transaction had for all of the limit.

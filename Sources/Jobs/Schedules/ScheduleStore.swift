@@ -8,8 +8,8 @@ public protocol ScheduleStore: Sendable {
   /// All states, by name.
   func states() async throws -> [ScheduleState]
 
-  /// The state of a schedule, which nobody else changes before the transaction ends. Waits for whoever has it, for a
-  /// second at most.
+  /// The state of a schedule, locked until the transaction ends. Waits for a second at most for a transaction that
+  /// holds it.
   ///
   /// - Parameter beginning: becomes the state if there is none.
   /// - Throws: `ScheduleError` of code `held` where another transaction has it for longer.

@@ -61,7 +61,7 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
     logger.info("this process fires the schedules", metadata: [LogKeys.count: "\(schedules.count)"])
     try await withThrowingTaskGroup(of: Void.self) { group in
       for schedule in schedules { group.addTask { try await attend(schedule) } }
-      // With no schedule there still is somebody to lead.
+      // Leading goes on without schedules.
       if schedules.isEmpty { group.addTask { while true { try await sleep(until: nil) } } }
       try await group.waitForAll()
     }

@@ -41,7 +41,7 @@ struct Heartbeat<C: BrokerConsumer>: Sendable {
           incarnation = beat.incarnation
           let lost = buffer.drop(olderThan: incarnation)
           logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost.count)"])
-          // Those that were claimed after the lease had ended are nobody else's yet.
+          // No other consumer has those that were claimed after the lease had ended.
           if !lost.isEmpty { try await consumer.release(lost) }
         }
         if beat.reaped > 0 {

@@ -7,8 +7,8 @@
 /// - a *recheck* asks the broker again about ids of the last minute, without reading the ledger;
 /// - a *pass* walks through all that is owed, newest first and at leisure, and finds the rest.
 ///
-/// A broker that has refused jobs is filled again the other way round, oldest first and by nobody else, until all is in
-/// it.
+/// A broker that has refused jobs is filled in the other order, oldest first, and takes no other pushes until it holds
+/// them all.
 ///
 /// A snapshot that is held for long keeps the entries of jobs that are done in the index, and every read of a range
 /// walks over them. So a pass reads ranges of time that become shorter where reading is slow, and rests in proportion

@@ -61,7 +61,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Compares ledger and broker, a page of each queue in turn, until cancelled.
+  /// Compares ledger and broker, page by page, the queues taking turns, until cancelled.
   private func relay() async throws {
     var served: [QueueName: Served] = [:]
     while true {
@@ -237,7 +237,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     return sound.count
   }
 
-  /// Leaves word, once, of jobs that cannot be pushed: somebody else than this program has written them.
+  /// Reports, once each, jobs that cannot be pushed: another program has written their rows.
   private func report(_ refusals: [JobID: String], in queue: QueueName, _ refused: inout Set<JobID>) async throws {
     let new = refusals.filter { !refused.contains($0.key) }
     if new.isEmpty { return }
@@ -255,7 +255,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   // MARK: Parked jobs
 
   /// Owes again what is parked and this worker can run, until cancelled: every worker does it, for each may know kinds
-  /// that the others do not. Being old and unknown to the broker, the jobs are then pushed by whoever relays.
+  /// that the others do not. Being old and unknown to the broker, the jobs are then pushed by the relay's leader.
   func unpark() async {
     while !Task.isCancelled {
       do {

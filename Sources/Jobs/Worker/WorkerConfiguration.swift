@@ -22,7 +22,7 @@ public struct WorkerConfiguration: Sendable {
   public var host = ""
   /// Of the program.
   public var version = ""
-  /// How many connections it has to the ledger's server, for the directory; nil where nobody is to know.
+  /// How many connections it has to the ledger's server, for the directory; nil to leave it out.
   public var connections: WorkerConnections?
   /// How long a job is taken to last until one has ended; nil claims nothing ahead of the slots before that is known.
   @_spi(Testing) public var assumedJobTime: Duration?

@@ -1,9 +1,9 @@
 import Postgres
 
-/// The snapshot that is held longest in the database, by whom.
+/// The oldest snapshot in the database, and its holder.
 ///
-/// Rows that were deleted since it was taken are kept for it. The ledger's rows live for milliseconds, so what is kept
-/// outnumbers what is there after minutes. A role that may not see other roles' sessions (`pg_read_all_stats`) sees its
+/// Rows that were deleted since it was taken are kept for it. The ledger's rows live for milliseconds, so dead rows
+/// outnumber live ones after minutes. A role that may not see other roles' sessions (`pg_read_all_stats`) sees its
 /// own alone.
 struct OldestSnapshot: Sendable {
   /// For how long.
