@@ -2,9 +2,9 @@ import Jobs
 import Logging
 import Postgres
 
-/// Deletes expired rows, a batch a job: records of ended jobs after some days, dead letters and
-/// operators' actions by age and number, minutes after two days and hours after eight, silent workers after nine, orders
-/// to end jobs that no worker ran, and what processes said of their clocks.
+/// Deletes expired rows, a batch a job: records of ended jobs after some days, dead letters and operators' actions by
+/// age and number, minutes after two days and hours after eight, silent workers after nine, orders to end jobs that no
+/// worker ran, and what processes said of their clocks.
 public struct LedgerSweep: Job {
   public static let kind: JobKind = "ledger.sweep"
   static let batch = 2000

@@ -100,9 +100,9 @@ extension PostgresQuery.StringInterpolation {
   /// a lease, and in a transaction for as long. Others have its jobs by then, and what the session holds they would
   /// wait for.
   ///
-  /// Every worker's report ends them, by name (`application_name`), since only Postgres' own clock and its own view of its
-  /// sessions decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions of
-  /// the living.
+  /// Every worker's report ends them, by name (`application_name`), since only Postgres' own clock and its own view of
+  /// its sessions decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions
+  /// of the living.
   fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration) {
     let silence = Double(lease.components.seconds) + Double(lease.components.attoseconds) / 1e18 + 1
     appendLiteral(

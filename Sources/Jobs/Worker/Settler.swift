@@ -63,8 +63,8 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     if own.count < judged.count { batch.keepJudged { own.contains($0.receipt) } }
   }
 
-  /// Tries until it succeeds: a server that is away comes back. After a stop it gives up, and the lease's end settles the
-  /// rest.
+  /// Tries until it succeeds: a server that is away comes back. After a stop it gives up, and the lease's end settles
+  /// the rest.
   ///
   /// - Returns: nil if it did not succeed.
   @discardableResult
