@@ -9,14 +9,14 @@ struct BeginMarks<B: Broker, L: Ledger>: Sendable {
   let settlements: Settlements
   let logger: Logger
 
-  /// Tells the broker that jobs begin which must not begin without its knowing.
+  /// Tells the broker that an item's jobs begin which must not begin without its knowing
+  /// (`JobExecutor.Assignment.mustBeMarked`).
   ///
   /// - Returns: what is left to run; nil where the claims are not this worker's any more, or it stops before it could
   ///   say so.
   func marked(
     _ assignment: JobExecutor<B, L>.Assignment, until stop: StopSignal
   ) async -> JobExecutor<B, L>.Assignment? {
-    guard assignment.mustBeMarked else { return assignment }
     var backoff = Backoff()
     while !Task.isCancelled {
       do {

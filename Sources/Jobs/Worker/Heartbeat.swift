@@ -63,7 +63,7 @@ struct Heartbeat<C: BrokerConsumer>: Sendable {
   private func returnUnreceived(_ held: [String]) async throws {
     // In the order in which a claim passes through them: each place has it before the one before it lets go.
     var mine = Set(arriving.withLock { $0 }.map(\.receipt))
-    mine.formUnion(buffer.claims.map(\.receipt))
+    mine.formUnion(buffer.receipts)
     mine.formUnion(settlements.claims.map(\.receipt))
     let lost = held.filter { !mine.contains($0) }
     if lost.isEmpty { return }

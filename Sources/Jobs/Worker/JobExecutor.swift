@@ -24,11 +24,14 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     let metrics: JobMetrics
     /// Its place in the tally.
     let place: Int
+    /// After which a job that fails is dead.
+    let lastAttempt: Int
 
     init(entry: JobRegistry<L>.Entry, metrics: JobMetrics, place: Int) {
       self.entry = entry
       self.metrics = metrics
       self.place = place
+      lastAttempt = entry.retry.maxAttempts
     }
   }
 
@@ -43,9 +46,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     /// Whether the broker must know that its jobs begin before they do: those that came back once, since they may be
     /// what killed a worker, and those on their last attempt, which must not be made twice.
     var mustBeMarked: Bool {
-      guard let known else { return false }
-      let last = known.entry.retry.maxAttempts
-      return item.claims.contains { $0.isRedelivered || $0.attempt > 1 || $0.attempt >= last }
+      guard let last = known?.lastAttempt else { return false }
+      return item.contains { $0.isRedelivered || $0.attempt > 1 || $0.attempt >= last }
     }
 
     /// The same without claims that are not the worker's any more; nil where none is left.

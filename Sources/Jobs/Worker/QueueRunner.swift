@@ -286,15 +286,21 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   private func runItems(slot: Int, _ consumer: B.Consumer, _ stop: StopSignal) async -> Bool {
     let (clock, marks) = (ContinuousClock(), marks(consumer))
     while let item = await buffer.next(for: slot) {
-      guard let assignment = await marks.marked(executor.assignment(item), until: stop) else {
-        buffer.finished(item.count, seconds: nil, by: slot)
-        // A task that was cancelled can run nothing more.
-        if Task.isCancelled { return false }
-        continue
+      var assignment = executor.assignment(item)
+      // Asked here: to call what may wait costs a short job more than the question.
+      let mustBeMarked = assignment.mustBeMarked
+      if mustBeMarked {
+        guard let own = await marks.marked(assignment, until: stop) else {
+          buffer.finished(item.count, seconds: nil, by: slot)
+          // A task that was cancelled can run nothing more.
+          if Task.isCancelled { return false }
+          continue
+        }
+        assignment = own
       }
       let (start, began) = (clock.now, unixMilliseconds())
       slots.began(
-        slot, assignment.item, limit: assignment.limit, at: start, isMarked: assignment.mustBeMarked)
+        slot, assignment.item, limit: assignment.limit, at: start, isMarked: mustBeMarked)
       let report = await executor.run(assignment)
       let cutoff = slots.ended(slot)
       let took = start.duration(to: clock.now)
