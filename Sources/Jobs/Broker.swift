@@ -156,20 +156,21 @@ public struct Beat: Sendable, Equatable {
   }
 }
 
-/// A job in the hands of one consumer.
-public struct Claim: Sendable {
+/// A job in the hands of one consumer. A class, because a claim passes through many hands: each of them copies one
+/// reference, not the whole record.
+public final class Claim: Sendable {
   /// What is to be run.
-  public var record: JobRecord
+  public let record: JobRecord
   /// Which attempt this is, 1 for the first.
-  public var attempt: Int
+  public let attempt: Int
   /// The broker's own name for this delivery.
-  public var receipt: String
+  public let receipt: String
   /// Which life of the consumer claimed it: claims of an earlier life are not its own any more.
-  public var incarnation: Int
+  public let incarnation: Int
   /// Milliseconds since 1970, by the broker's clock, at which the job became ready.
-  public var readyAt: Int64
+  public let readyAt: Int64
   /// Whether the job was in a consumer's hands before and came back unsettled.
-  public var isRedelivered: Bool
+  public let isRedelivered: Bool
 
   /// - Parameter readyAt: nil for when the job was made.
   public init(
@@ -182,6 +183,13 @@ public struct Claim: Sendable {
     self.receipt = receipt
     self.incarnation = incarnation
     self.readyAt = readyAt ?? record.createdAt
+  }
+
+  /// The same delivery with another record of its job.
+  func with(_ record: JobRecord) -> Claim {
+    Claim(
+      record: record, attempt: attempt, receipt: receipt, incarnation: incarnation, readyAt: readyAt,
+      isRedelivered: isRedelivered)
   }
 }
 

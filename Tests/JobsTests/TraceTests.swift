@@ -4,7 +4,7 @@ import Locking
 import Logging
 import Testing
 
-@testable import Jobs
+@_spi(Testing) @testable import Jobs
 
 @Suite struct TraceTests {
   private static let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -129,9 +129,11 @@ import Testing
     var registry = JobRegistry<InMemoryLedger>()
     register(&registry)
     for trace in [one, other] { try await trace.run { _ = try await client.enqueue(Part()) } }
+    var configuration = WorkerConfiguration(queues: [.default: 1])
+    // So that both are claimed at once.
+    configuration.assumedJobTime = .milliseconds(1)
     let worker = Worker(
-      broker: broker, ledger: ledger, registry: registry, configuration: WorkerConfiguration(queues: [.default: 1]),
-      logger: .quiet)
+      broker: broker, ledger: ledger, registry: registry, configuration: configuration, logger: .quiet)
     return try await RunningWorker.run(worker) { _ in
       try await eventually("the batch is done") { ledger.owedCount(in: "children") == 1 }
       let ids = ledger.owedIDs(queue: "children", after: nil, before: JobID(high: .max, low: 0), limit: 10)

@@ -51,37 +51,15 @@ final class ClaimBuffer: Sendable {
     var bytes = 0
     var running = 0
     var idleSlots: Deque<(slot: Int?, waiter: CheckedContinuation<WorkItem?, Never>)> = []
-    /// The receipts of what each slot has taken and not finished. They are here from the moment an item leaves the
-    /// buffer until its settlement is known, so that a claim of this worker is never in no place.
-    var inHands: [Receipts]
+    /// What each slot has taken and not finished. An item is here from the moment it leaves the buffer until its
+    /// settlement is known, so that a claim of this worker is never in no place.
+    var inHands: [WorkItem?]
     var claimer: CheckedContinuation<Int, Never>?
     var isClosed = false
     /// Seconds a job takes, as a moving average; nil before the first has ended.
     var secondsPerJob: Double?
     /// How many of the claims that came last run in batches.
     var lastBatched = 0
-  }
-
-  /// The receipts of an item. Kept for every job, so they are all that is kept.
-  private enum Receipts {
-    case none
-    case one(String)
-    case many([String])
-
-    init(_ item: WorkItem) {
-      switch item {
-      case .single(let claim): self = .one(claim.receipt)
-      case .batch(let claims): self = .many(claims.map(\.receipt))
-      }
-    }
-
-    var all: [String] {
-      switch self {
-      case .none: []
-      case .one(let receipt): [receipt]
-      case .many(let receipts): receipts
-      }
-    }
   }
 
   private enum Entry {
@@ -103,7 +81,7 @@ final class ClaimBuffer: Sendable {
   init(slots: Int, batchLimits: [JobKind: Int], assumed: Duration? = nil) {
     self.slots = slots
     state = Locked(
-      State(inHands: Array(repeating: .none, count: slots), secondsPerJob: assumed.map { $0 / .seconds(1) }))
+      State(inHands: Array(repeating: nil, count: slots), secondsPerJob: assumed.map { $0 / .seconds(1) }))
     self.batchLimits = batchLimits
     twoBatches = 2 * (batchLimits.values.max() ?? 0)
   }
@@ -116,7 +94,7 @@ final class ClaimBuffer: Sendable {
       var wakes: [(CheckedContinuation<WorkItem?, Never>, WorkItem)] = []
       while !state.idleSlots.isEmpty, let item = pop(&state) {
         let idle = state.idleSlots.removeFirst()
-        if let slot = idle.slot { state.inHands[slot] = Receipts(item) }
+        if let slot = idle.slot { state.inHands[slot] = item }
         wakes.append((idle.waiter, item))
       }
       return wakes
@@ -145,7 +123,7 @@ final class ClaimBuffer: Sendable {
   func finished(_ count: Int, seconds: Double?, by slot: Int? = nil) {
     let wake = state.withLock { state -> (CheckedContinuation<Int, Never>, Int)? in
       state.running -= count
-      if let slot { state.inHands[slot] = .none }
+      if let slot { state.inHands[slot] = nil }
       guard let seconds else { return claimerToWake(&state) }
       let each = seconds / Double(max(count, 1))
       // A slow job counts at once, so that the next claim does not pile jobs up behind it; fast ones must prove
@@ -166,7 +144,7 @@ final class ClaimBuffer: Sendable {
         case .batch(let kind): state.batches[kind]?.map(\.receipt) ?? []
         }
       }
-      return waiting + state.inHands.flatMap(\.all)
+      return waiting + state.inHands.flatMap { $0?.claims.map(\.receipt) ?? [] }
     }
   }
 
@@ -231,7 +209,7 @@ final class ClaimBuffer: Sendable {
 
   private func take(for slot: Int?, _ state: inout State) -> WorkItem? {
     guard let item = pop(&state) else { return nil }
-    if let slot { state.inHands[slot] = Receipts(item) }
+    if let slot { state.inHands[slot] = item }
     return item
   }
 

@@ -14,7 +14,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     /// What waits to be settled does not keep payloads that the ledger has.
     mutating func dropPayloads() {
       settlements = settlements.map { $0.carried }
-      for index in failures.indices { failures[index].claim.record = failures[index].claim.record.carried }
+      failures = failures.map { claim, error in (claim.with(claim.record.carried), error) }
     }
   }
 
@@ -211,35 +211,13 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     return entry
   }
 
-  /// The claims with the payloads that stayed in the ledger. A job without a row is done, and jobs are handed back
-  /// where the ledger cannot be asked.
   private func filled(_ claims: [Claim], _ report: inout Report) async -> [Claim] {
-    let empty = claims.map(\.record).filter { $0.payloadInLedger != nil }
-    if empty.isEmpty { return claims }
+    guard claims.contains(where: { $0.record.payloadInLedger != nil }) else { return claims }
     report.holdsPayloads = true
-    var filled: [Claim] = []
-    do {
-      let found = try await payloads.read(empty)
-      for var claim in claims {
-        if claim.record.payloadInLedger != nil {
-          guard let payload = found[claim.record.id] else {
-            report.settlements.append(.acknowledge(claim))
-            continue
-          }
-          claim.record.payload = payload
-        }
-        filled.append(claim)
-      }
-    } catch {
-      for claim in claims {
-        if claim.record.payloadInLedger == nil {
-          filled.append(claim)
-        } else {
-          report.failures.append((claim, PayloadUnread(underlying: error)))
-        }
-      }
-    }
-    return filled
+    let filled = await payloads.filled(claims)
+    report.settlements += filled.done.map { .acknowledge($0) }
+    report.failures += filled.unread
+    return filled.claims
   }
 
   private func runSingle(_ claim: Claim, _ entry: JobRegistry<L>.Entry, _ report: inout Report) async {

@@ -64,6 +64,44 @@ final class PayloadReads<L: Ledger>: Sendable {
     }
   }
 
+  /// What became of claims whose payloads stayed in the ledger.
+  struct Filled {
+    /// With their payloads.
+    var claims: [Claim] = []
+    /// Their jobs have no row any more: they are done.
+    var done: [Claim] = []
+    /// The ledger could not be asked for theirs, and they go back.
+    var unread: [(claim: Claim, error: any Error)] = []
+  }
+
+  /// Reads the payloads of claims; those that have theirs pass through.
+  func filled(_ claims: [Claim]) async -> Filled {
+    var filled = Filled()
+    do {
+      let found = try await read(claims.map(\.record).filter { $0.payloadInLedger != nil })
+      for claim in claims {
+        var record = claim.record
+        if record.payloadInLedger == nil {
+          filled.claims.append(claim)
+        } else if let payload = found[record.id] {
+          record.payload = payload
+          filled.claims.append(claim.with(record))
+        } else {
+          filled.done.append(claim)
+        }
+      }
+    } catch {
+      for claim in claims {
+        if claim.record.payloadInLedger == nil {
+          filled.claims.append(claim)
+        } else {
+          filled.unread.append((claim, PayloadUnread(underlying: error)))
+        }
+      }
+    }
+    return filled
+  }
+
   /// How many reads have not begun.
   var waitingCount: Int { state.withLock { $0.requests.count } }
 

@@ -26,8 +26,7 @@ enum Settlement: Sendable {
 
   /// The same without a payload that the ledger has.
   var carried: Settlement {
-    var claim = claim
-    claim.record = claim.record.carried
+    let claim = claim.with(claim.record.carried)
     return switch self {
     case .acknowledge: .acknowledge(claim)
     case .complete: .complete(claim)
@@ -50,7 +49,7 @@ final class Settlements: Sendable {
     var bytes = 0
     /// What the settler was given last: it is under way until it comes for more.
     var underWay: [Settlement] = []
-    var settler: CheckedContinuation<[Settlement]?, Never>?
+    var settler: CheckedContinuation<Void, Never>?
     var claimer: CheckedContinuation<Void, Never>?
     var isClosed = false
     var isStopping = false
@@ -73,34 +72,41 @@ final class Settlements: Sendable {
 
   /// - Parameter entry: what it adds to the tally, under the one lock that it takes anyway.
   func add(_ settlement: Settlement, _ entry: JobTally.Entry? = nil) {
-    let wake = state.withLock { state -> (CheckedContinuation<[Settlement]?, Never>, [Settlement])? in
+    let settler = state.withLock { state in
       state.pending.append(settlement)
       state.bytes += settlement.claim.record.payload.count
       if let entry { state.tally.add(entry) }
-      guard let settler = state.settler else { return nil }
-      state.settler = nil
-      return (settler, Self.take(&state))
+      return Self.takeSettler(&state)
     }
-    if let (settler, batch) = wake { settler.resume(returning: batch) }
+    settler?.resume()
   }
 
   /// All that has gathered; waits for something. Nil once closed and empty.
+  ///
+  /// The batch is taken when the settler runs again, not when the first settlement wakes it: what gathers in between
+  /// goes along.
   func next() async -> [Settlement]? {
-    await withCheckedContinuation { settler in
-      let (isDecided, batch, claimer) = state.withLock {
-        state -> (Bool, [Settlement]?, CheckedContinuation<Void, Never>?) in
-        if !state.pending.isEmpty {
-          let claimer = state.claimer
-          state.claimer = nil
-          return (true, Self.take(&state), claimer)
+    while true {
+      let (batch, isClosed, claimer) = state.withLock { state in
+        if state.pending.isEmpty {
+          state.underWay = []
+          return ([Settlement](), state.isClosed, CheckedContinuation<Void, Never>?.none)
         }
-        state.underWay = []
-        if state.isClosed { return (true, nil, nil) }
-        state.settler = settler
-        return (false, nil, nil)
+        let claimer = state.claimer
+        state.claimer = nil
+        return (Self.take(&state), false, claimer)
       }
-      if isDecided { settler.resume(returning: batch) }
       claimer?.resume()
+      if !batch.isEmpty { return batch }
+      if isClosed { return nil }
+      await withCheckedContinuation { settler in
+        let isDecided = state.withLock { state in
+          if !state.pending.isEmpty || state.isClosed { return true }
+          state.settler = settler
+          return false
+        }
+        if isDecided { settler.resume() }
+      }
     }
   }
 
@@ -143,11 +149,15 @@ final class Settlements: Sendable {
   func close() {
     let settler = state.withLock { state in
       state.isClosed = true
-      let settler = state.settler
-      state.settler = nil
-      return settler
+      return Self.takeSettler(&state)
     }
-    settler?.resume(returning: nil)
+    settler?.resume()
+  }
+
+  private static func takeSettler(_ state: inout State) -> CheckedContinuation<Void, Never>? {
+    let settler = state.settler
+    state.settler = nil
+    return settler
   }
 
   private static func take(_ state: inout State) -> [Settlement] {
