@@ -19,6 +19,8 @@ import Testing
     var reads = 0
     var spent = Duration.zero
     var steps: [QueueSweep.Step] = []
+    /// The broker gives no answer for a second where it is asked about more.
+    var most = Int.max
 
     init(page: Int = 1000) {
       start = now
@@ -57,6 +59,11 @@ import Testing
           reads += 1
         case .oldest(let after, let limit):
           outcome.ids = Array(owed[firstIndex(above: after)...].prefix(limit))
+        }
+        if outcome.ids.count > most {
+          now += .seconds(1)
+          sweep.postpone(until: now + .milliseconds(500), isUnanswered: true)
+          continue
         }
         if !unknown.isEmpty { outcome.unknown = outcome.ids.filter { unknown.contains($0) } }
         outcome.took = outcome.read + .milliseconds(10)
@@ -186,5 +193,22 @@ import Testing
     #expect(rig.sweep.next(at: rig.now, time: rig.time) == nil)
     #expect(rig.sweep.isRestarting)
     #expect(rig.sweep.next(at: rig.now + .milliseconds(500), time: rig.time) == first, "where it was")
+  }
+
+  @Test func aBrokerTooSlowForAPageIsAskedForLess() {
+    var rig = Rig()
+    rig.owed = (0..<20_000).reversed().map { rig.id(secondsAgo: 30 + Double($0) / 1000, UInt64($0)) }
+    let old = rig.owed[7]
+    rig.run(.seconds(20))
+    rig.most = 100
+    rig.lose(old)
+    rig.sweep.restart(at: rig.now, time: rig.time)
+    rig.run(.seconds(600))
+    #expect(rig.found[old] != nil, "a pass goes on, a hundred ids at a time")
+    rig.most = .max
+    rig.steps = []
+    rig.run(.seconds(200))
+    let largest = rig.steps.map { if case .page(_, _, _, let limit) = $0 { limit } else { 0 } }.max()
+    #expect(largest == 1000, "and asks for whole pages again")
   }
 }

@@ -24,6 +24,14 @@ struct QueueSweep {
     case oldest(after: JobID, limit: Int)
     /// Ids that were seen lately.
     case recheck([JobID])
+
+    /// How many ids it compares at most.
+    fileprivate var limit: Int {
+      switch self {
+      case .page(_, _, _, let limit), .oldest(_, let limit): limit
+      case .recheck(let ids): ids.count
+      }
+    }
   }
 
   /// How a step went.
@@ -70,13 +78,17 @@ struct QueueSweep {
 
   private let interval: Duration
   private let age: Duration
+  /// The most ids of a step.
   private let page: Int
+  /// How many it has now: fewer after the broker did not answer, since it may only be too slow for so many.
+  private var size: Int
   /// Transactions that commit their jobs so much later than they made the ids are found by increments; others by a
   /// pass.
   private let overlap = Duration.seconds(5)
   private let lately = Duration.seconds(60)
   private let recheckInterval: Duration
   private let mostRecent = 1000
+  private static var leastSize: Int { 10 }
 
   private var pass: Pass?
   private var nextPass: Instant
@@ -102,6 +114,7 @@ struct QueueSweep {
     self.interval = interval
     self.age = age
     self.page = page
+    size = page
     recheckInterval = interval * 3
     nextPass = now
     nextIncrement = now + interval
@@ -140,7 +153,7 @@ struct QueueSweep {
     if let drained {
       if now < drainDue { return nil }
       current = .drain
-      return .oldest(after: drained, limit: page)
+      return .oldest(after: drained, limit: size)
     }
     if isBehind, increment == nil, now >= nextIncrement {
       incrementEnd = JobID.least(at: time - age.milliseconds + 1)
@@ -150,11 +163,16 @@ struct QueueSweep {
     }
     if let increment {
       current = .increment
-      return .page(after: increment.after, before: increment.before, age: age, limit: page)
+      return .page(after: increment.after, before: increment.before, age: age, limit: size)
     }
     recent.removeAll { $0.until <= now || $0.ids.isEmpty }
     if let index = recent.indices.min(by: { recent[$0].due < recent[$1].due }), recent[index].due <= now {
-      let lately = recent.remove(at: index)
+      var lately = recent.remove(at: index)
+      if lately.ids.count > size {
+        let rest = Recent(ids: Array(lately.ids[size...]), until: lately.until, due: lately.due)
+        recent.append(rest)
+        lately.ids.removeSubrange(size...)
+      }
       current = .recheck(lately)
       return .recheck(lately.ids)
     }
@@ -164,7 +182,7 @@ struct QueueSweep {
     }
     guard let pass, now >= pass.due else { return nil }
     current = .pass
-    return .page(after: lowest(of: pass, time), before: pass.cursor, age: pass.age, limit: page)
+    return .page(after: lowest(of: pass, time), before: pass.cursor, age: pass.age, limit: size)
   }
 
   /// When `next` has something, unless it has at once.
@@ -179,15 +197,16 @@ struct QueueSweep {
   /// Takes in how the last step went.
   mutating func finish(_ outcome: Outcome, of step: Step, at now: Instant) {
     defer { current = nil }
+    size = min(page, size + max(1, page / 100))
     switch current {
     case .drain:
-      drained = outcome.ids.count == page ? outcome.ids.last : nil
+      drained = outcome.ids.count == step.limit ? outcome.ids.last : nil
       // What has come meanwhile, or was pushed under an older id, is found at once.
       if drained == nil { (nextPass, nextIncrement) = (now, now) }
     case .increment:
       // What the last increment has seen, too, is noted already.
       note(outcome.ids.filter { $0 > read ?? $0 }, outcome, at: now)
-      if outcome.ids.count == page, let last = outcome.ids.last {
+      if outcome.ids.count == step.limit, let last = outcome.ids.last {
         increment?.before = last
       } else {
         increment = nil
@@ -200,14 +219,17 @@ struct QueueSweep {
       lately.due = now + recheckInterval
       recent.append(lately)
     case .pass:
-      guard case .page(let after, _, _, _) = step else { return }
-      finishPage(outcome, after: after, at: now)
+      guard case .page(let after, _, _, let limit) = step else { return }
+      finishPage(outcome, after: after, isFull: outcome.ids.count == limit, at: now)
     case nil: return
     }
   }
 
-  /// Puts off what is next, since the broker or the ledger did not answer.
-  mutating func postpone(until moment: Instant) {
+  /// Puts off what is next, since the broker did not do it.
+  ///
+  /// - Parameter isUnanswered: whether it gave no answer in time, so that less is asked at once.
+  mutating func postpone(until moment: Instant, isUnanswered: Bool = false) {
+    if isUnanswered { size = max(min(page, Self.leastSize), size / 2) }
     if case .recheck(let lately) = current { recent.append(lately) }
     current = nil
     drainDue = max(drainDue, moment)
@@ -229,11 +251,10 @@ struct QueueSweep {
     return JobID.least(at: max(0, pass.cursor.milliseconds - width))
   }
 
-  private mutating func finishPage(_ outcome: Outcome, after: JobID, at now: Instant) {
+  private mutating func finishPage(_ outcome: Outcome, after: JobID, isFull: Bool, at now: Instant) {
     guard var pass else { return }
     pass.busy += outcome.took
     pass.pages += 1
-    let isFull = outcome.ids.count == page
     if isFull { isSmall = false }
     if !isSmall {
       let latest = JobID.least(at: time - lately.milliseconds)

@@ -126,7 +126,9 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
       tell(queue, &state, wasRestarting: wasRestarting)
     } catch let error as BrokerError {
       // The other queues go on: in a cluster their masters may be well.
-      state.sweep.postpone(until: .now + min(configuration.heartbeat, configuration.relayInterval) / 2)
+      state.sweep.postpone(
+        until: .now + min(configuration.heartbeat, configuration.relayInterval) / 2,
+        isUnanswered: error.code == .unavailable)
       if !state.isTroubled {
         logger.warning(
           "jobs that are owed cannot be compared with the broker's",
