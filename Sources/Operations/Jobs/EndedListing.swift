@@ -104,7 +104,8 @@ struct EndedListing {
           AND (\(kind) IS NULL OR kind = \(kind)) AND (\(queue) IS NULL OR queue = \(queue)) AND \(search)
         ORDER BY \(unescaped: time) DESC, id DESC LIMIT \(limit)
         """)
-      for row in rows where try found.count <= filter.limit && search.isFound(row) {
+      for row in rows where found.count <= filter.limit {
+        guard try await search.isFound(row, in: table, { try await transaction.query($0) }) else { continue }
         found.append((try JobRow.summary(row), try row.decode(Date.self, named: "place")))
       }
       guard found.count <= filter.limit, rows.count == limit, let last = rows.last else { return found }

@@ -102,7 +102,8 @@ struct OwedListing {
       var look = Look(stretch: stretch, horizon: stretch.edge)
       var (rows, limit) = (answer, filter.limit + 1)
       while true {
-        for row in rows where try look.found.count <= filter.limit && search.isFound(row) {
+        for row in rows where look.found.count <= filter.limit {
+          guard try await search.isFound(row, in: "jobs", { try await pool.query($0) }) else { continue }
           look.found.append(try JobRow.summary(row, running: running))
         }
         guard look.found.count <= filter.limit, rows.count == limit, let last = rows.last else { break }

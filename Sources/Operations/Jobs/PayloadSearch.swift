@@ -1,3 +1,5 @@
+import Jobs
+import JobsPostgres
 import Postgres
 
 /// The search for a text in payloads, which finds what is shown and nothing else.
@@ -12,6 +14,9 @@ struct PayloadSearch {
 
   /// So many rows are asked for at a time, where the first did not make a page.
   static let batch = 1000
+  /// The most bytes of a payload that comes with its row, so that a batch of rows has no more than a batch of bytes.
+  /// Larger ones are read one by one.
+  private static let carried = PayloadLimit.batch / batch
 
   init(_ filter: JobFilter) {
     text = filter.text
@@ -25,13 +30,34 @@ struct PayloadSearch {
     text == nil ? "" : #", LATERAL (SELECT lower(payload COLLATE "C") AS small OFFSET 0) AS prepared"#
   }
 
-  /// The column that `isFound` needs.
-  var sought: String { text == nil ? "NULL::text AS sought" : "payload AS sought" }
+  /// The column that `isFound` needs, beside `queue` and `id`.
+  var sought: String {
+    let column = text == nil ? "NULL::text" : "CASE WHEN octet_length(payload) <= \(Self.carried) THEN payload END"
+    return "\(column) AS sought"
+  }
 
   /// Whether a row that Postgres let through is among those looked for.
-  func isFound(_ row: PostgresRow) throws -> Bool {
-    guard let bytes, let payload = try row.decode(String?.self, named: "sought") else { return true }
-    return blot(SecretFields.masked(Array(payload.utf8))).place(of: bytes) != nil
+  ///
+  /// - Parameters:
+  ///   - table: where the row is from.
+  ///   - query: reads the payload where it is too large to come with the row.
+  func isFound(
+    _ row: PostgresRow, in table: String, _ query: (PostgresQuery) async throws -> PostgresRows
+  ) async throws -> Bool {
+    guard let bytes else { return true }
+    if let payload = try row.decode(String?.self, named: "sought") { return isFound(bytes, in: payload) }
+    let (queue, id) = (
+      try row.decode(String.self, named: "queue"), try row.decode(PostgresUUID.self, named: "id")
+    )
+    let payload = try await query(
+      "SELECT payload FROM \(unescaped: table) WHERE queue = \(queue) AND id = \(id)"
+    ).decode(String.self).first
+    // Without a row it has ended since the page was read.
+    return payload.map { isFound(bytes, in: $0) } ?? false
+  }
+
+  private func isFound(_ bytes: [UInt8], in payload: String) -> Bool {
+    blot(SecretFields.masked(Array(payload.utf8))).place(of: bytes) != nil
   }
 
   private func blot(_ payload: [UInt8]) -> [UInt8] {

@@ -35,8 +35,13 @@ struct RunningJobs: Sendable {
         AND \(search)
       ORDER BY id DESC LIMIT \(search.text == nil ? filter.limit + 1 : queues.count)
       """
-    ).filter(search.isFound)
-    let items = try rows.prefix(filter.limit).map { try JobRow.summary($0, running: self) }
-    return JobPage(items: items, next: rows.count > filter.limit ? items.last?.id : nil, searched: nil)
+    )
+    var found: [JobSummary] = []
+    for row in rows where found.count <= filter.limit {
+      guard try await search.isFound(row, in: "jobs", { try await pool.query($0) }) else { continue }
+      found.append(try JobRow.summary(row, running: self))
+    }
+    let items = Array(found.prefix(filter.limit))
+    return JobPage(items: items, next: found.count > items.count ? items.last?.id : nil, searched: nil)
   }
 }
