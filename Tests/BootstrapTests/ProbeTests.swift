@@ -45,4 +45,26 @@ import Testing
     }
     await server.stop()
   }
+
+  @Test func aCheckThatIsCancelledDoesNotWaitForAnotherThatOpensTheConnection() async throws {
+    let server = try await PrivatePostgres.start(options: .tests)
+    try await withProgram(postgres: server.url) { servers, _ in
+      let probe = PostgresProbe(servers.postgres)
+      await server.freeze()
+      try await withThrowingTaskGroup(of: Bool.self) { first in
+        first.addTask {
+          _ = try await probe.query("SELECT 1")
+          return true
+        }
+        try await eventually("the first one opens it") { await probe.isOpening }
+        let second = Task { try await probe.query("SELECT 1") }
+        second.cancel()
+        await #expect(throws: PostgresError.self) { try await second.value }
+        #expect(await probe.isOpening, "the first one goes on")
+        await server.thaw()
+        #expect(try await first.next() == true)
+      }
+    }
+    await server.stop()
+  }
 }

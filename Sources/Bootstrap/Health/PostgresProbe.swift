@@ -5,8 +5,9 @@ import Postgres
 actor PostgresProbe {
   private let pool: PostgresPool
   private var connection: PostgresConnection?
-  private var isOpening = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private(set) var isOpening = false
+  /// Of the checks that wait for the one that opens it.
+  private var waiting: [AsyncStream<Void>.Continuation] = []
 
   init(_ pool: PostgresPool) { self.pool = pool }
 
@@ -29,13 +30,16 @@ actor PostgresProbe {
     while true {
       if let connection, await !connection.isClosed { return connection }
       if !isOpening { break }
-      // One connection serves all checks: another check opens it.
-      await withCheckedContinuation { waiting.append($0) }
+      // One connection serves all checks: another check opens it. A stream's wait ends with its task.
+      let (opened, continuation) = AsyncStream<Void>.makeStream()
+      waiting.append(continuation)
+      for await _ in opened {}
+      if Task.isCancelled { throw PostgresError(.cancelled, "the task was cancelled") }
     }
     isOpening = true
     defer {
       isOpening = false
-      for continuation in waiting { continuation.resume() }
+      for continuation in waiting { continuation.finish() }
       waiting = []
     }
     let opened = try await pool.dedicatedConnection()
