@@ -32,6 +32,16 @@ import Testing
   }
 
   @Test(arguments: BrokerKind.allCases)
+  func aBeatSaysWhenAnothersLeaseEnds(_ kind: BrokerKind) async throws {
+    try await kind.with { fixture in
+      _ = try await fixture.join("silent", lease: .seconds(3))
+      let other = try await fixture.join("other", lease: .seconds(60))
+      let due = try await other.beat().nextDue
+      #expect(due.map { $0 > .zero && $0 <= .seconds(3) } == true, "\(String(describing: due))")
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
   func aConsumerThatBeatsKeepsItsClaims(_ kind: BrokerKind) async throws {
     try await kind.with { fixture in
       let lease = Duration.milliseconds(400)

@@ -32,6 +32,10 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await pool.run() }
         group.addTask {
+          // The first one may take longer to open than the pool lets anybody wait.
+          try await eventually("the pool's connection is open") {
+            do { return try await pool.query("SELECT 1").count == 1 } catch { return false }
+          }
           try await pool.withConnection { _ in
             isHeld.open()
             try await mayEnd.wait()

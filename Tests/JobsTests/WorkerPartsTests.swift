@@ -53,6 +53,24 @@ import Testing
     #expect(await stage.statistics("effects").ready == 1)
   }
 
+  @Test func whatIsHandedBackComesAgainAfterAPauseAndIsNoAttempt() async throws {
+    let consumer = await stage.broker.join(.default, worker: "w", lease: .seconds(60))
+    await stage.broker.push([.test("1")])
+    let claims = await consumer.claim(1, wait: .seconds(5))
+    let settler = Settler(queue: .default, ledger: stage.ledger, consumer: consumer, logger: .quiet)
+    await settler.settle(claims.map { .handBack($0) }, until: StopSignal())
+    #expect(await stage.statistics().delayed == 1)
+    let due = try #require(await consumer.beat(listingHeld: false).nextDue)
+    #expect(due <= .milliseconds(500), "who holds its row may let go at any moment")
+    var again: [Claim] = []
+    try await eventually("it is ready again") {
+      _ = await consumer.beat(listingHeld: false)
+      again = await consumer.claim(1, wait: .milliseconds(1))
+      return !again.isEmpty
+    }
+    #expect(again.map(\.attempt) == [1])
+  }
+
   @Test func twoDeliveriesInOneBatchTakeEffectOnce() async throws {
     var registry = Stage.Registry()
     registry.registerBatch(Numbered.self, upTo: 10) { batch, transaction in

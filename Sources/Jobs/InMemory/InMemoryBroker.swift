@@ -213,8 +213,11 @@ public actor InMemoryBroker: Broker {
     for (_, record) in due.sorted(by: { $0.due < $1.due }) { makeReady(record) }
     let held =
       lists ? queues[name]?.claimed.filter { $0.value.consumer == consumer && now - $0.value.since > lease } : nil
+    var ends = queues[name]?.delayed.map(\.due) ?? []
+    // The leases of the living are renewed long before.
+    ends += queues[name]?.leases.values.filter { $0 - now <= lease / 3 } ?? []
     return Beat(
-      keptLease: kept, incarnation: 0, nextDue: queues[name]?.delayed.map { $0.due - now }.min(), reaped: reaped,
+      keptLease: kept, incarnation: 0, nextDue: ends.min().map { $0 - now }, reaped: reaped,
       held: held.map { Array($0.keys) } ?? [])
   }
 
