@@ -61,6 +61,17 @@ import Testing
     }
   }
 
+  @Test func aBatchOfBytesLeavesNoRoom() async throws {
+    let buffer = ClaimBuffer(slots: 4, batchLimits: [:])
+    let large = JobRecord.test(String(repeating: "x", count: PayloadLimit.batch))
+    buffer.add([Claim(record: large, attempt: 1, receipt: "0", incarnation: 0)])
+    async let room = buffer.room()
+    try await eventually("the claimer waits") { buffer.isFull }
+    #expect(await buffer.next()?.count == 1)
+    buffer.finished(1, seconds: 5)
+    #expect(await room == 4)
+  }
+
   @Test func slowJobsAreNotClaimedAheadOfTheSlots() async {
     let buffer = ClaimBuffer(slots: 4, batchLimits: [:])
     #expect(await buffer.room() == 4)

@@ -148,6 +148,9 @@ final class ClaimBuffer: Sendable {
     }
   }
 
+  /// Whether the claimer waits for room.
+  var isFull: Bool { state.withLock { $0.claimer != nil } }
+
   /// How many jobs to claim next; waits until there is room. 0 once the buffer is closed.
   func room() async -> Int {
     await withCheckedContinuation { claimer in
