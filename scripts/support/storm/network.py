@@ -1,6 +1,12 @@
 """Hosts that are network namespaces, each on a wire to one router, which can drop what one sends another."""
 
+import ctypes
+import os
 import subprocess
+
+from storm.namespaces import CLONE_NEWNET
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _ip(*arguments):
@@ -37,6 +43,12 @@ class Network:
     def inside(self, host):
         """What to begin a command with so that it runs on a host."""
         return ["nsenter", f"--net=/run/netns/{host}"]
+
+    def enter(self, host):
+        """Moves the thread that calls this to a host."""
+        with open(f"/run/netns/{host}") as file:
+            if _libc.setns(file.fileno(), CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), f"{host} cannot be entered: {os.strerror(ctypes.get_errno())}")
 
     def cut(self, one, other, ways):
         """Drops what `one` sends `other` (`out`), what it would get from there (`in`), or `both`."""

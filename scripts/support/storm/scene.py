@@ -168,15 +168,15 @@ class Scene:
     def wake_worker(self, host):
         os.kill(self.workers[host].pid, signal.SIGCONT)
 
-    def start_api(self):
-        """The API, and waits until it answers."""
+    def start_api(self, more=None):
+        """The API, with more settings or other ones, and waits until it answers."""
         self.network.add("api")
-        self.launch_api()
+        self.launch_api(more)
         self.url_host = self.network.add("api")
         wait_for("the API answers", self._api_answers, 60)
 
-    def launch_api(self):
-        self.api = self._start("api", "api", "fanmill-api", [], more={"FANMILL_API_PORT": "8080"})
+    def launch_api(self, more=None):
+        self.api = self._start("api", "api", "fanmill-api", [], more={"FANMILL_API_PORT": "8080", **(more or {})})
 
     def _api_answers(self):
         from storm.load import Client
