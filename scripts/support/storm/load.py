@@ -15,6 +15,8 @@ class Client:
         self._place = (host, port)
         self._token, self._limit = token, limit
         self._connection = None
+        # Of the last answer.
+        self.headers = {}
 
     def ask(self, method, path, body=None, key=None):
         """The status and the answer; the status is 0 where none came."""
@@ -29,7 +31,9 @@ class Client:
             text = answer.read()
         except (OSError, http.client.HTTPException):
             self.close()
+            self.headers = {}
             return 0, None
+        self.headers = answer.headers
         if answer.will_close:
             self.close()
         try:
