@@ -39,14 +39,23 @@ public struct PostgresLedger: Ledger {
 
   private func insert(_ jobs: ArraySlice<JobRecord>, in transaction: PostgresTransaction) async throws -> [JobID] {
     let keys = jobs.compactMap(\.uniqueKey)
-    if keys.isEmpty { return try ids(try await transaction.query(insertion(of: jobs))) }
-    // A row of `jobs` that a running job's transaction has deleted is still there for `insertion`, which so never waits
+    if keys.isEmpty {
+      let insertion = jobs.count == 1 ? insertion(of: jobs[jobs.startIndex]) : insertion(of: jobs)
+      return try ids(try await transaction.query(insertion))
+    }
+    // A row of `jobs` that a running job's transaction has deleted is still there for `keyed`, which so never waits
     // for that transaction. The savepoint is for what is left to wait for: another transaction that adds the same key,
     // or one that deletes the row between the statement's snapshot and its insert. The latter is seen by the next try.
+    let keyed: PostgresQuery = """
+      \(rows: jobs)
+      WHERE unique_key IS NULL OR NOT coalesce((
+        SELECT true FROM jobs AS old WHERE old.queue = new.queue AND old.unique_key = new.unique_key LIMIT 1), false)
+      ON CONFLICT DO NOTHING RETURNING id
+      """
     let deadline = ContinuousClock.now + UniqueKeyHeld.limit
     var limit = Duration.milliseconds(20)
     while true {
-      let queries: [PostgresQuery] = ["SAVEPOINT adding_jobs", insertion(of: jobs), "RELEASE adding_jobs"]
+      let queries: [PostgresQuery] = ["SAVEPOINT adding_jobs", keyed, "RELEASE adding_jobs"]
       if let rows = try await transaction.pipeline(queries, lockLimit: limit) { return try ids(rows[1]) }
       try await transaction.pipeline(["ROLLBACK TO adding_jobs", "RELEASE adding_jobs"])
       if ContinuousClock.now >= deadline { throw UniqueKeyHeld(keys: keys) }
@@ -54,21 +63,19 @@ public struct PostgresLedger: Ledger {
     }
   }
 
-  /// Leaves out the jobs whose unique key a row has that this statement sees. The subquery looks each key up in the
-  /// index, whatever the planner knows of the table.
   private func insertion(of jobs: ArraySlice<JobRecord>) -> PostgresQuery {
+    "\(rows: jobs) ON CONFLICT DO NOTHING RETURNING id"
+  }
+
+  /// The same for one job, without arrays: as the server does not know their lengths, it would plan the statement anew
+  /// each time.
+  private func insertion(of job: JobRecord) -> PostgresQuery {
     """
-    INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
-    SELECT queue, id, kind, version, priority, payload, attempts, to_timestamp(run_at / 1000.0), unique_key, trace
-    FROM unnest(\(jobs.map(\.queue.rawValue)), \(jobs.map { PostgresUUID($0.id) }), \(jobs.map(\.kind.rawValue)),
-        \(jobs.map { Int32(clamping: $0.version) }), \(jobs.map { Int16($0.priority.rawValue) }),
-        \(jobs.map { text($0.payload) }), \(jobs.map { Int32(clamping: $0.attempts) }), \(jobs.map(\.runAt)),
-        \(jobs.map(\.uniqueKey)), \(jobs.map { $0.trace.map { PostgresUUID($0) } }))
-      AS new (queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace)
-    WHERE unique_key IS NULL OR NOT coalesce((
-      SELECT true FROM jobs AS old WHERE old.queue = new.queue AND old.unique_key = new.unique_key LIMIT 1), false)
-    ON CONFLICT DO NOTHING
-    RETURNING id
+    INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, trace)
+    VALUES (\(job.queue.rawValue), \(PostgresUUID(job.id)), \(job.kind.rawValue), \(Int32(clamping: job.version)),
+      \(Int16(job.priority.rawValue)), \(ledgerText(job.payload)), \(Int32(clamping: job.attempts)),
+      to_timestamp(\(job.runAt)::bigint / 1000.0), \(job.trace.map { PostgresUUID($0) }))
+    ON CONFLICT DO NOTHING RETURNING id
     """
   }
 
@@ -210,7 +217,7 @@ public struct PostgresLedger: Ledger {
     return """
       INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, trace)
       VALUES (\(PostgresUUID(record.id)), \(record.queue.rawValue), \(record.kind.rawValue),
-        \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(text(record.payload)),
+        \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(ledgerText(record.payload)),
         \(Int32(clamping: job.attempts)), \(try json(record.failures + [job.failure]))::jsonb,
         to_timestamp(\(record.createdAt) / 1000.0), \(record.trace.map { PostgresUUID($0) }))
       ON CONFLICT (id) DO NOTHING
@@ -255,7 +262,7 @@ public struct PostgresLedger: Ledger {
       """
       WITH free AS (
         SELECT id AS free_id, reason FROM jobs
-        JOIN unnest(\(refused.map { PostgresUUID($0.key) }), \(refused.map { text(Array($0.value.utf8)) }))
+        JOIN unnest(\(refused.map { PostgresUUID($0.key) }), \(refused.map { ledgerText(Array($0.value.utf8)) }))
           AS refused (refused_id, reason) ON id = refused_id
         WHERE queue = \(queue.rawValue) AND refusal IS DISTINCT FROM reason
         FOR UPDATE OF jobs SKIP LOCKED
@@ -287,26 +294,60 @@ public struct PostgresLedger: Ledger {
     try rows.map { JobID(try $0.decode(PostgresUUID.self)) }
   }
 
-  /// A text column holds no NUL; payloads are text, and an error's text is for people.
-  private func text(_ bytes: [UInt8]) -> String {
-    let text = String(decoding: bytes, as: UTF8.self)
-    return bytes.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
-  }
-
   private func json(_ value: some Encodable) throws -> String {
     // No zero byte is in it, since `JobFailure` takes none: jsonb would refuse it.
     String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
   }
 }
 
+/// A text column holds no NUL; payloads are text, and an error's text is for people.
+private func ledgerText(_ bytes: [UInt8]) -> String {
+  let text = String(decoding: bytes, as: UTF8.self)
+  return bytes.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
+}
+
 extension PostgresQuery.StringInterpolation {
+  /// The beginning of a statement that owes jobs: what it selects from is `new`.
+  fileprivate mutating func appendInterpolation(rows jobs: ArraySlice<JobRecord>) {
+    let columns = "queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace"
+    let values = columns.replacing("run_at", with: "to_timestamp(run_at / 1000.0)")
+    appendLiteral("INSERT INTO jobs (\(columns)) SELECT \(values) FROM unnest(")
+    appendInterpolation(jobs.map(\.queue.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { PostgresUUID($0.id) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map(\.kind.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { Int32(clamping: $0.version) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { Int16($0.priority.rawValue) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { ledgerText($0.payload) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { Int32(clamping: $0.attempts) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map(\.runAt))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map(\.uniqueKey))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { $0.trace.map { PostgresUUID($0) } })
+    appendLiteral(") AS new (\(columns))")
+  }
+
   /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of
   /// their key, so that two statements that lock the same rows never wait in a circle, and waits for none.
   mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName) {
     appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM jobs WHERE queue = ")
     appendInterpolation(queue.rawValue)
-    appendLiteral(" AND id = ANY(")
-    appendInterpolation(ids.map { PostgresUUID($0) })
-    appendLiteral(") ORDER BY id FOR UPDATE SKIP LOCKED)")
+    if ids.count == 1 {
+      // Without an array, whose length the server does not know, it keeps its plan.
+      appendLiteral(" AND id = ")
+      appendInterpolation(PostgresUUID(ids[0]))
+      appendLiteral(" FOR UPDATE SKIP LOCKED)")
+    } else {
+      appendLiteral(" AND id = ANY(")
+      appendInterpolation(ids.map { PostgresUUID($0) })
+      appendLiteral(") ORDER BY id FOR UPDATE SKIP LOCKED)")
+    }
   }
 }
