@@ -133,8 +133,9 @@ let package = Package(
     module(
       "Bootstrap",
       [
-        "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "HTTPClient", "Postgres", "Redis",
-        "EventLoop", "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle, logging, metrics,
+        "CLinux", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "HTTPClient", "Postgres",
+        "Redis", "EventLoop", "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle, logging,
+        metrics,
         hummingbirdCore, nioCore, nioHTTP1, nioPosix, signals,
       ]),
 

@@ -2,6 +2,7 @@
 #ifndef FANMILL_CLINUX_SHIM_H
 #define FANMILL_CLINUX_SHIM_H
 
+#include <malloc.h>
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -141,6 +141,16 @@ import Testing
     }
   }
 
+  @Test func closedConnectionsAreCountedUntilTheirMemoryIsGivenBack() {
+    let book = ConnectionBook(ConnectionLimits())
+    for _ in 0..<3 { #expect(book.enter("192.0.2.1") == nil) }
+    for _ in 0..<2 { book.leave("192.0.2.1") }
+    #expect(!book.takeClosed(atLeast: 3), "one is open")
+    book.leave("192.0.2.1")
+    #expect(book.takeClosed(atLeast: 3))
+    #expect(!book.takeClosed(atLeast: 1), "they count once")
+  }
+
   // MARK: The timing alone
 
   private let start = NIODeadline.uptimeNanoseconds(0)

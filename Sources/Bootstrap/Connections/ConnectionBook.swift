@@ -9,6 +9,8 @@ final class ConnectionBook: Sendable {
 
   private struct State: Sendable {
     var total = 0
+    /// How many have closed since `takeClosed` last found enough of them.
+    var closed = 0
     var clients: [String: Int] = [:]
   }
 
@@ -35,9 +37,19 @@ final class ConnectionBook: Sendable {
     }
   }
 
+  /// Whether at least `count` connections have closed since this was last true.
+  func takeClosed(atLeast count: Int) -> Bool {
+    state.withLock { state in
+      guard state.closed >= count else { return false }
+      state.closed = 0
+      return true
+    }
+  }
+
   func leave(_ client: String?) {
     state.withLock { state in
       state.total -= 1
+      state.closed += 1
       guard let client else { return }
       guard let count = state.clients[client], count > 1 else {
         state.clients[client] = nil

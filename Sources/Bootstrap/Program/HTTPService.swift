@@ -8,6 +8,7 @@ import ServiceLifecycle
 public struct HTTPService<Responder: HTTPResponder>: Service
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
   private let application: Application<Responder>
+  private let memory: ConnectionMemory
   private let address: String
   private let setting: Setting
   private let isListening: Locked<Bool>
@@ -35,6 +36,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         onListening(channel.localAddress?.port ?? port)
       },
       logger: logger)
+    memory = ConnectionMemory(book: book)
     self.isListening = isListening
     self.setting = setting
     address = "\(host):\(port)"
@@ -42,7 +44,11 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 
   public func run() async throws {
     do {
-      try await application.run()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { [memory] in await memory.run() }
+        defer { group.cancelAll() }
+        try await application.run()
+      }
     } catch {
       if isListening.withLock({ $0 }) || error is CancellationError { throw error }
       throw ListenFailure(address: address, setting: setting, reason: "\(error)")
