@@ -10,15 +10,18 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   /// Where durable jobs are owed.
   public let ledger: L
   private let patience: Duration?
-  /// Opens when a push was waited for in vain.
-  private let breaker = CircuitBreaker()
+  private let breaker: CircuitBreaker
   private let logger: Logger
 
-  /// - Parameter patience: how long the push of durable jobs may hold its caller up; then the relay pushes them, and
-  ///   while the broker does not answer it is asked once a second. nil waits for as long as the broker's own limits
-  ///   allow.
-  public init(broker: B, ledger: L, patience: Duration? = nil, logger: Logger) {
+  /// - Parameters:
+  ///   - patience: how long the push of durable jobs may hold its caller up; then the relay pushes them, and while the
+  ///     broker does not answer it is asked once a second. nil waits for as long as the broker's own limits allow.
+  ///   - breaker: shared by all that ask the broker's server with patience, so that a caller waits in vain only once.
+  public init(
+    broker: B, ledger: L, patience: Duration? = nil, breaker: CircuitBreaker = CircuitBreaker(), logger: Logger
+  ) {
     self.patience = patience
+    self.breaker = breaker
     self.broker = broker
     self.ledger = ledger
     self.logger = logger

@@ -24,8 +24,8 @@ struct APIProgram: AsyncParsableCommand {
       Redis or Postgres cannot be reached.
       """)
 
-  /// How long the answer to a request waits for its jobs to be pushed.
-  private static let pushPatience = Duration.milliseconds(50)
+  /// How long a request waits for Redis.
+  private static let patience = Duration.milliseconds(50)
 
   @OptionGroup var options: SettingsOptions
 
@@ -34,11 +34,14 @@ struct APIProgram: AsyncParsableCommand {
       let sendsMail = try program.settings.mail() != nil
       try await program.withServers { servers in
         let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
+        // One for all that asks Redis: a request that has waited for its budget in vain does not wait for its push.
+        let breaker = CircuitBreaker()
         let jobs = JobClient(
-          broker: broker, ledger: PostgresLedger(pool: servers.postgres), patience: Self.pushPatience,
+          broker: broker, ledger: PostgresLedger(pool: servers.postgres), patience: Self.patience, breaker: breaker,
           logger: program.logger)
         let desk = JobDesk(
-          pool: servers.postgres, broker: broker, kinds: .app, patience: Self.pushPatience, logger: program.logger)
+          pool: servers.postgres, broker: broker, kinds: .app, patience: Self.patience, breaker: breaker,
+          logger: program.logger)
         // Requests are answered without Redis: their jobs wait in the ledger.
         let health = Health(
           checks: Health.Check.postgres(servers), degrading: [.redis(servers)], registry: program.registry,
@@ -48,7 +51,8 @@ struct APIProgram: AsyncParsableCommand {
           program.settings.limits
           ? RequestBudgets(
             limits: program.settings.requestLimits,
-            buckets: TokenBuckets(client: servers.redis, logger: program.logger)) : nil
+            buckets: TokenBuckets(
+              client: servers.redis, patience: Self.patience, breaker: breaker, logger: program.logger)) : nil
         let api = SocialAPI(
           jobs: jobs, pool: servers.postgres, reads: servers.reads, hasher: PasswordHasher(), desk: desk,
           adminToken: program.settings.adminToken.map { AdminToken($0.value) },

@@ -164,8 +164,9 @@ import Testing
     let client = RedisClient(
       configuration: try RedisConfiguration(url: server.url), loop: RedisFixture.loop, logger: .quiet)
     let lines = Locked<[String]>([])
+    let breaker = CircuitBreaker(interval: .milliseconds(1))
     let buckets = TokenBuckets(
-      client: client, patience: .milliseconds(50), pause: .milliseconds(1),
+      client: client, patience: .milliseconds(50), breaker: breaker,
       logger: Logger(label: "budgets") { _ in LogRecorder(lines) })
     func logged() -> [String] { lines.withLock { $0 } }
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -178,8 +179,10 @@ import Testing
       await server.freeze()
       try await eventually("a frozen Redis is noticed") { try await spend() == nil }
       for _ in 0..<5 { #expect(try await spend() == nil) }
+      #expect(breaker.isOpen, "others that ask this Redis do not wait either")
       await server.thaw()
       try await eventually("the budget is kept again") { try await spend() != nil }
+      #expect(!breaker.isOpen)
       await server.kill9()
       try await eventually("a Redis that is gone is noticed") { try await spend() == nil }
       try await server.start()

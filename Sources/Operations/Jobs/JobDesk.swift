@@ -16,15 +16,16 @@ public struct JobDesk: Sendable {
   /// - Parameters:
   ///   - clock: measures how long somebody waits.
   ///   - patience: how long the push of a job may take; see `JobClient`.
+  ///   - breaker: see `JobClient`.
   public init(
     pool: PostgresPool, broker: RedisBroker, kinds: JobKinds, clock: any Clock<Duration> = ContinuousClock(),
-    patience: Duration? = nil, logger: Logger
+    patience: Duration? = nil, breaker: CircuitBreaker = CircuitBreaker(), logger: Logger
   ) {
     self.pool = pool
     self.kinds = kinds
     self.clock = clock
     client = JobClient(
-      broker: broker, ledger: PostgresLedger(pool: pool), patience: patience, logger: logger)
+      broker: broker, ledger: PostgresLedger(pool: pool), patience: patience, breaker: breaker, logger: logger)
   }
 
   // MARK: Look

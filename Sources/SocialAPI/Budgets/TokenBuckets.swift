@@ -1,11 +1,12 @@
+import Jobs
 import Locking
 import Logging
 import Redis
 
 /// Token buckets in Redis: each holds an hour's worth and fills evenly; an empty one refuses until a token is in it.
 ///
-/// Redis is asked for 50 ms at most. Where it does not answer, nothing is refused, and it is asked again a second
-/// later: a budget is worth no outage.
+/// Where Redis does not answer in time, nothing is refused, and a single request a second asks again: a budget is worth
+/// no outage.
 public struct TokenBuckets: Sendable {
   /// What a bucket says.
   struct Standing: Sendable, Hashable {
@@ -18,11 +19,6 @@ public struct TokenBuckets: Sendable {
     let untilFull: Int
   }
 
-  private struct Outage {
-    var isNoted = false
-    var askAgain: ContinuousClock.Instant?
-  }
-
   private enum Outcome {
     case answer(Standing)
     case failed(RedisError)
@@ -32,23 +28,24 @@ public struct TokenBuckets: Sendable {
   private let client: RedisClient
   private let prefix: String
   private let patience: Duration
-  private let pause: Duration
+  private let breaker: CircuitBreaker
   private let logger: Logger
-  private let outage = Locked(Outage())
+  /// Whether the log says that no budgets are kept.
+  private let isNoted = Locked(false)
 
   /// - Parameters:
   ///   - client: its `run()` must be running.
   ///   - prefix: with which every key begins.
   ///   - patience: how long an answer is waited for.
-  ///   - pause: how long nothing is asked after there was none.
+  ///   - breaker: shared by all that ask this Redis with patience.
   public init(
     client: RedisClient, prefix: String = "fanmill", patience: Duration = .milliseconds(50),
-    pause: Duration = .seconds(1), logger: Logger
+    breaker: CircuitBreaker = CircuitBreaker(), logger: Logger
   ) {
     self.client = client
     self.prefix = prefix
     self.patience = patience
-    self.pause = pause
+    self.breaker = breaker
     self.logger = logger
   }
 
@@ -66,7 +63,7 @@ public struct TokenBuckets: Sendable {
   }
 
   private func run(_ name: String, _ limit: Int, _ owner: String, tokens: Int) async throws -> Standing? {
-    guard mayAsk() else { return nil }
+    guard breaker.admits() else { return nil }
     let key = "\(prefix):budget:{\(name):\(owner)}"
     let outcome = await withTaskGroup(of: Outcome.self) { group in
       group.addTask {
@@ -90,45 +87,37 @@ public struct TokenBuckets: Sendable {
     try Task.checkCancellation()
     switch outcome {
     case .answer(let standing):
+      breaker.succeeded()
       noteAnswer()
       return standing
-    case .failed(let error): noteOutage("\(error)")
-    case .late: noteOutage("no answer within \(patience)")
+    case .failed(let error):
+      // A refusal is an answer.
+      if error.code == .server { breaker.succeeded() } else { breaker.failed() }
+      noteOutage("\(error)")
+    case .late:
+      breaker.failed()
+      noteOutage("no answer within \(patience)")
     }
     return nil
   }
 
   // MARK: Outages
 
-  /// While Redis is away, one request in each pause asks.
-  private func mayAsk() -> Bool {
-    let now = ContinuousClock.now
-    return outage.withLock { [pause] outage in
-      guard let next = outage.askAgain else { return true }
-      guard now >= next else { return false }
-      outage.askAgain = now + pause
-      return true
-    }
-  }
-
   private func noteOutage(_ reason: String) {
-    let now = ContinuousClock.now
-    let isNew = outage.withLock { [pause] outage in
-      outage.askAgain = now + pause
-      defer { outage.isNoted = true }
-      return !outage.isNoted
-    }
-    if isNew {
-      logger.warning("Redis keeps no budgets: nothing is refused until it does", metadata: ["error": "\(reason)"])
-    }
+    if note(outage: true) { return }
+    logger.warning("Redis keeps no budgets: nothing is refused until it does", metadata: ["error": "\(reason)"])
   }
 
   private func noteAnswer() {
-    let isOver = outage.withLock { outage in
-      defer { outage = Outage() }
-      return outage.isNoted
+    if note(outage: false) { logger.notice("Redis keeps budgets again") }
+  }
+
+  /// - Returns: what was noted before.
+  private func note(outage isOut: Bool) -> Bool {
+    isNoted.withLock { isNoted in
+      defer { isNoted = isOut }
+      return isNoted
     }
-    if isOver { logger.notice("Redis keeps budgets again") }
   }
 
   // MARK: The script
