@@ -48,7 +48,7 @@ extension Program {
       logger.warning(
         """
         up to \(slots) jobs at once share \(connections.pool) connections to Postgres and wait for one another: leave \
-        FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: slots))
+        FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: connections.jobs))
         """)
     }
   }

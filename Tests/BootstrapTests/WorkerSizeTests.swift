@@ -19,20 +19,22 @@ struct WorkerSizeTests {
     let size = try size()
     #expect(
       size.slots == [
-        .default: 2, "fanout": 4, "fanout-bulk": 5, "hearts": 2, "lookups": 4, "mail": 2, "notifications": 2,
+        .default: 2, "fanout": 4, "fanout-bulk": 5, "hearts": 2, "lookups": 16, "mail": 2, "notifications": 2,
         "rankings": 1,
       ])
-    #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 6))
+    #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 6, jobs: 22))
     #expect(size.fits && size.redisConnections == 9)
   }
 
   @Test func aPoolThatIsSetBoundsTheSlots() throws {
     let small = try size(["FANMILL_POSTGRES_POOL": "12"])
-    #expect(small.allSlots == 10 && small.connections.pool == 12)
+    #expect(small.connections.jobs == 10 && small.connections.pool == 12)
+    #expect(small.slots["lookups"] == 4 && small.allSlots == 13)
     #expect(small.slots["fanout"] == 2 && small.slots["fanout-bulk"] == 2)
     // Each queue is served, even so.
     let tiny = try size(["FANMILL_POSTGRES_POOL": "3"])
-    #expect(tiny.slots == Dictionary(uniqueKeysWithValues: known.map { ($0, 1) }) && !tiny.fits)
+    #expect(
+      tiny.slots == Dictionary(uniqueKeysWithValues: known.map { ($0, $0 == "lookups" ? 4 : 1) }) && !tiny.fits)
     let large = try size(["FANMILL_POSTGRES_POOL": "1000"])
     #expect(large.slots["fanout"] == 16 && large.slots["fanout-bulk"] == 5 && large.connections.pool == 1000)
   }
@@ -40,7 +42,7 @@ struct WorkerSizeTests {
   @Test func slotsThatAreSetBringTheirConnections() throws {
     let many = try size(["FANMILL_WORKER_CONCURRENCY": "16"])
     #expect(many.slots["fanout"] == 16 && many.slots["hearts"] == 2)
-    #expect(many.fits && many.connections.pool == many.allSlots + 2)
+    #expect(many.fits && many.connections.pool == many.connections.jobs + 2)
     let named = try size(["FANMILL_QUEUES": "fanout:40,default"])
     #expect(named.slots == ["fanout": 40, .default: 2] && named.connections.pool == 44)
     let one = try size(["FANMILL_QUEUES": "fanout"])
@@ -82,7 +84,7 @@ struct WorkerSizeTests {
       if !setsPool || (!setsSlots && pool >= least + 2) {
         #expect(size.fits, "\(environment)")
       }
-      if !setsPool { #expect(size.connections.pool == size.allSlots + 2, "\(environment)") }
+      if !setsPool { #expect(size.connections.pool == size.connections.jobs + 2, "\(environment)") }
     }
   }
 

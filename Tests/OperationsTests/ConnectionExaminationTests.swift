@@ -12,7 +12,7 @@ import Testing
   private typealias Worker = ConnectionExamination.Worker
 
   private func worker(_ name: String, slots: Int, pool: Int) -> Worker {
-    Worker(name: name, slots: slots, connections: WorkerConnections(pool: pool, kept: 6))
+    Worker(name: name, slots: slots, connections: WorkerConnections(pool: pool, kept: 6, jobs: slots))
   }
 
   @Test func slotsWithoutAConnectionAreNamed() {
@@ -46,7 +46,7 @@ import Testing
         WorkerReport(
           name: name, host: "h", pid: 1, version: "1", startedAt: 0,
           queues: [.init(queue: "a", slots: 20), .init(queue: "b", slots: 2)],
-          connections: pool.map { WorkerConnections(pool: $0, kept: 6) })
+          connections: pool.map { WorkerConnections(pool: $0, kept: 6, jobs: 22) })
       }
       func findings() async throws -> [String: Finding] {
         let found = try await ConnectionExamination(connection: connection).run()

@@ -4,7 +4,8 @@ import Social
 /// How many jobs of each queue a worker runs at once, and how many connections it opens for them.
 ///
 /// A job holds one connection to Postgres at a time, so a pool with one for each slot and the worker's own share keeps
-/// no job waiting. Slots that are not set follow from the pool, and a pool that is not set follows from the slots.
+/// no job waiting. A lookup holds none while YouTube answers: four slots share one. Slots that are not set follow from
+/// the pool, and a pool that is not set follows from the slots.
 public struct WorkerSize: Sendable, Hashable {
   public let slots: [QueueName: Int]
   /// To Postgres.
@@ -16,8 +17,8 @@ public struct WorkerSize: Sendable, Hashable {
   /// How many jobs it runs at once.
   public var allSlots: Int { slots.values.reduce(0, +) }
 
-  /// Whether each slot finds a connection.
-  public var fits: Bool { connections.fits(allSlots) }
+  /// Whether no job waits for a connection.
+  public var fits: Bool { connections.fits }
 
   /// How many connections it has to Redis: one that all share, and one for each queue, on which it waits. In a cluster
   /// one is shared for each master.
@@ -34,16 +35,22 @@ public struct WorkerSize: Sendable, Hashable {
       }
     }
     let open = served.map(\.name).filter { slots[$0] == nil }
-    let set = slots.values.reduce(0, +) + WorkerConnections.ownShare
+    let set = Self.connections(for: slots) + WorkerConnections.ownShare
     let isPoolSet = settings.isSet(.postgresPool)
     // Limits that are set for some queues take nothing from the others, unless the pool is set.
     let usual = isPoolSet ? 0 : open.reduce(0) { $0 + Share(of: $1).usual }
     let budget = max((isPoolSet ? settings.postgresPool : Self.usualPool) - set, usual)
     for (queue, count) in Self.deal(budget, to: open, most: settings.workerConcurrency) { slots[queue] = count }
     self.slots = slots
+    let jobs = Self.connections(for: slots)
     connections = WorkerConnections(
-      pool: isPoolSet ? settings.postgresPool : WorkerConnections.pool(for: slots.values.reduce(0, +)),
-      kept: Self.kept(settings))
+      pool: isPoolSet ? settings.postgresPool : WorkerConnections.pool(for: jobs), kept: Self.kept(settings),
+      jobs: jobs)
+  }
+
+  /// How many connections jobs use in so many slots.
+  private static func connections(for slots: [QueueName: Int]) -> Int {
+    slots.reduce(0) { $0 + Share(of: $1.key).connections(for: $1.value) }
   }
 
   /// Connections beside the pool's: the relay's leader, the directory of workers, the ledger's pulse and the stack's
@@ -52,25 +59,31 @@ public struct WorkerSize: Sendable, Hashable {
     4 + (settings.scheduler ? 1 : 0) + (settings.workerPort == 0 ? 0 : 1)
   }
 
-  /// Deals slots out in the proportion of what is usual: at least one to each queue, at most as many as serve it.
+  /// Deals connections out in the proportion of what is usual: at least one to each queue, at most as many as serve it.
+  ///
+  /// - Returns: the slots that share them.
   private static func deal(_ budget: Int, to queues: [QueueName], most: Int) -> [QueueName: Int] {
     var lots = queues.map { (queue: $0, count: 1, share: Share(of: $0)) }
     for _ in lots.count..<max(lots.count, budget) {
-      let open = lots.indices.filter { lots[$0].count < min(most, lots[$0].share.most) }
+      let open = lots.indices.filter { index in
+        lots[index].count < min(lots[index].share.connections(for: most), lots[index].share.most)
+      }
       // The one that is furthest behind what is usual.
       let next = open.min { lots[$0].count * lots[$1].share.usual < lots[$1].count * lots[$0].share.usual }
       guard let next else { break }
       lots[next].count += 1
     }
-    return Dictionary(uniqueKeysWithValues: lots.map { ($0.queue, $0.count) })
+    return Dictionary(
+      uniqueKeysWithValues: lots.map { ($0.queue, min(most, $0.count * $0.share.slotsOfConnection)) })
   }
 
-  /// A queue's part in a worker.
+  /// A queue's part in a worker, in connections.
   private struct Share {
     /// Of a worker that serves all of the app's queues.
     let usual: Int
     /// Beyond which its jobs only wait for one another.
     let most: Int
+    let slotsOfConnection: Int
 
     init(of queue: QueueName) {
       switch queue {
@@ -80,7 +93,10 @@ public struct WorkerSize: Sendable, Hashable {
       case SocialJobs.rankingQueue: (usual, most) = (1, 2)
       default: (usual, most) = (2, .max)
       }
+      slotsOfConnection = queue == SocialJobs.lookupQueue ? 4 : 1
     }
+
+    func connections(for slots: Int) -> Int { (slots + slotsOfConnection - 1) / slotsOfConnection }
   }
 }
 

@@ -4,12 +4,16 @@ public struct WorkerConnections: Codable, Sendable, Hashable {
   public let pool: Int
   /// How many it opens at most: the pool's, and those that it keeps beside it.
   public let most: Int
+  /// How many of the pool's its jobs use at once when all slots are busy.
+  public let jobs: Int
 
   /// - Parameters:
   ///   - pool: how many its jobs and its own statements share.
   ///   - kept: how many it keeps beside them.
-  public init(pool: Int, kept: Int) {
+  ///   - jobs: how many its jobs use at once.
+  public init(pool: Int, kept: Int, jobs: Int) {
     self.pool = pool
+    self.jobs = jobs
     most = pool + kept
   }
 
@@ -17,9 +21,9 @@ public struct WorkerConnections: Codable, Sendable, Hashable {
   /// owed.
   public static let ownShare = 2
 
-  /// The pool in which no job waits for a connection: one for each slot, and the worker's own share.
-  public static func pool(for slots: Int) -> Int { slots + ownShare }
+  /// The pool in which no job waits for a connection: what the jobs use, and the worker's own share.
+  public static func pool(for jobs: Int) -> Int { jobs + ownShare }
 
-  /// Whether so many slots find a connection each.
-  public func fits(_ slots: Int) -> Bool { pool >= Self.pool(for: slots) }
+  /// Whether no job waits for a connection.
+  public var fits: Bool { pool >= Self.pool(for: jobs) }
 }

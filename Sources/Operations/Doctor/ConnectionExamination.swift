@@ -34,11 +34,13 @@ struct ConnectionExamination {
     try await connection.query(
       """
       SELECT name, (SELECT coalesce(sum((queue->>'slots')::bigint), 0)::bigint FROM jsonb_array_elements(queues) AS queue),
-        (connections->>'pool')::bigint, (connections->>'most')::bigint
+        (connections->>'pool')::bigint, (connections->>'most')::bigint, (connections->>'jobs')::bigint
       FROM workers WHERE connections IS NOT NULL AND \(unescaped: WorkerPresence.isHeard) ORDER BY name
       """
-    ).decode(String.self, Int.self, Int.self, Int.self).map { name, slots, pool, most in
-      Worker(name: name, slots: slots, connections: WorkerConnections(pool: pool, kept: most - pool))
+    ).decode(String.self, Int.self, Int.self, Int.self, Int?.self).map { name, slots, pool, most, jobs in
+      // A worker of an older version counts one for each slot.
+      let connections = WorkerConnections(pool: pool, kept: most - pool, jobs: jobs ?? slots)
+      return Worker(name: name, slots: slots, connections: connections)
     }
   }
 
@@ -65,7 +67,7 @@ struct ConnectionExamination {
 
   static func slots(_ workers: [Worker]) -> Finding {
     let name = "slots"
-    let short = workers.filter { !$0.connections.fits($0.slots) }
+    let short = workers.filter { !$0.connections.fits }
     guard let first = short.first else {
       if workers.isEmpty { return .ok(name, "no worker runs") }
       let all = workers.reduce(0) { $0 + $1.slots }
@@ -76,7 +78,7 @@ struct ConnectionExamination {
     return .warn(
       name, named.joined(separator: ", ") + more,
       """
-      jobs wait for a connection: leave FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: first.slots)); \
+      jobs wait for a connection: leave FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: first.connections.jobs)); \
       or leave FANMILL_WORKER_CONCURRENCY and the limits in FANMILL_QUEUES out
       """)
   }
