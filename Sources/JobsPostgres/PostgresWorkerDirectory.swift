@@ -104,7 +104,8 @@ extension PostgresQuery.StringInterpolation {
   /// its sessions decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions
   /// of the living.
   fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration) {
-    let silence = Double(lease.components.seconds) + Double(lease.components.attoseconds) / 1e18 + 1
+    // Half a second longer: a report that is on its way is no silence.
+    let silence = (lease + .milliseconds(500)) / .seconds(1)
     appendLiteral(
       """
       (SELECT count(pg_terminate_backend(a.pid)) FROM workers w
