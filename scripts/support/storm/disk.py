@@ -1,5 +1,6 @@
 """A full disk under Postgres' data: a tablespace on a small file system."""
 
+import contextlib
 import os
 import random
 import subprocess
@@ -59,8 +60,11 @@ def run(plan):
 
 def _fill(folder, path):
     """Takes all room but a little."""
-    there = os.statvfs(folder)
-    with open(path, "wb") as file:
-        left = there.f_bavail * there.f_frsize - ROOM
-        while left > 0:
-            left -= file.write(b"\0" * min(left, 1 << 20))
+    def left():
+        there = os.statvfs(folder)
+        return there.f_bavail * there.f_frsize - ROOM
+
+    # Postgres writes meanwhile, and may be faster.
+    with contextlib.suppress(OSError), open(path, "wb", buffering=0) as file:
+        while (size := left()) > 0:
+            file.write(b"\0" * min(size, 1 << 20))
