@@ -55,6 +55,7 @@ def _hold_a_row(plan, scene, seconds):
     """Locks the row of a job that has not begun, for so long: the time it was held, and what was owed at its end."""
     # More than runs at once, so that there is a job to hold.
     scene.produce(20_000_000, 500, batch=500)
+    wait_for("they are asked for", lambda: scene.number("SELECT count(*) FROM asked WHERE count > 1"), 60)
     session = subprocess.Popen(
         ["psql", "-X", "-q", "-A", "-t", "-d", scene.postgres.local_url(scene.database)], text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
