@@ -67,8 +67,8 @@ public struct PostgresLedger: Ledger {
     "\(rows: jobs) ON CONFLICT DO NOTHING RETURNING id"
   }
 
-  /// The same for one job, without arrays: as the server does not know their lengths, it would plan the statement anew
-  /// each time.
+  /// The same for one job, without arrays: the server does not know an array's length, and so replans a statement that
+  /// has one each time.
   private func insertion(of job: JobRecord) -> PostgresQuery {
     """
     INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, trace)
