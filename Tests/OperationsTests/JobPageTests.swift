@@ -74,6 +74,23 @@ struct JobPageTests {
     }
   }
 
+  @Test("A search reads payloads that are too large to come with their rows")
+  func largePayloads() async throws {
+    try await TestStack.with { stack in
+      let text = String(repeating: "x", count: 100_000)
+      let records = ["needle", "hay"].map { word in
+        JobRecord(kind: "large", queue: "a", payload: Array(#"{"text":"\#(text)\#(word)"}"#.utf8), isDurable: true)
+      }
+      try await stack.ledger.withTransaction { _ = try await stack.ledger.add(records, in: $0) }
+      func found(_ text: String) async throws -> [String] {
+        try await all(JobFilter(text: text, limit: 10), on: stack.pool).items.map(\.id)
+      }
+      #expect(try await found("xneedle") == [records[0].id.description])
+      #expect(try await found("xhay") == [records[1].id.description])
+      #expect(try await found("xstraw").isEmpty)
+    }
+  }
+
   @Test("A filter without an index looks at a bounded number of rows and says where it goes on")
   func bounded() async throws {
     try await TestStack.with { stack in

@@ -78,8 +78,8 @@ struct ConnectionExamination {
     return .warn(
       name, named.joined(separator: ", ") + more,
       """
-      jobs wait for a connection: leave FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: first.connections.jobs)); \
-      or leave FANMILL_WORKER_CONCURRENCY and the limits in FANMILL_QUEUES out
+      jobs wait for a connection: leave FANMILL_POSTGRES_POOL out, or set it to \
+      \(WorkerConnections.pool(for: first.connections.jobs)); or leave FANMILL_WORKER_CONCURRENCY and the limits in FANMILL_QUEUES out
       """)
   }
 
