@@ -3,11 +3,14 @@
 import glob
 import os
 import subprocess
+import sys
 
 from storm import jobs
 
 JOBS = 100_000
 SCRATCH = ".build-thread"
+# How many warnings are printed in full.
+SHOWN = 5
 
 
 def build(project):
@@ -27,8 +30,22 @@ def run(plan):
         jobs.run(plan, "thread")
     finally:
         del world.others["TestWorker"], os.environ["TSAN_OPTIONS"]
-    warnings = 0
-    for path in glob.glob(os.path.join(world.logs, "storm_thread-*.log")):
-        with open(path, errors="replace") as file:
-            warnings += sum("WARNING: ThreadSanitizer" in line for line in file)
-    plan.report.none("thread: warnings of the thread sanitizer", warnings)
+    logs = sorted(glob.glob(os.path.join(world.logs, "storm_thread-*.log")))
+    found = [warning for path in logs for warning in warnings(path)]
+    for warning in found[:SHOWN]:
+        sys.stderr.write(warning)
+    plan.report.none("thread: warnings of the thread sanitizer", len(found))
+
+
+def warnings(path):
+    """The sanitizer's warnings in a log, each with its stacks, up to the line that ends it."""
+    found, is_inside = [], False
+    with open(path, errors="replace") as file:
+        for line in file:
+            if "WARNING: ThreadSanitizer" in line:
+                found.append("")
+                is_inside = True
+            if is_inside:
+                found[-1] += line
+                is_inside = not line.startswith("SUMMARY: ThreadSanitizer")
+    return found
