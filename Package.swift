@@ -58,8 +58,8 @@ let package = Package(
     .executable(name: "fanmill", targets: ["fanmill"]),
     .executable(name: "fanmill-api", targets: ["fanmill-api"]),
     .executable(name: "fanmill-worker", targets: ["fanmill-worker"]),
-    .library(name: "Jobs", targets: ["Jobs", "JobsRedis", "JobsPostgres"]),
-    .library(name: "DataClients", targets: ["EventLoop", "Redis", "Postgres", "HTTPClient"]),
+    .library(name: "DurableJobs", targets: ["DurableJobs", "DurableJobsRedis", "DurableJobsPostgres"]),
+    .library(name: "DataClients", targets: ["Reactor", "HiredisClient", "LibPQClient", "CurlClient"]),
     // For Benchmarks/, a package of its own.
     .library(name: "PrivateServers", targets: ["PrivateServers"]),
     .library(name: "Operations", targets: ["Operations"]),
@@ -86,55 +86,61 @@ let package = Package(
     .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
     module("Locking", []),
-    module("EventLoop", ["CLinux", "Locking", heap, collections]),
+    module("Reactor", ["CLinux", "Locking", heap, collections]),
     module(
-      "Redis", ["CHiredis", "EventLoop", "Locking", collections, logging] + redisTLS,
+      "HiredisClient", ["CHiredis", "Reactor", "Locking", collections, logging] + redisTLS,
       hasRedisTLS ? [.define("REDIS_TLS")] : []),
-    module("Postgres", ["CLibPQ", "EventLoop", "Locking", collections, logging]),
+    module("LibPQClient", ["CLibPQ", "Reactor", "Locking", collections, logging]),
 
-    module("HTTPClient", ["CCurl", "EventLoop", "Locking", httpTypes, logging]),
+    module("CurlClient", ["CCurl", "Reactor", "Locking", httpTypes, logging]),
 
     // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
     module("PrivateServers", ["CLinux", "Locking"]),
 
-    module("Jobs", ["Locking", collections, instrumentation, lifecycle, logging, metrics]),
-    module("JobsRedis", ["Jobs", "Redis", "EventLoop", logging]),
-    module("JobsPostgres", ["Jobs", "Postgres", logging]),
+    module("DurableJobs", ["Locking", collections, instrumentation, lifecycle, logging, metrics]),
+    module("DurableJobsRedis", ["DurableJobs", "HiredisClient", "Reactor", logging]),
+    module("DurableJobsPostgres", ["DurableJobs", "LibPQClient", logging]),
 
     // Numbered SQL files, applied in order: the schema.
-    module("Migrations", ["Postgres", crypto]),
+    module("Migrations", ["LibPQClient", crypto]),
 
     module(
       "Social",
       [
-        "HTTPClient", "Jobs", "JobsPostgres", "Postgres", "Locking", collections, crypto, cryptoExtras, httpTypes,
+        "CurlClient", "DurableJobs", "DurableJobsPostgres", "LibPQClient", "Locking", collections, crypto, cryptoExtras,
+        httpTypes,
         logging, metrics,
       ]),
     module(
       "Operations",
       [
-        "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "HTTPClient", "Postgres", "PrivateServers",
-        "Redis", "CLinux", "EventLoop", "Locking", crypto, httpTypes, lifecycle, logging,
+        "Social", "Migrations", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "CurlClient", "LibPQClient",
+        "PrivateServers",
+        "HiredisClient", "CLinux", "Reactor", "Locking", crypto, httpTypes, lifecycle, logging,
       ]),
     module(
       "SocialAPI",
       [
-        "EventLoop", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres", "Redis",
+        "Reactor", "Operations", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "Locking",
+        "LibPQClient", "HiredisClient",
         crypto, hummingbird, lifecycle, logging, metrics, nioCore,
       ]),
     // The operators' pages under /admin. Its templates and its style sheet are compiled in.
     .target(
       name: "Dashboard",
       dependencies: [
-        "EventLoop", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "Redis", "Locking",
+        "Reactor", "Operations", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient",
+        "HiredisClient", "Locking",
         crypto, httpTypes, hummingbird, lifecycle, logging, mustache, nioCore,
       ],
       resources: [.embedInCode("Templates"), .embedInCode("Assets")], swiftSettings: settings),
     module(
       "Bootstrap",
       [
-        "CLinux", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "HTTPClient", "Postgres",
-        "Redis", "EventLoop", "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle, logging,
+        "CLinux", "Operations", "Social", "Migrations", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis",
+        "CurlClient", "LibPQClient",
+        "HiredisClient", "Reactor", "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle,
+        logging,
         metrics,
         hummingbirdCore, nioCore, nioHTTP1, nioPosix, signals,
       ]),
@@ -142,8 +148,9 @@ let package = Package(
     program(
       "fanmill-api",
       [
-        "Bootstrap", "SocialAPI", "Dashboard", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres",
-        "JobsRedis", "Postgres", "Redis", argumentParser, hummingbird, lifecycle, logging,
+        "Bootstrap", "SocialAPI", "Dashboard", "Operations", "Social", "Migrations", "DurableJobs",
+        "DurableJobsPostgres",
+        "DurableJobsRedis", "LibPQClient", "HiredisClient", argumentParser, hummingbird, lifecycle, logging,
       ]),
     // A stand-in for the YouTube Data API: for tests, the local stack and the demo.
     module("YouTubeStandIn", ["Locking", hummingbird, lifecycle, logging]),
@@ -151,106 +158,123 @@ let package = Package(
     program(
       "fanmill-worker",
       [
-        "Bootstrap", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", "HTTPClient",
-        "EventLoop", argumentParser, lifecycle, logging,
+        "Bootstrap", "Operations", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient",
+        "CurlClient",
+        "Reactor", argumentParser, lifecycle, logging,
       ]),
     program(
       "fanmill",
       [
-        "Bootstrap", "Operations", "Social", "Migrations", "Jobs", "JobsPostgres", "JobsRedis", "Locking", "Postgres",
-        "Redis", "PrivateServers", argumentParser, lifecycle, logging, signals,
+        "Bootstrap", "Operations", "Social", "Migrations", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis",
+        "Locking", "LibPQClient",
+        "HiredisClient", "PrivateServers", argumentParser, lifecycle, logging, signals,
       ]),
 
     tests(
       "SocialAPITests",
       [
-        "SocialAPI", "Bootstrap", "HTTPClient", "MailTestSupport", "Operations", "Social", "Migrations", "Jobs",
-        "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking", "Postgres", "Redis", "EventLoop",
+        "SocialAPI", "Bootstrap", "CurlClient", "MailTestSupport", "Operations", "Social", "Migrations", "DurableJobs",
+        "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "HiredisClient",
+        "Reactor",
         "PrivateServers", logging,
       ]),
     tests(
       "DashboardTests",
       [
-        "Dashboard", "Bootstrap", "EventLoop", "Operations", "PrivateServers", "ProgramTestSupport", "Social", "Jobs",
-        "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking", "Postgres", "Redis", crypto, httpTypes, hummingbird,
+        "Dashboard", "Bootstrap", "Reactor", "Operations", "PrivateServers", "ProgramTestSupport", "Social",
+        "DurableJobs",
+        "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "HiredisClient", crypto,
+        httpTypes, hummingbird,
         logging, nioCore,
       ]),
-    tests("EventLoopTests", ["EventLoop", "Locking"]),
-    tests("RedisTests", ["Redis", "EventLoop", "JobsTestSupport", "Locking", "PrivateServers", logging]),
+    tests("ReactorTests", ["Reactor", "Locking"]),
+    tests("HiredisClientTests", ["HiredisClient", "Reactor", "JobsTestSupport", "Locking", "PrivateServers", logging]),
     // A mail server that keeps what it gets.
     .target(
       name: "MailTestSupport", dependencies: ["Locking"], path: "Tests/MailTestSupport", swiftSettings: settings),
     tests(
-      "HTTPClientTests",
+      "CurlClientTests",
       [
-        "HTTPClient", "EventLoop", "JobsTestSupport", "Locking", "MailTestSupport", "PrivateServers", httpTypes,
+        "CurlClient", "Reactor", "JobsTestSupport", "Locking", "MailTestSupport", "PrivateServers", httpTypes,
         logging,
       ]),
-    tests("YouTubeStandInTests", ["YouTubeStandIn", "HTTPClient", "EventLoop", "Locking", httpTypes, logging]),
+    tests("YouTubeStandInTests", ["YouTubeStandIn", "CurlClient", "Reactor", "Locking", httpTypes, logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
     // What tests share: an awaited condition, random numbers that a seed brings back, a broker on the tests' own Redis.
     .target(
       name: "JobsTestSupport",
-      dependencies: ["Jobs", "JobsRedis", "Redis", "EventLoop", "Locking", "PrivateServers", lifecycle, logging],
+      dependencies: [
+        "DurableJobs", "DurableJobsRedis", "HiredisClient", "Reactor", "Locking", "PrivateServers", lifecycle, logging,
+      ],
       path: "Tests/JobsTestSupport", swiftSettings: settings),
     tests(
       "ConformanceTests",
       [
-        "Jobs", "JobsRedis", "JobsPostgres", "JobsTestSupport", "EventLoop", "Locking", "Postgres", "PrivateServers",
-        "Redis", lifecycle, logging, signals,
+        "DurableJobs", "DurableJobsRedis", "DurableJobsPostgres", "JobsTestSupport", "Reactor", "Locking",
+        "LibPQClient", "PrivateServers",
+        "HiredisClient", lifecycle, logging, signals,
       ]),
-    tests("JobsTests", ["Jobs", "JobsTestSupport", "Locking", instrumentation, lifecycle, logging]),
+    tests("DurableJobsTests", ["DurableJobs", "JobsTestSupport", "Locking", instrumentation, lifecycle, logging]),
     tests(
-      "JobsRedisTests",
-      ["Jobs", "JobsRedis", "JobsTestSupport", "Locking", "PrivateServers", "Redis", lifecycle, logging]),
-    tests("PostgresTests", ["Postgres", "EventLoop", "JobsTestSupport", "Locking", "PrivateServers", logging]),
-    tests("MigrationsTests", ["Migrations", "Postgres", "EventLoop", "PrivateServers", logging]),
+      "DurableJobsRedisTests",
+      [
+        "DurableJobs", "DurableJobsRedis", "JobsTestSupport", "Locking", "PrivateServers", "HiredisClient", lifecycle,
+        logging,
+      ]),
+    tests("LibPQClientTests", ["LibPQClient", "Reactor", "JobsTestSupport", "Locking", "PrivateServers", logging]),
+    tests("MigrationsTests", ["Migrations", "LibPQClient", "Reactor", "PrivateServers", logging]),
     tests(
       "SocialTests",
       [
-        "Social", "HTTPClient", "MailTestSupport", "Migrations", "Jobs", "JobsPostgres", "JobsTestSupport", "Postgres",
-        "EventLoop", "Locking", "PrivateServers", logging,
+        "Social", "CurlClient", "MailTestSupport", "Migrations", "DurableJobs", "DurableJobsPostgres",
+        "JobsTestSupport", "LibPQClient",
+        "Reactor", "Locking", "PrivateServers", logging,
       ]),
     // What the tests of programs share: the programs as they were built, and a database and a Redis of a test's own.
     .target(
       name: "ProgramTestSupport",
       dependencies: [
-        "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport", "Migrations", "Postgres", "PrivateServers", "Redis",
-        "EventLoop", logging,
+        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Migrations", "LibPQClient",
+        "PrivateServers", "HiredisClient",
+        "Reactor", logging,
       ], path: "Tests/ProgramTestSupport", swiftSettings: settings),
     tests(
       "OperationsTests",
       [
-        "Operations", "ProgramTestSupport", "Jobs", "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking",
-        "Postgres", "PrivateServers", "Redis", "Social", crypto, httpTypes, logging,
+        "Operations", "ProgramTestSupport", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport",
+        "Locking",
+        "LibPQClient", "PrivateServers", "HiredisClient", "Social", crypto, httpTypes, logging,
       ]),
     tests(
       "CLITests",
       [
         "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "Bootstrap", "MailTestSupport", "Operations",
-        "ProgramTestSupport", "Social", "Jobs",
-        "JobsPostgres", "JobsRedis", "JobsTestSupport", "Locking", "Postgres", "PrivateServers", "Redis",
+        "ProgramTestSupport", "Social", "DurableJobs",
+        "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "PrivateServers",
+        "HiredisClient",
         "YouTubeStandIn",
       ]),
     // A worker whose jobs stop where a test wants them to; no product.
     .executableTarget(
       name: "TestWorker",
       dependencies: [
-        "Bootstrap", "Social", "Jobs", "JobsPostgres", "JobsRedis", "Postgres", argumentParser, lifecycle, logging,
+        "Bootstrap", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient", argumentParser,
+        lifecycle, logging,
       ],
       path: "Tests/TestWorker", swiftSettings: settings),
     tests(
       "IntegrationTests",
       [
-        "TestWorker", "ProgramTestSupport", "Operations", "Social", "Jobs", "JobsPostgres", "JobsRedis",
+        "TestWorker", "ProgramTestSupport", "Operations", "Social", "DurableJobs", "DurableJobsPostgres",
+        "DurableJobsRedis",
         "JobsTestSupport",
-        "Postgres", "PrivateServers", "Redis", "EventLoop", logging,
+        "LibPQClient", "PrivateServers", "HiredisClient", "Reactor", logging,
       ]),
     tests(
       "BootstrapTests",
       [
-        "Bootstrap", "HTTPClient", "Operations", "Jobs", "JobsTestSupport", "EventLoop", "Locking", "Postgres",
-        "PrivateServers", "Redis", "Social", argumentParser, logging, metrics, nioCore,
+        "Bootstrap", "CurlClient", "Operations", "DurableJobs", "JobsTestSupport", "Reactor", "Locking", "LibPQClient",
+        "PrivateServers", "HiredisClient", "Social", argumentParser, logging, metrics, nioCore,
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -19,7 +19,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-        .product(name: "Jobs", package: "fanmill"),
+        .product(name: "DurableJobs", package: "fanmill"),
         .product(name: "DataClients", package: "fanmill"),
         .product(name: "Operations", package: "fanmill"),
         .product(name: "PrivateServers", package: "fanmill"),

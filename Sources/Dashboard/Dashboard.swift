@@ -1,13 +1,13 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
+import HiredisClient
 import HTTPTypes
 import Hummingbird
-import Jobs
-import JobsPostgres
-import JobsRedis
+import LibPQClient
 import Logging
 import Operations
-import Postgres
-import Redis
 import ServiceLifecycle
 import Social
 

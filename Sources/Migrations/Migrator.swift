@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// Brings a database to the schema that a folder of migrations describes, and back.
 ///

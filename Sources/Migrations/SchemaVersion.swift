@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// The schema that API and workers of this build work on: a newer one will do, an older one will not.
 public enum SchemaVersion {

@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// One transaction of the app: its SQL, and the jobs that are owed if it commits.
 public typealias AppTransaction = JobTransaction<PostgresLedger>

@@ -1,5 +1,5 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 
 /// The app's job kinds.
 public enum SocialJobs {

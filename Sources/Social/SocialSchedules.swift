@@ -1,5 +1,5 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 
 /// What the app does again and again, one line a feature. A job that a tick asks for may find its work done already.
 public enum SocialSchedules {

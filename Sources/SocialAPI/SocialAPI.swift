@@ -1,9 +1,9 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Hummingbird
-import Jobs
-import JobsPostgres
-import JobsRedis
+import LibPQClient
 import Operations
-import Postgres
 import Social
 
 /// The HTTP API under `/v1`: a library, so that tests drive it without a process.

@@ -1,6 +1,6 @@
 import Bootstrap
 import Dashboard
-import JobsRedis
+import DurableJobsRedis
 import Logging
 import Migrations
 import Operations

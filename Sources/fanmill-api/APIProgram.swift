@@ -1,13 +1,13 @@
 import ArgumentParser
 import Bootstrap
 import Dashboard
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
+import HiredisClient
 import Hummingbird
-import Jobs
-import JobsPostgres
-import JobsRedis
+import LibPQClient
 import Operations
-import Postgres
-import Redis
 import Social
 import SocialAPI
 

@@ -1,9 +1,9 @@
 import Bootstrap
+import DurableJobs
 import Glibc
-import Jobs
+import HiredisClient
+import LibPQClient
 import Logging
-import Postgres
-import Redis
 import ServiceLifecycle
 import Social
 

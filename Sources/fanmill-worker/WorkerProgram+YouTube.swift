@@ -1,6 +1,6 @@
 import Bootstrap
-import EventLoop
-import HTTPClient
+import CurlClient
+import Reactor
 import Social
 
 extension Program {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Bootstrap
-import Jobs
-import JobsPostgres
-import JobsRedis
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Operations
 import ServiceLifecycle
 import Social

@@ -1,13 +1,13 @@
 import ArgumentParser
 import Bootstrap
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import LibPQClient
 import Logging
 import Migrations
 import Operations
-import Postgres
 import Social
 
 /// What every command takes: settings, and how to print.

@@ -1,7 +1,7 @@
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Logging
-import Postgres
 import PrivateServers
 import Testing
 

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Jobs
+import DurableJobs
+import HiredisClient
+import LibPQClient
 import Logging
-import Postgres
 import PrivateServers
-import Redis
 import Testing
 
 @testable import Bootstrap

@@ -1,7 +1,7 @@
 import ArgumentParser
+import CurlClient
+import DurableJobs
 import Foundation
-import HTTPClient
-import Jobs
 import Logging
 import Operations
 import Social

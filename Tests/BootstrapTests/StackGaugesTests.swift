@@ -1,10 +1,10 @@
-import EventLoop
 import Foundation
 import JobsTestSupport
+import LibPQClient
 import Logging
 import Metrics
-import Postgres
 import PrivateServers
+import Reactor
 import Testing
 
 @testable import Bootstrap

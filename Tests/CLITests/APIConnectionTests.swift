@@ -1,10 +1,10 @@
 import Foundation
+import HiredisClient
 import JobsTestSupport
+import LibPQClient
 import Operations
-import Postgres
 import PrivateServers
 import ProgramTestSupport
-import Redis
 import Testing
 
 /// An API's connections are as many as the documentation says, however many requests wait for the database.

@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsRedis
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import ProgramTestSupport
 import Testing
 

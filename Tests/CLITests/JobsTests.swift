@@ -1,11 +1,11 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import HiredisClient
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import ProgramTestSupport
-import Redis
 import Testing
 
 @Suite("fanmill jobs, queues, dead", .timeLimit(.minutes(5)))

@@ -1,7 +1,7 @@
 import Foundation
 import JobsTestSupport
+import LibPQClient
 import Operations
-import Postgres
 import ProgramTestSupport
 import Testing
 

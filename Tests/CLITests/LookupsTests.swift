@@ -1,6 +1,6 @@
 import Foundation
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import ProgramTestSupport
 import Testing
 

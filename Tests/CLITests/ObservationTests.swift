@@ -1,8 +1,8 @@
 import Dispatch
 import Foundation
 import JobsTestSupport
+import LibPQClient
 import Operations
-import Postgres
 import PrivateServers
 import ProgramTestSupport
 import Testing

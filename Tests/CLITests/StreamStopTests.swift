@@ -1,7 +1,7 @@
 import Foundation
 import JobsTestSupport
+import LibPQClient
 import Operations
-import Postgres
 import PrivateServers
 import ProgramTestSupport
 import Testing

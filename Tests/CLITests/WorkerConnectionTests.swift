@@ -1,12 +1,12 @@
 import Bootstrap
+import DurableJobs
 import Foundation
-import Jobs
+import HiredisClient
 import JobsTestSupport
+import LibPQClient
 import Operations
-import Postgres
 import PrivateServers
 import ProgramTestSupport
-import Redis
 import Social
 import Testing
 

@@ -1,4 +1,4 @@
-import Jobs
+import DurableJobs
 import JobsTestSupport
 import Testing
 

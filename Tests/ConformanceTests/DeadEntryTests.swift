@@ -1,7 +1,7 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import Testing
 
 /// A snapshot that is held long keeps what done jobs leave in the indexes, and each read of a range walks over it.

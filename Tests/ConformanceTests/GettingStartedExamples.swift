@@ -1,18 +1,18 @@
-import EventLoop
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import HiredisClient
 import JobsTestSupport
+import LibPQClient
 import Logging
-import Postgres
 import PrivateServers
-import Redis
+import Reactor
 import ServiceLifecycle
 import Testing
 import UnixSignals
 
-// What the article GettingStarted in Sources/Jobs/Jobs.docc shows, to the letter: ArticleTests compares.
+// What the article GettingStarted in Sources/DurableJobs/DurableJobs.docc shows, to the letter: ArticleTests compares.
 
 struct SendReceipt: Job {
   static let kind: JobKind = "orders.receipt"
@@ -104,7 +104,10 @@ private enum Shop {
 
   @Test func theArticlesNameTheMigrationsThatTheQueueNeeds() throws {
     let sources = URL(filePath: #filePath).appending(path: "../../../Sources").standardizedFileURL
-    for article in ["Jobs/Jobs.docc/GettingStarted.md", "JobsPostgres/JobsPostgres.docc/JobsPostgres.md"] {
+    for article in [
+      "DurableJobs/DurableJobs.docc/GettingStarted.md",
+      "DurableJobsPostgres/DurableJobsPostgres.docc/DurableJobsPostgres.md",
+    ] {
       let text = try String(contentsOf: sources.appending(path: article), encoding: .utf8)
       #expect(text.matches(of: /\d{4}_\w+\.sql/).map { String($0.output) } == PostgresLedgerFixture.migrations)
     }

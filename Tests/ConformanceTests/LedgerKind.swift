@@ -1,10 +1,10 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Logging
-import Postgres
 import PrivateServers
 import Testing
 

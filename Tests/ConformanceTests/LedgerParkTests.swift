@@ -1,7 +1,7 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct LedgerParkTests {

@@ -1,5 +1,5 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 
 /// The stores of schedules that the suite runs on, each with the ledger whose transactions it is in.
 enum ScheduleStoreKind: String, CaseIterable, Sendable {

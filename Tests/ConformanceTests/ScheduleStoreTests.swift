@@ -1,5 +1,5 @@
+import DurableJobs
 import Foundation
-import Jobs
 import JobsTestSupport
 import Locking
 import Logging

@@ -1,8 +1,8 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 import JobsTestSupport
+import LibPQClient
 import Locking
-import Postgres
 import Testing
 
 /// What a server is short of is no failure of the jobs that meet it.

@@ -1,9 +1,9 @@
-import EventLoop
 import HTTPTypes
 import JobsTestSupport
 import Locking
 import PrivateServers
 import ProgramTestSupport
+import Reactor
 import Testing
 
 @testable import Dashboard

@@ -1,12 +1,12 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Jobs
-import JobsPostgres
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Operations
-import Postgres
 import ProgramTestSupport
 import Testing
 

@@ -1,13 +1,13 @@
-import EventLoop
+import DurableJobs
 import Foundation
 import HTTPTypes
-import Jobs
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Operations
-import Postgres
 import PrivateServers
 import ProgramTestSupport
+import Reactor
 import Testing
 
 @testable import Dashboard

@@ -1,11 +1,11 @@
+import DurableJobs
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Jobs
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Operations
-import Postgres
 import ProgramTestSupport
 import Social
 import Testing

@@ -1,13 +1,13 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Jobs
-import JobsPostgres
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Logging
 import Operations
-import Postgres
 import ProgramTestSupport
 import Social
 import Testing

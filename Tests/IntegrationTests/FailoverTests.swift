@@ -1,11 +1,11 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
+import HiredisClient
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import PrivateServers
 import ProgramTestSupport
-import Redis
 import Social
 import Testing
 

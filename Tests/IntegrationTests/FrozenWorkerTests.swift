@@ -1,8 +1,8 @@
-import Jobs
-import JobsRedis
+import DurableJobs
+import DurableJobsRedis
 import JobsTestSupport
+import LibPQClient
 import Logging
-import Postgres
 import ProgramTestSupport
 import Testing
 

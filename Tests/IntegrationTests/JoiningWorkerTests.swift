@@ -1,7 +1,7 @@
-import Jobs
-import JobsRedis
+import DurableJobs
+import DurableJobsRedis
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import ProgramTestSupport
 import Testing
 

@@ -1,11 +1,11 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import HiredisClient
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import ProgramTestSupport
-import Redis
 import Testing
 
 /// Jobs of a megabyte each, by a worker that is a process of its own.

@@ -1,10 +1,10 @@
-import Jobs
-import JobsRedis
+import DurableJobs
+import DurableJobsRedis
+import HiredisClient
 import JobsTestSupport
-import ProgramTestSupport
-import Postgres
+import LibPQClient
 import PrivateServers
-import Redis
+import ProgramTestSupport
 import Social
 import Testing
 

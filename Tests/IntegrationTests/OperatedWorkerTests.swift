@@ -1,9 +1,9 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
 import JobsTestSupport
+import LibPQClient
 import Operations
-import Postgres
 import ProgramTestSupport
 import Testing
 

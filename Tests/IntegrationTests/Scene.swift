@@ -1,14 +1,14 @@
-import EventLoop
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import HiredisClient
 import JobsTestSupport
+import LibPQClient
 import Logging
-import Postgres
 import PrivateServers
 import ProgramTestSupport
-import Redis
+import Reactor
 import Social
 import Testing
 

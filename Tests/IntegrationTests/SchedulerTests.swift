@@ -1,5 +1,5 @@
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import ProgramTestSupport
 import Testing
 

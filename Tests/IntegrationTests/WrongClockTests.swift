@@ -1,6 +1,6 @@
-import Jobs
+import DurableJobs
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import ProgramTestSupport
 import Testing
 

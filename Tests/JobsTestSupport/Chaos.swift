@@ -1,4 +1,4 @@
-import Jobs
+import DurableJobs
 import Locking
 
 /// Decides what goes wrong, from a seed.

@@ -1,4 +1,4 @@
-import Redis
+import HiredisClient
 
 extension RedisClient {
   /// How often the server carried out each command, those inside scripts among them.

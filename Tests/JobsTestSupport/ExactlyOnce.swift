@@ -1,4 +1,4 @@
-import Jobs
+import DurableJobs
 import Locking
 
 /// Many jobs, several workers, and everything goes wrong that may: handlers fail, leases end under running handlers, replies

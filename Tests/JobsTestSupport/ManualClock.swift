@@ -1,5 +1,5 @@
+import DurableJobs
 import Foundation
-import Jobs
 import Locking
 
 /// A clock that stands still until a test moves it.

@@ -1,6 +1,6 @@
 import Foundation
+import HiredisClient
 import PrivateServers
-import Redis
 
 extension PrivateRedis {
   /// A server that refuses to change anything, since it could not write its snapshot: a folder is in the way. One whose disk is full

@@ -1,4 +1,4 @@
-import Jobs
+import DurableJobs
 
 extension JobRecord {
   /// A job for a test that only looks at how it moves.

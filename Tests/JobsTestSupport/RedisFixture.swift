@@ -1,9 +1,9 @@
-import EventLoop
-import Jobs
-import JobsRedis
+import DurableJobs
+import DurableJobsRedis
+import HiredisClient
 import Logging
 import PrivateServers
-import Redis
+import Reactor
 
 /// A broker on a Redis of the tests, under a prefix of its own, so that tests run side by side.
 public struct RedisFixture: Sendable {

@@ -1,9 +1,9 @@
-import EventLoop
 import Foundation
+import LibPQClient
 import Logging
 import Migrations
-import Postgres
 import PrivateServers
+import Reactor
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct MigratorTests {

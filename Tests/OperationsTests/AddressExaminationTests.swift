@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 import ProgramTestSupport
 import Social
 import Testing

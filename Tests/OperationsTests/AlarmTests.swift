@@ -1,11 +1,11 @@
 import Crypto
+import DurableJobs
 import Foundation
 import HTTPTypes
-import Jobs
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Logging
-import Postgres
 import ProgramTestSupport
 import Testing
 

@@ -1,9 +1,9 @@
-import Jobs
+import DurableJobs
+import HiredisClient
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import PrivateServers
 import ProgramTestSupport
-import Redis
 import Testing
 
 @testable import Operations

@@ -1,13 +1,13 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import HiredisClient
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Operations
-import Postgres
 import ProgramTestSupport
-import Redis
 import Testing
 
 /// What operators do to jobs: each thing takes effect, is noted, and is refused to somebody who may only look.

@@ -1,8 +1,8 @@
-import Jobs
-import JobsPostgres
-import JobsRedis
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import ProgramTestSupport
 import Testing
 

@@ -1,5 +1,5 @@
+import DurableJobs
 import Foundation
-import Jobs
 import Testing
 
 @testable import Operations

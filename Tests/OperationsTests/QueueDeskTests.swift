@@ -1,11 +1,11 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Operations
-import Postgres
 import ProgramTestSupport
 import Testing
 

@@ -1,14 +1,14 @@
-import EventLoop
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import HiredisClient
 import JobsTestSupport
+import LibPQClient
 import Logging
 import Migrations
-import Postgres
 import PrivateServers
-import Redis
+import Reactor
 
 /// A database with the schema and a Redis, neither shared with another test, and clients of both.
 public struct TestStack: Sendable {

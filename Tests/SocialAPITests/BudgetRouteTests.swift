@@ -1,11 +1,11 @@
+import DurableJobs
 import Foundation
-import Jobs
+import HiredisClient
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Logging
-import Postgres
 import PrivateServers
-import Redis
 import Testing
 
 @testable import Social

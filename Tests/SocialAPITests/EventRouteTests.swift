@@ -1,7 +1,7 @@
+import DurableJobs
 import Foundation
-import Jobs
+import LibPQClient
 import Operations
-import Postgres
 import Testing
 
 @testable import Social

@@ -1,9 +1,9 @@
 import Bootstrap
+import CurlClient
+import DurableJobs
 import Foundation
-import HTTPClient
-import Jobs
+import LibPQClient
 import MailTestSupport
-import Postgres
 import Testing
 
 @testable import Social

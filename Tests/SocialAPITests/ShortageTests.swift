@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 import Testing
 
 /// What the API answers when Postgres has run out of something.

@@ -1,16 +1,16 @@
 import Bootstrap
 import Dispatch
-import EventLoop
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import HiredisClient
+import LibPQClient
 import Logging
 import Migrations
 import Operations
-import Postgres
 import PrivateServers
-import Redis
+import Reactor
 import SocialAPI
 import Testing
 

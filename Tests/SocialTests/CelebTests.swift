@@ -1,6 +1,6 @@
 import Foundation
+import LibPQClient
 import Locking
-import Postgres
 import Testing
 
 @testable import Social

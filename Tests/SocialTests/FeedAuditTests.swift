@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 import Testing
 
 @testable import Social

@@ -1,7 +1,7 @@
+import DurableJobs
 import Foundation
-import Jobs
+import LibPQClient
 import Locking
-import Postgres
 import Testing
 
 @testable import Social

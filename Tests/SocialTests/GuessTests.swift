@@ -1,5 +1,5 @@
-import Jobs
-import Postgres
+import DurableJobs
+import LibPQClient
 import Testing
 
 @testable import Social

@@ -1,8 +1,8 @@
+import DurableJobs
 import Foundation
-import Jobs
 import JobsTestSupport
+import LibPQClient
 import Locking
-import Postgres
 import Testing
 
 @testable import Social

@@ -1,14 +1,14 @@
-import EventLoop
+import CurlClient
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import HTTPClient
-import Jobs
-import JobsPostgres
 import JobsTestSupport
+import LibPQClient
 import Locking
 import Logging
 import MailTestSupport
-import Postgres
 import PrivateServers
+import Reactor
 import Testing
 
 @testable import Social

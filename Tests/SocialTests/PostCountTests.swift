@@ -1,8 +1,8 @@
+import DurableJobs
 import Foundation
-import Jobs
 import JobsTestSupport
+import LibPQClient
 import Migrations
-import Postgres
 import PrivateServers
 import Testing
 

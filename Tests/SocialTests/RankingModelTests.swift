@@ -1,7 +1,7 @@
+import DurableJobs
 import Foundation
-import Jobs
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import Testing
 
 @testable import Social

@@ -1,6 +1,6 @@
+import DurableJobs
 import Foundation
-import Jobs
-import Postgres
+import LibPQClient
 import Testing
 
 @testable import Social

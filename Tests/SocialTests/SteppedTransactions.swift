@@ -1,7 +1,7 @@
 import Foundation
 import JobsTestSupport
+@_spi(Testing) import LibPQClient
 import Locking
-@_spi(Testing) import Postgres
 
 @testable import Social
 

@@ -1,12 +1,12 @@
-import EventLoop
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
 import JobsTestSupport
+import LibPQClient
 import Logging
 import Migrations
-import Postgres
 import PrivateServers
+import Reactor
 import Testing
 
 @testable import Social

@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Writes a row into `effects`, whose rows for one job are counted: more than one is one too many. Then, still in the
 /// transaction, waits at a gate, if one is named.

@@ -1,6 +1,6 @@
-import Jobs
-import JobsRedis
-import Postgres
+import DurableJobs
+import DurableJobsRedis
+import LibPQClient
 
 /// An advisory lock that a test holds for as long as it wants somebody to wait.
 struct Gate: Sendable {

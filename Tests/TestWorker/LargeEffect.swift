@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Writes its number and the length of its text into `effects` and `large_effects`, in one transaction.
 struct LargeEffect: Job {

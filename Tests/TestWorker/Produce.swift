@@ -1,10 +1,10 @@
 import ArgumentParser
 import Bootstrap
-import Jobs
-import JobsPostgres
-import JobsRedis
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
+import LibPQClient
 import Logging
-import Postgres
 
 /// Asks for jobs whose effects are counted, and ends when all are asked for, through any outage.
 ///

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Bootstrap
-@_spi(Testing) import Jobs
-import JobsPostgres
-import JobsRedis
+@_spi(Testing) import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Logging
 import ServiceLifecycle
 import Social

@@ -1,9 +1,9 @@
-import EventLoop
+import CurlClient
 import Foundation
-import HTTPClient
 import HTTPTypes
 import Locking
 import Logging
+import Reactor
 import Testing
 
 @testable import YouTubeStandIn

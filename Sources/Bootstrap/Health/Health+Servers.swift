@@ -1,6 +1,6 @@
+import HiredisClient
+import LibPQClient
 import Migrations
-import Postgres
-import Redis
 
 extension Health.Check {
   /// What a worker cannot work without: both servers, and the schema.

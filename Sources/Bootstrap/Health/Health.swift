@@ -1,6 +1,6 @@
-import EventLoop
 import Hummingbird
 import Logging
+import Reactor
 
 /// What a process tells those who watch it: that it lives, whether it can work, and its metrics.
 public struct Health: Sendable {

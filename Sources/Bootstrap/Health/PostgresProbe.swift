@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// A connection to Postgres that serves health checks alone, so that requests that hold all of the pool's connections
 /// do not make the process look as if it had lost its server.

@@ -1,8 +1,8 @@
-import EventLoop
-import HTTPClient
+import CurlClient
 import HTTPTypes
 import Logging
 import Operations
+import Reactor
 
 /// Sends alarms' messages. They are few, so each has a client of its own, and no process that sends none keeps one.
 struct AlarmPost: Sendable {

@@ -1,8 +1,8 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 import Logging
 import Metrics
-import Postgres
 import ServiceLifecycle
 
 /// Compares this process' clock with Postgres' every few seconds, so that the process dates things right although its

@@ -1,6 +1,6 @@
-import EventLoop
+import LibPQClient
 import Metrics
-import Postgres
+import Reactor
 import ServiceLifecycle
 
 /// Asks once a second how it stands with what a process has one or few of: how late its loops are, how its connections are used.

@@ -1,11 +1,11 @@
-import EventLoop
+import CurlClient
+import DurableJobs
+import DurableJobsRedis
 import Foundation
-import HTTPClient
-import Jobs
-import JobsRedis
+import HiredisClient
+import LibPQClient
 import Operations
-import Postgres
-import Redis
+import Reactor
 import ServiceLifecycle
 
 extension Program {

@@ -1,9 +1,9 @@
+import DurableJobs
 import Foundation
-import Jobs
+import LibPQClient
 import Logging
 import Metrics
 import Operations
-import Postgres
 import ServiceLifecycle
 
 /// Shows what was seen of the whole stack in this process' metrics: reads the latest sample, one row, every few

@@ -1,6 +1,6 @@
-import EventLoop
-import HTTPClient
+import CurlClient
 import Logging
+import Reactor
 
 /// Hands mails to a server. They are few, so each has a client of its own, and no process that sends none keeps one.
 public struct MailPost: Sendable {

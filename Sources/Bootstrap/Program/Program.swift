@@ -1,5 +1,5 @@
 import ArgumentParser
-import Jobs
+import DurableJobs
 import Logging
 import Metrics
 import ServiceLifecycle

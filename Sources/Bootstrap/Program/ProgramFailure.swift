@@ -1,7 +1,7 @@
 import ArgumentParser
-import Jobs
-import Postgres
-import Redis
+import DurableJobs
+import HiredisClient
+import LibPQClient
 
 /// How a program tells the operator why it ends: one line and an exit status.
 struct ProgramFailure {

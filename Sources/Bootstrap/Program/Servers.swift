@@ -1,9 +1,9 @@
-import EventLoop
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
+import HiredisClient
+import LibPQClient
 import Logging
-import Postgres
-import Redis
+import Reactor
 
 /// The two servers that everything rests on, connected.
 public struct Servers: Sendable {

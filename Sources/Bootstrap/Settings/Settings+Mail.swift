@@ -1,4 +1,4 @@
-import HTTPClient
+import CurlClient
 import Social
 
 extension Settings {

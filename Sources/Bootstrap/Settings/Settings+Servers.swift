@@ -1,5 +1,5 @@
-import Postgres
-import Redis
+import HiredisClient
+import LibPQClient
 
 extension Settings {
   /// - Throws: where the URL is missing or cannot be read.

@@ -1,4 +1,4 @@
-import JobsPostgres
+import DurableJobsPostgres
 
 extension Settings {
   /// How much is kept of what has ended.

@@ -1,4 +1,4 @@
-import Jobs
+import DurableJobs
 import Social
 
 /// How many jobs of each queue a worker runs at once, and how many connections it opens for them.

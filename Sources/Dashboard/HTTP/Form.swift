@@ -1,5 +1,5 @@
-import EventLoop
 import Hummingbird
+import Reactor
 
 /// Fields and their values as a form or an address sends them (`application/x-www-form-urlencoded`): a name may come
 /// more than once.

@@ -1,9 +1,9 @@
+import DurableJobs
+import HiredisClient
 import HTTPTypes
 import Hummingbird
-import Jobs
+import LibPQClient
 import Operations
-import Postgres
-import Redis
 import Social
 
 /// Why a request is not served, as a page tells it.

@@ -1,6 +1,6 @@
+import DurableJobs
 import Foundation
 import Hummingbird
-import Jobs
 import Operations
 
 /// What operators did.

@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-import Postgres
+import LibPQClient
 
 /// Posts on their way to their followers.
 struct FanOutPages: Sendable {

@@ -1,8 +1,8 @@
 import Foundation
+import HiredisClient
+import LibPQClient
 import Locking
 import Operations
-import Postgres
-import Redis
 
 /// The overview's parts, as they stand now.
 struct Overview: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Hummingbird
+import LibPQClient
 import Operations
-import Postgres
 import Social
 
 /// What the YouTube Data API's keys may still spend.

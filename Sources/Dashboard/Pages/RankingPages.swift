@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-import Postgres
+import LibPQClient
 import Social
 
 /// Rankings, as fans see them.

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// Something that somebody did.
 public struct ActionEntry: Codable, Sendable, Hashable {

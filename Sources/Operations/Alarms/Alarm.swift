@@ -1,5 +1,5 @@
+import DurableJobs
 import Foundation
-import Jobs
 
 /// A queue's oldest job waits, or runs, longer than it should.
 public struct Alarm: Sendable, Hashable {

@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// The alarms in Postgres: the table `alarms` (`migrations/0023_alarms.sql`).
 ///

@@ -1,4 +1,4 @@
-import Jobs
+import DurableJobs
 
 /// How long the oldest job of each queue may wait and run, before an alarm is given.
 ///

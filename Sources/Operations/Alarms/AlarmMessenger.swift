@@ -1,5 +1,5 @@
+import DurableJobs
 import Foundation
-import Jobs
 import Logging
 
 /// Tells a webhook of alarms, one message after the other, in order. A message that it does not take is tried again, with growing

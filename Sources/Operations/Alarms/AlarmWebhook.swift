@@ -1,8 +1,8 @@
 import Crypto
+import CurlClient
+import DurableJobs
 import Foundation
-import HTTPClient
 import HTTPTypes
-import Jobs
 
 /// Where alarms are told: a POST of one JSON object for each message.
 ///

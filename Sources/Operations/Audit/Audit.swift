@@ -1,7 +1,7 @@
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
+import LibPQClient
 import Social
 
 /// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,

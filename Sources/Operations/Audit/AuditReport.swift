@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 import Social
 
 /// What one audit found, in numbers.

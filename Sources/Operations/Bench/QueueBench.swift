@@ -1,10 +1,10 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import LibPQClient
 import Locking
 import Logging
-import Postgres
 
 /// What a small load test measured.
 public struct QueueBenchReport: Codable, Sendable, Hashable {

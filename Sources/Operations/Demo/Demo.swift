@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
+import LibPQClient
 import Logging
 import Migrations
-import Postgres
 import PrivateServers
 import Social
 

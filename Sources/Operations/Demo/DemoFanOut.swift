@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// Somebody who posts in the demo.
 struct DemoAuthor: Sendable {

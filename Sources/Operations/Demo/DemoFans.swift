@@ -1,6 +1,6 @@
+import DurableJobs
 import Foundation
-import Jobs
-import Postgres
+import LibPQClient
 import Social
 
 /// What fans do: they look up channels, register them and give hearts; a ranking is computed, and computed again when hearts

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 import Social
 
 /// What readers do with a post: they like it, comment on it, follow its author, and the author is told.

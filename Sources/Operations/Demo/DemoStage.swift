@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Postgres
+import LibPQClient
 import PrivateServers
 import Social
 

@@ -1,5 +1,5 @@
-import Jobs
-import Postgres
+import DurableJobs
+import LibPQClient
 
 /// The doctor's look at connections to Postgres: whether each worker's slots find one, and whether the server has as
 /// many as its workers may open.

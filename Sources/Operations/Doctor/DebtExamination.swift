@@ -1,9 +1,9 @@
-import EventLoop
-import Jobs
-import JobsRedis
+import DurableJobs
+import DurableJobsRedis
+import HiredisClient
+import LibPQClient
 import Logging
-import Postgres
-import Redis
+import Reactor
 
 /// The doctor's look at the oldest jobs that the ledger owes: whether the broker knows them.
 struct DebtExamination {

@@ -1,11 +1,11 @@
-import EventLoop
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
+import HiredisClient
+import LibPQClient
 import Logging
 import Migrations
-import Postgres
-import Redis
+import Reactor
 import Social
 
 /// Looks at everything that Fanmill rests on and says what is wrong with it.

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// The oldest snapshot in the database, and its holder.
 ///

@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// The doctor's look at what operators watch: workers that went without a word, schedules that nobody fires, queues
 /// that stand still.

@@ -1,8 +1,8 @@
-import EventLoop
 import Foundation
+import LibPQClient
 import Logging
 import Migrations
-import Postgres
+import Reactor
 import Social
 
 /// The doctor's look at Postgres.

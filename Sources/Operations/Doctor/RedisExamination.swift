@@ -1,9 +1,9 @@
-import EventLoop
+import DurableJobs
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsRedis
+import HiredisClient
 import Logging
-import Redis
+import Reactor
 
 /// The doctor's look at Redis and at the workers that it knows.
 struct RedisExamination {

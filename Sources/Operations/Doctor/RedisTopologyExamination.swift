@@ -1,4 +1,4 @@
-import Redis
+import HiredisClient
 
 /// The doctor's look at what stands behind Redis: who takes over when a master is lost.
 struct RedisTopologyExamination {

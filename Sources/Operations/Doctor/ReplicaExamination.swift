@@ -1,6 +1,6 @@
-import EventLoop
+import LibPQClient
 import Logging
-import Postgres
+import Reactor
 
 /// The doctor's look at the replica that reads may go to.
 struct ReplicaExamination {

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 import Social
 
 /// The doctor's look at the keys of the YouTube API.

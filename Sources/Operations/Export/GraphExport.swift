@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Writes accounts and follows into files that `GraphImport` reads, as they are at one moment.
 public struct GraphExport: Sendable {

@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// Writes owed jobs or dead letters as JSON lines, one a job, as they are at one moment.
 public struct JobExport: Sendable {

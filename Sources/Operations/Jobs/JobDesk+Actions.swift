@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Postgres
+import LibPQClient
 
 extension JobDesk {
   /// Owes a job and pushes it.

@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Postgres
+import LibPQClient
 
 extension JobDesk {
   /// Ends a job that is owed, without its effects: one that waits at once; of one that runs, the worker is told, and what its

@@ -1,9 +1,9 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import LibPQClient
 import Logging
-import Postgres
 
 /// What an operator does with jobs: look, ask for one, try one again, stop one. What changes something takes the name
 /// of who does it, and stands in the action log.

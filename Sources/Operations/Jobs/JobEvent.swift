@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// Something that happened to a job, or is to happen.
 public struct JobEvent: Codable, Sendable, Hashable {

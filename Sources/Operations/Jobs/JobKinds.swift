@@ -1,5 +1,5 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 import Social
 
 /// A kind of job, for people who look at it.

@@ -1,6 +1,6 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
 
 /// A job as an operator asks for it.
 public struct JobRequest: Sendable {

@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// Puts a page of owed jobs together: a look into each queue, the newest first, merged by id.
 ///

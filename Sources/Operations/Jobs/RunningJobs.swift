@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// What workers say that they run, as of a second ago; of a worker that runs very many, `WorkerReport.mostRunning`.
 struct RunningJobs: Sendable {

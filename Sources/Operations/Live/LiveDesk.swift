@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Postgres
+import LibPQClient
 
 /// Looks at queues, workers and failures in one go, cheaply enough to do it each second.
 public struct LiveDesk: Sendable {

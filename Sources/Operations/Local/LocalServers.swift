@@ -1,8 +1,8 @@
-import EventLoop
 import Foundation
+import LibPQClient
 import Logging
-import Postgres
 import PrivateServers
+import Reactor
 
 /// A private Postgres and a private Redis with a database of the newest schema: what the local stack and the demo stand on.
 public struct LocalServers: Sendable {

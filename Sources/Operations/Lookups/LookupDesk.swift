@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Postgres
+import LibPQClient
 import Social
 
 /// A lookup, for operators.

@@ -1,6 +1,6 @@
+import DurableJobs
 import Foundation
-import Jobs
-import Postgres
+import LibPQClient
 import Social
 
 /// What a key has spent today, and whether it is in use.

@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsRedis
-import Postgres
+import LibPQClient
 
 extension QueueDesk {
   /// Lets workers claim nothing more from a queue; what runs goes on. Nothing changes where it is paused already.

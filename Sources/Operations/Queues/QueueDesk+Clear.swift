@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Postgres
+import LibPQClient
 
 extension QueueDesk {
   /// Cancels all that is owed in a queue when it is called, and forgets the jobs that only the broker has. Whoever runs one is told

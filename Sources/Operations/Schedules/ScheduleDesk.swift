@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// What an operator does with schedules: look, pause, resume. None of it needs a worker to run.
 public struct ScheduleDesk: Sendable {

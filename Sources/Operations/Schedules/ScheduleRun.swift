@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
 
 /// A schedule that was fired by hand.
 public struct ScheduleRun: Codable, Sendable, Hashable {

@@ -1,5 +1,5 @@
+import DurableJobs
 import Foundation
-import Jobs
 
 /// A schedule, for people who look at it.
 public struct ScheduleSummary: Codable, Sendable, Hashable {

@@ -1,6 +1,6 @@
+import DurableJobs
 import Foundation
-import Jobs
-import Postgres
+import LibPQClient
 
 /// What workers did over the last hour, day or week, as they counted it minute by minute. The last few seconds are not
 /// in it yet.

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// What was seen of the whole stack at one moment: what `/metrics` of every process shows of it, and the autoscaling
 /// route.

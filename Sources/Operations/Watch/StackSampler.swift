@@ -1,9 +1,9 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import LibPQClient
 import Logging
-import Postgres
 import Social
 
 /// Takes samples of the stack. What it asks each time costs the same however many jobs wait: the broker's own figures,

@@ -1,10 +1,10 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
 import HTTPTypes
-import Jobs
-import JobsPostgres
-import JobsRedis
+import LibPQClient
 import Logging
-import Postgres
 import ServiceLifecycle
 import Social
 

@@ -1,6 +1,6 @@
+import DurableJobs
 import Foundation
-import Jobs
-import Postgres
+import LibPQClient
 
 /// What an operator does with workers: look, let them claim no more, end them.
 public struct WorkerDesk: Sendable {

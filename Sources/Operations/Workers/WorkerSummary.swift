@@ -1,5 +1,5 @@
+import DurableJobs
 import Foundation
-import Jobs
 
 /// A worker, for people who look at it.
 public struct WorkerSummary: Codable, Sendable, Hashable {

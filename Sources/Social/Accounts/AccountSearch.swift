@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Finds accounts by the beginning of their username, name or major.
 public enum AccountSearch {

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Opens, finds and changes accounts.
 public enum Accounts {

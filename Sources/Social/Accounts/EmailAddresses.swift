@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Looks after addresses that are not in the normal form: those that programs of earlier versions wrote, beyond ASCII.
 public enum EmailAddresses {

@@ -1,5 +1,5 @@
+import LibPQClient
 import Locking
-import Postgres
 
 /// Counts what is tried for an address, or by a client, so that nobody tries many.
 ///

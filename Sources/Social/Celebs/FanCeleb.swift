@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// A celeb as one of its fans has registered it.
 public struct FanCeleb: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// That somebody is a fan: since when, with how many hearts, and which place that is among the celeb's fans.
 public struct FanCertificate: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Compares the kept numbers of fans by hearts, from which ranks come, with the fans that there are.
 public struct FanLevelAudit: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// What somebody says to a post.
 public struct Comment: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Makes, lists and deletes comments. What tells a post's author of them is described in `migrations/0010_notifications.sql`.
 public enum Comments {

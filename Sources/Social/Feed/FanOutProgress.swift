@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// How far a post's fan-out is.
 public struct FanOutProgress: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Reads feeds, newest first. The cursor of a page is the id of its last post.
 public enum Feed {

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Compares every feed with what follows and posts say it holds.
 public struct FeedAudit: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Detaches the oldest partition below the feeds' floor, drops what is detached, and asks for itself until none is
 /// left.

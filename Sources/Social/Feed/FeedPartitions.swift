@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Makes the feed's partitions ahead of time, and raises the floor below which feeds hold no rows.
 public struct FeedPartitions: Job {

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Makes feeds again what follows and posts say they hold: adds the rows that are missing, takes the stale ones away.
 ///

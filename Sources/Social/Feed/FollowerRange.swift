@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// A range of account ids that holds as many of an author's followers as one chunk does.
 struct FollowerRange: Sendable, Hashable {

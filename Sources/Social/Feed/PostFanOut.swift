@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Brings a post into its followers' feeds: at once if they are few, else in chunks that many workers share.
 ///

@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Puts a followee's older posts into a new follower's feed, a page a job.
 public struct FeedBackfill: Job {

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// An account in a list, with whether the account that asks follows it.
 public struct ListedAccount: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 
 /// Counts a heart for its celeb.
 public struct HeartCount: Job {

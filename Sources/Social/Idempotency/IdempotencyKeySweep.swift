@@ -1,5 +1,5 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 
 /// Forgets the idempotency keys of days gone by, a batch a job.
 public struct IdempotencyKeySweep: Job {

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Remembers what requests with an Idempotency-Key were answered.
 ///

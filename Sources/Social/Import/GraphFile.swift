@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// A file of accounts or of follows, on its way into a temporary table.
 struct GraphFile {

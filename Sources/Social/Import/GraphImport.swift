@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Brings accounts and follows from files into the database, all of them or none.
 ///

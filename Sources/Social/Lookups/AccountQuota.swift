@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// What each account has asked of YouTube: a row for each account, Pacific day and budget.
 ///

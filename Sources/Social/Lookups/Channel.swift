@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// A YouTube channel, as far as it is kept.
 public struct Channel: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// Channels and answers as they are kept.
 public enum ChannelStore {

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// A question on its way to YouTube and back. All who ask the same while it is open share it.
 public struct Lookup: Sendable, Hashable {

@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// Does a batch of lookups: sets aside what their calls cost, makes all calls at once, and writes down answers as they come,
 /// in as few transactions as that takes.

@@ -1,6 +1,6 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
 
 /// A job that does one lookup. What it asks outside may be asked again when its worker dies: a call too much, no row too much.
 protocol LookupJob: Job {

@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// What becomes of lookups after their calls, and how it is written: in one transaction that also ends their jobs and
 /// settles what the calls have cost.

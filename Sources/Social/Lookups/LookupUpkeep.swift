@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// Keeps to the age that what YouTube said may have: deletes what is too old, and owes the refreshing of what soon
 /// would be. Also ends lookups whose jobs were given up. Idempotent: run twice, the second finds nothing to do.

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// What the keys have spent: a row for each key, Pacific day and budget, written before a call and settled after it.
 ///

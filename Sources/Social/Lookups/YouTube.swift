@@ -1,9 +1,9 @@
+import DurableJobs
 import Foundation
-import Jobs
+import LibPQClient
 import Locking
 import Logging
 import Metrics
-import Postgres
 
 /// Asks the YouTube Data API within its budgets, with one key after the other.
 public struct YouTube: Sendable {

@@ -1,5 +1,5 @@
+import CurlClient
 import Foundation
-import HTTPClient
 import HTTPTypes
 
 /// The YouTube Data API by HTTP.

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// What somebody wrote to somebody, as one of the two sees it.
 public struct Message: Sendable, Hashable {

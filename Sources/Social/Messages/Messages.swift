@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// Messages between two accounts. How copies, order and counts are kept is described in `migrations/0024_messages.sql`.
 public enum Messages {

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// Finds what is new for accounts whose clients listen: all of them by a few statements, whatever their number. Nothing
 /// is written for it when news is made, so that what nobody listens to costs nothing.

@@ -1,5 +1,5 @@
-import Jobs
-import Postgres
+import DurableJobs
+import LibPQClient
 
 /// Compares every notification, and every count of them, with what likes, comments and follows say.
 public struct NotificationAudit: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// A notification as its reader sees it; grouped, the likes of one post in one window are one.
 public struct NotificationItem: Sendable, Hashable {

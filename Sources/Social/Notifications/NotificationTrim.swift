@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Finds the owners with notifications that are too old or too many, and owes trimming each. To be run daily; a page of owners a
 /// job.

@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Looks again at a like, a comment or a follow, and makes the notification that tells of it what it should be: there, gone, or
 /// there anew.

@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Reads and checks an account's notifications.
 public enum Notifications {

@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Takes away the likes and comments of a deleted post and the notifications that tell of them, a few thousand a job.
 public struct PostSweep: Job {

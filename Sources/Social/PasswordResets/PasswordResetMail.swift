@@ -1,6 +1,6 @@
-import HTTPClient
-import Jobs
-import JobsPostgres
+import CurlClient
+import DurableJobs
+import DurableJobsPostgres
 import Logging
 
 /// Writes to an account's owner how to choose another password.

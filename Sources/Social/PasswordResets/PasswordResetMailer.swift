@@ -1,7 +1,7 @@
+import CurlClient
+import DurableJobs
 import Foundation
-import HTTPClient
-import Jobs
-import Postgres
+import LibPQClient
 
 /// Writes and sends the mails that bear tokens for new passwords.
 public struct PasswordResetMailer: Sendable {

@@ -1,5 +1,5 @@
-import Jobs
-import Postgres
+import DurableJobs
+import LibPQClient
 
 /// Gives accounts other passwords, by tokens that only their owners get.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// A post with its author.
 public struct Post: Sendable, Hashable {

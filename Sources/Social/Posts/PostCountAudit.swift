@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Compares the kept numbers of likes and comments with the likes and comments that there are.
 public struct PostCountAudit: Sendable, Hashable {

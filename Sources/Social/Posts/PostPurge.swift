@@ -1,6 +1,6 @@
-import Jobs
-import JobsPostgres
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
 
 /// Takes a deleted post out of the feeds: cuts the author's followers into ranges and owes a chunk for each.
 public struct PostPurge: Job {

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// Which ranking is asked for.
 public struct RankingKey: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// Compares the counts of celebs with the hearts and registrations that they are of, and every ranking as it goes on from the
 /// last snapshot with the same ranking made of all celebs.

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 
 /// Reads rankings.
 public enum Rankings {

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// From where an account was signed in to, for ninety days.
 public enum AccountNetworks {

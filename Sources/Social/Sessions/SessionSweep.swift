@@ -1,5 +1,5 @@
-import Jobs
-import JobsPostgres
+import DurableJobs
+import DurableJobsPostgres
 
 /// Forgets the sessions and the tokens for new passwords that have expired, and attempts that count no more, a batch a
 /// job. Brings addresses that an earlier version wrote into the normal form.

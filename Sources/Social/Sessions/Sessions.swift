@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// Signs in and out.
 public enum Sessions {

@@ -1,7 +1,7 @@
-import Jobs
+import DurableJobs
+import HiredisClient
 import Locking
 import Logging
-import Redis
 
 /// Token buckets in Redis: each holds an hour's worth and fills evenly; an empty one refuses until a token is in it.
 ///

@@ -1,7 +1,7 @@
+import LibPQClient
 import Locking
 import Logging
 import Operations
-import Postgres
 import ServiceLifecycle
 import Social
 

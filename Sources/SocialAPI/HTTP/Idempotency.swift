@@ -1,9 +1,9 @@
 import Crypto
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import HTTPTypes
 import Hummingbird
-import Jobs
-import JobsPostgres
-import JobsRedis
 import Social
 
 /// How the API asks for jobs.

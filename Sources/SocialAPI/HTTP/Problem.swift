@@ -3,11 +3,11 @@
 #else
   import Foundation
 #endif
+import DurableJobs
 import HTTPTypes
 import Hummingbird
-import Jobs
+import LibPQClient
 import Logging
-import Postgres
 import Social
 
 /// An error as the client gets it: `application/problem+json` (RFC 9457) with a code that programs may rely on.

@@ -3,8 +3,8 @@
 #else
   import Foundation
 #endif
-import EventLoop
 import Hummingbird
+import Reactor
 
 /// A request's body, read whole.
 struct RequestBody: Sendable {

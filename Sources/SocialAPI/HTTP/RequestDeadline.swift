@@ -1,5 +1,5 @@
-import EventLoop
 import Hummingbird
+import Reactor
 
 /// Gives each request a deadline: a server that does not answer by then makes the request fail, which the client learns
 /// as `unavailable`. Streams are exempt, since their events are written after the request was answered; so is the time

@@ -1,6 +1,6 @@
+import DurableJobs
 import HTTPTypes
 import Hummingbird
-import Jobs
 import Logging
 
 /// Gives each request a step in a trace: that of its `traceparent`, or a new one. Whatever the request does is in it, the jobs it

@@ -1,6 +1,6 @@
+import DurableJobs
 import Hummingbird
-import Jobs
-import Postgres
+import LibPQClient
 import Social
 
 /// `accounts`, `sessions` and `me`.

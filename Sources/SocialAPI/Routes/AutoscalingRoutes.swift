@@ -1,8 +1,8 @@
+import DurableJobs
 import Foundation
 import Hummingbird
-import Jobs
+import LibPQClient
 import Operations
-import Postgres
 
 /// `autoscaling`: for whatever starts and ends workers, such as KEDA's metrics-api scaler, with an operators' token.
 struct AutoscalingRoutes: Sendable {

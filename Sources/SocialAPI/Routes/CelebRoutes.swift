@@ -1,7 +1,7 @@
+import DurableJobs
 import Foundation
 import Hummingbird
-import Jobs
-import Postgres
+import LibPQClient
 import Social
 
 /// `me/celebs`, its hearts and certificates, `certificates` and `rankings`.

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
+import LibPQClient
 import Operations
-import Postgres
 import Social
 
 /// `events`: what is new for the account, as server-sent events, for as long as the client listens.

@@ -3,8 +3,8 @@
 #else
   import Foundation
 #endif
+import DurableJobs
 import Hummingbird
-import Jobs
 import Operations
 
 /// `jobs`: for operators. The admin token enqueues; the read-only one shows a job.

@@ -1,7 +1,7 @@
+import DurableJobs
 import Foundation
 import Hummingbird
-import Jobs
-import Postgres
+import LibPQClient
 import Social
 
 /// `celebs/search` and `lookups`.

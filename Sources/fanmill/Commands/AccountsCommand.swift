@@ -1,5 +1,5 @@
 import ArgumentParser
-import Postgres
+import LibPQClient
 import Social
 
 struct AccountsCommand: AsyncParsableCommand, Sendable {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Jobs
+import DurableJobs
 import Operations
 
 struct DeadCommand: AsyncParsableCommand, Sendable {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Bootstrap
 import Foundation
+import LibPQClient
 import Operations
-import Postgres
 import Social
 
 struct FeedCommand: AsyncParsableCommand, Sendable {

@@ -1,6 +1,6 @@
 import ArgumentParser
+import DurableJobs
 import Foundation
-import Jobs
 import Operations
 
 struct JobsCommand: AsyncParsableCommand, Sendable {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Bootstrap
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
 import Operations
 import Social
 

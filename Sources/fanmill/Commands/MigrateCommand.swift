@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
+import LibPQClient
 import Migrations
 import Operations
-import Postgres
 
 struct MigrateCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Bootstrap
-import Postgres
+import LibPQClient
 import Social
 
 struct NotificationsCommand: AsyncParsableCommand, Sendable {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bootstrap
 import Foundation
-import Postgres
+import LibPQClient
 import Social
 
 struct RankingCommand: AsyncParsableCommand, Sendable {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Bootstrap
-import Jobs
+import DurableJobs
 import Operations
 import Social
 

@@ -1,5 +1,5 @@
+import DurableJobs
 import Foundation
-import Jobs
 
 extension Int {
   /// With a comma after the thousands.

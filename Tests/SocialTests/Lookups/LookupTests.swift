@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
 import JobsTestSupport
-import Postgres
+import LibPQClient
 import Testing
 
 @testable import Social

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 import Testing
 
 @testable import Social

@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
+import LibPQClient
 import Operations
-import Postgres
 
 /// Every list and page that operators look at, beside what `AdminTables` holds: the calls behind them, the dashboard's pages by
 /// HTTP, and the lists of the CLI, from its start to its end.

@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
+import LibPQClient
 import Operations
-import Postgres
 import PrivateServers
 
 /// The dashboard of an API process of its own, and a session of an operator.

@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// What stands in the tables while operators look: 1,000,000 jobs that wait, 100,000 dead ones, 100,000 that have ended, a week of
 /// statistics, and a ranking of 10,000 celebs.

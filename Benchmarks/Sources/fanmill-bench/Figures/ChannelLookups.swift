@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Postgres
+import LibPQClient
 import PrivateServers
 
 /// Lookups that wait in the queue, asked of the stand-in for YouTube by a worker as `make build` makes it: each search a call

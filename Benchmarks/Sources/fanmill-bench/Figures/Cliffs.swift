@@ -1,6 +1,6 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
 import PrivateServers
 
 /// Single requests where much has gathered: 1,000,000 accounts, 10,000,000 feed rows, a celeb of 5,000,000 fans, an

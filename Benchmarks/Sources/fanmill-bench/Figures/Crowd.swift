@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// A million synthetic accounts whose feeds hold 10,000,000 rows: 9,000,000 of older days, 1,000,000 of today. And an author
 /// for each number of followers, who are spread evenly over the accounts.

@@ -1,6 +1,6 @@
-import Jobs
-import JobsRedis
-import Redis
+import DurableJobs
+import DurableJobsRedis
+import HiredisClient
 
 /// One worker process empties a queue of no-op jobs that only the broker knows.
 enum Drain {

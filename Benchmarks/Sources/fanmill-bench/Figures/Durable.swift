@@ -1,7 +1,7 @@
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Postgres
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
+import LibPQClient
 
 /// No-op jobs that the ledger owes: from the first call that asks for some until the ledger owes none.
 enum Durable {

@@ -1,6 +1,6 @@
-import Jobs
-import JobsRedis
-import Redis
+import DurableJobs
+import DurableJobsRedis
+import HiredisClient
 
 /// Jobs that only the broker knows, asked for one by one by many tasks, and in bulk.
 enum Enqueue {

@@ -1,6 +1,6 @@
+import DurableJobs
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsRedis
 import PrivateServers
 
 /// One post on its way into its followers' feeds, which hold 10,000,000 rows, right after a checkpoint: through the API and

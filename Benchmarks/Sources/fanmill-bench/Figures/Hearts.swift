@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+import LibPQClient
 import PrivateServers
 
 /// Hearts of different users for one celeb through the API, beside the same users' requests for their own account.

@@ -1,6 +1,6 @@
+import DurableJobs
 import Foundation
-import Jobs
-import Redis
+import HiredisClient
 
 /// What a worker of three queues asks of Redis while there is nothing to do.
 enum Idle {

@@ -1,4 +1,4 @@
-import Postgres
+import LibPQClient
 
 /// A million accounts and what some of them have gathered, for requests whose cost could grow with it.
 struct LargeWorld: Sendable {

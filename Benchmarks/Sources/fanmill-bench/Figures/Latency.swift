@@ -1,7 +1,7 @@
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Redis
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
+import HiredisClient
 
 /// How long a job waits for an idle worker, from just before it is asked for to its handler, at 100 jobs a second.
 enum Latency {

@@ -1,6 +1,6 @@
+import DurableJobs
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsRedis
 
 /// Jobs that take 20 ms and no processor time: twice the workers must do twice as many.
 enum Linear {

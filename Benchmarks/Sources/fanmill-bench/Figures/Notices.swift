@@ -1,8 +1,8 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
-import Postgres
+import LibPQClient
 
 /// Notifications written from likes that wait in the queue, by a worker as `make build` makes it, with its default settings.
 enum Notices {

@@ -1,7 +1,7 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import Jobs
-import JobsPostgres
-import Postgres
+import LibPQClient
 
 /// The rankings of 1,000,000 celebs by 10,000,000 hearts: counted anew by a worker, and after 10,000 more hearts.
 enum Rankings {

@@ -1,6 +1,6 @@
+import DurableJobs
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsRedis
 
 /// One to four worker processes empty a queue of no-op jobs that only the broker knows, on one machine.
 enum Scaling {

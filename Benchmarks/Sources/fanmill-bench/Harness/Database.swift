@@ -1,7 +1,7 @@
-import EventLoop
+import LibPQClient
 import Logging
-import Postgres
 import PrivateServers
+import Reactor
 
 /// A private Postgres server whose commits survive a power cut.
 struct Database: Sendable {

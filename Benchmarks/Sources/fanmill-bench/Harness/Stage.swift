@@ -1,11 +1,11 @@
-import EventLoop
+import DurableJobs
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsRedis
+import HiredisClient
+import LibPQClient
 import Logging
-import Postgres
 import PrivateServers
-import Redis
+import Reactor
 
 /// What all measurements of one benchmark share: private servers, clients of them, a board, a worker child at a time.
 final class Stage: Sendable {

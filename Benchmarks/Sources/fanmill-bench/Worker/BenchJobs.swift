@@ -1,5 +1,5 @@
 import CRawLimits
-import Jobs
+import DurableJobs
 
 /// A job that does nothing.
 struct NoOp: Job {

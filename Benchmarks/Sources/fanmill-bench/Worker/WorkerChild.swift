@@ -1,11 +1,11 @@
-import EventLoop
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
-import Jobs
-import JobsPostgres
-import JobsRedis
+import HiredisClient
+import LibPQClient
 import Logging
-import Postgres
-import Redis
+import Reactor
 import ServiceLifecycle
 import UnixSignals
 

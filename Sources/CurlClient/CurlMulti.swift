@@ -1,0 +1,204 @@
+internal import CCurl
+import Glibc
+import Reactor
+
+/// The one owner of a multi handle: connections, the transfers on them, and the handles that carry those. Confined to the
+/// loop's thread.
+///
+/// libcurl says through the file-scope functions in `CurlMulti+Hooks.swift` which sockets it waits for and when it wants
+/// to be called again.
+final class CurlMulti {
+  /// How many handles are kept for the next transfers.
+  private static let idleLimit = 64
+
+  private let loop: EventLoop
+  private let configuration: HTTPClientConfiguration
+  private let multi: UnsafeMutableRawPointer
+  /// By handle. This reference is what keeps a transfer alive for libcurl: made with the handle, dropped with it.
+  private var transfers: [UnsafeMutableRawPointer: any CurlTransfer] = [:]
+  private var idle: [CurlHandle] = []
+  private var sockets: Set<Int32> = []
+  private var timer: TimerID?
+  private var isStarting = false
+  private var startIsDue = false
+  private var isClosed = false
+
+  init(_ configuration: HTTPClientConfiguration, loop: EventLoop) throws(HTTPClientError) {
+    loop.preconditionIsCurrent()
+    guard let multi = curl_multi_init() else {
+      throw HTTPClientError(.unsupported, "libcurl could not be set up: no memory or no descriptors left")
+    }
+    self.multi = multi
+    self.loop = loop
+    self.configuration = configuration
+    let pointer = Unmanaged.passUnretained(self).toOpaque()
+    let connections = max(1, configuration.connectionsPerHost)
+    let codes = [
+      fanmill_curl_multi_set_socket_watcher(multi, curlWatchesSocket),
+      fanmill_curl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, pointer),
+      fanmill_curl_multi_set_timer(multi, curlSetsTimer),
+      fanmill_curl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, pointer),
+      fanmill_curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections),
+      // Kept open for the next requests, over all hosts.
+      fanmill_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, 4 * connections),
+    ]
+    guard codes.allSatisfy({ $0 == CURLM_OK }) else {
+      curl_multi_cleanup(multi)
+      throw HTTPClientError(.unsupported, "libcurl refuses its set-up; version 7.87 or later is needed")
+    }
+  }
+
+  /// How many transfers libcurl has, and how many handles wait for the next ones.
+  var counts: (transfers: Int, idle: Int, sockets: Int) { (transfers.count, idle.count, sockets.count) }
+
+  /// Fails what is under way with `.closed`, closes all connections, frees everything. Nothing may be called afterwards.
+  func close() {
+    if isClosed { return }
+    isClosed = true
+    for transfer in Array(transfers.values) {
+      end(transfer, HTTPClientError(.closed, "\(transfer.name): the client was closed"))
+    }
+    idle = []
+    // This closes connections, and says so through the hooks.
+    curl_multi_cleanup(multi)
+    for socket in sockets { loop.deregister(socket) }
+    sockets = []
+    if let timer { loop.cancel(timer) }
+    timer = nil
+  }
+
+  // MARK: Transfers
+
+  /// Begins a transfer, at the end of this turn of the loop.
+  func start(_ transfer: any CurlTransfer) {
+    guard let handle = idle.popLast() ?? CurlHandle() else {
+      return transfer.settle(HTTPClientError(.transfer, "\(transfer.name): no memory for another request"))
+    }
+    let code = transfer.prepare(handle)
+    guard code == CURLE_OK else {
+      let reason = String(cString: curl_easy_strerror(code))
+      return transfer.settle(
+        HTTPClientError(.unsupported, "\(transfer.name): libcurl refuses an option: \(reason)"))
+    }
+    transfer.progress.handle = handle
+    transfers[handle.easy] = transfer
+    isStarting = true
+    let added = curl_multi_add_handle(multi, handle.easy)
+    isStarting = false
+    guard added == CURLM_OK else {
+      return end(
+        transfer, HTTPClientError(.transfer, "\(transfer.name): \(String(cString: curl_multi_strerror(added)))"))
+    }
+    transfer.progress.deadline = .now + configuration.timeout
+    watch(transfer, for: min(configuration.timeout, configuration.stallTimeout))
+  }
+
+  /// Ends a transfer that may not have begun, or not be over; its handle is free at once.
+  func end(_ transfer: any CurlTransfer, _ error: HTTPClientError?) {
+    if let timer = transfer.progress.timer { loop.cancel(timer) }
+    transfer.progress.timer = nil
+    if let handle = transfer.progress.handle {
+      transfer.progress.handle = nil
+      curl_multi_remove_handle(multi, handle.easy)
+      handle.clear()
+      transfers[handle.easy] = nil
+      if idle.count < Self.idleLimit, !isClosed { idle.append(handle) }
+    }
+    transfer.settle(error)
+  }
+
+  /// Looks after a transfer's limits: one timer for both.
+  private func watch(_ transfer: any CurlTransfer, for delay: Duration) {
+    transfer.progress.timer = loop.schedule(after: delay) { [weak self, weak transfer] in
+      if let self, let transfer { self.checkLimits(transfer) }
+    }
+  }
+
+  private func checkLimits(_ transfer: any CurlTransfer) {
+    guard let handle = transfer.progress.handle else { return }
+    let now = ContinuousClock.now
+    let name = transfer.name
+    guard now < transfer.progress.deadline else {
+      return end(transfer, HTTPClientError(.timeout, "\(name): no complete response within \(configuration.timeout)"))
+    }
+    var next = transfer.progress.deadline
+    if transfer.progress.lastMoved == nil {
+      // It waits for a connection, for which there are other limits.
+      next = min(next, now + configuration.stallTimeout)
+    } else {
+      if handle.sentBytes != transfer.progress.sentBytes {
+        transfer.progress.sentBytes = handle.sentBytes
+        transfer.progress.lastMoved = now
+      }
+      let patience = (transfer.progress.lastMoved ?? now) + configuration.stallTimeout
+      guard now < patience else {
+        return end(transfer, HTTPClientError(.stalled, "\(name): nothing came for \(configuration.stallTimeout)"))
+      }
+      next = min(next, patience)
+    }
+    watch(transfer, for: next - now)
+  }
+
+  // MARK: Called by the hooks
+
+  func watch(_ socket: Int32, for what: Int32) {
+    if what == CURL_POLL_REMOVE {
+      if sockets.remove(socket) != nil { loop.deregister(socket) }
+      return
+    }
+    var interest: EventLoop.Readiness = []
+    if what & CURL_POLL_IN != 0 { interest.insert(.read) }
+    if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+    if sockets.insert(socket).inserted {
+      loop.register(socket, interest: interest) { [weak self] in self?.ready(socket, $0) }
+    } else {
+      loop.setInterest(interest, for: socket)
+    }
+  }
+
+  /// - Parameter milliseconds: negative for never.
+  func setTimer(_ milliseconds: Int) {
+    if let timer { loop.cancel(timer) }
+    timer = nil
+    if milliseconds < 0 { return }
+    if milliseconds == 0, isStarting {
+      // All that start in one turn are started by one call.
+      if startIsDue { return }
+      startIsDue = true
+      return loop.atTurnEnd { [weak self] in
+        self?.startIsDue = false
+        self?.act(CURL_SOCKET_TIMEOUT, 0)
+      }
+    }
+    timer = loop.schedule(after: .milliseconds(milliseconds)) { [weak self] in
+      self?.timer = nil
+      self?.act(CURL_SOCKET_TIMEOUT, 0)
+    }
+  }
+
+  private func ready(_ socket: Int32, _ readiness: EventLoop.Readiness) {
+    var mask: Int32 = 0
+    if readiness.contains(.read) { mask |= CURL_CSELECT_IN }
+    if readiness.contains(.write) { mask |= CURL_CSELECT_OUT }
+    act(socket, mask)
+  }
+
+  /// Lets libcurl go on, and ends what is done.
+  private func act(_ socket: Int32, _ mask: Int32) {
+    if isClosed { return }
+    var running: Int32 = 0
+    curl_multi_socket_action(multi, socket, mask, &running)
+    var left: Int32 = 0
+    while let message = curl_multi_info_read(multi, &left) {
+      guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
+      // The message goes with the handle's removal.
+      let code = message.pointee.data.result
+      if let transfer = transfers[easy] { finish(transfer, code) }
+    }
+  }
+
+  private func finish(_ transfer: any CurlTransfer, _ code: CURLcode) {
+    guard let handle = transfer.progress.handle else { return }
+    end(transfer, transfer.finish(code, handle))
+  }
+}

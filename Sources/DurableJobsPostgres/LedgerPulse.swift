@@ -1,0 +1,30 @@
+import DurableJobs
+import LibPQClient
+
+/// A connection of its own on which the ledger is asked whether it answers: the pool's may all be in use, and that is
+/// no silence.
+actor LedgerPulse {
+  private let pool: PostgresPool
+  private var connection: PostgresConnection?
+
+  init(pool: PostgresPool) { self.pool = pool }
+
+  /// - Throws: where no answer came within `limit`, a connection included.
+  func ask(within limit: Duration) async throws {
+    let connection = try await current(within: limit)
+    do {
+      _ = try await connection.query("SELECT 1", timeout: limit)
+    } catch {
+      if self.connection === connection { self.connection = nil }
+      await connection.close()
+      throw error
+    }
+  }
+
+  private func current(within limit: Duration) async throws -> PostgresConnection {
+    if let connection, await !connection.isClosed { return connection }
+    let made = try await pool.dedicatedConnection(within: limit)
+    connection = made
+    return made
+  }
+}

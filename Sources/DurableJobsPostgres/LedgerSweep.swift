@@ -1,0 +1,121 @@
+import DurableJobs
+import LibPQClient
+import Logging
+
+/// Deletes expired rows, a batch a job: records of ended jobs after some days, dead letters and operators' actions by
+/// age and number, minutes after two days and hours after eight, silent workers after nine, orders to end jobs that no
+/// worker ran, and what processes said of their clocks.
+public struct LedgerSweep: Job {
+  public static let kind: JobKind = "ledger.sweep"
+  static let batch = 2000
+  /// Fewer: each has its payload and its errors.
+  static let deadBatch = 200
+
+  /// How much of a table is kept: what is older than this goes, and of the rest the oldest beyond this number.
+  public struct Limit: Codable, Sendable, Hashable {
+    public var days: Int
+    public var rows: Int
+
+    public init(days: Int, rows: Int) {
+      self.days = days
+      self.rows = rows
+    }
+
+    fileprivate var age: Int32 { Int32(clamping: days) }
+  }
+
+  /// How long records of ended jobs are kept.
+  public var endedDays: Int
+  /// How many dead letters are kept; nil for all, as in a job of an older version.
+  public var dead: Limit?
+  /// How many of the operators' actions are kept; nil for all.
+  public var actions: Limit?
+
+  public init(endedDays: Int, dead: Limit? = nil, actions: Limit? = nil) {
+    self.endedDays = endedDays
+    self.dead = dead
+    self.actions = actions
+  }
+
+  /// The handler to register it with. It asks for itself again while there is more to forget.
+  @Sendable
+  public static func run(_ job: LedgerSweep, _ context: JobContext<PostgresLedger>) async throws {
+    try await context.transaction { transaction in
+      let swept = try await transaction.sql.pipeline([
+        """
+        DELETE FROM ended_jobs WHERE id IN (
+          SELECT id FROM ended_jobs WHERE ended_at < now() - make_interval(days => \(Int32(clamping: job.endedDays)))
+          ORDER BY ended_at LIMIT \(batch))
+        """,
+        """
+        DELETE FROM job_minutes WHERE (minute, queue, kind) IN (
+          SELECT minute, queue, kind FROM job_minutes WHERE minute < now() - interval '2 days'
+          ORDER BY minute LIMIT \(batch))
+        """,
+        """
+        DELETE FROM job_hours WHERE (hour, queue, kind) IN (
+          SELECT hour, queue, kind FROM job_hours WHERE hour < now() - interval '8 days' ORDER BY hour LIMIT \(batch))
+        """,
+        // A row with a count in it outlives what the count may have been added to: then a batch of minutes that is told
+        // again so late is swept with the rest, and counts nowhere twice.
+        """
+        DELETE FROM workers
+        WHERE seen_at < now() - interval '1 hour' AND counted = 0 OR seen_at < now() - interval '9 days'
+        """,
+        "DELETE FROM job_cancellations WHERE asked_at < now() - interval '1 hour'",
+        "DELETE FROM process_clocks WHERE seen_at < now() - interval '1 day'",
+      ])
+      let dead = try await sweep(job.dead.map(deadLetters), in: transaction, context, "dead letters")
+      let noted = try await sweep(job.actions.map(actions), in: transaction, context, "actions")
+      let isMore = swept.contains { $0.affected >= batch } || dead >= deadBatch || noted >= batch
+      if isMore { try await transaction.enqueue(job) }
+    }
+  }
+
+  /// - Returns: how many rows the larger of the statements took.
+  private static func sweep(
+    _ statements: [PostgresQuery]?, in transaction: JobTransaction<PostgresLedger>,
+    _ context: JobContext<PostgresLedger>, _ what: String
+  ) async throws -> Int {
+    guard let statements else { return 0 }
+    let affected = try await transaction.sql.pipeline(statements).map(\.affected)
+    let sum = affected.reduce(0, +)
+    if sum > 0 {
+      context.logger.info("\(what) past their limits are deleted", metadata: [LogKeys.count: "\(sum)"])
+    }
+    return affected.max() ?? 0
+  }
+
+  /// Skips those that another transaction is retrying or deleting.
+  private static func deadLetters(_ limit: Limit) -> [PostgresQuery] {
+    [
+      """
+      DELETE FROM dead_jobs WHERE id IN (
+        SELECT id FROM dead_jobs WHERE died_at < now() - make_interval(days => \(limit.age))
+        ORDER BY died_at, id LIMIT \(deadBatch) FOR UPDATE SKIP LOCKED)
+      """,
+      """
+      DELETE FROM dead_jobs WHERE id IN (
+        SELECT id FROM dead_jobs
+        WHERE (died_at, id) <= (
+          SELECT died_at, id FROM dead_jobs ORDER BY died_at DESC, id DESC OFFSET \(limit.rows) LIMIT 1)
+        ORDER BY died_at, id LIMIT \(deadBatch) FOR UPDATE SKIP LOCKED)
+      """,
+    ]
+  }
+
+  /// Ids grow with time, so the oldest are the first.
+  private static func actions(_ limit: Limit) -> [PostgresQuery] {
+    [
+      """
+      DELETE FROM actions WHERE id IN (SELECT id FROM actions ORDER BY id LIMIT \(batch))
+        AND at < now() - make_interval(days => \(limit.age))
+      """,
+      """
+      DELETE FROM actions WHERE id IN (
+        SELECT id FROM actions WHERE id <= (SELECT id FROM actions ORDER BY id DESC OFFSET \(limit.rows) LIMIT 1)
+        ORDER BY id LIMIT \(batch))
+      """,
+    ]
+  }
+}

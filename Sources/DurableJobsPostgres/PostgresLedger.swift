@@ -1,0 +1,353 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DurableJobs
+import LibPQClient
+import Logging
+
+/// The ledger in Postgres: the tables `jobs` and `dead_jobs` (`migrations/0001_jobs.sql`) and `ended_jobs`
+/// (`migrations/0016_operations.sql`).
+public struct PostgresLedger: Ledger {
+  public typealias Transaction = PostgresTransaction
+
+  let pool: PostgresPool
+  private let pulse: LedgerPulse
+
+  /// - Parameter pool: its `run()` must be running.
+  public init(pool: PostgresPool) {
+    self.pool = pool
+    pulse = LedgerPulse(pool: pool)
+  }
+
+  public func withTransaction<Result: Sendable>(
+    _ body: @Sendable (PostgresTransaction) async throws -> Result
+  ) async throws -> Result {
+    try await pool.transaction { try await body($0) }
+  }
+
+  // MARK: Owe and complete
+
+  @discardableResult
+  public func add(_ jobs: [JobRecord], in transaction: PostgresTransaction) async throws -> [JobID] {
+    // One statement, but for large payloads.
+    var added: [JobID] = []
+    for batch in jobs[...].batches(isWhole: true) { added += try await insert(batch, in: transaction) }
+    return added
+  }
+
+  private func insert(_ jobs: ArraySlice<JobRecord>, in transaction: PostgresTransaction) async throws -> [JobID] {
+    let keys = jobs.compactMap(\.uniqueKey)
+    if keys.isEmpty {
+      let insertion = jobs.count == 1 ? insertion(of: jobs[jobs.startIndex]) : insertion(of: jobs)
+      return try ids(try await transaction.query(insertion))
+    }
+    // A row of `jobs` that a running job's transaction has deleted is still there for `keyed`, which so never waits
+    // for that transaction. The savepoint is for what is left to wait for: another transaction that adds the same key,
+    // or one that deletes the row between the statement's snapshot and its insert. The latter is seen by the next try.
+    let keyed: PostgresQuery = """
+      \(rows: jobs)
+      WHERE unique_key IS NULL OR NOT coalesce((
+        SELECT true FROM jobs AS old WHERE old.queue = new.queue AND old.unique_key = new.unique_key LIMIT 1), false)
+      ON CONFLICT DO NOTHING RETURNING id
+      """
+    let deadline = ContinuousClock.now + UniqueKeyHeld.limit
+    var limit = Duration.milliseconds(20)
+    while true {
+      let queries: [PostgresQuery] = ["SAVEPOINT adding_jobs", keyed, "RELEASE adding_jobs"]
+      if let rows = try await transaction.pipeline(queries, lockLimit: limit) { return try ids(rows[1]) }
+      try await transaction.pipeline(["ROLLBACK TO adding_jobs", "RELEASE adding_jobs"])
+      if ContinuousClock.now >= deadline { throw UniqueKeyHeld(keys: keys) }
+      limit = min(limit * 2, .milliseconds(250))
+    }
+  }
+
+  private func insertion(of jobs: ArraySlice<JobRecord>) -> PostgresQuery {
+    "\(rows: jobs) ON CONFLICT DO NOTHING RETURNING id"
+  }
+
+  /// The same for one job, without arrays: the server does not know an array's length, and so replans a statement that
+  /// has one each time.
+  private func insertion(of job: JobRecord) -> PostgresQuery {
+    """
+    INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, trace)
+    VALUES (\(job.queue.rawValue), \(PostgresUUID(job.id)), \(job.kind.rawValue), \(Int32(clamping: job.version)),
+      \(Int16(job.priority.rawValue)), \(ledgerText(job.payload)), \(Int32(clamping: job.attempts)),
+      to_timestamp(\(job.runAt)::bigint / 1000.0), \(job.trace.map { PostgresUUID($0) }))
+    ON CONFLICT DO NOTHING RETURNING id
+    """
+  }
+
+  public func complete(
+    _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction
+  ) async throws -> Completion {
+    if ids.isEmpty { return Completion(ended: []) }
+    // The row as a whole is made only of those that failed.
+    let ended = try self.ids(
+      try await transaction.query(
+        """
+        WITH \(free: ids, queue), gone AS (
+          DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id
+          RETURNING id, CASE WHEN failures IS NOT NULL THEN jobs END AS job
+        ), kept AS (\(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
+        SELECT id FROM gone
+        """))
+    let left = Self.rest(of: ids, without: ended)
+    if left.isEmpty { return Completion(ended: ended) }
+    let held = try self.ids(
+      try await transaction.query(
+        "SELECT id FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(left.map { PostgresUUID($0) }))"))
+    return Completion(ended: ended, held: held)
+  }
+
+  @discardableResult
+  public func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    if ids.isEmpty { return [] }
+    let gone = try await pool.query(
+      """
+      WITH \(free: ids, queue), gone AS (
+        DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id
+        RETURNING CASE WHEN failures IS NOT NULL THEN jobs END AS job
+      ), kept AS (\(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
+      SELECT count(*) FROM gone
+      """)[0].decode(Int.self)
+    // Rows that are still there were locked by another transaction.
+    return gone == ids.count ? [] : try await owed(ids, queue: queue)
+  }
+
+  // MARK: Cancel
+
+  @discardableResult
+  public func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    if ids.isEmpty { return [] }
+    let gone = try self.ids(
+      try await pool.query(
+        """
+        WITH \(free: ids, queue), gone AS (
+          DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
+        ), unmarked AS (DELETE FROM job_cancellations WHERE id = ANY(\(ids.map { PostgresUUID($0) }))),
+        kept AS (\(unescaped: EndedRows.insert("cancelled", from: "gone", row: "job")))
+        SELECT id FROM gone
+        """))
+    return try await held(Self.rest(of: ids, without: gone), queue)
+  }
+
+  /// Ends those of `ids` that no open transaction holds, and keeps a record of them.
+  ///
+  /// - Returns: their ids.
+  public func cancelUnheld(
+    _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction
+  ) async throws -> [JobID] {
+    if ids.isEmpty { return [] }
+    return try self.ids(
+      try await transaction.query(
+        """
+        WITH \(free: ids, queue), gone AS (
+          DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
+        ), kept AS (\(unescaped: EndedRows.insert("cancelled", from: "gone", row: "job")))
+        SELECT id FROM gone
+        """))
+  }
+
+  /// Tells whoever runs one of `ids`, or comes to run it, to end it.
+  public func tellToEnd(_ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction) async throws {
+    if ids.isEmpty { return }
+    try await transaction.execute(
+      """
+      INSERT INTO job_cancellations (id, queue)
+      SELECT id, \(queue.rawValue) FROM unnest(\(ids.map { PostgresUUID($0) })) AS told (id) ORDER BY id
+      ON CONFLICT DO NOTHING
+      """)
+  }
+
+  // MARK: Failures
+
+  @discardableResult
+  public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] {
+    if failures.isEmpty { return [] }
+    let ids = failures.map(\.id)
+    let noted = try self.ids(
+      try await pool.query(
+        """
+        WITH \(free: ids, queue)
+        UPDATE jobs SET attempts = attempt, run_at = to_timestamp(due / 1000.0),
+          failures = coalesce(failures, '[]'::jsonb) || failure::jsonb
+        FROM unnest(\(ids.map { PostgresUUID($0) }), \(failures.map { Int32(clamping: $0.failure.attempt) }),
+            \(failures.map(\.runAt)), \(try failures.map { try json($0.failure) }))
+          AS new (failed, attempt, due, failure) JOIN free ON free_id = failed
+        WHERE queue = \(queue.rawValue) AND id = failed
+        RETURNING id
+        """))
+    return try await held(Self.rest(of: ids, without: noted), queue)
+  }
+
+  @discardableResult
+  public func bury(_ dead: [DeadJob]) async throws -> [JobID] {
+    if dead.isEmpty { return [] }
+    // One round trip, but for large payloads: a worker that froze between two statements would hold the rows of the
+    // first.
+    for batch in dead.map(\.record)[...].batches(isWhole: true) {
+      try await pool.pipeline(try dead[batch.indices].map { try burial(of: $0) })
+    }
+    var held: [JobID] = []
+    for (queue, group) in Dictionary(grouping: dead.map(\.record).filter(\.isDurable), by: \.queue) {
+      held += try await self.held(group.map(\.id), queue)
+    }
+    return held
+  }
+
+  private func burial(of job: DeadJob) throws -> PostgresQuery {
+    let record = job.record
+    if record.isDurable {
+      return """
+        WITH \(free: [record.id], record.queue), gone AS (
+          DELETE FROM jobs USING free WHERE queue = \(record.queue.rawValue) AND id = free_id RETURNING jobs.*
+        ), unmarked AS (
+          -- An order to end the job was meant for an attempt that is over, and not for the dead letter's retry.
+          DELETE FROM job_cancellations USING gone WHERE job_cancellations.id = gone.id
+        )
+        INSERT INTO dead_jobs
+          (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at, trace)
+        SELECT id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)), unique_key,
+          coalesce(failures, '[]'::jsonb) || \(try json(job.failure))::jsonb, created_at, trace
+        FROM gone ON CONFLICT (id) DO NOTHING
+        """
+    }
+    return """
+      INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, trace)
+      VALUES (\(PostgresUUID(record.id)), \(record.queue.rawValue), \(record.kind.rawValue),
+        \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(ledgerText(record.payload)),
+        \(Int32(clamping: job.attempts)), \(try json(record.failures + [job.failure]))::jsonb,
+        to_timestamp(\(record.createdAt) / 1000.0), \(record.trace.map { PostgresUUID($0) }))
+      ON CONFLICT (id) DO NOTHING
+      """
+  }
+
+  // MARK: What is owed
+
+  public func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    try self.ids(
+      try await pool.query(
+        "SELECT id FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))"))
+  }
+
+  public func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
+    let after = PostgresUUID(after ?? JobID(high: 0, low: 0))
+    return try ids(
+      try await pool.query(
+        """
+        SELECT id FROM jobs
+        WHERE queue = \(queue.rawValue) AND id > \(after) AND id < \(PostgresUUID(before)) AND NOT parked
+        ORDER BY id LIMIT \(limit)
+        """))
+  }
+
+  public func newestOwedIDs(
+    queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
+  ) async throws -> [JobID] {
+    try ids(
+      try await pool.query(
+        """
+        SELECT id FROM jobs
+        WHERE queue = \(queue.rawValue) AND id > \(PostgresUUID(after)) AND id < \(PostgresUUID(before)) AND NOT parked
+          AND created_at <= now() - make_interval(secs => \(age / .seconds(1)))
+        ORDER BY id DESC LIMIT \(limit)
+        """))
+  }
+
+  public func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
+    let refused = refusals.sorted { $0.key < $1.key }
+    try await pool.execute(
+      """
+      WITH free AS (
+        SELECT id AS free_id, reason FROM jobs
+        JOIN unnest(\(refused.map { PostgresUUID($0.key) }), \(refused.map { ledgerText(Array($0.value.utf8)) }))
+          AS refused (refused_id, reason) ON id = refused_id
+        WHERE queue = \(queue.rawValue) AND refusal IS DISTINCT FROM reason
+        FOR UPDATE OF jobs SKIP LOCKED
+      )
+      UPDATE jobs SET refusal = reason FROM free WHERE queue = \(queue.rawValue) AND id = free_id
+      """)
+  }
+
+  // MARK: Silence
+
+  public func ping(within limit: Duration) async throws { try await pulse.ask(within: limit) }
+
+  // MARK: Held rows
+
+  /// Those of `ids` that are there: they were not ended, so another transaction holds them.
+  private func held(_ ids: [JobID], _ queue: QueueName) async throws -> [JobID] {
+    ids.isEmpty ? [] : try await owed(ids, queue: queue)
+  }
+
+  private static func rest(of ids: [JobID], without ended: [JobID]) -> [JobID] {
+    if ended.count == ids.count { return [] }
+    let ended = Set(ended)
+    return ids.filter { !ended.contains($0) }
+  }
+
+  // MARK: Forms
+
+  func ids(_ rows: PostgresRows) throws -> [JobID] {
+    try rows.map { JobID(try $0.decode(PostgresUUID.self)) }
+  }
+
+  private func json(_ value: some Encodable) throws -> String {
+    // No zero byte is in it, since `JobFailure` takes none: jsonb would refuse it.
+    String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+  }
+}
+
+/// A text column holds no NUL; payloads are text, and an error's text is for people.
+private func ledgerText(_ bytes: [UInt8]) -> String {
+  let text = String(decoding: bytes, as: UTF8.self)
+  return bytes.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
+}
+
+extension PostgresQuery.StringInterpolation {
+  /// The beginning of a statement that owes jobs: what it selects from is `new`.
+  fileprivate mutating func appendInterpolation(rows jobs: ArraySlice<JobRecord>) {
+    let columns = "queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace"
+    let values = columns.replacing("run_at", with: "to_timestamp(run_at / 1000.0)")
+    appendLiteral("INSERT INTO jobs (\(columns)) SELECT \(values) FROM unnest(")
+    appendInterpolation(jobs.map(\.queue.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { PostgresUUID($0.id) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map(\.kind.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { Int32(clamping: $0.version) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { Int16($0.priority.rawValue) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { ledgerText($0.payload) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { Int32(clamping: $0.attempts) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map(\.runAt))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map(\.uniqueKey))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { $0.trace.map { PostgresUUID($0) } })
+    appendLiteral(") AS new (\(columns))")
+  }
+
+  /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of
+  /// their key, so that two statements that lock the same rows never wait in a circle, and waits for none.
+  mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName) {
+    appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM jobs WHERE queue = ")
+    appendInterpolation(queue.rawValue)
+    if ids.count == 1 {
+      // Without an array, whose length the server does not know, it keeps its plan.
+      appendLiteral(" AND id = ")
+      appendInterpolation(PostgresUUID(ids[0]))
+      appendLiteral(" FOR UPDATE SKIP LOCKED)")
+    } else {
+      appendLiteral(" AND id = ANY(")
+      appendInterpolation(ids.map { PostgresUUID($0) })
+      appendLiteral(") ORDER BY id FOR UPDATE SKIP LOCKED)")
+    }
+  }
+}

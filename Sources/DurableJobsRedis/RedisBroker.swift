@@ -1,0 +1,260 @@
+import DurableJobs
+import HiredisClient
+import Locking
+import Logging
+import Reactor
+
+/// The broker on Redis Streams (7.0 or later): ready jobs are a stream for each priority, claims its pending entries,
+/// delayed jobs a sorted set, and each transition one script.
+///
+/// All of a queue is in one hash slot, so a cluster spreads the queues over its masters and each works as on a single
+/// server.
+///
+/// ```swift
+/// let broker = try await RedisBroker(client: client, logger: logger)
+/// ```
+public struct RedisBroker: Broker {
+  let client: RedisClient
+  private let prefix: String
+  private let logger: Logger
+  private let pressure: MemoryPressure
+
+  /// How many jobs go into one script: long enough to be worth a round trip, short enough not to hold up others.
+  static let scriptBatch = 500
+
+  /// - Parameters:
+  ///   - client: its `run()` must be running.
+  ///   - prefix: with which every key begins.
+  /// - Throws: `BrokerError` of code `unsafeConfiguration` for a server that could evict jobs or is too old.
+  public init(client: RedisClient, prefix: String = "fanmill", logger: Logger) async throws(BrokerError) {
+    self.client = client
+    self.prefix = prefix
+    self.logger = logger
+    pressure = MemoryPressure()
+    let facts = try await ServerFacts.ask(client)
+    if let problem = facts.problem { throw BrokerError(.unsafeConfiguration, problem) }
+    pressure.note(facts)
+  }
+
+  public var executor: (any TaskExecutor)? { client.loop }
+
+  func keys(of queue: QueueName) -> QueueKeys { QueueKeys(prefix: prefix, queue: queue) }
+
+  public func push(_ jobs: [JobRecord]) async throws { try await push(jobs, Scripts.push) }
+
+  public func repush(_ jobs: [JobRecord]) async throws { try await push(jobs, Scripts.repush) }
+
+  private func push(_ jobs: [JobRecord], _ script: RedisScript) async throws {
+    if jobs.isEmpty { return }
+    do {
+      try await shedLoad()
+      // The usual calls carry jobs of one queue; several take a push for each.
+      if let queue = jobs.first?.queue, jobs.allSatisfy({ $0.queue == queue }) {
+        try await push(jobs[...], to: queue, script)
+      } else {
+        for (queue, group) in Dictionary(grouping: jobs, by: \.queue) { try await push(group[...], to: queue, script) }
+      }
+    } catch let error as BrokerError where error.code == .full {
+      await hold(jobs)
+      throw error
+    }
+  }
+
+  private func push(_ jobs: ArraySlice<JobRecord>, to queue: QueueName, _ script: RedisScript) async throws {
+    let keys = keys(of: queue)
+    // A job that is neither kept in the ledger nor delayed cannot be there already.
+    let isPlain = { (job: JobRecord) in !job.isDurable && job.runAt == nil }
+    if jobs.allSatisfy(isPlain) { return try await add(jobs, keys) }
+    let plain = jobs.filter(isPlain)
+    if !plain.isEmpty { try await add(plain[...], keys) }
+    try await pushAll(jobs.filter { !isPlain($0) }[...], script, keys) { job, command in
+      command.append(try RecordArgument(job))
+      command.append(job.runAt ?? 0)
+    }
+  }
+
+  private func add(_ jobs: ArraySlice<JobRecord>, _ keys: QueueKeys) async throws {
+    if jobs.count == 1, let job = jobs.first {
+      let command = RedisCommand(
+        "XADD", keys.streams[Int(job.priority.rawValue)], "*", "j", try RecordArgument(job))
+      return try await translate { () async throws(RedisError) in
+        try await client.send(command) { _ throws(RedisError) in }
+      }
+    }
+    // One script for many: a command for each would cost its sending and its reply more than its work.
+    try await pushAll(jobs, Scripts.add, keys) { job, command in command.append(try RecordArgument(job)) }
+  }
+
+  private func pushAll(
+    _ jobs: ArraySlice<JobRecord>, _ script: RedisScript, _ keys: QueueKeys,
+    _ append: (JobRecord, inout RedisCommand) throws -> Void
+  ) async throws {
+    // Each pipeline is bounded by its bytes, each script in it by its jobs too.
+    for pipeline in jobs.batches() {
+      try await push(pipeline.batches(of: Self.scriptBatch), script, keys, append)
+    }
+  }
+
+  private func push(
+    _ batches: [ArraySlice<JobRecord>], _ script: RedisScript, _ keys: QueueKeys,
+    _ append: (JobRecord, inout RedisCommand) throws -> Void
+  ) async throws {
+    func call(_ start: RedisCommand, _ batch: ArraySlice<JobRecord>) throws -> RedisCommand {
+      var command = start
+      command.reserve(batch.reduce(0) { $0 + $1.carriedBytes + 80 })
+      for job in batch { try append(job, &command) }
+      return command
+    }
+    let commands = try batches.map { try call(script.command(keys: keys.all), $0) }
+    let results = try await translate { () async throws(RedisError) in
+      try await client.send(pipeline: commands) { reply throws(RedisError) in reply.integer }
+    }
+    for (batch, result) in zip(batches, results) {
+      var added: Int64
+      switch result {
+      case .success(let count): added = count
+      case .failure(let error):
+        guard error.serverPrefix == "NOSCRIPT" else { throw Self.error(error) }
+        // With its source: while a slot moves, the script may be wanted on a server that does not have the slot yet.
+        let command = try call(script.commandWithSource(keys: keys.all), batch)
+        added = try await translate { () async throws(RedisError) in
+          try await client.send(command) { reply throws(RedisError) in reply.integer }
+        }
+      }
+      if added < 0 { throw Self.held }
+    }
+  }
+
+  public func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> RedisConsumer {
+    let consumer = RedisConsumer(
+      client: client, keys: keys(of: queue), queue: queue, worker: worker, lease: lease, logger: logger)
+    try await consumer.join()
+    return consumer
+  }
+
+  public func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+    if ids.isEmpty { return [] }
+    var command = RedisCommand("HMGET", keys(of: queue).known)
+    for id in ids { command.append(id.bytes) }
+    let sent = command
+    return try await translate { () async throws(RedisError) in
+      try await client.send(sent) { reply throws(RedisError) in
+        var unknown: [JobID] = []
+        for index in 0..<min(reply.count, ids.count) where reply[index].isNull { unknown.append(ids[index]) }
+        return unknown
+      }
+    }
+  }
+
+  /// Makes those of `ids` that wait for their time in `queue` ready at once, as an operator asks for it.
+  ///
+  /// - Returns: those that waited.
+  @discardableResult
+  public func hurry(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+    let arguments = ids.map { $0.bytes as any RedisArgument }
+    return try await translate { () async throws(RedisError) in
+      try await client.evaluate(Scripts.hurry, keys: keys(of: queue).all, arguments: arguments) {
+        reply throws(RedisError) in
+        var hurried: [JobID] = []
+        for index in 0..<reply.count {
+          if let id = JobID(bytes: reply[index].bytes) { hurried.append(id) }
+        }
+        return hurried
+      }
+    }
+  }
+
+  public func statistics(of queue: QueueName) async throws -> QueueStatistics {
+    let keys = keys(of: queue)
+    var commands = keys.streams.flatMap { stream in
+      [RedisCommand("XLEN", stream), RedisCommand("XPENDING", stream, "workers")]
+    }
+    commands.append(RedisCommand("HLEN", keys.delayed))
+    commands.append(RedisCommand("ZCARD", keys.timers))
+    let sent = commands
+    let numbers = try await translate { () async throws(RedisError) in
+      try await client.send(pipeline: sent) { reply throws(RedisError) in
+        reply.kind == .array ? (reply.count > 0 ? Int(reply[0].integer) : 0) : Int(reply.integer)
+      }
+    }.map { result in
+      switch result {
+      case .success(let number): number
+      case .failure(let error):
+        // A queue that nobody has joined has no group yet, and so no claims.
+        if error.serverPrefix == "NOGROUP" { 0 } else { throw Self.error(error) }
+      }
+    }
+    let streams = keys.streams.count
+    let claimed = (0..<streams).reduce(0) { $0 + numbers[2 * $1 + 1] }
+    let kept = (0..<streams).reduce(0) { $0 + numbers[2 * $1] }
+    let (delayed, timers) = (numbers[2 * streams], numbers[2 * streams + 1])
+    return QueueStatistics(ready: kept - claimed, claimed: claimed, delayed: delayed, workers: timers - delayed)
+  }
+
+  /// What the server says of its memory: how much it uses, its limit, its policy.
+  public func memory() async throws(BrokerError) -> ServerFacts { try await ServerFacts.ask(client, ["memory"]) }
+
+  // MARK: Jobs that were refused
+
+  private static let held = BrokerError(
+    .full, "Redis has refused older jobs of the queue; a worker's relay pushes those first, and then this one")
+
+  /// Holds the queues of durable jobs that are refused, so that newer ones do not overtake them when there is room.
+  private func hold(_ jobs: [JobRecord]) async {
+    for (queue, group) in Dictionary(grouping: jobs.filter(\.isDurable), by: \.queue) {
+      guard let oldest = group.map(\.id.milliseconds).min() else { continue }
+      do {
+        try await client.evaluate(Scripts.hold, keys: [keys(of: queue).known], arguments: [oldest]) {
+          _ throws(RedisError) in
+        }
+      } catch {
+        // The order is lost at worst: the jobs are owed.
+        logger.debug("a queue cannot be held", metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
+      }
+    }
+  }
+
+  public func hold(of queue: QueueName) async throws -> Int64? {
+    try await translate { () async throws(RedisError) in
+      try await client.send(RedisCommand("HGET", keys(of: queue).known, Scripts.held)) { reply throws(RedisError) in
+        reply.text.flatMap { Int64($0) }
+      }
+    }
+  }
+
+  public func endHold(of queue: QueueName) async throws {
+    try await translate { () async throws(RedisError) in
+      try await client.send(RedisCommand("HDEL", keys(of: queue).known, Scripts.held)) { _ throws(RedisError) in }
+    }
+  }
+
+  // MARK: Errors and load
+
+  /// Refuses new jobs before Redis is full: what claims and ends jobs must still find room.
+  private func shedLoad() async throws {
+    if pressure.isDueForCheck() {
+      let facts = try await ServerFacts.ask(client)
+      pressure.note(facts)
+      if let problem = facts.problem { logger.error("\(problem)") }
+    }
+    if let message = pressure.refusal { throw BrokerError(.full, message) }
+  }
+
+  func translate<Output: Sendable>(
+    _ body: () async throws(RedisError) -> Output
+  ) async throws(BrokerError) -> Output {
+    do throws(RedisError) {
+      return try await body()
+    } catch {
+      throw Self.error(error)
+    }
+  }
+
+  static func error(_ error: RedisError) -> BrokerError {
+    switch (error.code, error.serverPrefix) {
+    case (_, "OOM"): BrokerError(.full, "Redis is full: \(error.message)", underlying: error)
+    case (.server, _): BrokerError(.unexpectedReply, "\(error)", underlying: error)
+    default: BrokerError(.unavailable, "\(error)", underlying: error)
+    }
+  }
+}

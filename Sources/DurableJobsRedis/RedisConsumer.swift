@@ -1,0 +1,381 @@
+import DurableJobs
+import HiredisClient
+import Logging
+import Reactor
+
+/// A worker's part in a queue on Redis. Claims wait on a connection of their own; everything else shares the client's.
+public actor RedisConsumer: BrokerConsumer {
+  private let client: RedisClient
+  private let loop: EventLoop
+  private let keys: QueueKeys
+  private let queue: QueueName
+  private let worker: String
+  private let lease: Duration
+  private let logger: Logger
+  private var incarnation = 0
+  private var reader: Reader?
+  private var isInterrupted = false
+  private var isClaiming = false
+  /// The last entry of each stream that arrived here in this life.
+  private var lastEntries = RedisConsumer.noEntries
+  private static let noEntries = Array(repeating: "0-0", count: 2 * QueueKeys.priorities)
+  /// Whether a read broke off whose reply may have held claims.
+  private var mayHaveMissed = false
+  private var claimSize = ClaimSize()
+  private var beats = 0
+  public private(set) var epoch = ""
+  /// What the client's routes were when the server last confirmed the epoch.
+  private var confirmedRoutes = -1
+
+  private struct Reader {
+    let connection: RedisConnection
+    let clientID: Int
+  }
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(client: RedisClient, keys: QueueKeys, queue: QueueName, worker: String, lease: Duration, logger: Logger) {
+    self.client = client
+    self.logger = logger
+    loop = client.loop
+    self.keys = keys
+    self.queue = queue
+    self.worker = worker
+    self.lease = lease
+  }
+
+  /// The consumer's name in the streams' groups. A new one in each life, so that old claims are told from new.
+  private var name: String { name(of: incarnation) }
+  private func name(of incarnation: Int) -> String { incarnation == 0 ? worker : "\(worker)/\(incarnation)" }
+
+  func join() async throws {
+    let routes = client.routeGeneration
+    let epoch = try await evaluate(Scripts.join, [name, lease.wholeMilliseconds, "\(JobID.next())"]) {
+      reply throws(RedisError) in reply.text
+    }
+    guard let epoch else { throw BrokerError(.unexpectedReply, "Redis has no epoch for queue \(queue)") }
+    self.epoch = epoch
+    confirmedRoutes = routes
+  }
+
+  // MARK: Claims
+
+  public func claim(_ count: Int, wait: Duration) async throws -> [Claim] {
+    if isInterrupted { return [] }
+    isClaiming = true
+    defer { isClaiming = false }
+    let reader = try await currentReader()
+    if isInterrupted { return [] }
+    let (incarnation, queue, streams) = (incarnation, queue, keys.streams)
+    let count = claimSize.count(count)
+    // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would
+    // swallow jobs that nobody looks for any more.
+    let block = max(1, min(wait, lease / 2).wholeMilliseconds)
+    if mayHaveMissed, let missed = try await claimMissed(count, reader, block) { return missed }
+    var command = RedisCommand("XREADGROUP", "GROUP", "workers", name, "COUNT", count, "BLOCK", block, "STREAMS")
+    for stream in QueueKeys.readOrder { command.append(streams[stream]) }
+    for _ in QueueKeys.readOrder { command.append(">") }
+    let arrived: StreamReading
+    do {
+      arrived = try await reader.connection.send(command) { reply throws(RedisError) in
+        StreamReading(reply, queue: queue, streams: streams, incarnation: incarnation)
+      }
+    } catch {
+      if error.serverPrefix == "UNBLOCKED" { return [] }
+      if error.serverPrefix == "NOGROUP" {
+        // The broker lost its memory. What was claimed is lost with it, and the ledger knows.
+        if incarnation == self.incarnation { try await joinAnew() }
+        return []
+      }
+      if error.code != .server || error.meansAnotherServer {
+        // The server may have handed out jobs in a reply that never came.
+        mayHaveMissed = true
+        await drop(reader)
+        client.note(error, from: reader.connection)
+      }
+      // The connection was closed on this side, when the broker was found to be another one.
+      if isInterrupted || incarnation != self.incarnation || error.code == .closed { return [] }
+      return try await nothing(becauseOf: error, block)
+    }
+    let good = jobs(of: arrived)
+    if incarnation != self.incarnation {
+      // The lease was lost while the read waited. The claims are an earlier life's: give them back at once.
+      try await release(good)
+      return []
+    }
+    note(arrived)
+    return good
+  }
+
+  /// Claims that are this consumer's and never arrived, because their reply was lost with its connection: a stream
+  /// hands out in the order of its entries, so they are those that come after the last that did arrive.
+  ///
+  /// - Returns: nil when nothing was missed, or is any more.
+  private func claimMissed(_ count: Int, _ reader: Reader, _ block: Int64) async throws -> [Claim]? {
+    let (incarnation, queue, streams) = (incarnation, queue, keys.streams)
+    var command = RedisCommand("XREADGROUP", "GROUP", "workers", name, "COUNT", count, "STREAMS")
+    for stream in QueueKeys.readOrder { command.append(streams[stream]) }
+    for stream in QueueKeys.readOrder { command.append(lastEntries[stream]) }
+    let arrived: StreamReading
+    do {
+      arrived = try await reader.connection.send(command) { reply throws(RedisError) in
+        StreamReading(reply, queue: queue, streams: streams, incarnation: incarnation)
+      }
+    } catch {
+      if error.serverPrefix == "NOGROUP" {
+        // No group, so no claims; the read that follows finds out and joins anew.
+        mayHaveMissed = false
+        return nil
+      }
+      if error.code != .server || error.meansAnotherServer {
+        await drop(reader)
+        client.note(error, from: reader.connection)
+        if error.code == .closed { return [] }
+      }
+      // Anything else is no answer: what may have been missed is looked for again.
+      return try await nothing(becauseOf: error, block)
+    }
+    let missed = jobs(of: arrived)
+    if incarnation != self.incarnation {
+      try await release(missed)
+      return []
+    }
+    note(arrived)
+    if arrived.last.allSatisfy({ $0 == nil }) { mayHaveMissed = false }
+    return missed.isEmpty ? nil : missed
+  }
+
+  /// What a claim ends with that was refused. While a cluster carries the queue from one master to another there is
+  /// nothing to claim and nothing wrong: the claim waits a moment, and the next one finds the queue where it is then.
+  private func nothing(becauseOf error: RedisError, _ block: Int64) async throws -> [Claim] {
+    guard error.meansKeysMove else { throw RedisBroker.error(error) }
+    try await Task.sleep(for: .milliseconds(min(block, 50)))
+    return []
+  }
+
+  private func note(_ arrived: StreamReading) {
+    for (index, last) in arrived.last.enumerated() {
+      if let last { lastEntries[index] = last }
+    }
+    claimSize.note(arrived)
+  }
+
+  private func jobs(of arrived: StreamReading) -> [Claim] {
+    arrived.claims.compactMap { claim -> Claim? in
+      switch claim {
+      case .success(let claim): return claim
+      case .failure(let error):
+        // Left pending, so that it is neither lost nor run: somebody has to look at it.
+        logger.error("an entry of the queue is no job", metadata: [LogKeys.error: "\(error)"])
+        return nil
+      }
+    }
+  }
+
+  public func interruptClaim() async {
+    isInterrupted = true
+    await endWait()
+  }
+
+  public func endWait() async {
+    guard isClaiming, let reader else { return }
+    do {
+      try await client.unblock(reader.connection, clientID: reader.clientID)
+    } catch {
+      // The wait ends by itself soon.
+    }
+  }
+
+  private func currentReader() async throws -> Reader {
+    if let reader { return reader }
+    do throws(RedisError) {
+      let connection = try await client.dedicatedConnection(for: keys.timers, commandTimeout: lease + .seconds(5))
+      let id = try await connection.send(RedisCommand("CLIENT", "ID")).int ?? 0
+      let made = Reader(connection: connection, clientID: id)
+      reader = made
+      return made
+    } catch {
+      throw RedisBroker.error(error)
+    }
+  }
+
+  private func drop(_ dropped: Reader) async {
+    // Another one may have been made meanwhile.
+    if reader?.connection === dropped.connection { reader = nil }
+    await dropped.connection.close()
+  }
+
+  // MARK: Settling
+
+  public func acknowledge(_ claims: [Claim]) async throws {
+    var rest = claims[...]
+    while !rest.isEmpty {
+      let batch = rest.prefix(1000)
+      rest = rest.dropFirst(1000)
+      var entries: [[Substring]] = Array(repeating: [], count: keys.streams.count)
+      var durable: [[UInt8]] = []
+      for claim in batch {
+        let (stream, entry) = Self.place(claim)
+        entries[stream - 1].append(entry)
+        if claim.record.isDurable { durable.append(claim.record.id.bytes) }
+      }
+      var arguments: [any RedisArgument] = []
+      arguments.reserveCapacity(3 + batch.count + durable.count)
+      for stream in entries {
+        arguments.append(stream.count)
+        for entry in stream { arguments.append(entry) }
+      }
+      for id in durable { arguments.append(id) }
+      try await evaluate(Scripts.acknowledge, arguments)
+    }
+  }
+
+  public func retry(_ retries: [ClaimRetry]) async throws {
+    for (incarnation, group) in Dictionary(grouping: retries, by: \.claim.incarnation) {
+      for batch in group.map(\.record)[...].batches(of: RedisBroker.scriptBatch) {
+        var arguments: [any RedisArgument] = [name(of: incarnation)]
+        for retry in group[batch.indices] {
+          let (stream, entry) = Self.place(retry.claim)
+          arguments.append(stream)
+          arguments.append(entry)
+          arguments.append(retry.delay.wholeMilliseconds)
+          arguments.append(try RecordCoding.encode(retry.record))
+        }
+        try await evaluate(Scripts.retry, arguments)
+      }
+    }
+  }
+
+  public func release(_ claims: [Claim]) async throws {
+    for (incarnation, group) in Dictionary(grouping: claims, by: \.incarnation) {
+      try await release(group.map(\.receipt), of: incarnation)
+    }
+  }
+
+  public func releaseUnreceived(_ receipts: [String]) async throws { try await release(receipts, of: incarnation) }
+
+  private func release(_ receipts: [String], of incarnation: Int) async throws {
+    for batch in batches(of: receipts[...], incarnation) { try await evaluate(Scripts.release, batch.arguments) }
+  }
+
+  public func begin(_ claims: [Claim]) async throws -> Set<String> {
+    var own: Set<String> = []
+    for (incarnation, group) in Dictionary(grouping: claims, by: \.incarnation) {
+      for batch in batches(of: group.map(\.receipt)[...], incarnation) {
+        let answers = try await evaluate(Scripts.begin, batch.arguments) { reply throws(RedisError) in
+          (0..<reply.count).map { reply[$0].integer == 1 }
+        }
+        for (receipt, isOwn) in zip(batch.receipts, answers) where isOwn { own.insert(receipt) }
+      }
+    }
+    return own
+  }
+
+  /// Receipts in batches, each with a script's arguments: the consumer, then pairs of stream number and entry.
+  private func batches(
+    of receipts: ArraySlice<String>, _ incarnation: Int
+  ) -> [(receipts: ArraySlice<String>, arguments: [any RedisArgument])] {
+    stride(from: receipts.startIndex, to: receipts.endIndex, by: RedisBroker.scriptBatch).map { start in
+      let batch = receipts[start..<min(start + RedisBroker.scriptBatch, receipts.endIndex)]
+      var arguments: [any RedisArgument] = [name(of: incarnation)]
+      for receipt in batch {
+        let (stream, entry) = Self.place(receipt)
+        arguments.append(stream)
+        arguments.append(entry)
+      }
+      return (batch, arguments)
+    }
+  }
+
+  private static func place(_ claim: Claim) -> (stream: Int, entry: Substring) { place(claim.receipt) }
+
+  /// A receipt is the stream's number, 1 to 6, and then the entry.
+  private static func place(_ receipt: String) -> (stream: Int, entry: Substring) {
+    (Int(receipt.utf8.first ?? 0) - 48, receipt.dropFirst())
+  }
+
+  // MARK: Lease
+
+  public func beat(listingHeld lists: Bool) async throws -> Beat {
+    beats += 1
+    let life = incarnation
+    let lookahead = max(1, (lease / 3).wholeMilliseconds)
+    // Which server has the lease: that costs commands, and as long as this client's connections are the same, so is the
+    // process behind them. A promoted replica, a server that was started again and a slot's new master are reached
+    // through a connection or a route that came later, and the number is read before the beat is sent: a beat that went
+    // to another server than the one before it did so under a newer number, or the next one does, and that one asks.
+    // Until then the lease may be renewed on a server that lacks the last writes: what is lost there stays in this
+    // consumer's hands for one beat longer. A server that turns into a replica and back under an open connection is
+    // found out at the next beat that asks anyway, one in twenty. That the broker forgot everything needs no asking:
+    // the lease is gone with it.
+    let routes = client.routeGeneration
+    let known = beats % 20 == 1 || routes != confirmedRoutes ? epoch : ""
+    let (kept, reaped, due, held) = try await evaluate(
+      Scripts.beat, [name, lease.wholeMilliseconds, lookahead, lists ? 1 : 0, known]
+    ) { reply throws(RedisError) -> (Bool, Int, Int64, [String]) in
+      guard reply.count == 4 else { return (false, 0, -1, []) }
+      let held = reply[3]
+      return (
+        true, Int(reply[1].integer), reply[2].integer, (0..<held.count).compactMap { held[$0].text }
+      )
+    }
+    if kept, !known.isEmpty, life == incarnation { confirmedRoutes = routes }
+    if kept || life != incarnation {
+      return Beat(
+        keptLease: kept, incarnation: incarnation, nextDue: due >= 0 ? .milliseconds(due) : nil, reaped: reaped,
+        held: life == incarnation ? held : [])
+    }
+    try await joinAnew()
+    return Beat(keptLease: false, incarnation: incarnation)
+  }
+
+  /// Begins a new life after the broker forgot the consumer, declared it dead, or went on as another server that may
+  /// lack the last writes: what this consumer settled may be claimed by it there. Under the old name those claims end
+  /// with its lease and are handed on, and the ledger knows which of them are done.
+  private func joinAnew() async throws {
+    incarnation += 1
+    lastEntries = Self.noEntries
+    mayHaveMissed = false
+    let before = epoch
+    try await join()
+    guard let reader else { return }
+    if epoch != before {
+      // It may be connected to a server that is not the queue's any more.
+      await drop(reader)
+    } else if isClaiming {
+      // The read that waits goes on under the old name: end it, so that the next one has the new name.
+      do {
+        try await client.unblock(reader.connection, clientID: reader.clientID)
+      } catch {
+        // It ends by itself within half a lease, and what it brings is handed back.
+      }
+    }
+  }
+
+  public func leave() async throws {
+    if let reader { await drop(reader) }
+    while true {
+      let isMoreLeft = try await evaluate(Scripts.leave, [name]) { reply throws(RedisError) in reply.integer == 1 }
+      if !isMoreLeft { return }
+    }
+  }
+
+  private func evaluate(_ script: RedisScript, _ arguments: [any RedisArgument]) async throws {
+    try await evaluate(script, arguments) { _ throws(RedisError) in }
+  }
+
+  private func evaluate<Output: Sendable>(
+    _ script: RedisScript, _ arguments: [any RedisArgument],
+    _ decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  ) async throws -> Output {
+    do throws(RedisError) {
+      return try await client.evaluate(script, keys: keys.all, arguments: arguments, decode: decode)
+    } catch {
+      throw RedisBroker.error(error)
+    }
+  }
+}
+
+extension Duration {
+  var wholeMilliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}

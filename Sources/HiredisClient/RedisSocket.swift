@@ -1,0 +1,268 @@
+internal import CHiredis
+import DequeModule
+import Glibc
+import Reactor
+
+/// The one owner of a hiredis context: made, fed and freed here, on the event loop's thread.
+///
+/// hiredis calls the file-scope functions in `RedisSocket+Hooks.swift`, which find this object in its private pointers.
+final class RedisSocket {
+  let loop: EventLoop
+  private let commandTimeout: Duration
+  private let didClose: (RedisError) -> Void
+  private var tls: RedisTLSSession?
+
+  /// nil from the moment hiredis gives the context up.
+  private(set) var context: UnsafeMutablePointer<redisAsyncContext>?
+  private var descriptor: Int32 = -1
+  private var interest: EventLoop.Readiness = .write
+  private var isFlushing = false
+  private var flushIsDue = false
+
+  private var sentSequence: UInt64 = 0
+  private var answeredSequence: UInt64 = 0
+  /// The last command that has the connection's own limit; what has a limit of its own is watched by its own timer.
+  private var limitedSequence: UInt64 = 0
+  private var lateSequence: UInt64 = 0
+  private var closeReason: RedisError?
+
+  /// When what was written by the end of a turn has to be answered: one mark a turn, not one a command.
+  private var marks: Deque<(sequence: UInt64, deadline: ContinuousClock.Instant)> = []
+  private var markTimer: TimerID?
+
+  /// Begins to connect. Commands may be sent at once; they leave when the connection stands.
+  ///
+  /// - Parameter endpoint: a unix path, or a *numeric* address: a name would be looked up here and block the loop.
+  /// - Parameter tls: with it, and the name that the server's certificate must bear, for an encrypted connection.
+  /// - Parameter didClose: called once, on the loop, after every waiting request was failed.
+  init(
+    _ endpoint: RedisConfiguration.Endpoint, loop: EventLoop, commandTimeout: Duration,
+    tls: (start: RedisTLS, host: String)? = nil, didClose: @escaping (RedisError) -> Void
+  ) throws(RedisError) {
+    loop.preconditionIsCurrent()
+    self.loop = loop
+    self.commandTimeout = commandTimeout
+    self.didClose = didClose
+    let made: UnsafeMutablePointer<redisAsyncContext>? =
+      switch endpoint {
+      case .tcp(let host, let port): redisAsyncConnect(host, Int32(port))
+      case .unix(let path): redisAsyncConnectUnix(path)
+      }
+    guard let made else { throw RedisError(.connection, "no memory for a connection") }
+    if made.pointee.err != 0 {
+      let text = Self.errorText(made)
+      redisAsyncFree(made)
+      throw RedisError(.connection, text)
+    }
+    do throws(RedisError) {
+      self.tls = try tls.map { tls throws(RedisError) in try tls.start.start(&made.pointee.c, host: tls.host) }
+    } catch {
+      redisAsyncFree(made)
+      throw error
+    }
+    context = made
+    descriptor = made.pointee.c.fd
+    // A program that the process starts must not inherit the connection.
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    if case .tcp = endpoint { redisEnableKeepAlive(&made.pointee.c) }
+    installHooks(made)
+    // The closure holds the socket for as long as hiredis holds pointers to it: until `contextIsGoing`.
+    loop.register(descriptor, interest: .write) { self.ready($0) }
+  }
+
+  var isOpen: Bool { context != nil }
+
+  // MARK: Sending
+
+  /// Puts the request's commands into the output, which leaves at the end of the turn.
+  func send(_ request: RedisRequest) {
+    guard let context else {
+      request.fail(closeReason ?? .closed)
+      return
+    }
+    if request.commands.contains(where: \.startsStream) {
+      request.fail(RedisError(.configuration, "SUBSCRIBE, MONITOR and their like are not carried by this client"))
+      return
+    }
+    let retained = Unmanaged.passRetained(request)
+    for command in request.commands {
+      let status = command.withWireBytes { bytes in
+        bytes.withMemoryRebound(to: CChar.self) {
+          redisAsyncFormattedCommand(context, replyArrived, retained.toOpaque(), $0.baseAddress, $0.count)
+        }
+      }
+      guard status == REDIS_OK else {
+        // Out of memory, or a command that hiredis does not take as an ordinary one.
+        if request.outstanding == 0 { retained.release() }
+        request.fail(RedisError(.connection, "the command was not accepted for sending"))
+        close(RedisError(.connection, "a command was not accepted for sending"))
+        return
+      }
+      request.outstanding += 1
+    }
+    sentSequence += UInt64(request.outstanding)
+    request.lastSequence = sentSequence
+    guard request.outstanding > 0 else { return retained.release() }
+    guard let timeout = request.timeout else {
+      limitedSequence = sentSequence
+      return
+    }
+    watch(request, for: timeout, limit: timeout)
+  }
+
+  /// Fails what waits, and frees the context.
+  func close(_ reason: RedisError) {
+    guard let context else { return }
+    closeReason = closeReason ?? reason
+    redisAsyncFree(context)
+  }
+
+  // MARK: Called by the hooks
+
+  fileprivate func ready(_ readiness: EventLoop.Readiness) {
+    // Reading first: replies that arrived before the server went away are delivered before the write fails.
+    if readiness.contains(.read), let context { redisAsyncHandleRead(context) }
+    if readiness.contains(.write), let context { redisAsyncHandleWrite(context) }
+  }
+
+  func wantsToWrite() {
+    if isFlushing || !isConnected {
+      watch(interest.union(.write))
+    } else if !flushIsDue {
+      flushIsDue = true
+      loop.atTurnEnd { self.flush() }
+    }
+  }
+
+  func watch(_ readiness: EventLoop.Readiness) {
+    guard readiness != interest else { return }
+    interest = readiness
+    loop.setInterest(readiness, for: descriptor)
+  }
+
+  var watched: EventLoop.Readiness { interest }
+
+  func countReply() { answeredSequence += 1 }
+
+  /// The server was demoted: whoever connects again finds the one that took its place.
+  func serverIsNoMaster() {
+    close(RedisError(.connection, "the server refuses to write (READONLY): it is a replica", serverPrefix: "READONLY"))
+  }
+
+  /// Why `request` gets no reply, when hiredis gives the connection up.
+  func failure(for request: RedisRequest, _ context: UnsafeMutablePointer<redisAsyncContext>) -> RedisError {
+    if request.timeout == nil, request.lastSequence <= lateSequence { return Self.timedOut(commandTimeout) }
+    return reason(context)
+  }
+
+  func contextIsGoing(_ context: UnsafeMutablePointer<redisAsyncContext>) {
+    let reason = reason(context)
+    closeReason = reason
+    loop.deregister(descriptor)
+    self.context = nil
+    if let markTimer { loop.cancel(markTimer) }
+    markTimer = nil
+    marks.removeAll()
+    didClose(reason)
+  }
+
+  // MARK: Writing and deadlines
+
+  private var isConnected: Bool {
+    guard let context else { return false }
+    return context.pointee.c.flags & REDIS_CONNECTED != 0
+  }
+
+  /// Writes all that the turn has gathered with one system call.
+  private func flush() {
+    flushIsDue = false
+    guard let context else { return }
+    mark()
+    // A full socket says itself when it takes more.
+    if interest.contains(.write) { return }
+    isFlushing = true
+    redisAsyncHandleWrite(context)
+    isFlushing = false
+  }
+
+  private func mark() {
+    while let first = marks.first, first.sequence <= answeredSequence { marks.removeFirst() }
+    guard marks.last?.sequence != limitedSequence, answeredSequence < limitedSequence else { return }
+    marks.append((limitedSequence, .now + commandTimeout))
+    if markTimer == nil { armMarkTimer(after: commandTimeout) }
+  }
+
+  private func armMarkTimer(after delay: Duration) {
+    markTimer = loop.schedule(after: delay) { [weak self] in self?.checkMarks() }
+  }
+
+  private func checkMarks() {
+    markTimer = nil
+    var isArriving = false
+    if let first = marks.first, first.deadline <= .now { isArriving = drain() }
+    while let first = marks.first, first.sequence <= answeredSequence { marks.removeFirst() }
+    guard let first = marks.first else { return }
+    let rest = first.deadline - .now
+    if rest > .zero {
+      armMarkTimer(after: rest)
+    } else if isArriving {
+      armMarkTimer(after: commandTimeout / 8)
+    } else {
+      lateSequence = first.sequence
+      close(Self.closedAsLate)
+    }
+  }
+
+  /// Gives a request with a limit of its own a timer of its own.
+  private func watch(_ request: RedisRequest, for delay: Duration, limit: Duration) {
+    request.timer = loop.schedule(after: delay) { [weak self, weak request] in
+      guard let self, let request else { return }
+      let isArriving = self.drain()
+      if request.outstanding == 0 { return }
+      if isArriving { return self.watch(request, for: limit / 8, limit: limit) }
+      request.fail(Self.timedOut(limit))
+      self.close(Self.closedAsLate)
+    }
+  }
+
+  /// Takes what has arrived, before anything is called late: after this process stood still (a debugger, `SIGSTOP`, a
+  /// machine put to sleep) the deadlines are over and the replies lie unread.
+  ///
+  /// - Returns: whether there was anything. A large reply that is under way is not late while it moves.
+  private func drain() -> Bool {
+    var chunks = 0
+    while chunks < 64, hasInput, let context {
+      redisAsyncHandleRead(context)
+      chunks += 1
+    }
+    return chunks > 0
+  }
+
+  private var hasInput: Bool {
+    guard context != nil else { return false }
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&request, 1, 0) > 0
+  }
+
+  // MARK: Errors
+
+  private func reason(_ context: UnsafeMutablePointer<redisAsyncContext>) -> RedisError {
+    if let closeReason { return closeReason }
+    if let refusal = tls?.refusal { return RedisError(.connection, refusal) }
+    let code: RedisError.Code = context.pointee.err == REDIS_ERR_PROTOCOL ? .protocol : .connection
+    return RedisError(code, context.pointee.err == 0 ? "the connection ended" : Self.errorText(context))
+  }
+
+  private static func errorText(_ context: UnsafeMutablePointer<redisAsyncContext>) -> String {
+    guard let text = context.pointee.errstr else { return "unknown error" }
+    return String(cString: text)
+  }
+
+  private static var closedAsLate: RedisError {
+    RedisError(.connection, "the connection was closed because a command sent on it got no reply in time")
+  }
+
+  private static func timedOut(_ limit: Duration) -> RedisError {
+    RedisError(.timeout, "no reply within \(limit); the command may or may not have been carried out")
+  }
+}

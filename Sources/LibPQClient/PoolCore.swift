@@ -1,0 +1,207 @@
+import Logging
+import Reactor
+
+/// The pool's state and what it does, on the loop that its connections are on: lending one costs no change of thread.
+actor PoolCore {
+  nonisolated let loop: EventLoop
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  private struct Waiter {
+    var continuation: CheckedContinuation<Result<PostgresConnection, PostgresError>, Never>
+    var timer: TimerID
+  }
+
+  private let configuration: PostgresConfiguration
+  private let waitLimit: Duration
+  private let logger: Logger
+  private var state: PoolState<PostgresConnection>
+  private var waiters: [UInt64: Waiter] = [:]
+  private var lastID: UInt64 = 0
+  private var lastFailure: PostgresError?
+  private var lastFailureTime: ContinuousClock.Instant?
+  /// Whether there has ever been a connection.
+  private var hasOpened = false
+  /// What tells `run()` to open a connection.
+  private let openings: AsyncStream<Duration>
+  private let open: AsyncStream<Duration>.Continuation
+
+  /// How long a connection may lie idle and be trusted.
+  private static let trust = Duration.seconds(30)
+
+  init(
+    configuration: PostgresConfiguration, size: Int, waitLimit: Duration, loop: EventLoop, logger: Logger
+  ) {
+    self.configuration = configuration
+    self.waitLimit = waitLimit
+    self.loop = loop
+    self.logger = logger
+    state = PoolState(size: size)
+    (openings, open) = AsyncStream.makeStream(of: Duration.self)
+  }
+
+  var usage: (idle: Int, leased: Int, waiting: Int) { (state.idleCount, state.leasedCount, state.waiterCount) }
+
+  // MARK: Lending
+
+  func run(_ queries: [PostgresQuery], _ timeout: Duration?) async throws(PostgresError) -> [PostgresRows] {
+    let connection = try await lease()
+    do {
+      let rows = try await connection.submit(queries, timeout: timeout)
+      release(connection)
+      return rows
+    } catch {
+      release(connection)
+      throw error
+    }
+  }
+
+  func lease() async throws(PostgresError) -> PostgresConnection {
+    while true {
+      if Task.isCancelled { throw PostgresError(.cancelled, "cancelled before a connection was there") }
+      guard !state.isClosed else { throw PostgresError(.connection, "the pool is closed") }
+      if let deadline = Deadline.current, deadline.hasPassed {
+        throw PostgresError(.timeout, "the deadline passed before a connection was there")
+      }
+      guard let idle = state.takeIdle() else { return try await waitForConnection() }
+      let rest = .now - idle.since
+      if rest < .milliseconds(5) { return idle.connection }
+      // It is looked at first: the server may have gone just now, or a firewall may have forgotten it without a word.
+      if rest < Self.trust, await !idle.connection.hasUnreadInput { return idle.connection }
+      do {
+        _ = try await idle.connection.submit([""], timeout: .seconds(1))
+        return idle.connection
+      } catch {
+        if error.code != .cancelled { await idle.connection.close() }
+        release(idle.connection)
+      }
+    }
+  }
+
+  private func waitForConnection() async throws(PostgresError) -> PostgresConnection {
+    lastID += 1
+    let id = lastID
+    let limit = Deadline.shortened(waitLimit)
+    let outcome: Result<PostgresConnection, PostgresError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let timer = loop.schedule(after: limit) { [weak self] in
+          self?.assumeIsolated { $0.giveUp(id, after: limit) }
+        }
+        waiters[id] = Waiter(continuation: continuation, timer: timer)
+        state.wait(id)
+        openWhatIsNeeded()
+      }
+    } onCancel: {
+      loop.execute { [weak self] in self?.assumeIsolated { $0.giveUp(id, after: nil) } }
+    }
+    return try outcome.get()
+  }
+
+  /// - Parameter limit: how long it waited; nil where it was cancelled.
+  private func giveUp(_ id: UInt64, after limit: Duration?) {
+    guard state.giveUp(id) else { return }
+    guard let limit else {
+      return resume(id, .failure(PostgresError(.cancelled, "cancelled while waiting for a connection")))
+    }
+    if let lastFailure, state.failures > 0 { return resume(id, .failure(lastFailure)) }
+    let reason =
+      state.leasedCount < state.size
+      ? "no connection to \(configuration.place) came about within \(limit)"
+      : "none of the pool's \(state.size) connections came free within \(limit): they are all in use"
+    resume(id, .failure(PostgresError(.poolExhausted, reason)))
+  }
+
+  private func resume(_ id: UInt64, _ outcome: Result<PostgresConnection, PostgresError>) {
+    guard let waiter = waiters.removeValue(forKey: id) else { return }
+    loop.cancel(waiter.timer)
+    waiter.continuation.resume(returning: outcome)
+  }
+
+  func release(_ connection: PostgresConnection) {
+    let isUsable = connection.assumeIsolated { $0.isAtRest }
+    settle(state.released(connection, isUsable: isUsable, at: .now), connection)
+    if !isUsable { connection.assumeIsolated { $0.close() } }
+  }
+
+  /// Ends a lease without waiting for it: the next call from the same task comes to the loop after it.
+  nonisolated func releaseSoon(_ connection: PostgresConnection) {
+    loop.execute { self.assumeIsolated { $0.release(connection) } }
+  }
+
+  private func settle(_ release: PoolState<PostgresConnection>.Release, _ connection: PostgresConnection) {
+    switch release {
+    case .grant(let id): resume(id, .success(connection))
+    case .keep: break
+    case .drop: openWhatIsNeeded()
+    }
+  }
+
+  // MARK: Opening
+
+  private func openWhatIsNeeded() {
+    for _ in 0..<state.takeOpenings() {
+      let next = lastFailureTime.map { $0 + state.backoff(jitter: .random(in: 0...1)) } ?? .now
+      open.yield(max(next - .now, .zero))
+    }
+  }
+
+  func run() async {
+    await withTaskCancellationHandler {
+      await withDiscardingTaskGroup { group in
+        for await delay in openings {
+          group.addTask { await self.openOne(after: delay) }
+        }
+      }
+    } onCancel: {
+      open.finish()
+    }
+    await closeAll()
+  }
+
+  private func openOne(after delay: Duration) async {
+    do {
+      if delay > .zero { try await Task.sleep(for: delay) }
+      let connection = try await connect()
+      if state.failures > 0 { logger.info("Postgres is there again", metadata: ["server": "\(configuration.place)"]) }
+      lastFailure = nil
+      lastFailureTime = nil
+      hasOpened = true
+      await connection.whenClosed { [weak self] error in
+        self?.assumeIsolated { $0.lost(connection, error) }
+      }
+      let release = state.opened(connection, at: .now)
+      settle(release, connection)
+      if release == .drop { await connection.close() }
+      // Callers may have gathered while one attempt at a time was made.
+      openWhatIsNeeded()
+    } catch {
+      state.failedToOpen()
+      lastFailureTime = .now
+      if let error = error as? PostgresError, error.code != .cancelled {
+        lastFailure = error
+        if state.failures == 1 {
+          logger.warning("no connection to Postgres; trying on", metadata: ["error": "\(error)"])
+        }
+        // Where there was a connection before, one may come free, and the refusal may be a passing one.
+        if error.isRefusal, !hasOpened { for id in state.giveUpAll() { resume(id, .failure(error)) } }
+      }
+      openWhatIsNeeded()
+    }
+  }
+
+  private func lost(_ connection: PostgresConnection, _ error: PostgresError) {
+    state.lost(connection)
+    logger.debug("a connection to Postgres ended", metadata: ["error": "\(error)"])
+  }
+
+  func connect(within limit: Duration? = nil) async throws(PostgresError) -> PostgresConnection {
+    var configuration = configuration
+    if let limit { configuration.connectTimeout = limit }
+    return try await PostgresConnection.connect(configuration, loop: loop, logger: logger)
+  }
+
+  private func closeAll() async {
+    let (waiting, idle) = state.close()
+    for id in waiting { resume(id, .failure(PostgresError(.connection, "the pool is closed"))) }
+    for connection in idle { await connection.close() }
+  }
+}

@@ -1,0 +1,109 @@
+import Reactor
+
+/// How a transaction sees what others write meanwhile.
+public struct PostgresTransactionMode: Hashable, Sendable {
+  let begin: String
+  /// Each statement sees what was committed when it began.
+  public static let readCommitted = PostgresTransactionMode(begin: "BEGIN")
+  /// All statements see what was committed when the first began; a write to a row changed since fails with SQLSTATE
+  /// 40001.
+  public static let repeatableRead = PostgresTransactionMode(begin: "BEGIN ISOLATION LEVEL REPEATABLE READ")
+  /// One state of the database to read, and nothing to write.
+  public static let snapshot = PostgresTransactionMode(begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+  /// As if transactions ran one after the other; any statement may fail with SQLSTATE 40001.
+  public static let serializable = PostgresTransactionMode(begin: "BEGIN ISOLATION LEVEL SERIALIZABLE")
+}
+
+/// A connection's open transaction, lent to a closure. BEGIN travels with its first statement; where there is none,
+/// nothing is sent at all.
+public struct PostgresTransaction: Sendable {
+  let connection: PostgresConnection
+  let state: TransactionState
+
+  /// Runs a statement and returns its rows. After a statement has failed, all later ones do (SQLSTATE 25P02).
+  ///
+  /// - Throws: `.transactionEnded` outside of its closure; else as a connection does.
+  public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> PostgresRows {
+    try await submit([query], timeout: timeout).only
+  }
+
+  /// Runs a statement and returns how many rows it touched.
+  @discardableResult
+  public func execute(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> Int {
+    try await submit([query], timeout: timeout).only.affected
+  }
+
+  /// Runs statements in one round trip; returns each one's rows.
+  @discardableResult
+  public func pipeline(
+    _ queries: [PostgresQuery], timeout: Duration? = nil
+  ) async throws(PostgresError) -> [PostgresRows] {
+    queries.isEmpty ? [] : try await submit(queries, timeout: timeout)
+  }
+}
+
+extension PostgresConnection {
+  /// Runs `body` in a transaction: COMMIT when it returns, ROLLBACK when it throws, whose error is then thrown.
+  ///
+  /// The COMMIT of a `body` that returned is sent even if the task is cancelled meanwhile.
+  ///
+  /// - Throws: what `body` throws; `.server` if the server refuses the COMMIT, and then nothing took effect;
+  ///   `.outcomeUnknown` if the connection is lost during it.
+  public nonisolated(nonsending) func transaction<Value: Sendable>(
+    _ mode: PostgresTransactionMode = .readCommitted,
+    _ body: (PostgresTransaction) async throws -> Value
+  ) async throws -> Value {
+    let state = TransactionState(begin: PostgresQuery(unescaped: mode.begin))
+    let value: Value
+    do {
+      value = try await body(PostgresTransaction(connection: self, state: state))
+    } catch {
+      await rollBack(state)
+      throw error
+    }
+    try await commit(state)
+    return value
+  }
+
+  func commit(_ state: TransactionState) async throws(PostgresError) {
+    if let pause = StatementPause.current, state.hasBegun, !state.hasEnded, pause.precedes("COMMIT") {
+      _ = try await submit([pause.query], timeout: nil, transaction: state)
+    }
+    state.isEnding = true
+    if state.hasEnded {
+      throw PostgresError(
+        .transactionEnded, "a statement ended the transaction: COMMIT and ROLLBACK are the closure's end")
+    }
+    defer { state.hasEnded = true }
+    if let closeReason { throw closeReason }
+    guard state.hasBegun else { return }
+    if let deadline = Deadline.current, deadline.hasPassed {
+      close()
+      throw PostgresError(.timeout, "the deadline passed before COMMIT was sent; the transaction took no effect")
+    }
+    let rows: PostgresRows
+    do {
+      rows = try await submit(["COMMIT"], timeout: nil, transaction: state, isCancellable: false).only
+    } catch {
+      guard error.code == .connection || error.code == .timeout else { throw error }
+      throw PostgresError(
+        .outcomeUnknown, "whether the transaction took effect is unknown: during COMMIT \(error.message)",
+        sqlState: error.sqlState)
+    }
+    if rows.result.tag == "ROLLBACK" {
+      throw PostgresError(
+        .server, "the transaction was rolled back, since one of its statements had failed", sqlState: "25P02")
+    }
+  }
+
+  func rollBack(_ state: TransactionState) async {
+    state.isEnding = true
+    defer { state.hasEnded = true }
+    guard state.hasBegun, !state.hasEnded, !isClosed else { return }
+    do {
+      _ = try await submit(["ROLLBACK"], timeout: configuration.cancelTimeout, transaction: state, isCancellable: false)
+    } catch {
+      close()
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import DurableJobs
+import DurableJobsRedis
+import JobsTestSupport
+import PrivateServers
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct IdleTests {
+  @Test func anIdleWorkerSendsFewCommands() async throws {
+    let server = try await PrivateRedis.start()
+    try await RedisFixture.with(server: server) { fixture in
+      let worker = Worker(
+        broker: fixture.broker, ledger: InMemoryLedger(), registry: JobRegistry<InMemoryLedger>(),
+        configuration: WorkerConfiguration(queues: [.default: 16, "mail": 4, "fan-out": 4]), logger: .quiet)
+      try await RunningWorker.run(worker) { _ in
+        try await eventually("all queues have had a heartbeat") {
+          try await fixture.client.commandCounts()["xread", default: 0] >= 3
+        }
+        let (before, start) = (try await fixture.client.commandCounts(), ContinuousClock.now)
+        // A window, not a wait: what is asserted is a count in it.
+        try await Task.sleep(for: .seconds(4))
+        let after = try await fixture.client.commandCounts()
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let counts = after.map { ($0.key, $0.value - before[$0.key, default: 0]) }.filter { $0.1 > 0 }
+        let count = counts.reduce(0) { $0 + $1.1 }
+        #expect(count > 0)
+        // Six for the beat of each of three queues, one for each read that waits for one and a half seconds.
+        #expect(Double(count) <= 20 * seconds + 10, "\(count) commands in \(seconds) s: \(counts)")
+        // While the connection is the same, nobody asks who the server is.
+        #expect(after["get"] == before["get"])
+      }
+    }
+    await server.stop()
+  }
+}

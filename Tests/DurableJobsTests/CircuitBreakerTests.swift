@@ -1,0 +1,50 @@
+import JobsTestSupport
+import Testing
+
+@testable import DurableJobs
+
+struct CircuitBreakerTests {
+  @Test func oneCallerASecondAsksAServerThatDoesNotAnswer() {
+    let breaker = CircuitBreaker()
+    let start = ContinuousClock.now
+    #expect(breaker.admits(at: start) && breaker.admits(at: start) && !breaker.isOpen)
+    #expect(breaker.failed(at: start) == .opened)
+    #expect(breaker.failed(at: start) == nil, "those that were under way change nothing")
+    #expect(breaker.isOpen)
+    for second in 1...5 {
+      let moment = start + .seconds(second)
+      #expect(!breaker.admits(at: moment - .milliseconds(1)))
+      #expect(breaker.admits(at: moment))
+      #expect(!breaker.admits(at: moment), "one asks, the others go without")
+      _ = breaker.failed(at: moment)
+    }
+    #expect(breaker.admits(at: start + .seconds(6)))
+    #expect(breaker.succeeded() == .closed)
+    #expect(breaker.succeeded() == nil)
+    #expect(breaker.admits(at: start + .seconds(6)) && breaker.admits(at: start + .seconds(6)))
+  }
+
+  /// A caller that was let through and is never heard of again holds nobody up.
+  @Test func anAttemptWithoutAnOutcomeIsFollowedByAnother() {
+    let breaker = CircuitBreaker()
+    let start = ContinuousClock.now
+    breaker.failed(at: start)
+    #expect(breaker.admits(at: start + .seconds(1)))
+    #expect(breaker.admits(at: start + .seconds(2)))
+  }
+
+  @Test(.timeLimit(.minutes(2))) func aBrokerThatDoesNotAnswerHoldsNobodyUp() async throws {
+    let stage = Stage()
+    let broker = FailingBroker(stage.broker)
+    let client = JobClient(broker: broker, ledger: stage.ledger, patience: .milliseconds(20), logger: .quiet)
+    broker.silence.start()
+    for number in 0..<100 { try await client.enqueue(Numbered(number: number)) }
+    #expect(stage.ledger.owedCount(in: .default) == 100)
+    #expect((1..<50).contains(broker.silence.waits), "one asks in a second, the others go without")
+    broker.silence.stop()
+    try await eventually("the broker is asked again") {
+      try await client.enqueue(Numbered(number: 0))
+      return await stage.statistics().ready > 0
+    }
+  }
+}

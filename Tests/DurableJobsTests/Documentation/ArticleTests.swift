@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+/// What the articles show is code that the tests build and run: every block of Swift stands, line for line, in a file of examples.
+@Suite struct ArticleTests {
+  private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+
+  private static func lines(_ text: some StringProtocol) -> [String] {
+    text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+  }
+
+  private static func files(in folder: String, _ ending: String) throws -> [URL] {
+    try FileManager.default.contentsOfDirectory(at: root.appending(path: folder), includingPropertiesForKeys: nil)
+      .filter { $0.lastPathComponent.hasSuffix(ending) }.sorted { $0.path < $1.path }
+  }
+
+  @Test func everySampleIsBuiltAndRun() throws {
+    let examples = try
+      (Self.files(in: "Tests/DurableJobsTests/Documentation", "Examples.swift")
+      + Self.files(in: "Tests/ConformanceTests", "Examples.swift"))
+      .map { "\n" + Self.lines(try String(contentsOf: $0, encoding: .utf8)).joined(separator: "\n") + "\n" }
+    var samples = 0
+    for article in try Self.files(in: "Sources/DurableJobs/DurableJobs.docc", ".md") {
+      let text = try String(contentsOf: article, encoding: .utf8)
+      for block in text.components(separatedBy: "```swift\n").dropFirst() {
+        let sample = Self.lines(block.components(separatedBy: "\n```").first ?? "")
+        let isThere = examples.contains { $0.contains("\n" + sample.joined(separator: "\n") + "\n") }
+        #expect(
+          isThere, "\(article.lastPathComponent): no file of examples has '\(sample.first ?? "")' and what follows it")
+        samples += 1
+      }
+    }
+    #expect(samples > 15)
+  }
+}

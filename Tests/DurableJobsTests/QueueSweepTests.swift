@@ -1,0 +1,214 @@
+import Testing
+
+@testable import DurableJobs
+
+/// What the relay compares when, without any server. The queue is played by a list of ids that are owed.
+@Suite struct QueueSweepTests {
+  /// A queue whose ids are known, and a clock that moves only by what steps take.
+  private struct Rig {
+    var sweep: QueueSweep
+    var now = ContinuousClock.now
+    let start: ContinuousClock.Instant
+    /// Milliseconds since 1970 at `start`.
+    let base: Int64 = 1_800_000_000_000
+    var owed: [JobID] = []
+    var unknown: Set<JobID> = []
+    /// What reading a range takes, by its bounds.
+    var cost: (JobID, JobID) -> Duration = { _, _ in .milliseconds(1) }
+    var found: [JobID: Duration] = [:]
+    var reads = 0
+    var spent = Duration.zero
+    var steps: [QueueSweep.Step] = []
+    /// The broker gives no answer for a second where it is asked about more.
+    var most = Int.max
+
+    init(page: Int = 1000) {
+      start = now
+      sweep = QueueSweep(interval: .seconds(2), age: .seconds(2), page: page, at: now)
+    }
+
+    var time: Int64 { base + Int64(start.duration(to: now) / .milliseconds(1)) }
+
+    func id(secondsAgo: Double, _ number: UInt64 = 0) -> JobID {
+      JobID(high: UInt64(time - Int64(secondsAgo * 1000)) << 16 | 0x7000, low: number)
+    }
+
+    mutating func lose(_ id: JobID) {
+      unknown.insert(id)
+      if !owed.contains(id) { owed.append(id) }
+      owed.sort()
+    }
+
+    /// Does what is due, until `duration` has passed.
+    mutating func run(_ duration: Duration) {
+      let end = now + duration
+      while now < end {
+        guard let step = sweep.next(at: now, time: time) else {
+          now = max(now + .milliseconds(1), min(end, sweep.due))
+          continue
+        }
+        steps.append(step)
+        var outcome = QueueSweep.Outcome(ids: [])
+        switch step {
+        case .recheck(let ids): outcome.ids = ids
+        case .page(let after, let before, let age, let limit):
+          let young = JobID.least(at: time - Int64(age / .milliseconds(1)) + 1)
+          let (low, high) = (firstIndex(above: after), firstIndex(from: min(before, young)))
+          outcome.ids = low < high ? Array(owed[low..<high].suffix(limit).reversed()) : []
+          outcome.read = cost(after, before)
+          reads += 1
+        case .oldest(let after, let limit):
+          outcome.ids = Array(owed[firstIndex(above: after)...].prefix(limit))
+        }
+        if outcome.ids.count > most {
+          now += .seconds(1)
+          sweep.postpone(until: now + .milliseconds(500), isUnanswered: true)
+          continue
+        }
+        if !unknown.isEmpty { outcome.unknown = outcome.ids.filter { unknown.contains($0) } }
+        outcome.took = outcome.read + .milliseconds(10)
+        now += outcome.took
+        spent += outcome.took
+        for id in outcome.unknown where unknown.remove(id) != nil { found[id] = start.duration(to: now) }
+        sweep.finish(outcome, of: step, at: now)
+      }
+    }
+
+    private func firstIndex(above id: JobID) -> Int { firstIndex { $0 > id } }
+    private func firstIndex(from id: JobID) -> Int { firstIndex { $0 >= id } }
+    private func firstIndex(_ isBeyond: (JobID) -> Bool) -> Int {
+      var (low, high) = (0, owed.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if isBeyond(owed[middle]) { high = middle } else { low = middle + 1 }
+      }
+      return low
+    }
+  }
+
+  @Test func aSmallQueueIsReadOnceAnInterval() {
+    var rig = Rig()
+    rig.owed = (0..<500).map { rig.id(secondsAgo: Double(1000 - $0), UInt64($0)) }
+    // At first it is not known how long reading takes.
+    rig.run(.seconds(20))
+    (rig.reads, rig.steps) = (0, [])
+    rig.run(.seconds(60))
+    #expect((28...31).contains(rig.reads), "\(rig.reads)")
+    #expect(rig.steps.allSatisfy { if case .page = $0 { true } else { false } }, "and nothing else is asked")
+  }
+
+  @Test func whatWasLostIsFoundWithinTheIntervalWhereLittleIsOwed() {
+    var rig = Rig()
+    rig.owed = (0..<10).map { rig.id(secondsAgo: Double(1000 - $0), UInt64($0)) }
+    rig.run(.seconds(10))
+    let lost = rig.id(secondsAgo: 900.5)
+    rig.lose(lost)
+    rig.run(.seconds(3))
+    #expect(rig.found[lost] != nil)
+  }
+
+  @Test func withMillionsWaitingWhatWasLostLatelyIsFoundFirst() {
+    var rig = Rig(page: 100)
+    // 3,000 pages, 10 of them of the last minute.
+    rig.owed = (0..<300_000).reversed().map { rig.id(secondsAgo: Double($0) / 20 + 5, UInt64($0)) }
+    rig.run(.seconds(30))
+    let begun = rig.start.duration(to: rig.now)
+    // One whose push was lost just now, one that the broker has forgotten since, one from the depths.
+    let (new, recent, old) = (rig.id(secondsAgo: 0), rig.owed[rig.owed.count - 500], rig.owed[1000])
+    for id in [new, recent, old] { rig.lose(id) }
+    rig.run(.seconds(300))
+    #expect(rig.found[new].map { $0 - begun < .seconds(5) } == true, "\(rig.found[new] ?? .zero)")
+    #expect(rig.found[recent].map { $0 - begun < .seconds(15) } == true, "\(rig.found[recent] ?? .zero)")
+    #expect(rig.found[old] != nil)
+    #expect(rig.spent < .seconds(330) * 0.6, "looking must not compete with the work: \(rig.spent)")
+  }
+
+  @Test func aBrokerThatForgotAllIsFilledNewestFirstWithoutAPause() {
+    var rig = Rig(page: 100)
+    rig.owed = (0..<10_000).reversed().map { rig.id(secondsAgo: Double($0) + 5, UInt64($0)) }
+    rig.run(.seconds(20))
+    rig.unknown = Set(rig.owed)
+    rig.sweep.restart(at: rig.now, time: rig.time)
+    let begun = rig.start.duration(to: rig.now)
+    rig.run(.seconds(3))
+    #expect(rig.unknown.isEmpty && !rig.sweep.isRestarting)
+    let order = rig.owed.compactMap { rig.found[$0] }
+    #expect(order == order.sorted(by: >), "newest first")
+    #expect(order.allSatisfy { $0 > begun })
+  }
+
+  @Test func deadEntriesAreNotWalkedAgainAndAgain() {
+    var rig = Rig()
+    // 5,000 jobs a second are done at once, and a snapshot keeps their entries: a microsecond each, for whoever reads
+    // past.
+    let origin = rig.base
+    for _ in 0..<900 {
+      rig.run(.seconds(2))
+      let now = rig.time
+      rig.cost = { after, before in
+        let (low, high) = (max(origin, after.milliseconds), min(now, before.milliseconds))
+        return .milliseconds(1) + .microseconds(max(0, high - low) * 5)
+      }
+    }
+    #expect(rig.spent < .seconds(1800) * 0.1, "\(rig.spent) of half an hour")
+    // And what is lost in the midst of them is found all the same.
+    let begun = rig.start.duration(to: rig.now)
+    let (new, old) = (rig.id(secondsAgo: 1), rig.id(secondsAgo: 1000))
+    rig.lose(new)
+    rig.lose(old)
+    rig.run(.seconds(300))
+    #expect(rig.found[new].map { $0 - begun < .seconds(10) } == true)
+    #expect(rig.found[old] != nil)
+  }
+
+  @Test func anIDFromTheFutureIsReadByAPass() {
+    var rig = Rig()
+    let future = JobID(high: UInt64(rig.base + 3_600_000) << 16 | 0x7000, low: 1)
+    guard case .page(_, let before, _, _) = rig.sweep.next(at: rig.now, time: rig.time) else {
+      Issue.record("no page is read")
+      return
+    }
+    #expect(before > future)
+  }
+
+  @Test func whatABrokerRefusedIsFilledInOldestFirst() {
+    var rig = Rig(page: 10)
+    rig.owed = (0..<95).reversed().map { rig.id(secondsAgo: Double($0), UInt64($0)) }
+    rig.unknown = Set(rig.owed.suffix(60))
+    let lost = rig.owed.suffix(60)
+    rig.sweep.drain(from: JobID.least(at: lost.first?.milliseconds ?? 0), at: rig.now)
+    while rig.sweep.isDraining { rig.run(.milliseconds(10)) }
+    let order = lost.compactMap { rig.found[$0] }
+    #expect(order.count == 60 && order == order.sorted())
+    rig.run(.seconds(5))
+    #expect(rig.steps.contains { if case .page = $0 { true } else { false } }, "then it goes on as ever")
+  }
+
+  @Test func aFailureIsTriedAgainLater() {
+    var rig = Rig(page: 10)
+    rig.owed = (0..<95).reversed().map { rig.id(secondsAgo: Double($0) + 5, UInt64($0)) }
+    rig.sweep.restart(at: rig.now, time: rig.time)
+    let first = rig.sweep.next(at: rig.now, time: rig.time)
+    rig.sweep.postpone(until: rig.now + .milliseconds(500))
+    #expect(rig.sweep.next(at: rig.now, time: rig.time) == nil)
+    #expect(rig.sweep.isRestarting)
+    #expect(rig.sweep.next(at: rig.now + .milliseconds(500), time: rig.time) == first, "where it was")
+  }
+
+  @Test func aBrokerTooSlowForAPageIsAskedForLess() {
+    var rig = Rig()
+    rig.owed = (0..<20_000).reversed().map { rig.id(secondsAgo: 30 + Double($0) / 1000, UInt64($0)) }
+    let old = rig.owed[7]
+    rig.run(.seconds(20))
+    rig.most = 100
+    rig.lose(old)
+    rig.sweep.restart(at: rig.now, time: rig.time)
+    rig.run(.seconds(600))
+    #expect(rig.found[old] != nil, "a pass goes on, a hundred ids at a time")
+    rig.most = .max
+    rig.steps = []
+    rig.run(.seconds(200))
+    let largest = rig.steps.map { if case .page(_, _, _, let limit) = $0 { limit } else { 0 } }.max()
+    #expect(largest == 1000, "and asks for whole pages again")
+  }
+}

@@ -1,0 +1,94 @@
+@_spi(Testing) import DurableJobs
+import JobsTestSupport
+import Locking
+import Logging
+
+/// A broker and a ledger in memory, and workers on them.
+struct Stage: Sendable {
+  typealias Registry = JobRegistry<InMemoryLedger>
+  let broker = InMemoryBroker()
+  let ledger = InMemoryLedger()
+
+  var client: JobClient<InMemoryBroker, InMemoryLedger> {
+    JobClient(broker: broker, ledger: ledger, logger: .quiet)
+  }
+
+  /// Heartbeats that come often, so that delays of milliseconds are over soon, and leases that do not end by
+  /// themselves.
+  ///
+  /// - Parameter claimsAhead: whether more is claimed than runs from the beginning on, as where jobs are known to be
+  ///   fast.
+  static func configuration(
+    slots: Int = 4, queue: QueueName = .default, claimsAhead: Bool = false
+  ) -> WorkerConfiguration {
+    var configuration = WorkerConfiguration(queues: [queue: slots])
+    if claimsAhead { configuration.assumedJobTime = .milliseconds(1) }
+    configuration.lease = .seconds(120)
+    configuration.heartbeat = .milliseconds(10)
+    configuration.relayInterval = .milliseconds(30)
+    configuration.relayAge = .milliseconds(30)
+    return configuration
+  }
+
+  @discardableResult
+  func work<Result: Sendable>(
+    _ registry: Registry, _ configuration: WorkerConfiguration = configuration(),
+    _ body: @Sendable (RunningWorker) async throws -> Result
+  ) async throws -> Result {
+    let worker = Worker(
+      broker: broker, ledger: ledger, registry: registry, configuration: configuration, logger: .quiet)
+    return try await RunningWorker.run(worker, body)
+  }
+
+  func statistics(_ queue: QueueName = .default) async -> QueueStatistics { await broker.statistics(of: queue) }
+
+  /// Waits until neither ledger nor broker has anything left to do.
+  func settled(_ queue: QueueName = .default) async throws {
+    try await eventually("everything is settled") {
+      let statistics = await statistics(queue)
+      return ledger.owedCount(in: queue) == 0 && statistics.ready + statistics.claimed + statistics.delayed == 0
+    }
+  }
+}
+
+/// What handlers did, in order.
+final class Journal<Entry: Sendable>: Sendable {
+  private let list = Locked<[Entry]>([])
+  var entries: [Entry] { list.withLock { $0 } }
+  func note(_ entry: Entry) { list.withLock { $0.append(entry) } }
+}
+
+/// Opens once, for whoever waits.
+final class Gate: Sendable {
+  private let isOpen = Locked(false)
+  var hasOpened: Bool { isOpen.withLock { $0 } }
+  func open() { isOpen.withLock { $0 = true } }
+  func wait() async throws { try await eventually("the gate opens") { hasOpened } }
+}
+
+struct Numbered: Job {
+  static let kind: JobKind = "test.numbered"
+  static let retry = RetryPolicy(maxAttempts: 3, base: .milliseconds(1), cap: .milliseconds(4))
+  var number: Int
+}
+
+/// Asked for in a handler's transaction: a row in a queue that nobody serves counts an effect.
+struct Effect: Job {
+  static let kind: JobKind = "test.effect"
+  static let queue: QueueName = "effects"
+  var number: Int
+}
+
+struct Failure: Error, CustomStringConvertible {
+  var description: String
+  init(_ description: String) { self.description = description }
+}
+
+extension Stage {
+  /// The numbers of the effects, sorted.
+  func effects() throws -> [Int] {
+    let ids = ledger.owedIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 100_000)
+    return try ledger.records(ids, queue: Effect.queue)
+      .map { try Effect(payload: $0.payload, version: 1).number }.sorted()
+  }
+}

@@ -1,0 +1,85 @@
+import DurableJobs
+import JobsTestSupport
+import Locking
+import Testing
+
+/// A worker claims nothing before it knows whether its queues are paused.
+@Suite(.timeLimit(.minutes(5))) struct StartingWorkerTests {
+  private let stage = Stage()
+
+  /// A directory whose answer comes when the gate opens, or fails.
+  private struct Slow: WorkerDirectory {
+    let base: InMemoryWorkerDirectory
+    let gate: Gate
+    let asked = Gate()
+    var fails = false
+
+    func beat(_ report: WorkerReport) async throws -> WorkerOrders {
+      asked.open()
+      if fails, !gate.hasOpened { throw Failure("away") }
+      try await gate.wait()
+      return base.beat(report)
+    }
+
+    func leave(_ report: WorkerReport) async throws { base.leave(report) }
+  }
+
+  private func work(
+    _ directory: Slow, broker: some Broker, _ body: @Sendable (Journal<Int>) async throws -> Void
+  ) async throws {
+    let begun = Journal<Int>()
+    var registry = Stage.Registry()
+    registry.register(Numbered.self) { job, _ in begun.note(job.number) }
+    var configuration = Stage.configuration()
+    configuration.reportInterval = .milliseconds(2)
+    let worker = Worker(
+      broker: broker, ledger: stage.ledger, registry: registry, configuration: configuration, directory: directory,
+      logger: .quiet)
+    try await RunningWorker.run(worker) { _ in try await body(begun) }
+  }
+
+  /// Heartbeats have come and gone: had the worker been about to claim, it would have.
+  private func aWhile() async throws {
+    for _ in 0..<200 { await Task.yield() }
+    try await eventually("the worker has joined") { await stage.statistics().workers == 1 }
+    for _ in 0..<200 { await Task.yield() }
+  }
+
+  @Test func nothingIsClaimedBeforeTheDirectoryHasAnswered() async throws {
+    let directory = Slow(base: InMemoryWorkerDirectory(), gate: Gate())
+    directory.base.pause(.default)
+    try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
+    try await work(directory, broker: stage.broker) { begun in
+      try await directory.asked.wait()
+      try await aWhile()
+      #expect(await stage.statistics().claimed == 0)
+      directory.gate.open()
+      try await eventually("the pause is remembered") { await stage.broker.remembersPause(of: .default) }
+      #expect(begun.entries.isEmpty)
+      #expect(await stage.statistics().ready == 5)
+      directory.base.resume(.default)
+      try await stage.settled()
+      #expect(begun.entries.sorted() == Array(0..<5))
+      try await eventually("so is its end") { await !stage.broker.remembersPause(of: .default) }
+    }
+  }
+
+  @Test(arguments: [true, false]) func whatTheBrokerLastHeardHoldsWhileTheDirectoryIsAway(isPaused: Bool) async throws {
+    let directory = Slow(base: InMemoryWorkerDirectory(), gate: Gate(), fails: true)
+    if isPaused { directory.base.pause(.default) }
+    await stage.broker.rememberPause(isPaused, of: .default)
+    try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
+    try await work(directory, broker: stage.broker) { begun in
+      try await directory.asked.wait()
+      if isPaused {
+        try await aWhile()
+        #expect(begun.entries.isEmpty)
+        #expect(await stage.statistics().ready == 5)
+        directory.base.resume(.default)
+        directory.gate.open()
+      }
+      try await stage.settled()
+      #expect(begun.entries.sorted() == Array(0..<5))
+    }
+  }
+}

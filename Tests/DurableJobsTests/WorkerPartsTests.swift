@@ -1,0 +1,269 @@
+import JobsTestSupport
+import Locking
+import Logging
+import Testing
+
+@testable import DurableJobs
+
+@Suite(.timeLimit(.minutes(5))) struct WorkerPartsTests {
+  private let stage = Stage()
+
+  private func executor<L: Ledger>(
+    _ registry: JobRegistry<L>, _ ledger: L
+  ) -> JobExecutor<InMemoryBroker, L> {
+    JobExecutor(
+      queue: .default, worker: "w", registry: registry,
+      client: JobClient(broker: stage.broker, ledger: ledger, logger: .quiet), settlements: Settlements(),
+      logger: .quiet)
+  }
+
+  private func claim(_ number: Int, _ record: JobRecord? = nil) -> Claim {
+    let record = record ?? .test("{\"number\": \(number)}", kind: Numbered.kind)
+    return Claim(record: record, attempt: 1, receipt: "\(JobID.next())", incarnation: 0)
+  }
+
+  @Test func aDoubleDeliveryTakesEffectOnce() async throws {
+    var registry = Stage.Registry()
+    registry.register(Numbered.self) { job, context in
+      _ = try await context.transaction { try await $0.enqueue(Effect(number: job.number)) }
+    }
+    let first = claim(1)
+    let again = claim(1, first.record)
+    try await stage.ledger.withTransaction { _ = try await stage.ledger.add([first.record], in: $0) }
+    let executor = executor(registry, stage.ledger)
+    async let one = executor.run(.single(first))
+    async let other = executor.run(.single(again))
+    var held = 0
+    for var report in await [one, other] {
+      // One that meets the other's open transaction is handed back, and runs again.
+      if report.failures.contains(where: { $0.error is JobHeld }) {
+        held += 1
+        report = await executor.run(.single(again))
+      }
+      #expect(report.failures.isEmpty)
+      #expect(report.settlements.count == 1)
+      guard case .acknowledge? = report.settlements.first else {
+        Issue.record("not acknowledged")
+        continue
+      }
+    }
+    #expect(held <= 1)
+    #expect(try stage.effects() == [1])
+    // The effect was pushed as well.
+    #expect(await stage.statistics("effects").ready == 1)
+  }
+
+  @Test func whatIsHandedBackComesAgainAfterAPauseAndIsNoAttempt() async throws {
+    let consumer = await stage.broker.join(.default, worker: "w", lease: .seconds(60))
+    await stage.broker.push([.test("1")])
+    let claims = await consumer.claim(1, wait: .seconds(5))
+    let settler = Settler(queue: .default, ledger: stage.ledger, consumer: consumer, logger: .quiet)
+    await settler.settle(claims.map { .handBack($0) }, until: StopSignal())
+    #expect(await stage.statistics().delayed == 1)
+    let due = try #require(await consumer.beat(listingHeld: false).nextDue)
+    #expect(due <= .milliseconds(500), "who holds its row may let go at any moment")
+    var again: [Claim] = []
+    try await eventually("it is ready again") {
+      _ = await consumer.beat(listingHeld: false)
+      again = await consumer.claim(1, wait: .milliseconds(1))
+      return !again.isEmpty
+    }
+    #expect(again.map(\.attempt) == [1])
+  }
+
+  @Test func twoDeliveriesInOneBatchTakeEffectOnce() async throws {
+    var registry = Stage.Registry()
+    registry.registerBatch(Numbered.self, upTo: 10) { batch, transaction in
+      try await transaction.enqueue(batch.map { Effect(number: $0.job.number) })
+    }
+    let first = claim(1)
+    let claims = [first, claim(2), claim(1, first.record)]
+    try await stage.ledger.withTransaction { [records = claims.map(\.record)] in
+      _ = try await stage.ledger.add(Array(records.prefix(2)), in: $0)
+    }
+    let report = await executor(registry, stage.ledger).run(.batch(claims))
+    #expect(report.settlements.count == 3)
+    #expect(try stage.effects() == [1, 2])
+  }
+
+  @Test func aLedgerThatIsAwayIsAskedOnceForABatch() async throws {
+    var registry = JobRegistry<AwayLedger>()
+    registry.registerBatch(Numbered.self, upTo: 64) { _, _ in Issue.record("there is no transaction to run in") }
+    let ledger = AwayLedger()
+    let report = await executor(registry, ledger).run(.batch((0..<64).map { claim($0) }))
+    #expect(report.failures.count == 64)
+    #expect(ledger.asked.withLock { $0 } == 1)
+  }
+
+  @Test func jobsOfEachTransactionOfAHandlerArePushed() async throws {
+    var registry = Stage.Registry()
+    registry.register(Numbered.self) { job, context in
+      // A fleeting job has no row to end, so it may do so twice.
+      try await context.transaction { try await $0.enqueue(Effect(number: 1)) }
+      try await context.transaction { try await $0.enqueue(Effect(number: 2)) }
+    }
+    let record = JobRecord.test("{\"number\": 1}", kind: Numbered.kind, isDurable: false)
+    _ = await executor(registry, stage.ledger).run(.single(claim(1, record)))
+    #expect(await stage.statistics("effects").ready == 2)
+  }
+
+  @Test func aRolledBackTransactionLeavesNothing() async throws {
+    await #expect(throws: Failure.self) {
+      try await stage.client.transaction { transaction in
+        try await transaction.enqueue((0..<5).map { Numbered(number: $0) })
+        throw Failure("changed its mind")
+      }
+    }
+    #expect(stage.ledger.owedCount == 0)
+    #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
+  }
+
+  @Test func onlyWhatTheUniqueKeyLetsThroughIsPushed() async throws {
+    let options = JobOptions(uniqueKey: "k")
+    let first = try await stage.client.enqueue(Numbered(number: 1), options: options)
+    let second = try await stage.client.enqueue(Numbered(number: 2), options: options)
+    #expect(first != nil)
+    #expect(second == nil)
+    #expect(await stage.statistics().ready == 1)
+  }
+
+  @Test func jobsWhosePushFailedArePushedByTheRelay() async throws {
+    let deaf = FailingBroker(stage.broker)
+    deaf.pushes.start()
+    let client = JobClient(broker: deaf, ledger: stage.ledger, logger: .quiet)
+    try await client.enqueue((0..<2500).map { Numbered(number: $0) })
+    #expect(await stage.statistics().ready == 0)
+    #expect(stage.ledger.owedCount == 2500)
+    let journal = Journal<Int>()
+    var registry = Stage.Registry()
+    registry.register(Numbered.self) { job, _ in journal.note(job.number) }
+    try await stage.work(registry) { _ in try await stage.settled() }
+    #expect(journal.entries.sorted() == Array(0..<2500))
+  }
+
+  /// In a cluster one queue's master may be away and the others' not.
+  @Test func theRelayOfAQueueThatIsAwayHoldsUpNoOther() async throws {
+    let failing = FailingBroker(stage.broker)
+    failing.pushes.start()
+    let client = JobClient(broker: failing, ledger: stage.ledger, logger: .quiet)
+    for queue in ["a", "b", "c"] as [QueueName] {
+      try await client.enqueue(Numbered(number: 1), options: JobOptions(queue: queue))
+    }
+    failing.pushes.stop()
+    failing.questions.start(in: "a")
+    var registry = Stage.Registry()
+    registry.register(Numbered.self) { _, _ in }
+    var configuration = Stage.configuration()
+    configuration.queues = ["a": 1, "b": 1, "c": 1]
+    let worker = Worker(
+      broker: failing, ledger: stage.ledger, registry: registry, configuration: configuration, logger: .quiet)
+    try await RunningWorker.run(worker) { _ in
+      try await stage.settled("b")
+      try await stage.settled("c")
+      #expect(stage.ledger.owedCount(in: "a") == 1)
+      failing.questions.stop()
+      try await stage.settled("a")
+    }
+  }
+
+  @Test func theBrokerForgetsNothingThatTheLedgerHasNotTakenIn() async throws {
+    let consumer = await stage.broker.join(.default, worker: "w", lease: .seconds(120))
+    await stage.broker.push((0..<4).map { .test("\($0)", isDurable: false) })
+    let claims = await consumer.claim(4, wait: .zero)
+    let stop = StopSignal()
+    stop.stop()
+    let settler = Settler(queue: .default, ledger: AwayLedger(), consumer: consumer, logger: .quiet)
+    let failure = JobFailure(attempt: 1, at: 0, error: "no", worker: "w")
+    await settler.settle(
+      [.park(claims[0]), .bury(claims[1], failure), .complete(claims[2]), .acknowledge(claims[3])], until: stop)
+    #expect(await stage.statistics().claimed == 3)
+  }
+
+  @Test func claimsWaitWhileTooMuchIsUnsettled() async throws {
+    let settlements = Settlements()
+    for number in 0..<5000 { settlements.add(.acknowledge(claim(number))) }
+    let isThrough = Gate()
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        await settlements.room()
+        isThrough.open()
+      }
+      for _ in 0..<100 { await Task.yield() }
+      #expect(!isThrough.hasOpened)
+      #expect(await settlements.next()?.count == 5000)
+    }
+    #expect(isThrough.hasOpened)
+    for number in 0..<6000 { settlements.add(.acknowledge(claim(number))) }
+    async let room: Void = settlements.room()
+    settlements.stopClaims()
+    await room
+    settlements.close()
+    #expect(await settlements.next()?.count == 6000)
+    #expect(await settlements.next()?.count == nil)
+  }
+
+  @Test func aSlotsFirstJobKeepsItsTimeLimit() async throws {
+    // The race is between a task's first steps and the slot's own set-up: many slots, many tries.
+    for _ in 0..<50 {
+      let slots = Slots(count: 8)
+      await withTaskGroup(of: Void.self) { group in
+        for index in 0..<slots.count {
+          group.addTask {
+            await slots.run(index) {
+              slots.began(index, .batch([]), limit: .zero, at: .now)
+              // Only the limit ends it.
+              while !Task.isCancelled { await Task.yield() }
+              return slots.ended(index) != nil
+            }
+          }
+        }
+        group.addTask {
+          while !Task.isCancelled {
+            slots.cancelOverdue(now: .now)
+            await Task.yield()
+          }
+        }
+        for _ in 0..<slots.count { await group.next() }
+        group.cancelAll()
+      }
+    }
+  }
+}
+
+/// A ledger that cannot be reached.
+private struct AwayLedger: Ledger {
+  struct Transaction: Sendable {}
+  let asked = Locked(0)
+  private let error = Failure("the ledger is away")
+
+  func withTransaction<Result: Sendable>(
+    _ body: @Sendable (Transaction) async throws -> Result
+  ) async throws -> Result {
+    asked.withLock { $0 += 1 }
+    throw error
+  }
+  func add(_ jobs: [JobRecord], in transaction: Transaction) async throws -> [JobID] { throw error }
+  func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) async throws -> Completion {
+    throw error
+  }
+  func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
+  func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
+  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] { throw error }
+  func bury(_ dead: [DeadJob]) async throws -> [JobID] { throw error }
+  func park(_ jobs: [JobRecord]) async throws -> [JobID] { throw error }
+  func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int { throw error }
+  func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
+  func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] { throw error }
+  func newestOwedIDs(
+    queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
+  ) async throws -> [JobID] { throw error }
+  func refuse(_ refusals: [JobID: String], queue: QueueName) async throws { throw error }
+  func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] { throw error }
+  func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] { throw error }
+  func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws { throw error }
+  func ping(within limit: Duration) async throws {}
+}
+
+extension JobExecutor {
+  fileprivate func run(_ item: WorkItem) async -> Report { await run(assignment(item)) }
+}
