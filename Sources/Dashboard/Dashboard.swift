@@ -44,15 +44,15 @@ public struct Dashboard: Service {
     public let reads: PostgresReads?
     public let redis: RedisClient
     public let broker: RedisBroker
-    public let jobs: JobDesk
-    public let schedules: ScheduleDesk
+    public let jobs: JobAdmin
+    public let schedules: ScheduleAdmin
     public let lookups: LookupRules
     /// The doctor's look at everything.
     public let examine: @Sendable () async -> [Finding]
 
     public init(
-      pool: PostgresPool, reads: PostgresReads? = nil, redis: RedisClient, broker: RedisBroker, jobs: JobDesk,
-      schedules: ScheduleDesk, lookups: LookupRules, examine: @escaping @Sendable () async -> [Finding]
+      pool: PostgresPool, reads: PostgresReads? = nil, redis: RedisClient, broker: RedisBroker, jobs: JobAdmin,
+      schedules: ScheduleAdmin, lookups: LookupRules, examine: @escaping @Sendable () async -> [Finding]
     ) {
       self.reads = reads
       self.pool = pool
@@ -109,8 +109,8 @@ public struct Dashboard: Service {
     let pool = services.pool
     let jobs = services.jobs
     let figures = Figures(statistics: Statistics(pool: pool, now: kit.now))
-    let queues = QueueDesk(pool: pool, broker: services.broker, known: jobs.kinds.queues, now: kit.now)
-    let workers = WorkerDesk(pool: pool)
+    let queues = QueueAdmin(pool: pool, broker: services.broker, known: jobs.kinds.queues, now: kit.now)
+    let workers = WorkerAdmin(pool: pool)
     let names = { @Sendable () async throws in try await queues.list().map(\.queue) }
     SignInPages(
       kit: kit, gate: gate, keys: keys, attempts: AttemptBook(pool: pool),

@@ -30,11 +30,11 @@ public protocol Broker: Sendable {
   ///
   /// - Parameters:
   ///   - worker: unique among all that ever join.
-  ///   - lease: how long the consumer's claims are its own after its last `beat`.
+  ///   - lease: how long the consumer's claims are its own after its last `heartbeat`.
   func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> Consumer
 
   /// Those of `ids` that the broker does not know in `queue`: neither waiting nor delayed nor claimed.
-  func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID]
+  func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID]
 
   /// How a queue stands.
   func statistics(of queue: QueueName) async throws -> QueueStatistics
@@ -60,7 +60,7 @@ public protocol Broker: Sendable {
   /// - Returns: how many jobs.
   func clear(_ queue: QueueName) async throws -> Int
 
-  /// Remembers whether a queue is paused, for workers that start while their directory is away.
+  /// Remembers whether a queue is paused, for workers that start while their registry is away.
   func rememberPause(_ isPaused: Bool, of queue: QueueName) async throws
 
   /// Whether a queue was paused when the broker last heard of it.
@@ -84,7 +84,7 @@ public protocol BrokerConsumer: Sendable {
   /// Tells one life of the broker's queue from the next: it changes when the broker forgot everything.
   var epoch: String { get async }
 
-  /// Takes up to `count` jobs, those of higher priority first. Waits up to `wait` for the first. `interruptClaim` ends
+  /// Takes up to `count` jobs, those of higher priority first. Waits up to `wait` for the first. `stopClaiming` ends
   /// the wait. Claiming counts no attempt: `begin` does.
   ///
   /// Up to `count` jobs of each priority may come where several have some, and fewer where their payloads are large:
@@ -97,10 +97,10 @@ public protocol BrokerConsumer: Sendable {
   func begin(_ claims: [Claim]) async throws -> Set<String>
 
   /// Ends the claim that waits, if one does, and makes every later one return at once with nothing.
-  func interruptClaim() async
+  func stopClaiming() async
 
   /// Ends the claim that waits, if one does. A later one waits as ever.
-  func endWait() async
+  func wakeClaim() async
 
   /// Forgets jobs that are done, dead or parked. Harmless for claims of others.
   func acknowledge(_ claims: [Claim]) async throws
@@ -119,8 +119,8 @@ public protocol BrokerConsumer: Sendable {
   /// after a short delay of its own what was in dying hands before. A lease ends only while other consumers renew
   /// theirs. An outage of the broker ends no lease.
   ///
-  /// - Parameter lists: whether to list the consumer's old claims (`Beat.held`).
-  func beat(listingHeld lists: Bool) async throws -> Beat
+  /// - Parameter lists: whether to list the consumer's old claims (`Heartbeat.held`).
+  func heartbeat(listingHeld lists: Bool) async throws -> Heartbeat
 
   /// Hands back all that the consumer still holds, attempts not counted, and ends its part.
   func leave() async throws
@@ -128,20 +128,20 @@ public protocol BrokerConsumer: Sendable {
 
 extension BrokerConsumer {
   /// A heartbeat that lists no claims.
-  public func beat() async throws -> Beat { try await beat(listingHeld: false) }
+  public func heartbeat() async throws -> Heartbeat { try await heartbeat(listingHeld: false) }
 }
 
 /// What a heartbeat found.
-public struct Beat: Sendable, Equatable {
+public struct Heartbeat: Sendable, Equatable {
   /// False when the consumer had been declared dead or forgotten, and has joined anew.
   public var keptLease: Bool
-  /// The consumer's life as of this beat: claims of an earlier one are not its own any more.
+  /// The consumer's life as of this heartbeat: claims of an earlier one are not its own any more.
   public var incarnation: Int
-  /// How long until a delayed job is due or a lease ends, if either is before the next usual beat.
+  /// How long until a delayed job is due or a lease ends, if either is before the next usual heartbeat.
   public var nextDue: Duration?
   /// Jobs of dead consumers that were handed on.
   public var reaped: Int
-  /// Receipts of this life's claims that are older than a lease, where the beat was to list them. A worker that does
+  /// Receipts of this life's claims that are older than a lease, where the heartbeat was to list them. A worker that does
   /// not know one of them never received it.
   public var held: [String]
 

@@ -7,7 +7,7 @@ import Logging
 public struct JobClient<B: Broker, L: Ledger>: Sendable {
   /// Where jobs are pushed.
   public let broker: B
-  /// Where durable jobs are owed.
+  /// Where durable jobs are pending.
   public let ledger: L
   private let patience: Duration?
   private let breaker: CircuitBreaker
@@ -37,7 +37,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
       _ = outbox.take()  // a transaction that the ledger runs again starts with nothing asked for
       return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
     }
-    await pushOwed(outbox.take())
+    await pushPending(outbox.take())
     return result
   }
 
@@ -51,7 +51,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
 
   /// Owes a job, in a transaction of its own.
   ///
-  /// - Returns: its id, or nil if its unique key is owed already.
+  /// - Returns: its id, or nil if its unique key is pending already.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
     try await transaction { try await $0.enqueue(job, options: options) }
@@ -93,7 +93,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   }
 
   /// Pushes what the ledger already owes. A failure costs time, not jobs: the relay pushes again.
-  public func pushOwed(_ records: [JobRecord]) async {
+  public func pushPending(_ records: [JobRecord]) async {
     if records.isEmpty { return }
     do {
       if let patience {
@@ -103,7 +103,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
       }
     } catch {
       logger.warning(
-        "jobs are owed but not pushed; the relay will push them",
+        "jobs are pending but not pushed; the relay will push them",
         metadata: [LogKeys.count: "\(records.count)", LogKeys.error: "\(error)"])
     }
   }

@@ -32,7 +32,7 @@ public struct JobID: Hashable, Sendable, Comparable {
   }
 
   /// The least id that could have been made at `milliseconds` after 1970: a bound for "made before".
-  public static func least(at milliseconds: Int64) -> JobID {
+  public static func min(at milliseconds: Int64) -> JobID {
     JobID(high: UInt64(clamping: milliseconds) << 16, low: 0)
   }
 
@@ -49,14 +49,14 @@ public struct JobID: Hashable, Sendable, Comparable {
     private var random = RandomReserve()
     private var last: UInt64 = 0
     /// A minute.
-    private static let mostAhead: UInt64 = 60_000 << 12
+    private static let maxAhead: UInt64 = 60_000 << 12
 
     mutating func next(now: Int64) -> JobID {
       let now = UInt64(clamping: now) << 12
       // Milliseconds and counter are one number of 60 bits that only grows, also when the clock is set back
       // (RFC 9562, section 6.2, method 1). What is far ahead of the clock comes from a clock that was wrong, and would
       // be wrong for as long as that was ahead.
-      last = last > now &+ Self.mostAhead ? now : max(last + 1, now)
+      last = last > now &+ Self.maxAhead ? now : max(last + 1, now)
       let high = (last >> 12) << 16 | 0x7000 | (last & 0xFFF)
       return JobID(high: high, low: 0x8000_0000_0000_0000 | random.next() >> 2)
     }

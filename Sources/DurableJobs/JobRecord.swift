@@ -17,7 +17,7 @@ public struct JobRecord: Sendable, Hashable {
   public var attempts: Int
   /// Milliseconds since 1970; nil for "at once".
   public var runAt: Int64?
-  /// At most one owed job of a queue has a given key.
+  /// At most one pending job of a queue has a given key.
   public var uniqueKey: String?
   /// What went wrong so far, oldest first. The ledger keeps this for durable jobs; only broker-only ones carry it
   /// along.
@@ -76,7 +76,7 @@ public struct JobOptions: Sendable {
   public var priority: JobPriority
   /// Milliseconds since 1970 before which the job does not start; nil for at once.
   public var runAt: Int64?
-  /// While a durable job with this key is owed in the queue, another is not added.
+  /// While a durable job with this key is pending in the queue, another is not added.
   public var uniqueKey: String?
 
   public init(

@@ -62,7 +62,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
   /// Runs up to `limit` jobs of a kind at once, in one transaction that ends all of them.
   ///
   /// When it fails, each half is run by itself, and so on: one bad job does not take its neighbours along. The handler
-  /// gets only jobs that are still owed.
+  /// gets only jobs that are still pending.
   public mutating func registerBatch<J: Job>(
     _ type: J.Type, upTo limit: Int,
     handler: @escaping @Sendable ([BatchedJob<J>], JobTransaction<L>) async throws -> Void

@@ -18,7 +18,7 @@ public struct JobTransaction<L: Ledger>: Sendable {
 
   /// Owes a job from this transaction's commit on.
   ///
-  /// - Returns: its id, or nil if its unique key is owed already.
+  /// - Returns: its id, or nil if its unique key is pending already.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
     try await add([JobRecord(job, options: options, isDurable: true)]).first

@@ -1,4 +1,4 @@
-/// The record of every durable job that is owed: from the transaction that asked for it until the transaction that did
+/// The record of every durable job that is pending: from the transaction that asked for it until the transaction that did
 /// it.
 ///
 /// Every implementation passes the conformance suite in `Tests/Conformance`.
@@ -11,7 +11,7 @@ public protocol Ledger: Sendable {
     _ body: @Sendable (Transaction) async throws -> Result
   ) async throws -> Result
 
-  /// Owes jobs. Those whose unique key is owed already are left out, without a wait: a job that runs has its key until
+  /// Owes jobs. Those whose unique key is pending already are left out, without a wait: a job that runs has its key until
   /// the transaction that ends it has committed, and within that transaction the key is free.
   ///
   /// - Returns: the ids of the jobs that were added.
@@ -31,7 +31,7 @@ public protocol Ledger: Sendable {
   @discardableResult
   func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID]
 
-  /// Ends jobs that are not wanted any more, and keeps a record of those that were owed.
+  /// Ends jobs that are not wanted any more, and keeps a record of those that were pending.
   @discardableResult
   func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID]
 
@@ -39,9 +39,9 @@ public protocol Ledger: Sendable {
   @discardableResult
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID]
 
-  /// Makes jobs dead letters, with all their errors. Broker-only jobs too; of durable ones those that are still owed.
+  /// Makes jobs dead letters, with all their errors. Broker-only jobs too; of durable ones those that are still pending.
   @discardableResult
-  func bury(_ dead: [DeadJob]) async throws -> [JobID]
+  func deadLetter(_ dead: [DeadJob]) async throws -> [JobID]
 
   /// Keeps jobs that this worker cannot run until one that can unparks them.
   @discardableResult
@@ -53,37 +53,37 @@ public protocol Ledger: Sendable {
   @discardableResult
   func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int
 
-  /// Those of `ids` that are owed.
-  func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID]
+  /// Those of `ids` that are pending.
+  func pending(_ ids: [JobID], queue: QueueName) async throws -> [JobID]
 
-  /// A page of owed jobs in the order of their ids: parked ones are not among them.
+  /// A page of pending jobs in the order of their ids: parked ones are not among them.
   ///
   /// - Parameters:
   ///   - after: only ids greater than this.
   ///   - before: only ids less than this.
-  func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID]
+  func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID]
 
-  /// A page of owed jobs, the newest first, for the relay: parked ones are not among them.
+  /// A page of pending jobs, the newest first, for the relay: parked ones are not among them.
   ///
   /// - Parameters:
   ///   - after: only ids greater than this.
   ///   - before: only ids less than this.
-  ///   - age: only jobs that have been owed for so long, by the ledger's clock, whatever their ids say.
-  func newestOwedIDs(
+  ///   - age: only jobs that have been pending for so long, by the ledger's clock, whatever their ids say.
+  func newestPendingIDs(
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) async throws -> [JobID]
 
-  /// Notes of owed jobs why the broker cannot take them.
+  /// Notes of pending jobs why the broker cannot take them.
   func refuse(_ refusals: [JobID: String], queue: QueueName) async throws
 
-  /// The records of those of `ids` that are owed and not parked, as the broker carries them: without payloads that stay
+  /// The records of those of `ids` that are pending and not parked, as the broker carries them: without payloads that stay
   /// here.
   ///
   /// - Returns: in the order of their ids, and no more than `PayloadLimit.batch` bytes of payloads. Where records are
   ///   missing at the end, the ids beyond the last record are to be asked for again.
   func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord]
 
-  /// The payloads of those of `ids` that are owed, parked or not.
+  /// The payloads of those of `ids` that are pending, parked or not.
   ///
   /// - Parameter ids: so few that their payloads are a batch.
   func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]]
@@ -126,8 +126,8 @@ public struct FailedJob: Sendable {
   }
 }
 
-/// A durable job that is not owed any more, as a record of it is kept for a while.
-public struct EndedJob: Sendable {
+/// A durable job that is not pending any more, as a record of it is kept for a while.
+public struct FinishedJob: Sendable {
   /// How it ended.
   public enum State: String, Codable, Sendable, CaseIterable {
     /// It was done, after it had failed.

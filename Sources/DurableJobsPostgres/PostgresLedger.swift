@@ -90,7 +90,7 @@ public struct PostgresLedger: Ledger {
         WITH \(free: ids, queue), gone AS (
           DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id
           RETURNING id, CASE WHEN failures IS NOT NULL THEN jobs END AS job
-        ), kept AS (\(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
+        ), kept AS (\(unescaped: FinishedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
         SELECT id FROM gone
         """))
     let left = Self.rest(of: ids, without: ended)
@@ -109,11 +109,11 @@ public struct PostgresLedger: Ledger {
       WITH \(free: ids, queue), gone AS (
         DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id
         RETURNING CASE WHEN failures IS NOT NULL THEN jobs END AS job
-      ), kept AS (\(unescaped: EndedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
+      ), kept AS (\(unescaped: FinishedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
       SELECT count(*) FROM gone
       """)[0].decode(Int.self)
     // Rows that are still there were locked by another transaction.
-    return gone == ids.count ? [] : try await owed(ids, queue: queue)
+    return gone == ids.count ? [] : try await pending(ids, queue: queue)
   }
 
   // MARK: Cancel
@@ -127,7 +127,7 @@ public struct PostgresLedger: Ledger {
         WITH \(free: ids, queue), gone AS (
           DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
         ), unmarked AS (DELETE FROM job_cancellations WHERE id = ANY(\(ids.map { PostgresUUID($0) }))),
-        kept AS (\(unescaped: EndedRows.insert("cancelled", from: "gone", row: "job")))
+        kept AS (\(unescaped: FinishedRows.insert("cancelled", from: "gone", row: "job")))
         SELECT id FROM gone
         """))
     return try await held(Self.rest(of: ids, without: gone), queue)
@@ -145,7 +145,7 @@ public struct PostgresLedger: Ledger {
         """
         WITH \(free: ids, queue), gone AS (
           DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
-        ), kept AS (\(unescaped: EndedRows.insert("cancelled", from: "gone", row: "job")))
+        ), kept AS (\(unescaped: FinishedRows.insert("cancelled", from: "gone", row: "job")))
         SELECT id FROM gone
         """))
   }
@@ -183,7 +183,7 @@ public struct PostgresLedger: Ledger {
   }
 
   @discardableResult
-  public func bury(_ dead: [DeadJob]) async throws -> [JobID] {
+  public func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] {
     if dead.isEmpty { return [] }
     // One round trip, but for large payloads: a worker that froze between two statements would hold the rows of the
     // first.
@@ -224,15 +224,15 @@ public struct PostgresLedger: Ledger {
       """
   }
 
-  // MARK: What is owed
+  // MARK: What is pending
 
-  public func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+  public func pending(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
     try self.ids(
       try await pool.query(
         "SELECT id FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))"))
   }
 
-  public func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
+  public func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
     let after = PostgresUUID(after ?? JobID(high: 0, low: 0))
     return try ids(
       try await pool.query(
@@ -243,7 +243,7 @@ public struct PostgresLedger: Ledger {
         """))
   }
 
-  public func newestOwedIDs(
+  public func newestPendingIDs(
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) async throws -> [JobID] {
     try ids(
@@ -279,7 +279,7 @@ public struct PostgresLedger: Ledger {
 
   /// Those of `ids` that are there: they were not ended, so another transaction holds them.
   private func held(_ ids: [JobID], _ queue: QueueName) async throws -> [JobID] {
-    ids.isEmpty ? [] : try await owed(ids, queue: queue)
+    ids.isEmpty ? [] : try await pending(ids, queue: queue)
   }
 
   private static func rest(of ids: [JobID], without ended: [JobID]) -> [JobID] {

@@ -132,7 +132,7 @@ public struct RedisBroker: Broker {
     return consumer
   }
 
-  public func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+  public func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
     if ids.isEmpty { return [] }
     var command = RedisCommand("HMGET", keys(of: queue).known)
     for id in ids { command.append(id.bytes) }
@@ -150,16 +150,16 @@ public struct RedisBroker: Broker {
   ///
   /// - Returns: those that waited.
   @discardableResult
-  public func hurry(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+  public func promote(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
     let arguments = ids.map { $0.bytes as any RedisArgument }
     return try await translate { () async throws(RedisError) in
-      try await client.evaluate(Scripts.hurry, keys: keys(of: queue).all, arguments: arguments) {
+      try await client.evaluate(Scripts.promote, keys: keys(of: queue).all, arguments: arguments) {
         reply throws(RedisError) in
-        var hurried: [JobID] = []
+        var promoted: [JobID] = []
         for index in 0..<reply.count {
-          if let id = JobID(bytes: reply[index].bytes) { hurried.append(id) }
+          if let id = JobID(bytes: reply[index].bytes) { promoted.append(id) }
         }
-        return hurried
+        return promoted
       }
     }
   }
@@ -208,7 +208,7 @@ public struct RedisBroker: Broker {
           _ throws(RedisError) in
         }
       } catch {
-        // The order is lost at worst: the jobs are owed.
+        // The order is lost at worst: the jobs are pending.
         logger.debug("a queue cannot be held", metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
       }
     }

@@ -172,12 +172,12 @@ public actor RedisConsumer: BrokerConsumer {
     }
   }
 
-  public func interruptClaim() async {
+  public func stopClaiming() async {
     isInterrupted = true
-    await endWait()
+    await wakeClaim()
   }
 
-  public func endWait() async {
+  public func wakeClaim() async {
     guard isClaiming, let reader else { return }
     do {
       try await client.unblock(reader.connection, clientID: reader.clientID)
@@ -296,22 +296,22 @@ public actor RedisConsumer: BrokerConsumer {
 
   // MARK: Lease
 
-  public func beat(listingHeld lists: Bool) async throws -> Beat {
+  public func heartbeat(listingHeld lists: Bool) async throws -> Heartbeat {
     beats += 1
     let life = incarnation
     let lookahead = max(1, (lease / 3).wholeMilliseconds)
     // Which server has the lease: that costs commands, and as long as this client's connections are the same, so is the
     // process behind them. A promoted replica, a server that was started again and a slot's new master are reached
-    // through a connection or a route that came later, and the number is read before the beat is sent: a beat that went
+    // through a connection or a route that came later, and the number is read before the heartbeat is sent: a heartbeat that went
     // to another server than the one before it did so under a newer number, or the next one does, and that one asks.
     // Until then the lease may be renewed on a server that lacks the last writes: what is lost there stays in this
-    // consumer's hands for one beat longer. A server that turns into a replica and back under an open connection is
-    // found out at the next beat that asks anyway, one in twenty. That the broker forgot everything needs no asking:
+    // consumer's hands for one heartbeat longer. A server that turns into a replica and back under an open connection is
+    // found out at the next heartbeat that asks anyway, one in twenty. That the broker forgot everything needs no asking:
     // the lease is gone with it.
     let routes = client.routeGeneration
     let known = beats % 20 == 1 || routes != confirmedRoutes ? epoch : ""
     let (kept, reaped, due, held) = try await evaluate(
-      Scripts.beat, [name, lease.wholeMilliseconds, lookahead, lists ? 1 : 0, known]
+      Scripts.heartbeat, [name, lease.wholeMilliseconds, lookahead, lists ? 1 : 0, known]
     ) { reply throws(RedisError) -> (Bool, Int, Int64, [String]) in
       guard reply.count == 4 else { return (false, 0, -1, []) }
       let held = reply[3]
@@ -321,12 +321,12 @@ public actor RedisConsumer: BrokerConsumer {
     }
     if kept, !known.isEmpty, life == incarnation { confirmedRoutes = routes }
     if kept || life != incarnation {
-      return Beat(
+      return Heartbeat(
         keptLease: kept, incarnation: incarnation, nextDue: due >= 0 ? .milliseconds(due) : nil, reaped: reaped,
         held: life == incarnation ? held : [])
     }
     try await joinAnew()
-    return Beat(keptLease: false, incarnation: incarnation)
+    return Heartbeat(keptLease: false, incarnation: incarnation)
   }
 
   /// Begins a new life after the broker forgot the consumer, declared it dead, or went on as another server that may

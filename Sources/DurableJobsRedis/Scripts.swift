@@ -187,7 +187,7 @@ enum Scripts {
   /// Claims of consumers without a lease are those whose reply was late: their consumer was declared dead meanwhile.
   /// The first heartbeat of all consumers in each third of a lease looks for them, so the cost does not grow with the
   /// workers.
-  static let beat = RedisScript(
+  static let heartbeat = RedisScript(
     head
       + """
       local time, lease = now(), tonumber(ARGV[2])
@@ -248,14 +248,14 @@ enum Scripts {
       """)
 
   /// Makes delayed jobs ready before their time: ARGV ids. → those that were delayed
-  static let hurry = RedisScript(
+  static let promote = RedisScript(
     head
       + """
-      local hurried = {}
+      local promoted = {}
       for i = 1, #ARGV do
-        if end_delay(ARGV[i]) then hurried[#hurried + 1] = ARGV[i] end
+        if end_delay(ARGV[i]) then promoted[#promoted + 1] = ARGV[i] end
       end
-      return hurried
+      return promoted
       """)
 
   static let head = "#!lua flags=allow-oom\n" + functions

@@ -30,8 +30,8 @@ public enum SocialJobs {
   ) {
     registry.register(PostFanOut.self, handler: PostFanOut.run)
     registry.register(PostFanOutChunk.self, handler: PostFanOutChunk.run)
-    registry.register(PostPurge.self, handler: PostPurge.run)
-    registry.register(PostPurgeChunk.self, handler: PostPurgeChunk.run)
+    registry.register(RemovePostFromFeeds.self, handler: RemovePostFromFeeds.run)
+    registry.register(RemovePostFromFeedsChunk.self, handler: RemovePostFromFeedsChunk.run)
     registry.register(FeedBackfill.self, handler: FeedBackfill.run)
     registry.register(FeedPartitions.self, handler: FeedPartitions.run)
     registry.register(FeedPartitionTrim.self, handler: FeedPartitionTrim.run)
@@ -39,7 +39,7 @@ public enum SocialJobs {
       NotificationUpdate.self, upTo: NotificationUpdate.batchLimit, handler: NotificationUpdate.run)
     registry.register(NotificationRetention.self, handler: NotificationRetention.run)
     registry.register(NotificationTrim.self, handler: NotificationTrim.run)
-    registry.register(PostSweep.self, handler: PostSweep.run)
+    registry.register(DeletePostReactions.self, handler: DeletePostReactions.run)
     registry.register(SessionSweep.self, handler: SessionSweep.run)
     registry.register(IdempotencyKeySweep.self, handler: IdempotencyKeySweep.run)
     registry.register(PasswordResetMail.self) { try await $0.run(mailer, $1) }

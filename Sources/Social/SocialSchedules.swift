@@ -12,32 +12,32 @@ public enum SocialSchedules {
     sweep: LedgerSweep = LedgerSweep(endedDays: 7)
   ) throws(ScheduleError) -> [Schedule] {
     [
-      Schedule("feed.partitions", try .every(.seconds(6 * 3600)), options: unlessOwed("feed.partitions")) { _ in
+      Schedule("feed.partitions", try .every(.seconds(6 * 3600)), options: unlessPending("feed.partitions")) { _ in
         FeedPartitions(keepDays: feedDays == 0 ? nil : feedDays)
       },
-      Schedule("sessions.sweep", try .every(.seconds(3600)), options: unlessOwed("sessions.sweep")) { _ in
+      Schedule("sessions.sweep", try .every(.seconds(3600)), options: unlessPending("sessions.sweep")) { _ in
         SessionSweep()
       },
-      Schedule("idempotency-keys.sweep", try .every(.seconds(3600)), options: unlessOwed("idempotency-keys.sweep")) {
+      Schedule("idempotency-keys.sweep", try .every(.seconds(3600)), options: unlessPending("idempotency-keys.sweep")) {
         _ in IdempotencyKeySweep()
       },
       Schedule(
-        "notifications.retention", try .every(.seconds(86_400)), options: unlessOwed("notifications.retention")
+        "notifications.retention", try .every(.seconds(86_400)), options: unlessPending("notifications.retention")
       ) { _ in
         NotificationRetention()
       },
-      Schedule("lookups.upkeep", try .every(.seconds(3600)), options: unlessOwed("lookups.upkeep")) { _ in
+      Schedule("lookups.upkeep", try .every(.seconds(3600)), options: unlessPending("lookups.upkeep")) { _ in
         LookupUpkeep()
       },
-      Schedule("rankings.refresh", try .every(.seconds(600)), options: unlessOwed("rankings.refresh")) { _ in
+      Schedule("rankings.refresh", try .every(.seconds(600)), options: unlessPending("rankings.refresh")) { _ in
         rankings
       },
-      Schedule("ledger.sweep", try .every(.seconds(600)), options: unlessOwed("ledger.sweep")) { _ in
+      Schedule("ledger.sweep", try .every(.seconds(600)), options: unlessPending("ledger.sweep")) { _ in
         sweep
       },
     ]
   }
 
-  /// No job while the one of an earlier tick is still owed.
-  private static func unlessOwed(_ key: String) -> JobOptions { JobOptions(uniqueKey: key) }
+  /// No job while the one of an earlier tick is still pending.
+  private static func unlessPending(_ key: String) -> JobOptions { JobOptions(uniqueKey: key) }
 }

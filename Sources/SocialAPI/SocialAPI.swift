@@ -14,7 +14,7 @@ public struct SocialAPI: Sendable {
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
   private let adminReadToken: AdminToken?
-  private let desk: JobDesk
+  private let desk: JobAdmin
   private let lookups: Lookups
   private let celebLimit: Int
   private let certificateKey: CertificateKey?
@@ -45,7 +45,7 @@ public struct SocialAPI: Sendable {
   ///   - requestTimeout: how long a request may wait for the servers.
   ///   - events: tells who listens what is new; its `run()` must be running.
   public init(
-    jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobDesk,
+    jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobAdmin,
     adminToken: AdminToken?, adminReadToken: AdminToken? = nil,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
     certificateKey: CertificateKey? = nil, sendsMail: Bool = false, addresses: WebAddressRule = .https,

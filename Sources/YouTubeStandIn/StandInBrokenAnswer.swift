@@ -4,11 +4,11 @@ import Hummingbird
 struct StandInBrokenAnswer {
   private struct HangUp: Error {}
 
-  private let order: StandInDesk.Order
+  private let order: StandInControl.Order
   /// What an ordinary answer would have been.
   private let body: [UInt8]
 
-  init(_ order: StandInDesk.Order, _ body: [UInt8]) {
+  init(_ order: StandInControl.Order, _ body: [UInt8]) {
     (self.order, self.body) = (order, body)
   }
 

@@ -4,7 +4,7 @@ import Hummingbird
 
 /// `GET /youtube/v3/search` and `/channels` in the shapes of the YouTube Data API v3, and `/control`.
 struct StandInRoutes: Sendable {
-  let desk: StandInDesk
+  let desk: StandInControl
 
   func add(to router: Router<BasicRequestContext>) {
     router.get("youtube/v3/search") { request, _ in try await answer(request, .search) }
@@ -134,7 +134,7 @@ struct StandInRoutes: Sendable {
           .badRequest, JSONText.object([("error", .text("no such fault")), ("faults", .texts(names))]).bytes)
       }
       desk.order(
-        StandInDesk.Order(
+        StandInControl.Order(
           fault: fault, times: wish.times, key: wish.key, route: wish.route, seconds: wish.seconds))
     } else {
       desk.cancelOrders()

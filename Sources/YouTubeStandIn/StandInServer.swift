@@ -10,7 +10,7 @@ public struct StandInServer: Service {
   ///   - port: 0 for any free one.
   ///   - onListening: gets the port once it is listened on.
   public init(
-    desk: StandInDesk, host: String = "127.0.0.1", port: Int = 0,
+    desk: StandInControl, host: String = "127.0.0.1", port: Int = 0,
     onListening: @escaping @Sendable (Int) -> Void = { _ in }
   ) {
     let router = Router(context: BasicRequestContext.self)

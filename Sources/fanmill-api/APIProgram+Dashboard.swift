@@ -8,7 +8,7 @@ import Social
 
 extension Program {
   /// The operators' pages, closed where no admin token is set.
-  func dashboard(_ servers: Servers, broker: RedisBroker, jobs: JobDesk) throws -> Dashboard {
+  func dashboard(_ servers: Servers, broker: RedisBroker, jobs: JobAdmin) throws -> Dashboard {
     let keys = settings.adminToken.map { DashboardKeys(full: $0.value, readOnly: settings.adminReadToken?.value) }
     let rankings = RankingRefresh(
       depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory)
@@ -23,7 +23,7 @@ extension Program {
         keys: keys, url: settings.adminURL, secrets: settings.secrets, proxies: settings.trustedProxies),
       Dashboard.Services(
         pool: servers.postgres, reads: servers.reads, redis: servers.redis, broker: broker, jobs: jobs,
-        schedules: ScheduleDesk(schedules, pool: servers.postgres), lookups: settings.lookupRules,
+        schedules: ScheduleAdmin(schedules, pool: servers.postgres), lookups: settings.lookupRules,
         examine: {
           let findings = await doctor.examine()
           return migrations == nil ? findings.filter { $0.name != "migrations" } : findings

@@ -39,7 +39,7 @@ struct APIProgram: AsyncParsableCommand {
         let jobs = JobClient(
           broker: broker, ledger: PostgresLedger(pool: servers.postgres), patience: Self.patience, breaker: breaker,
           logger: program.logger)
-        let desk = JobDesk(
+        let desk = JobAdmin(
           pool: servers.postgres, broker: broker, kinds: .app, patience: Self.patience, breaker: breaker,
           logger: program.logger)
         // Requests are answered without Redis: their jobs wait in the ledger.

@@ -41,7 +41,7 @@ extension Program {
     if size.fits {
       logger.info(
         """
-        up to \(slots) jobs at once; at most \(connections.most) connections to Postgres, \(connections.pool) of them \
+        up to \(slots) jobs at once; at most \(connections.total) connections to Postgres, \(connections.pool) of them \
         pooled
         """)
     } else {

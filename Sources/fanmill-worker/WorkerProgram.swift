@@ -48,7 +48,7 @@ struct WorkerProgram: AsyncParsableCommand {
     services.append(
       Worker(
         broker: broker, ledger: ledger, registry: registry, configuration: configuration,
-        directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger))
+        workers: PostgresWorkerRegistry(pool: servers.postgres), logger: program.logger))
     if program.settings.scheduler {
       services.append(
         try Scheduler(

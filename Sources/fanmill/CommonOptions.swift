@@ -48,11 +48,11 @@ extension CommonOptions {
   }
 
   /// Runs it with both servers and the broker.
-  func withDesk(_ body: @escaping @Sendable (Desk) async throws -> Void) async throws {
-    try await run { program in try await withDesk(program, body) }
+  func withAdmin(_ body: @escaping @Sendable (Desk) async throws -> Void) async throws {
+    try await run { program in try await withAdmin(program, body) }
   }
 
-  func withDesk(_ program: Program, _ body: @escaping @Sendable (Desk) async throws -> Void) async throws {
+  func withAdmin(_ program: Program, _ body: @escaping @Sendable (Desk) async throws -> Void) async throws {
     try await program.withServers { servers in
       let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
       try await body(Desk(pool: servers.postgres, broker: broker, logger: program.logger))
@@ -78,17 +78,17 @@ extension CommonOptions {
 struct Desk: Sendable {
   let pool: PostgresPool
   let broker: RedisBroker
-  let jobs: JobDesk
-  let queues: QueueDesk
+  let jobs: JobAdmin
+  let queues: QueueAdmin
 
   init(pool: PostgresPool, broker: RedisBroker, logger: Logger) {
     self.pool = pool
     self.broker = broker
-    jobs = JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger)
-    queues = QueueDesk(pool: pool, broker: broker)
+    jobs = JobAdmin(pool: pool, broker: broker, kinds: .app, logger: logger)
+    queues = QueueAdmin(pool: pool, broker: broker)
   }
 
-  var live: LiveDesk { LiveDesk(pool: pool, queues: queues) }
+  var live: LiveMonitor { LiveMonitor(pool: pool, queues: queues) }
 }
 
 /// How a command ends that could not do what it was asked for.

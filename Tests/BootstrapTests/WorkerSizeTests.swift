@@ -55,7 +55,7 @@ struct WorkerSizeTests {
   }
 
   @Test func whatIsOffTakesNoConnection() throws {
-    #expect(try size(["FANMILL_SCHEDULER": "off", "FANMILL_WORKER_PORT": "0"]).connections.most == 28)
+    #expect(try size(["FANMILL_SCHEDULER": "off", "FANMILL_WORKER_PORT": "0"]).connections.total == 28)
   }
 
   @Test func itFitsUnlessBothAreSet() throws {
@@ -101,12 +101,12 @@ struct WorkerSizeTests {
     #expect(settings.contains(slots), "\(slots)")
     let sum = "\(size.allSlots) slots, \(size.connections.pool) pooled connections"
     #expect(settings.contains(sum), "\(sum)")
-    let kept = size.connections.most - size.connections.pool
+    let kept = size.connections.total - size.connections.pool
     for (path, text) in [
-      ("docs/servers.md", "`FANMILL_POSTGRES_POOL` + \(kept) (\(size.connections.most))"),
+      ("docs/servers.md", "`FANMILL_POSTGRES_POOL` + \(kept) (\(size.connections.total))"),
       ("docs/servers.md", "queues + 1 (\(size.redisConnections))"),
-      ("docs/operations.md", "≥ \(size.connections.most) × workers"),
-      ("deploy/kubernetes/keda.yaml", "up to \(size.connections.most) connections"),
+      ("docs/operations.md", "≥ \(size.connections.total) × workers"),
+      ("deploy/kubernetes/keda.yaml", "up to \(size.connections.total) connections"),
     ] {
       #expect(try page(path).contains(text), "\(path): \(text)")
     }

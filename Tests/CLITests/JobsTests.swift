@@ -97,7 +97,7 @@ struct JobsTests {
     #expect(kinds.contains { $0.kind == "posts.fan-out" && $0.queue == "fanout" && $0.version == 1 })
   }
 
-  @Test("A job is enqueued, listed, shown and hurried")
+  @Test("A job is enqueued, listed, shown and promoted")
   func life() async throws {
     try await TestStack.with { stack in
       let cli = CLI(stack)
@@ -180,7 +180,7 @@ struct JobsTests {
           id: id, kind: "posts.fan-out", queue: "fanout", payload: Array(Self.payload.utf8), isDurable: true,
           uniqueKey: index == 2 ? "taken" : nil)
         _ = try await stack.client.transaction { try await $0.add([record]) }
-        try await stack.ledger.bury([
+        try await stack.ledger.deadLetter([
           DeadJob(record: record, attempts: 20, failure: JobFailure(attempt: 20, at: 0, error: "it broke", worker: "w"))
         ])
       }
@@ -194,7 +194,7 @@ struct JobsTests {
       try await cli("dead", "retry", ids[0].description, status: 1)
       try await cli("dead", "retry", JobID.next().description, status: 1)
 
-      // One that may not come back, since its unique key is owed again, stays and is told.
+      // One that may not come back, since its unique key is pending again, stays and is told.
       try await cli("jobs", "enqueue", "posts.fan-out", "--payload", Self.payload, "--unique-key", "taken")
       let all = try await cli("dead", "retry", "--all", "--json", status: 1)
       #expect(try all.json(List<String>.self).items == [ids[1].description])

@@ -17,7 +17,7 @@ struct LookupsTests {
   /// - Parameter isProxy: the stand-in takes the place of a proxy, and the service has a name that no server knows.
   private func withWorker(
     keys: String = key, searches: Int = 100, isProxy: Bool = false,
-    desk: StandInDesk = StandInDesk(configuration: StandInConfiguration()),
+    desk: StandInControl = StandInControl(configuration: StandInConfiguration()),
     _ body: @Sendable (TestStack, CLI, RunningProgram) async throws -> Void
   ) async throws {
     try await TestStack.with { stack in
@@ -125,9 +125,9 @@ struct LookupsTests {
 
   @Test("A worker that is stopped in the middle of a call leaves the lookup to the next")
   func stop() async throws {
-    let desk = StandInDesk(configuration: StandInConfiguration())
+    let desk = StandInControl(configuration: StandInConfiguration())
     // The first call never ends by itself.
-    desk.order(StandInDesk.Order(fault: .slow, times: 1, seconds: 3600))
+    desk.order(StandInControl.Order(fault: .slow, times: 1, seconds: 3600))
     try await withWorker(desk: desk) { stack, cli, worker in
       async let asked = cli("lookups", "run", "some body", "--json")
       try await eventually("the service is asked") { desk.usage.all.search == 1 }

@@ -47,12 +47,12 @@ struct OperatorTests {
   }
 
   /// Makes dead letters of a kind.
-  private func bury(_ count: Int, kind: JobKind = "posts.fan-out", in stack: TestStack) async throws -> [String] {
+  private func deadLetter(_ count: Int, kind: JobKind = "posts.fan-out", in stack: TestStack) async throws -> [String] {
     var ids: [String] = []
     for _ in 0..<count {
       let record = JobRecord(kind: kind, queue: "fanout", payload: Array(Self.payload.utf8), isDurable: true)
       _ = try await stack.client.transaction { try await $0.add([record]) }
-      try await stack.ledger.bury([
+      try await stack.ledger.deadLetter([
         DeadJob(record: record, attempts: 3, failure: JobFailure(attempt: 3, at: 0, error: "it broke", worker: "w"))
       ])
       ids.append(record.id.description)
@@ -107,8 +107,8 @@ struct OperatorTests {
   func deadLetters() async throws {
     try await TestStack.with { stack in
       let cli = CLI(stack)
-      let ids = try await bury(3, in: stack)
-      _ = try await bury(2, kind: "posts.purge", in: stack)
+      let ids = try await deadLetter(3, in: stack)
+      _ = try await deadLetter(2, kind: "posts.purge", in: stack)
       try await cli("dead", "delete", ids[0], "--yes")
       try await cli("jobs", "delete", ids[1], "--yes")
       #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 3)

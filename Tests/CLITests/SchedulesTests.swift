@@ -66,14 +66,14 @@ struct SchedulesTests {
       #expect(try await sweep().state == "paused")
       #expect(try await cli("schedules", "list").output.contains("paused"))
 
-      // By hand it runs while it is paused, once as long as its job is owed.
+      // By hand it runs while it is paused, once as long as its job is pending.
       let run = try await cli("schedules", "run", "sessions.sweep", "--json").json(Run.self)
       #expect(run.schedule == "sessions.sweep" && run.kind == "sessions.sweep" && run.queue == "default")
       #expect(try await stack.broker.statistics(of: "default").ready == 1)
       let job = try await stack.pool.query("SELECT id::text FROM jobs WHERE kind = 'sessions.sweep'")
       #expect(try job.map { try $0.decode(String.self) } == [run.id])
       let refused = try await cli("schedules", "run", "sessions.sweep", status: 1)
-      #expect(refused.errors.contains("a job of sessions.sweep is owed already"))
+      #expect(refused.errors.contains("a job of sessions.sweep is pending already"))
       #expect(try await stack.count("SELECT count(*) FROM schedule_ticks") == 1)
 
       let resumed = try await cli("schedules", "resume", "sessions.sweep", "--json").json(Schedule.self)

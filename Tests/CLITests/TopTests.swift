@@ -17,7 +17,7 @@ struct TopTests {
         JobRecord(kind: "posts.fan-out", queue: "fanout", payload: Self.payload, isDurable: true)
       }
       _ = try await stack.client.transaction { try await $0.add(records) }
-      try await stack.ledger.bury([
+      try await stack.ledger.deadLetter([
         DeadJob(
           record: records[0], attempts: 20,
           failure: JobFailure(attempt: 20, at: 1_700_000_000_000, error: "it broke for good", worker: "w"))
@@ -108,7 +108,7 @@ struct TopTests {
       let id = try await stack.pool.query("SELECT id::text FROM dead_jobs")[0].decode(String.self)
       try await choose("job \(id)", on: terminal)
       terminal.type("r")
-      try await eventually("it is owed again") { try await stack.count("SELECT count(*) FROM dead_jobs") == 0 }
+      try await eventually("it is pending again") { try await stack.count("SELECT count(*) FROM dead_jobs") == 0 }
 
       let retrying = try await stack.pool.query("SELECT id::text FROM jobs WHERE run_at IS NOT NULL")[0].decode(
         String.self)

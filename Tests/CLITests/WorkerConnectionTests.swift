@@ -19,7 +19,7 @@ struct WorkerConnectionTests {
     let client = stack.client
     try await client.enqueue(numbers.map { _ in SessionSweep() })
     try await client.enqueue(numbers.map { PostFanOut(post: $0, author: 1) })
-    try await client.enqueue(numbers.map { PostPurge(post: $0, author: 1) })
+    try await client.enqueue(numbers.map { RemovePostFromFeeds(post: $0, author: 1) })
     try await client.enqueue(numbers.map { NotificationRetention(after: $0) })
     // Two kinds, each of which makes a batch of its own.
     try await client.enqueue(numbers.map { HeartCount(celeb: 1, fan: $0, at: 1) })
@@ -88,7 +88,7 @@ struct WorkerConnectionTests {
   @Test("All queues at work: there are as many connections as documented", .timeLimit(.minutes(4)))
   func underLoad() async throws {
     let size = try Settings.read(environment: [:]).workerSize(known: JobKinds.app.queues)
-    let (most, busy) = (size.connections.most, size.connections.jobs)
+    let (most, busy) = (size.connections.total, size.connections.jobs)
     try await TestStack.with { stack in
       let port = try FreePort.find()
       let holder = try await lock(Self.tables, stack)

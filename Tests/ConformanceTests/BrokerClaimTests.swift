@@ -28,8 +28,8 @@ import Testing
       ])
       #expect(try await consumer.claimAll(1).map(\.record.text) == ["past"])
       let near = try await eventual("the delayed job") {
-        let beat = try await consumer.beat()
-        if let due = beat.nextDue { #expect(due <= .seconds(600)) }
+        let heartbeat = try await consumer.heartbeat()
+        if let due = heartbeat.nextDue { #expect(due <= .seconds(600)) }
         return try await consumer.claimNow().first
       }
       #expect(near.record.text == "near")
@@ -59,7 +59,7 @@ import Testing
       try await withThrowingTaskGroup(of: [Claim].self) { group in
         group.addTask { try await consumer.claim(5, wait: .seconds(600)) }
         // Wherever the claim is by now, before its wait or in it, it ends.
-        await consumer.interruptClaim()
+        await consumer.stopClaiming()
         let claims = try await group.next()
         #expect(claims?.isEmpty == true)
       }
@@ -108,11 +108,11 @@ import Testing
       }
       try await consumer.retry(retries)
       #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 2, workers: 1))
-      #expect(try await fixture.broker.unknown([claims[0].record.id], in: .default).isEmpty)
+      #expect(try await fixture.broker.missing([claims[0].record.id], in: .default).isEmpty)
 
       var again: [Claim] = []
       try await eventually("both jobs are ready again") {
-        _ = try await consumer.beat()
+        _ = try await consumer.heartbeat()
         again += try await consumer.claimNow()
         return again.count == 2
       }
@@ -137,7 +137,7 @@ import Testing
       let again = try await consumer.claimAll(3)
       #expect(again.map(\.record.text) == ["first", "second", "third"])
       #expect(again.map(\.attempt) == [1, 1, 1])
-      #expect(try await fixture.broker.unknown(again.map(\.record.id), in: .default).isEmpty)
+      #expect(try await fixture.broker.missing(again.map(\.record.id), in: .default).isEmpty)
     }
   }
 

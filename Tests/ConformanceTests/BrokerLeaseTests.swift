@@ -17,7 +17,7 @@ import Testing
 
       var reaped = 0
       try await eventually("the dead consumer's claims are handed on") {
-        reaped += try await alive.beat().reaped
+        reaped += try await alive.heartbeat().reaped
         return reaped == 3
       }
       #expect(try await fixture.statistics() == QueueStatistics(ready: 3, claimed: 0, delayed: 0, workers: 1))
@@ -27,7 +27,7 @@ import Testing
       #expect(Set(taken.map(\.record.text)) == ["1", "2", "3"])
       for claim in taken { #expect(claim.attempt == (claim.record.text == "3" ? 1 : 2), "\(claim.record.text)") }
       #expect(taken.allSatisfy { $0.isRedelivered })
-      #expect(try await fixture.broker.unknown(held.map(\.record.id), in: .default).count <= 1)
+      #expect(try await fixture.broker.missing(held.map(\.record.id), in: .default).count <= 1)
     }
   }
 
@@ -36,7 +36,7 @@ import Testing
     try await kind.with { fixture in
       _ = try await fixture.join("silent", lease: .seconds(3))
       let other = try await fixture.join("other", lease: .seconds(60))
-      let due = try await other.beat().nextDue
+      let due = try await other.heartbeat().nextDue
       #expect(due.map { $0 > .zero && $0 <= .seconds(3) } == true, "\(String(describing: due))")
     }
   }
@@ -51,12 +51,12 @@ import Testing
       let end = ContinuousClock.now + lease * 3
       var last = ContinuousClock.now
       while ContinuousClock.now < end {
-        let beat = try await one.beat()
+        let heartbeat = try await one.heartbeat()
         // On a machine so slow that a lease passes between two beats, the other may take over.
         if ContinuousClock.now - last > lease { return }
         last = .now
-        #expect(beat.keptLease)
-        #expect(try await other.beat().reaped == 0)
+        #expect(heartbeat.keptLease)
+        #expect(try await other.heartbeat().reaped == 0)
       }
       try await one.acknowledge(held)
       #expect(try await fixture.statistics().claimed == 0)
@@ -70,7 +70,7 @@ import Testing
       let alive = try await fixture.join("alive")
       try await fixture.broker.push([.test("durable"), .test("fleeting", isDurable: false), .test("third")])
       let held = try await frozen.claimAll(3)
-      try await eventually("the frozen consumer is declared dead") { try await alive.beat().reaped > 0 }
+      try await eventually("the frozen consumer is declared dead") { try await alive.heartbeat().reaped > 0 }
       let taken = try await alive.claimAll(3)
 
       try await frozen.retry([ClaimRetry(claim: held[0], delay: .zero, record: held[0].record)])
@@ -79,9 +79,9 @@ import Testing
       #expect(try await frozen.begin(held).isEmpty, "they are somebody else's")
       #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 3, delayed: 0, workers: 1))
 
-      let beat = try await frozen.beat()
-      #expect(!beat.keptLease)
-      #expect(held.allSatisfy { $0.incarnation < beat.incarnation })
+      let heartbeat = try await frozen.heartbeat()
+      #expect(!heartbeat.keptLease)
+      #expect(held.allSatisfy { $0.incarnation < heartbeat.incarnation })
       try await frozen.retry([ClaimRetry(claim: held[0], delay: .zero, record: held[0].record)])
       try await frozen.release([held[1]])
       #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 3, delayed: 0, workers: 2))
@@ -90,7 +90,7 @@ import Testing
       try await fixture.broker.push([.test("new")])
       let new = try await frozen.claimAll(1)
       #expect(new.map(\.record.text) == ["new"])
-      #expect(new.first?.incarnation == beat.incarnation)
+      #expect(new.first?.incarnation == heartbeat.incarnation)
       try await alive.acknowledge(taken)
       try await frozen.acknowledge(new)
       #expect(try await fixture.statistics().claimed == 0)
@@ -103,13 +103,13 @@ import Testing
       let frozen = try await fixture.join("frozen", lease: .milliseconds(200))
       let alive = try await fixture.join("alive")
       try await eventually("the frozen consumer is declared dead") {
-        _ = try await alive.beat()
+        _ = try await alive.heartbeat()
         return try await fixture.statistics().workers == 1
       }
-      // It wakes, and its claim comes before its beat.
+      // It wakes, and its claim comes before its heartbeat.
       try await fixture.broker.push([.test()])
       let early = try await frozen.claimNow()
-      _ = try await frozen.beat()
+      _ = try await frozen.heartbeat()
       let live = early.filter { claim in claim.incarnation > 0 }
       try await frozen.release(early.filter { claim in !live.contains { $0.receipt == claim.receipt } })
       try await frozen.release(live)
@@ -136,15 +136,15 @@ import Testing
       let epoch = await consumer.epoch
       #expect(!epoch.isEmpty)
       #expect(try await fixture.join("another").epoch == epoch)
-      #expect(try await consumer.beat().keptLease)
+      #expect(try await consumer.heartbeat().keptLease)
       let (held, waiting) = (JobRecord.test("held"), JobRecord.test("waiting"))
       try await fixture.broker.push([held])
       let claims = try await consumer.claimAll(1)
       try await fixture.broker.push([waiting])
 
       try await fixture.forgetEverything()
-      #expect(try await fixture.broker.unknown([held.id, waiting.id], in: .default) == [held.id, waiting.id])
-      #expect(try await !consumer.beat().keptLease)
+      #expect(try await fixture.broker.missing([held.id, waiting.id], in: .default) == [held.id, waiting.id])
+      #expect(try await !consumer.heartbeat().keptLease)
       #expect(await consumer.epoch != epoch)
       // What was claimed before is nobody's: ending it in any way is harmless.
       try await consumer.retry(claims.map { ClaimRetry(claim: $0, delay: .zero, record: $0.record) })
@@ -154,7 +154,7 @@ import Testing
 
       try await fixture.broker.push([held, waiting])
       #expect(try await consumer.claimAll(2).map(\.record.text) == ["held", "waiting"])
-      #expect(try await consumer.beat().keptLease)
+      #expect(try await consumer.heartbeat().keptLease)
     }
   }
 
@@ -171,7 +171,7 @@ import Testing
         }
         try await fixture.forgetEverything()
         try await eventually("the consumer has joined anew") {
-          _ = try await consumer.beat()
+          _ = try await consumer.heartbeat()
           return try await fixture.statistics().workers > 0
         }
         try await fixture.broker.push([.test("after")])
@@ -190,12 +190,12 @@ import Testing
       let consumers = try await [fixture.join("a", lease: lease), fixture.join("b", lease: lease)]
       try await fixture.broker.push((0..<4).map { .test("\($0)") })
       let held = try await [consumers[0].claim(2, wait: .seconds(10)), consumers[1].claimAll(2)]
-      for consumer in consumers { #expect(try await consumer.beat().keptLease) }
+      for consumer in consumers { #expect(try await consumer.heartbeat().keptLease) }
       // The silence itself is what is tested.
       try await Task.sleep(for: lease * 2)
       for consumer in consumers {
-        let beat = try await consumer.beat()
-        #expect(beat.keptLease && beat.reaped == 0)
+        let heartbeat = try await consumer.heartbeat()
+        #expect(heartbeat.keptLease && heartbeat.reaped == 0)
       }
       for (consumer, claims) in zip(consumers, held) {
         #expect(try await consumer.begin(claims) == Set(claims.map(\.receipt)))
@@ -203,7 +203,7 @@ import Testing
       // Who says nothing while another does is dead all the same.
       var reaped = 0
       try await eventually("the silent one is declared dead") {
-        reaped += try await consumers[0].beat().reaped
+        reaped += try await consumers[0].heartbeat().reaped
         return reaped == 2
       }
     }
@@ -236,11 +236,11 @@ import Testing
       let claims = try await consumer.claimAll(3)
       var held: [String] = []
       try await eventually("they are old") {
-        held = try await consumer.beat(listingHeld: true).held
+        held = try await consumer.heartbeat(listingHeld: true).held
         return held.count == 3
       }
       #expect(Set(held) == Set(claims.map(\.receipt)))
-      #expect(try await consumer.beat().held.isEmpty, "nobody asked")
+      #expect(try await consumer.heartbeat().held.isEmpty, "nobody asked")
       try await consumer.releaseUnreceived(held)
       #expect(try await fixture.statistics().ready == 3)
       #expect(try await consumer.claimAll(3).map(\.attempt) == [1, 1, 1])

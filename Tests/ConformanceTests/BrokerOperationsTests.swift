@@ -67,7 +67,7 @@ import Testing
       let ids = [claimed, ready, delayed, never].map(\.id)
       #expect(Set(try await broker.remove(ids, from: .default)) == [ready.id, delayed.id])
       #expect(try await broker.remove([], from: .default).isEmpty)
-      #expect(Set(try await broker.unknown(ids, in: .default)) == [ready.id, delayed.id, never.id])
+      #expect(Set(try await broker.missing(ids, in: .default)) == [ready.id, delayed.id, never.id])
       #expect(try await fixture.statistics() == QueueStatistics(ready: 1, claimed: 1, delayed: 0, workers: 1))
       try await consumer.acknowledge(claims)
       #expect(try await consumer.claimAll(1).map(\.record.text) == ["stays"])
@@ -92,8 +92,8 @@ import Testing
       let far = milliseconds(fromNow: .seconds(1200))
       #expect(Set(try await broker.reschedule(ids, in: .default, to: far)) == [ready.id, delayed.id])
       #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 1, delayed: 2, workers: 1))
-      #expect(try await broker.unknown(ids, in: .default) == [never.id])
-      // A push of what it knows does not hurry it.
+      #expect(try await broker.missing(ids, in: .default) == [never.id])
+      // A push of what it knows does not promote it.
       try await broker.push([ready])
       #expect(try await fixture.statistics().ready == 0)
 
@@ -145,7 +145,7 @@ import Testing
         group.addTask {
           // Whether the claim waits already nobody can tell from outside.
           while !Task.isCancelled {
-            await consumer.endWait()
+            await consumer.wakeClaim()
             do { try await Task.sleep(for: .milliseconds(5)) } catch { break }
           }
           return nil

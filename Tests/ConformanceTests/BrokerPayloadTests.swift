@@ -21,7 +21,7 @@ import Testing
       func claimFour() async throws {
         claims = []
         try await eventually("four claims") {
-          _ = try await consumer.beat()
+          _ = try await consumer.heartbeat()
           claims += try await consumer.claimNow()
           return claims.count == 4
         }
@@ -62,7 +62,7 @@ import Testing
       let claim = try #require(try await consumer.claimAll(1).first)
       try await consumer.retry([ClaimRetry(claim: claim, delay: .zero, record: large)])
       let back = try await eventual("it is back") {
-        _ = try await consumer.beat()
+        _ = try await consumer.heartbeat()
         return try await consumer.claimNow().first
       }
       #expect(back.record.payload.isEmpty && back.record.payloadInLedger == 100_000)

@@ -32,7 +32,7 @@ import Testing
       try await fixture.broker.push([job])
       try await fixture.broker.push([job])
       #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 1, workers: 1))
-      #expect(try await fixture.broker.unknown([job.id], in: .default).isEmpty)
+      #expect(try await fixture.broker.missing([job.id], in: .default).isEmpty)
     }
   }
 
@@ -44,7 +44,7 @@ import Testing
       try await fixture.broker.push([job])
       try await consumer.acknowledge(try await consumer.claimAll(1))
       #expect(try await fixture.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
-      #expect(try await fixture.broker.unknown([job.id], in: .default) == [job.id])
+      #expect(try await fixture.broker.missing([job.id], in: .default) == [job.id])
 
       try await fixture.broker.push([job])
       #expect(try await consumer.claimAll(1).map(\.record.id) == [job.id])
@@ -63,9 +63,9 @@ import Testing
       _ = try await consumer.claimAll(1)
       try await fixture.broker.push([ready, delayed])
       let ids = [ready, claimed, delayed, never].map(\.id)
-      #expect(try await fixture.broker.unknown(ids, in: .default) == [never.id])
-      #expect(try await fixture.broker.unknown([], in: .default).isEmpty)
-      #expect(try await fixture.broker.unknown(ids, in: "other") == ids)
+      #expect(try await fixture.broker.missing(ids, in: .default) == [never.id])
+      #expect(try await fixture.broker.missing([], in: .default).isEmpty)
+      #expect(try await fixture.broker.missing(ids, in: "other") == ids)
     }
   }
 

@@ -52,7 +52,7 @@ import Testing
           old.id = JobID(high: old.id.high - UInt64(200_000) << 16, low: old.id.low)
           _ = try await fixture.ledger.add(record, old)
           try await eventually("both are done") {
-            try await fixture.ledger.owed([record.id, old.id], queue: .default).isEmpty
+            try await fixture.ledger.pending([record.id, old.id], queue: .default).isEmpty
           }
         }
       }

@@ -64,7 +64,7 @@ private enum Shop {
     let ledger = PostgresLedger(pool: postgres)
     let worker = Worker(
       broker: broker, ledger: ledger, registry: registry(), configuration: WorkerConfiguration(queues: [.default: 16]),
-      directory: PostgresWorkerDirectory(pool: postgres), logger: logger)
+      workers: PostgresWorkerRegistry(pool: postgres), logger: logger)
     let scheduler = try Scheduler(
       [Schedule("ledger.sweep", try .every(.seconds(3600))) { _ in LedgerSweep(endedDays: 7) }],
       client: JobClient(broker: broker, ledger: ledger, logger: logger),

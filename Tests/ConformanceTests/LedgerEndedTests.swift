@@ -24,7 +24,7 @@ import Testing
           rough.id: EndedLetter(state: .done, attempts: 2, errors: ["one", "two"]),
           alone.id: EndedLetter(state: .done, attempts: 1, errors: ["three"]),
         ])
-      #expect(try await ledger.allOwedIDs().isEmpty)
+      #expect(try await ledger.allPendingIDs().isEmpty)
     }
   }
 
@@ -36,7 +36,7 @@ import Testing
       try await fail(job, "one", in: ledger)
       await #expect(throws: Rollback.self) { try await rollBack(job.id, in: ledger) }
       #expect(try await ledger.endedJobs().isEmpty)
-      #expect(try await ledger.allOwedIDs() == [job.id])
+      #expect(try await ledger.allPendingIDs() == [job.id])
     }
   }
 
@@ -61,8 +61,8 @@ import Testing
           waiting.id: EndedLetter(state: .cancelled, attempts: 0, errors: []),
           failed.id: EndedLetter(state: .cancelled, attempts: 1, errors: ["one"]),
         ])
-      #expect(try await ledger.owed([waiting.id, failed.id], queue: .default).isEmpty)
-      #expect(try await ledger.owed([elsewhere.id], queue: "other") == [elsewhere.id])
+      #expect(try await ledger.pending([waiting.id, failed.id], queue: .default).isEmpty)
+      #expect(try await ledger.pending([elsewhere.id], queue: "other") == [elsewhere.id])
       // Its key is free, and ending it again finds nothing.
       #expect(try await ledger.add(JobRecord.test(uniqueKey: "k")).count == 1)
       #expect(try await ledger.completeAlone([failed.id]).isEmpty)
@@ -76,7 +76,7 @@ import Testing
       let job = JobRecord.test()
       _ = try await ledger.add(job)
       try await fail(job, "one", in: ledger)
-      try await ledger.bury([
+      try await ledger.deadLetter([
         DeadJob(record: job, attempts: 2, failure: JobFailure(attempt: 2, at: 3, error: "two", worker: "w"))
       ])
       #expect(try await ledger.endedJobs().isEmpty)

@@ -28,7 +28,7 @@ import Testing
       #expect(record?.attempts == 2)
       #expect(record?.runAt == 1_800_000_000_002)
       #expect(try await ledger.records([other.id], queue: .default) == [other])
-      #expect(try await ledger.allOwedIDs() == [job.id, other.id])
+      #expect(try await ledger.allPendingIDs() == [job.id, other.id])
     }
   }
 
@@ -49,15 +49,15 @@ import Testing
         DeadJob(record: fleeting, attempts: 2, failure: failure(2, "two")),
         DeadJob(record: done, attempts: 1, failure: failure(1, "of a job that is done")),
       ]
-      try await ledger.bury(dead)
+      try await ledger.deadLetter(dead)
       // Once more, as after a reply that was lost.
-      try await ledger.bury(dead)
+      try await ledger.deadLetter(dead)
       #expect(
         try await ledger.deadLetters() == [
           durable.id: DeadLetter(kind: "durable", attempts: 2, errors: ["first", "last"]),
           fleeting.id: DeadLetter(kind: "fleeting", attempts: 2, errors: ["one", "two"]),
         ])
-      #expect(try await ledger.allOwedIDs().isEmpty)
+      #expect(try await ledger.allPendingIDs().isEmpty)
       #expect(try await ledger.completeAlone([durable.id]).isEmpty)
     }
   }
@@ -78,11 +78,11 @@ import Testing
       try await isCompleted.wait()
       async let burying: Void = {
         mayEnd.open()
-        try await ledger.bury([DeadJob(record: job, attempts: 20, failure: failure(20, "late"))])
+        try await ledger.deadLetter([DeadJob(record: job, attempts: 20, failure: failure(20, "late"))])
       }()
       _ = try await (completing, burying)
       #expect(try await ledger.deadLetters().isEmpty)
-      #expect(try await ledger.allOwedIDs().isEmpty)
+      #expect(try await ledger.allPendingIDs().isEmpty)
     }
   }
 
@@ -96,7 +96,7 @@ import Testing
       _ = try await ledger.add(job)
       let text = "\\u0000 zero \u{0} quote \" backslash \\ line\nbreak " + String(repeating: "ß", count: 3000)
       try await ledger.recordFailures([FailedJob(id: job.id, failure: failure(1, text), runAt: 1)], queue: .default)
-      try await ledger.bury([DeadJob(record: job, attempts: 2, failure: failure(2, text))])
+      try await ledger.deadLetter([DeadJob(record: job, attempts: 2, failure: failure(2, text))])
       let errors = try await ledger.deadLetters()[job.id]?.errors ?? []
       #expect(errors.count == 2)
       #expect(

@@ -36,7 +36,7 @@ struct DeadLetter: Equatable {
 }
 
 struct EndedLetter: Equatable {
-  var state: EndedJob.State
+  var state: FinishedJob.State
   var attempts: Int
   var errors: [String]
 }
@@ -124,7 +124,7 @@ struct TestedPostgresLedger: TestedLedger {
       let (id, state, attempts, failures) = try row.decode(PostgresUUID.self, String.self, Int.self, String.self)
       let errors = try JSONDecoder().decode([JobFailure].self, from: Data(failures.utf8)).map(\.error)
       letters[JobID(id)] = EndedLetter(
-        state: try #require(EndedJob.State(rawValue: state)), attempts: attempts, errors: errors)
+        state: try #require(FinishedJob.State(rawValue: state)), attempts: attempts, errors: errors)
     }
     return letters
   }
@@ -145,20 +145,20 @@ struct TestedPostgresLedger: TestedLedger {
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] {
     try await ledger.recordFailures(failures, queue: queue)
   }
-  func bury(_ dead: [DeadJob]) async throws -> [JobID] { try await ledger.bury(dead) }
+  func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] { try await ledger.deadLetter(dead) }
   func park(_ jobs: [JobRecord]) async throws -> [JobID] { try await ledger.park(jobs) }
   func ping(within limit: Duration) async throws { try await ledger.ping(within: limit) }
   func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
     try await ledger.unpark(queue: queue, kinds: kinds)
   }
-  func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { try await ledger.owed(ids, queue: queue) }
-  func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
-    try await ledger.owedIDs(queue: queue, after: after, before: before, limit: limit)
+  func pending(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { try await ledger.pending(ids, queue: queue) }
+  func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
+    try await ledger.pendingIDs(queue: queue, after: after, before: before, limit: limit)
   }
-  func newestOwedIDs(
+  func newestPendingIDs(
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) async throws -> [JobID] {
-    try await ledger.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+    try await ledger.newestPendingIDs(queue: queue, after: after, before: before, age: age, limit: limit)
   }
   func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
     try await ledger.refuse(refusals, queue: queue)
@@ -184,8 +184,8 @@ extension Ledger {
     try await withTransaction { try await complete(ids, queue: queue, in: $0).ended }
   }
 
-  func allOwedIDs(_ queue: QueueName = .default) async throws -> [JobID] {
-    try await owedIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 100_000)
+  func allPendingIDs(_ queue: QueueName = .default) async throws -> [JobID] {
+    try await pendingIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 100_000)
   }
 }
 

@@ -43,7 +43,7 @@ import Testing
           try await ledger.recordFailures(
             [held, free[2]].map { FailedJob(id: $0.id, failure: failure(1), runAt: 5) }, queue: .default) == [held.id])
         #expect(
-          try await ledger.bury(
+          try await ledger.deadLetter(
             [held, free[3]].map { DeadJob(record: $0, attempts: 1, failure: failure(1)) }) == [held.id])
         #expect(try await ledger.park([held, free[4]]) == [held.id])
       }
@@ -69,7 +69,7 @@ import Testing
       #expect(
         try await ledger.recordFailures([FailedJob(id: gone.id, failure: failure(1), runAt: 5)], queue: .default)
           .isEmpty)
-      #expect(try await ledger.bury([DeadJob(record: gone, attempts: 1, failure: failure(1))]).isEmpty)
+      #expect(try await ledger.deadLetter([DeadJob(record: gone, attempts: 1, failure: failure(1))]).isEmpty)
       #expect(try await ledger.park([gone]).isEmpty)
       #expect(try await ledger.deadLetters().isEmpty)
     }

@@ -16,16 +16,16 @@ import Testing
       )
       _ = try await ledger.add(newer, unknown, elsewhere, usual)
       try await ledger.park([newer, unknown, elsewhere])
-      #expect(try await ledger.allOwedIDs() == [usual.id])
+      #expect(try await ledger.allPendingIDs() == [usual.id])
       #expect(try await ledger.records([newer.id, unknown.id, usual.id], queue: .default) == [usual])
 
       #expect(try await ledger.unpark(queue: .default, kinds: ["a": 1]) == 0)
       #expect(try await ledger.unpark(queue: .default, kinds: [:]) == 0)
       #expect(try await ledger.unpark(queue: .default, kinds: ["a": 2, "c": 9]) == 1)
-      #expect(try await ledger.allOwedIDs() == [newer.id, usual.id])
+      #expect(try await ledger.allPendingIDs() == [newer.id, usual.id])
       #expect(try await ledger.records([newer.id], queue: .default) == [newer])
       #expect(try await ledger.unpark(queue: .default, kinds: ["a": 3, "b": 1]) == 1)
-      #expect(try await Set(ledger.allOwedIDs()) == [newer.id, unknown.id, usual.id])
+      #expect(try await Set(ledger.allPendingIDs()) == [newer.id, unknown.id, usual.id])
       #expect(try await ledger.unpark(queue: "other", kinds: ["a": 3]) == 1)
     }
   }
@@ -38,7 +38,7 @@ import Testing
       let job = JobRecord.test("{\"a\": 1}", kind: "a", isDurable: false)
       try await ledger.park([job])
       #expect(try await ledger.unpark(queue: .default, kinds: ["a": 1]) == 1)
-      #expect(try await ledger.allOwedIDs() == [job.id])
+      #expect(try await ledger.allPendingIDs() == [job.id])
       let record = try await ledger.records([job.id], queue: .default).first
       #expect(record?.isDurable == true)
       #expect(record?.payload == job.payload)
@@ -55,7 +55,7 @@ import Testing
       _ = try await ledger.completeAlone([job.id])
       try await ledger.park([job])
       #expect(try await ledger.unpark(queue: .default, kinds: ["a": 1]) == 0)
-      #expect(try await ledger.allOwedIDs().isEmpty)
+      #expect(try await ledger.allPendingIDs().isEmpty)
     }
   }
 
@@ -70,7 +70,7 @@ import Testing
       var pages: [[JobID]] = []
       while pages.last?.count ?? 7 == 7 {
         pages.append(
-          try await ledger.owedIDs(queue: .default, after: pages.last?.last, before: last, limit: 7))
+          try await ledger.pendingIDs(queue: .default, after: pages.last?.last, before: last, limit: 7))
       }
       #expect(pages.map(\.count) == [7, 7, 4])
       #expect(pages.flatMap { $0 } == mine.filter { $0 < last })
@@ -88,26 +88,26 @@ import Testing
       var pages: [[JobID]] = []
       while pages.last?.count ?? 7 == 7 {
         pages.append(
-          try await ledger.newestOwedIDs(
+          try await ledger.newestPendingIDs(
             queue: .default, after: mine[1], before: pages.last?.last ?? JobID(high: .max, low: .max), age: .zero,
             limit: 7))
       }
       #expect(pages.map(\.count) == [7, 7, 4])
       #expect(pages.flatMap { $0 } == mine.dropFirst(2).reversed())
-      let young = try await ledger.newestOwedIDs(
+      let young = try await ledger.newestPendingIDs(
         queue: .default, after: mine[1], before: JobID(high: .max, low: .max), age: .seconds(60), limit: 7)
-      #expect(young.isEmpty, "none is owed for a minute")
+      #expect(young.isEmpty, "none is pending for a minute")
     }
   }
 
-  /// A process whose clock is ahead makes such ids; the ledger knows better since when they are owed.
+  /// A process whose clock is ahead makes such ids; the ledger knows better since when they are pending.
   @Test func anIDFromTheFutureAgesByTheLedgersClock() async throws {
     try await PostgresLedgerFixture.with { fixture in
       var job = JobRecord.test()
       job.id = JobID(high: job.id.high + UInt64(3_600_000) << 16, low: job.id.low)
       _ = try await fixture.ledger.add(job)
       func old() async throws -> [JobID] {
-        try await fixture.ledger.newestOwedIDs(
+        try await fixture.ledger.newestPendingIDs(
           queue: .default, after: JobID(high: 0, low: 0), before: JobID(high: .max, low: .max), age: .seconds(60),
           limit: 7)
       }

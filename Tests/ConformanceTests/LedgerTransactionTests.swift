@@ -17,16 +17,16 @@ import Testing
       let ids = jobs.map(\.id)
       try await ledger.withTransaction { transaction async throws in
         #expect(try await ledger.add(jobs, in: transaction) == ids)
-        #expect(try await ledger.owed(ids, queue: "q").isEmpty)
+        #expect(try await ledger.pending(ids, queue: "q").isEmpty)
       }
-      #expect(try await Set(ledger.owed(ids + [.next()], queue: "q")) == Set(ids))
+      #expect(try await Set(ledger.pending(ids + [.next()], queue: "q")) == Set(ids))
       #expect(try await Set(ledger.records(ids, queue: "q")) == Set(jobs))
-      #expect(try await ledger.allOwedIDs("q") == ids)
-      #expect(try await ledger.owed(ids, queue: "other").isEmpty)
+      #expect(try await ledger.allPendingIDs("q") == ids)
+      #expect(try await ledger.pending(ids, queue: "other").isEmpty)
 
       #expect(try await ledger.completeAlone(ids, queue: "other").isEmpty)
       #expect(try await Set(ledger.completeAlone(ids + [.next()], queue: "q")) == Set(ids))
-      #expect(try await ledger.owed(ids, queue: "q").isEmpty)
+      #expect(try await ledger.pending(ids, queue: "q").isEmpty)
       #expect(try await ledger.records(ids, queue: "q").isEmpty)
       #expect(try await ledger.completeAlone(ids, queue: "q").isEmpty)
     }
@@ -46,7 +46,7 @@ import Testing
           throw Rollback()
         }
       }
-      #expect(try await ledger.allOwedIDs() == [old.id])
+      #expect(try await ledger.allPendingIDs() == [old.id])
       #expect(try await ledger.completeAlone([old.id]) == [old.id])
     }
   }
@@ -61,11 +61,11 @@ import Testing
         #expect(try await ledger.complete([], queue: .default, in: transaction) == Completion(ended: []))
       }
       try await ledger.complete([], queue: .default)
-      try await ledger.bury([])
+      try await ledger.deadLetter([])
       try await ledger.park([])
       try await ledger.recordFailures([], queue: .default)
       #expect(try await ledger.records([], queue: .default).isEmpty)
-      #expect(try await ledger.owed([], queue: .default).isEmpty)
+      #expect(try await ledger.pending([], queue: .default).isEmpty)
     }
   }
 
@@ -92,7 +92,7 @@ import Testing
       mayEnd.open()
       do { try await first } catch is Rollback { #expect(!firstCommits) }
       #expect(try await ledger.completeAlone([job.id]) == (firstCommits ? [] : [job.id]))
-      #expect(try await ledger.allOwedIDs().isEmpty)
+      #expect(try await ledger.allPendingIDs().isEmpty)
     }
   }
 
@@ -142,7 +142,7 @@ import Testing
       let (done, left) = (JobRecord.test(), JobRecord.test())
       _ = try await ledger.add(done, left)
       try await ledger.complete([done.id, .next()], queue: .default)
-      #expect(try await ledger.allOwedIDs() == [left.id])
+      #expect(try await ledger.allPendingIDs() == [left.id])
     }
   }
 

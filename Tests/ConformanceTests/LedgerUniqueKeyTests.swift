@@ -16,7 +16,7 @@ import Testing
       #expect(
         try await Set(ledger.add(second, others[1], elsewhere, others[2]))
           == [others[1].id, elsewhere.id, others[2].id])
-      #expect(try await ledger.owed([second.id], queue: .default).isEmpty)
+      #expect(try await ledger.pending([second.id], queue: .default).isEmpty)
 
       #expect(try await ledger.completeAlone([first.id]) == [first.id])
       #expect(try await ledger.add(second) == [second.id])
@@ -44,7 +44,7 @@ import Testing
         _ = try await ledger.complete([job.id], queue: .default, in: transaction)
         #expect(try await ledger.add([next], in: transaction) == [next.id])
       }
-      #expect(try await ledger.allOwedIDs() == [next.id])
+      #expect(try await ledger.allPendingIDs() == [next.id])
     }
   }
 
@@ -66,7 +66,7 @@ import Testing
         return try await group.reduce(into: []) { $0 += $1 }
       }
       #expect(added.count == 1)
-      #expect(try await ledger.allOwedIDs() == added)
+      #expect(try await ledger.allPendingIDs() == added)
     }
   }
 
@@ -78,7 +78,7 @@ import Testing
       let (dead, next) = (JobRecord.test(uniqueKey: "k"), JobRecord.test(uniqueKey: "k"))
       _ = try await ledger.add(dead)
       let failure = JobFailure(attempt: 1, at: 1, error: "no", worker: "w")
-      try await ledger.bury([DeadJob(record: dead, attempts: 1, failure: failure)])
+      try await ledger.deadLetter([DeadJob(record: dead, attempts: 1, failure: failure)])
       #expect(try await ledger.add(next) == [next.id])
     }
   }
@@ -117,7 +117,7 @@ import Testing
         }
       }
       #expect(try await ledger.add(.test(uniqueKey: "k")).isEmpty)
-      #expect(try await ledger.allOwedIDs() == [running.id])
+      #expect(try await ledger.allPendingIDs() == [running.id])
     }
   }
 
@@ -132,7 +132,7 @@ import Testing
         let error = await #expect(throws: UniqueKeyHeld.self) { try await ledger.add(.test(uniqueKey: "k")) }
         #expect(error?.keys == ["k"])
       }
-      #expect(try await ledger.allOwedIDs() == [first.id])
+      #expect(try await ledger.allPendingIDs() == [first.id])
       #expect(try await ledger.add(.test(uniqueKey: "k")).isEmpty)
     }
   }

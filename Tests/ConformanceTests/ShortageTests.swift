@@ -49,7 +49,7 @@ import Testing
           try await eventually("it is handed back") { await broker.statistics(of: .default).delayed == 1 }
           try await eventually("it has been tried again") { attempts.withLock { $0.count } > 1 }
           mayEnd.open()
-          try await eventually("it is done") { try await fixture.ledger.allOwedIDs().isEmpty }
+          try await eventually("it is done") { try await fixture.ledger.allPendingIDs().isEmpty }
         }
       }
       #expect(attempts.withLock { Set($0) } == [1])

@@ -16,13 +16,13 @@ import Testing
   @Test("Those that are ticked are retried or thrown away, and no others")
   func chosen() async throws {
     try await Stage.with { stage in
-      let ids = try await stage.bury(5)
+      let ids = try await stage.deadLetter(5)
       let one = try await stage.signIn()
       #expect(try await one.get("/admin/dead").text.components(separatedBy: "type=\"checkbox\"").count == 6)
 
       let retry = ids.prefix(2).map { ("id", $0.description) } + [("do", "retry")]
       #expect(try await one.post("/admin/dead", retry).location == "/admin/dead")
-      #expect(try await one.get("/admin/dead").contains("2 jobs of the dead letters were owed again."))
+      #expect(try await one.get("/admin/dead").contains("2 jobs of the dead letters were pending again."))
       #expect(try await stage.count("SELECT count(*) FROM jobs") == 2)
 
       let delete = ids.dropFirst(2).prefix(2).map { ("id", $0.description) } + [("do", "delete")]
@@ -48,8 +48,8 @@ import Testing
   @Test("All of a kind, and all: both ask before, and leave the others alone")
   func all() async throws {
     try await Stage.with { stage in
-      try await stage.bury(1200)
-      try await stage.bury(3, kind: "sessions.sweep", payload: "{}")
+      try await stage.deadLetter(1200)
+      try await stage.deadLetter(3, kind: "sessions.sweep", payload: "{}")
       let one = try await stage.signIn()
       #expect(try await one.get("/admin/dead?kind=posts.fan-out").contains("value=\"retry-all\""))
       for filter in ["queue=fanout", "text=author"] {
@@ -61,7 +61,7 @@ import Testing
       #expect(try await one.post("/admin/dead", retry).contains("Retry all dead letters of posts.fan-out?"))
       #expect(try await stage.count("SELECT count(*) FROM jobs") == 0)
       #expect(try await one.post("/admin/dead", retry, confirmed: true).location == "/admin/dead?kind=posts.fan-out")
-      try await eventually("all are owed again") { try await stage.count("SELECT count(*) FROM jobs") == 1200 }
+      try await eventually("all are pending again") { try await stage.count("SELECT count(*) FROM jobs") == 1200 }
       #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 3)
 
       let delete = [("do", "delete-all")]

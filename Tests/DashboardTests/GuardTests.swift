@@ -90,7 +90,7 @@ import Testing
   func readOnly() async throws {
     try await Stage.with { stage in
       let ids = try await stage.owe(2)
-      try await stage.bury(2)
+      try await stage.deadLetter(2)
       let reader = try await stage.signIn(Stage.readToken)
       for route in stage.dashboard.routes where route.access == .act {
         for fields in [[], [("name", Stage.schedule.rawValue), ("do", "delete-all"), ("at", "2030-01-01T00:00")]] {
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  private func headersAlone(of path: String, _ one: Operator) async throws -> Stage.Reply {
+  private func headersAlone(of path: String, _ one: SignedIn) async throws -> Stage.Reply {
     let response = try await one.stage.open(path, cookie: one.cookie)
     return Stage.Reply(status: response.status.code, headers: response.headers, text: "")
   }

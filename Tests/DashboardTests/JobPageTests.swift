@@ -17,7 +17,7 @@ import Testing
     try await Stage.with { stage in
       let evil = #"{"x":"</code></pre><script>alert(1)</script><img src=x onerror=alert(2)>'&amp;"}"#
       let id = try #require(
-        try await stage.bury(payload: evil, error: "<script>alert(3)</script> \"quoted\" 'so'").first)
+        try await stage.deadLetter(payload: evil, error: "<script>alert(3)</script> \"quoted\" 'so'").first)
       let one = try await stage.signIn()
       for path in [
         "/admin/jobs/\(id)", "/admin/dead", "/admin/jobs?state=dead&text=%3Cscript%3E&kind=%22%3E%3Cscript%3E",
@@ -64,8 +64,10 @@ import Testing
     try await Stage.with { stage in
       let payload = #"{"password":"p1","note":"\#(Stage.password)","api_key":["k1"],"post":12345678901234567890}"#
       let id = try #require(
-        try await stage.bury(payload: payload, error: "cannot reach redis://:\(Stage.password)@h with \(Stage.token)")
-          .first)
+        try await stage.deadLetter(
+          payload: payload, error: "cannot reach redis://:\(Stage.password)@h with \(Stage.token)"
+        )
+        .first)
       let one = try await stage.signIn()
       for path in ["/admin/jobs/\(id)", "/admin/dead", "/admin/dead?text=\(Link.escape(Stage.password))"] {
         let page = try await one.get(path)
@@ -80,8 +82,8 @@ import Testing
   func searchOfMasked(token: String) async throws {
     try await Stage.with { stage in
       let payload = #"{"post":7,"password":"hunter2","author":8,"note":"\#(Stage.password)"}"#
-      let owed = try await stage.owe(payload: payload)
-      try await stage.bury(2, payload: payload)
+      let pending = try await stage.owe(payload: payload)
+      try await stage.deadLetter(2, payload: payload)
       let one = try await stage.signIn(token)
       for path in ["/admin/jobs?", "/admin/jobs?state=dead&", "/admin/dead?"] {
         /// A page without the text that was looked for, and what changes from page to page.
@@ -96,14 +98,14 @@ import Testing
         }
         #expect(try await found(#""author":8"#) != nothing, "after the masked value")
       }
-      #expect(try await one.get("/admin/jobs?text=password").contains(owed[0].description), "the name is shown")
+      #expect(try await one.get("/admin/jobs?text=password").contains(pending[0].description), "the name is shown")
     }
   }
 
   @Test("A dead letter is retried, once, and the log says by whom")
   func retry() async throws {
     try await Stage.with { stage in
-      let id = try #require(try await stage.bury().first)
+      let id = try #require(try await stage.deadLetter().first)
       let one = try await stage.signIn(name: "ann")
       let before = try await one.get("/admin/jobs/\(id)")
       #expect(before.contains("id=\"state\">dead") && before.contains("it broke") && before.contains("Delete…"))
@@ -111,7 +113,7 @@ import Testing
       let reply = try await one.post("/admin/jobs/\(id)/retry")
       #expect(reply.status == 303 && reply.location == "/admin/jobs/\(id)")
       let after = try await one.get("/admin/jobs/\(id)")
-      #expect(after.contains("id=\"state\">waiting") && after.contains("The job is owed and due now."))
+      #expect(after.contains("id=\"state\">waiting") && after.contains("The job is pending and due now."))
       // What was left to say is said once.
       #expect(try await !one.get("/admin/jobs/\(id)").contains("due now."))
       #expect(try await one.post("/admin/jobs/\(id)/retry").status == 409)
@@ -123,29 +125,29 @@ import Testing
   @Test("Cancelling, deleting and rescheduling: the first two ask before")
   func actions() async throws {
     try await Stage.with { stage in
-      let owed = try await stage.owe(2)
-      let dead = try #require(try await stage.bury().first)
+      let pending = try await stage.owe(2)
+      let dead = try #require(try await stage.deadLetter().first)
       let one = try await stage.signIn()
 
-      let question = try await one.post("/admin/jobs/\(owed[0])/cancel")
+      let question = try await one.post("/admin/jobs/\(pending[0])/cancel")
       #expect(question.status == 200 && question.contains("Cancel this job?"))
-      #expect(question.contains("action=\"/admin/jobs/\(owed[0])/cancel\""))
+      #expect(question.contains("action=\"/admin/jobs/\(pending[0])/cancel\""))
       #expect(try await stage.count("SELECT count(*) FROM jobs") == 2)
-      #expect(try await one.post("/admin/jobs/\(owed[0])/cancel", confirmed: true).status == 303)
+      #expect(try await one.post("/admin/jobs/\(pending[0])/cancel", confirmed: true).status == 303)
       #expect(try await stage.count("SELECT count(*) FROM jobs") == 1)
-      #expect(try await one.get("/admin/jobs/\(owed[0])").contains("id=\"state\">cancelled"))
+      #expect(try await one.get("/admin/jobs/\(pending[0])").contains("id=\"state\">cancelled"))
 
       #expect(try await one.post("/admin/jobs/\(dead)/delete").contains("Delete this dead letter?"))
       #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 1)
       #expect(try await one.post("/admin/jobs/\(dead)/delete", confirmed: true).status == 303)
       #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 0)
 
-      let later = try await one.post("/admin/jobs/\(owed[1])/reschedule", [("at", "2100-01-02T03:04")])
+      let later = try await one.post("/admin/jobs/\(pending[1])/reschedule", [("at", "2100-01-02T03:04")])
       #expect(later.status == 303)
-      let page = try await one.get("/admin/jobs/\(owed[1])")
+      let page = try await one.get("/admin/jobs/\(pending[1])")
       #expect(page.contains("2100-01-02 03:04:00") && page.contains("id=\"state\">delayed"))
-      #expect(try await one.post("/admin/jobs/\(owed[1])/reschedule", [("at", "soon")]).status == 422)
-      #expect(try await one.post("/admin/jobs/\(owed[1])/reschedule").status == 422)
+      #expect(try await one.post("/admin/jobs/\(pending[1])/reschedule", [("at", "soon")]).status == 422)
+      #expect(try await one.post("/admin/jobs/\(pending[1])/reschedule").status == 422)
       #expect(try await one.post("/admin/jobs/nonsense/retry").status == 422)
       #expect(try await one.get("/admin/jobs/0190c3a0-0000-7000-8000-000000000001").status == 404)
       #expect(try await stage.actions().count == 3)

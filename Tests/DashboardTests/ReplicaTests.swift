@@ -36,7 +36,7 @@ import Testing
           dashboard: try Stage.dashboard(keys: DashboardKeys(full: Stage.token), over: stack, reads: reads),
           findings: Locked([]), address: Locked("192.0.2.1"))
         let one = try await stage.signIn()
-        let ids = try await stage.bury(2)
+        let ids = try await stage.deadLetter(2)
         try await eventually("the replica is used") { reads.usesReplica }
         try await eventually("the replica has it") {
           try await one.get("/admin/dead").contains(ids[1].description)

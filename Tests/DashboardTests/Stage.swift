@@ -55,8 +55,8 @@ struct Stage: Sendable {
       Dashboard.Configuration(keys: keys, url: url, secrets: [token, readToken, password], proxies: proxies),
       Dashboard.Services(
         pool: stack.pool, reads: reads, redis: stack.redisClient, broker: stack.broker,
-        jobs: JobDesk(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet),
-        schedules: ScheduleDesk([schedule], pool: stack.pool), lookups: LookupRules(keys: []), examine: examine),
+        jobs: JobAdmin(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet),
+        schedules: ScheduleAdmin([schedule], pool: stack.pool), lookups: LookupRules(keys: []), examine: examine),
       logger: .quiet)
   }
 
@@ -110,14 +110,14 @@ struct Stage: Sendable {
   }
 
   /// Signs in and returns the session.
-  func signIn(_ token: String = Stage.token, name: String = "ann") async throws -> Operator {
+  func signIn(_ token: String = Stage.token, name: String = "ann") async throws -> SignedIn {
     let reply = try await send(.post, "/admin/sign-in", body: Self.encode([("token", token), ("name", name)]))
     try #require(reply.status == 303, "\(reply.status) \(reply.text)")
     let cookie = try #require(reply.headers[.setCookie])
     let text = String(cookie.dropFirst(SessionCookie.name.count + 1).prefix { $0 != ";" })
     let session = AdminSession(
-      token: try #require(SessionToken(text)), actor: Operations.Actor(name: name), notice: nil)
-    return Operator(stage: self, cookie: text, formToken: session.formToken)
+      token: try #require(SessionToken(text)), actor: Operator(name: name), notice: nil)
+    return SignedIn(stage: self, cookie: text, formToken: session.formToken)
   }
 
   // MARK: Data
@@ -140,13 +140,13 @@ struct Stage: Sendable {
 
   /// Makes dead letters.
   @discardableResult
-  func bury(
+  func deadLetter(
     _ count: Int = 1, kind: String = "posts.fan-out", payload: String = #"{"post":1,"author":2}"#,
     error: String = "it broke"
   ) async throws -> [JobID] {
     let ids = try await owe(count, kind: kind, payload: payload)
     let record = JobRecord(kind: JobKind(rawValue: kind), queue: "fanout", payload: [], isDurable: true)
-    try await stack.ledger.bury(
+    try await stack.ledger.deadLetter(
       ids.map { id in
         var dead = record
         dead.id = id
@@ -165,7 +165,7 @@ struct Stage: Sendable {
 }
 
 /// Somebody who is signed in.
-struct Operator: Sendable {
+struct SignedIn: Sendable {
   let stage: Stage
   let cookie: String
   let formToken: String

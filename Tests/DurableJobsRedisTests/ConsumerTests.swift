@@ -70,7 +70,7 @@ import Testing
         #expect(held.allSatisfy { $0.attempt == life })
         #expect(try await dying.begin(held).count == 60)
         try await eventually("what it held is handed on") {
-          _ = try await alive.beat()
+          _ = try await alive.heartbeat()
           return try await fixture.broker.statistics(of: .default).claimed == 0
         }
         let after = try await fixture.broker.statistics(of: .default)
@@ -86,7 +86,7 @@ import Testing
       #expect(dues.count > 90)
       var again: [Claim] = []
       try await eventually("all come again") {
-        _ = try await alive.beat()
+        _ = try await alive.heartbeat()
         again += try await alive.claim(60, wait: .milliseconds(1))
         return again.count == 60
       }
@@ -113,11 +113,11 @@ import Testing
       #expect(try await claim(1, dead).map(\.record.text) == ["good"])
       var reaped = 0
       try await eventually("the good job is handed on") {
-        reaped += try await alive.beat().reaped
+        reaped += try await alive.heartbeat().reaped
         return reaped > 0
       }
       #expect(try await claim(1, alive).map(\.record.text) == ["good"])
-      #expect(try await alive.beat().keptLease)
+      #expect(try await alive.heartbeat().keptLease)
       try await alive.leave()
       #expect(try await fixture.broker.statistics(of: .default).workers == 0)
     }
@@ -134,7 +134,7 @@ import Testing
       #expect(try await fixture.broker.statistics(of: .default).claimed == 1)
       var reaped = 0
       try await eventually("the ghost is found") {
-        reaped += try await alive.beat().reaped
+        reaped += try await alive.heartbeat().reaped
         return reaped == 1
       }
       #expect(try await claim(1, alive).map(\.attempt) == [1], "it never began")
@@ -146,18 +146,18 @@ import Testing
   @Test func claimsWithoutALeaseAreSoonHandedOn() async throws {
     try await RedisFixture.with { fixture in
       let alive = try await fixture.broker.join(.default, worker: "alive", lease: .seconds(6))
-      #expect(try await alive.beat().keptLease)
+      #expect(try await alive.heartbeat().keptLease)
       let frozen = try await fixture.broker.join(.default, worker: "frozen", lease: .milliseconds(50))
       for number in 1...3 {
         try await eventually("the frozen consumer has no lease") {
-          _ = try await alive.beat()
+          _ = try await alive.heartbeat()
           return try await fixture.broker.statistics(of: .default).workers == 1
         }
         try await fixture.broker.push([.test("\(number)")])
         #expect(try await claim(1, frozen).count == 1)
         var reaped = 0
         try await eventually("its claim is handed on") {
-          reaped += try await alive.beat().reaped
+          reaped += try await alive.heartbeat().reaped
           return reaped == 1
         }
         let again = try await claim(1, alive)
@@ -213,17 +213,17 @@ import Testing
     }
   }
 
-  @Test func anOperatorCanHurryADelayedJob() async throws {
+  @Test func anOperatorCanPromoteADelayedJob() async throws {
     try await RedisFixture.with { fixture in
       let consumer = try await fixture.broker.join(.default, worker: "w", lease: .seconds(120))
       let delayed = JobRecord.test(runAt: JobID.next().milliseconds + 3_600_000)
       try await fixture.broker.push([delayed])
-      #expect(try await fixture.broker.hurry([.next(), delayed.id], in: .default) == [delayed.id])
-      #expect(try await fixture.broker.hurry([delayed.id], in: .default).isEmpty)
+      #expect(try await fixture.broker.promote([.next(), delayed.id], in: .default) == [delayed.id])
+      #expect(try await fixture.broker.promote([delayed.id], in: .default).isEmpty)
       let claims = try await claim(1, consumer)
       #expect(claims.map(\.record.id) == [delayed.id])
       try await consumer.acknowledge(claims)
-      #expect(try await fixture.broker.unknown([delayed.id], in: .default) == [delayed.id])
+      #expect(try await fixture.broker.missing([delayed.id], in: .default) == [delayed.id])
       #expect(
         try await fixture.broker.statistics(of: .default)
           == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))

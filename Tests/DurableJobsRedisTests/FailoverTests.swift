@@ -109,15 +109,15 @@ import Testing
           }
           do {
             try await eventually("all jobs are done", within: .seconds(120)) {
-              Self.queues.allSatisfy { ledger.owedCount(in: $0) == 0 }
+              Self.queues.allSatisfy { ledger.pendingCount(in: $0) == 0 }
             }
           } catch {
             for queue in Self.queues {
-              let ids = ledger.owedIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
+              let ids = ledger.pendingIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
               if ids.isEmpty { continue }
-              let unknown = try await fixture.broker.unknown(ids, in: queue)
+              let unknown = try await fixture.broker.missing(ids, in: queue)
               let statistics = try await fixture.broker.statistics(of: queue)
-              Issue.record("\(queue): \(ids.count) jobs are owed, \(unknown.count) of them unknown; \(statistics)")
+              Issue.record("\(queue): \(ids.count) jobs are pending, \(unknown.count) of them unknown; \(statistics)")
             }
             throw error
           }
@@ -132,7 +132,7 @@ import Testing
           }
         }
       }
-      let ids = ledger.owedIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
+      let ids = ledger.pendingIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
       let effects = try ledger.records(ids, queue: Effect.queue).map {
         try Effect(payload: $0.payload, version: 1).number
       }

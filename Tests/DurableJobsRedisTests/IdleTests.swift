@@ -23,7 +23,7 @@ import Testing
         let counts = after.map { ($0.key, $0.value - before[$0.key, default: 0]) }.filter { $0.1 > 0 }
         let count = counts.reduce(0) { $0 + $1.1 }
         #expect(count > 0)
-        // Six for the beat of each of three queues, one for each read that waits for one and a half seconds.
+        // Six for the heartbeat of each of three queues, one for each read that waits for one and a half seconds.
         #expect(Double(count) <= 20 * seconds + 10, "\(count) commands in \(seconds) s: \(counts)")
         // While the connection is the same, nobody asks who the server is.
         #expect(after["get"] == before["get"])

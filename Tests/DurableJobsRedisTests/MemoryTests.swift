@@ -61,9 +61,9 @@ import Testing
           return error.message.contains("maxmemory") && error.code == .full
         }
       }
-      let owed = try await client.enqueue(Heavy(10))
-      #expect(id != nil && owed != nil)
-      #expect(try await fixture.broker.unknown([owed].compactMap { $0 }, in: .default) == [owed])
+      let pending = try await client.enqueue(Heavy(10))
+      #expect(id != nil && pending != nil)
+      #expect(try await fixture.broker.missing([pending].compactMap { $0 }, in: .default) == [pending])
 
       // Working off makes room, and the relay pushes what waited.
       var registry = JobRegistry<InMemoryLedger>()
@@ -77,7 +77,7 @@ import Testing
       try await RunningWorker.run(worker) { _ in
         try await eventually("all is done") {
           let statistics = try await fixture.broker.statistics(of: .default)
-          return ledger.owedCount == 0 && statistics.ready + statistics.claimed == 0
+          return ledger.pendingCount == 0 && statistics.ready + statistics.claimed == 0
         }
       }
       #expect(ledger.dead.isEmpty)
@@ -118,11 +118,11 @@ import Testing
       let worker = Worker(
         broker: fixture.broker, ledger: ledger, registry: registry, configuration: configuration, logger: .quiet)
       try await RunningWorker.run(worker) { _ in
-        try await eventually("all is done") { ledger.owedCount == 0 }
+        try await eventually("all is done") { ledger.pendingCount == 0 }
         try await eventually("nothing is held") { try await fixture.broker.hold(of: .default) == nil }
         try await client.enqueue(Ordered(number: 100))
         #expect(try await fixture.broker.hold(of: .default) == nil)
-        try await eventually("the last is done") { ledger.owedCount == 0 }
+        try await eventually("the last is done") { ledger.pendingCount == 0 }
       }
       #expect(journal.withLock { $0 } == Array(0...100))
     }
@@ -156,14 +156,14 @@ import Testing
       try await consumer.release(Array(claims[120..<140]))
       var reaped = 0
       try await eventually("the dead consumer's jobs are handed on") {
-        reaped += try await consumer.beat().reaped
+        reaped += try await consumer.heartbeat().reaped
         return reaped == 50
       }
       #expect(
         try await fixture.broker.statistics(of: .default)
           == QueueStatistics(ready: 120, claimed: 60, delayed: 20, workers: 1))
       let another = try await fixture.broker.join(.default, worker: "b", lease: .seconds(120))
-      #expect(try await another.beat().keptLease)
+      #expect(try await another.heartbeat().keptLease)
       try await another.leave()
       try await consumer.leave()
       #expect(

@@ -42,14 +42,14 @@ import Testing
           try await client.enqueue((0..<2000).map { Numbered(number: $0) })
           try await disturb(fixture)
           try await client.enqueue((2000..<2500).map { Numbered(number: $0) })
-          try await eventually("all jobs are done", within: .seconds(300)) { ledger.owedCount(in: .default) == 0 }
+          try await eventually("all jobs are done", within: .seconds(300)) { ledger.pendingCount(in: .default) == 0 }
           try await eventually("the broker is through as well") {
             let statistics = try await fixture.broker.statistics(of: .default)
             return statistics.ready + statistics.claimed + statistics.delayed == 0
           }
         }
       }
-      let ids = ledger.owedIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 10_000)
+      let ids = ledger.pendingIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 10_000)
       let effects = try ledger.records(ids, queue: Effect.queue).map {
         try Effect(payload: $0.payload, version: 1).number
       }

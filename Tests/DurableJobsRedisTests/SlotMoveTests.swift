@@ -47,7 +47,7 @@ import Testing
     case acknowledge(Claim)
     case retry(Claim)
     case release(Claim)
-    case beat
+    case heartbeat
   }
 
   /// A consumer as a worker treats it: claims of a life that ended are handed back, and come again.
@@ -101,8 +101,8 @@ import Testing
     /// Tries what has not succeeded yet, all at once, and the heartbeat with it.
     mutating func go() async throws {
       let (broker, consumer) = (scene.broker, consumer)
-      let outcomes = try await withThrowingTaskGroup(of: (Request, Beat?, BrokerError?).self) { group in
-        for request in waiting + [.beat] {
+      let outcomes = try await withThrowingTaskGroup(of: (Request, Heartbeat?, BrokerError?).self) { group in
+        for request in waiting + [.heartbeat] {
           group.addTask {
             do {
               switch request {
@@ -111,7 +111,7 @@ import Testing
               case .retry(let claim):
                 try await consumer.retry([ClaimRetry(claim: claim, delay: .zero, record: claim.record)])
               case .release(let claim): try await consumer.release([claim])
-              case .beat: return (request, try await consumer.beat(), nil)
+              case .heartbeat: return (request, try await consumer.heartbeat(), nil)
               }
               return (request, nil, nil)
             } catch let error as BrokerError {
@@ -122,9 +122,9 @@ import Testing
         return try await group.reduce(into: []) { $0.append($1) }
       }
       waiting = []
-      for (request, beat, error) in outcomes {
-        if let beat, beat.incarnation != incarnation {
-          incarnation = beat.incarnation
+      for (request, heartbeat, error) in outcomes {
+        if let heartbeat, heartbeat.incarnation != incarnation {
+          incarnation = heartbeat.incarnation
           for claim in held { expected[claim.record.id, default: 0] += 1 }
           waiting += held.map { .release($0) }
           held = []
@@ -132,7 +132,7 @@ import Testing
         guard let error else { continue }
         let isLate = try note(error)
         switch request {
-        case .beat: continue
+        case .heartbeat: continue
         case .push(let record) where isLate && !record.isDurable: doubtful.insert(record.id)
         default: break
         }
@@ -167,7 +167,7 @@ import Testing
       #expect(deliveries.filter { !doubtful.contains($0.key) } == expected.filter { !doubtful.contains($0.key) })
       let statistics = try await scene.statistics()
       #expect(statistics.ready == 0 && statistics.claimed == 0 && statistics.delayed == 0, "\(statistics)")
-      let durable = try await scene.broker.unknown(Array(expected.keys), in: SlotMoveTests.queue)
+      let durable = try await scene.broker.missing(Array(expected.keys), in: SlotMoveTests.queue)
       #expect(durable.count == expected.count, "the broker knows jobs that are done")
     }
   }
@@ -218,7 +218,7 @@ import Testing
       if everyKeyExists {
         hand.expected[later.id] = 1
         try await eventually("the delayed job is there") {
-          try await scene.broker.hurry([later.id], in: Self.queue) == [later.id]
+          try await scene.broker.promote([later.id], in: Self.queue) == [later.id]
         }
       }
       try await hand.finish()
@@ -245,7 +245,7 @@ import Testing
         if !isAlone {
           group.addTask {
             while claimed.withLock({ $0.isEmpty }) {
-              _ = try await consumer.beat()
+              _ = try await consumer.heartbeat()
               // The pace of heartbeats; nothing waits for it.
               try await Task.sleep(for: .milliseconds(100))
             }
@@ -370,13 +370,13 @@ import Testing
           defer { asked += count }
           return asked
         }
-        // What cannot be pushed is owed.
+        // What cannot be pushed is pending.
         try await client.enqueue((first..<first + count).map { Numbered(number: $0) })
       }
       try await RunningWorker.run(worker()) { _ in
         try await RunningWorker.run(worker()) { _ in
           try await ask(200)
-          try await eventually("some are done") { ledger.owedCount(in: Self.queue) < 100 }
+          try await eventually("some are done") { ledger.pendingCount(in: Self.queue) < 100 }
           try await ask(200)
           try await scene.begin()
           for key in try await scene.keys() {
@@ -385,18 +385,18 @@ import Testing
             try await scene.move(key)
           }
           try await ask(20)
-          #expect(ledger.owedCount(in: Self.queue) > 0)
+          #expect(ledger.pendingCount(in: Self.queue) > 0)
           try await scene.end()
           let start = ContinuousClock.now
-          try await eventually("all are done", within: .seconds(120)) { ledger.owedCount(in: Self.queue) == 0 }
-          print("cluster: all that was owed when a slot had arrived was done \(ContinuousClock.now - start) later")
+          try await eventually("all are done", within: .seconds(120)) { ledger.pendingCount(in: Self.queue) == 0 }
+          print("cluster: all that was pending when a slot had arrived was done \(ContinuousClock.now - start) later")
           try await eventually("the broker is through as well") {
             let statistics = try await scene.statistics()
             return statistics.ready + statistics.claimed + statistics.delayed == 0
           }
         }
       }
-      let ids = ledger.owedIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
+      let ids = ledger.pendingIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
       let effects = try ledger.records(ids, queue: Effect.queue).map {
         try Effect(payload: $0.payload, version: 1).number
       }

@@ -69,7 +69,7 @@ import Testing
       let alive = await stage.broker.join(.default, worker: "alive\(death)", lease: .seconds(120))
       var reaped = 0
       try await eventually("the worker is declared dead") {
-        reaped += await alive.beat(listingHeld: false).reaped
+        reaped += await alive.heartbeat(listingHeld: false).reaped
         return reaped == 1
       }
       await alive.leave()

@@ -41,8 +41,8 @@ struct FailingBroker: Broker {
     let begins: Switch
     var epoch: String { get async { await base.epoch } }
     func claim(_ count: Int, wait: Duration) async throws -> [Claim] { await base.claim(count, wait: wait) }
-    func interruptClaim() async { await base.interruptClaim() }
-    func endWait() async { await base.endWait() }
+    func stopClaiming() async { await base.stopClaiming() }
+    func wakeClaim() async { await base.wakeClaim() }
     func acknowledge(_ claims: [Claim]) async throws { await base.acknowledge(claims) }
     func retry(_ retries: [ClaimRetry]) async throws { await base.retry(retries) }
     func release(_ claims: [Claim]) async throws {
@@ -54,7 +54,7 @@ struct FailingBroker: Broker {
       return await base.begin(claims)
     }
     func releaseUnreceived(_ receipts: [String]) async throws { await base.releaseUnreceived(receipts) }
-    func beat(listingHeld lists: Bool) async throws -> Beat { await base.beat(listingHeld: lists) }
+    func heartbeat(listingHeld lists: Bool) async throws -> Heartbeat { await base.heartbeat(listingHeld: lists) }
     func leave() async throws { await base.leave() }
   }
 
@@ -74,9 +74,9 @@ struct FailingBroker: Broker {
     Consumer(
       base: await base.join(queue, worker: worker, lease: lease), queue: queue, releases: releases, begins: begins)
   }
-  func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+  func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
     try questions.pass(queue)
-    return await base.unknown(ids, in: queue)
+    return await base.missing(ids, in: queue)
   }
   func statistics(of queue: QueueName) async throws -> QueueStatistics { await base.statistics(of: queue) }
   func depth(of queue: QueueName) async throws -> QueueDepth { await base.depth(of: queue) }

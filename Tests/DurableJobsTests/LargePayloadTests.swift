@@ -42,16 +42,16 @@ import Testing
     func recordFailures(_ failures: [FailedJob], queue: QueueName) -> [JobID] {
       base.recordFailures(failures, queue: queue)
     }
-    func bury(_ dead: [DeadJob]) -> [JobID] { base.bury(dead) }
+    func deadLetter(_ dead: [DeadJob]) -> [JobID] { base.deadLetter(dead) }
     func park(_ jobs: [JobRecord]) -> [JobID] { base.park(jobs) }
     func ping(within limit: Duration) {}
     func unpark(queue: QueueName, kinds: [JobKind: Int]) -> Int { base.unpark(queue: queue, kinds: kinds) }
-    func owed(_ ids: [JobID], queue: QueueName) -> [JobID] { base.owed(ids, queue: queue) }
-    func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) -> [JobID] {
-      base.owedIDs(queue: queue, after: after, before: before, limit: limit)
+    func pending(_ ids: [JobID], queue: QueueName) -> [JobID] { base.pending(ids, queue: queue) }
+    func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) -> [JobID] {
+      base.pendingIDs(queue: queue, after: after, before: before, limit: limit)
     }
-    func newestOwedIDs(queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int) -> [JobID] {
-      base.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+    func newestPendingIDs(queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int) -> [JobID] {
+      base.newestPendingIDs(queue: queue, after: after, before: before, age: age, limit: limit)
     }
     func refuse(_ refusals: [JobID: String], queue: QueueName) { base.refuse(refusals, queue: queue) }
     func records(_ ids: [JobID], queue: QueueName) -> [JobRecord] { base.records(ids, queue: queue) }

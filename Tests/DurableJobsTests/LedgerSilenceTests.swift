@@ -48,9 +48,9 @@ import Testing
       try await pass()
       return base.recordFailures(failures, queue: queue)
     }
-    func bury(_ dead: [DeadJob]) async throws -> [JobID] {
+    func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] {
       try await pass()
-      return base.bury(dead)
+      return base.deadLetter(dead)
     }
     func park(_ jobs: [JobRecord]) async throws -> [JobID] {
       try await pass()
@@ -60,19 +60,19 @@ import Testing
       try await pass()
       return base.unpark(queue: queue, kinds: kinds)
     }
-    func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    func pending(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
       try await pass()
-      return base.owed(ids, queue: queue)
+      return base.pending(ids, queue: queue)
     }
-    func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
+    func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
       try await pass()
-      return base.owedIDs(queue: queue, after: after, before: before, limit: limit)
+      return base.pendingIDs(queue: queue, after: after, before: before, limit: limit)
     }
-    func newestOwedIDs(
+    func newestPendingIDs(
       queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
     ) async throws -> [JobID] {
       try await pass()
-      return base.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+      return base.newestPendingIDs(queue: queue, after: after, before: before, age: age, limit: limit)
     }
     func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
       try await pass()
@@ -124,7 +124,7 @@ import Testing
         logger: .quiet)
       try await RunningWorker.run(healthy) { _ in
         // What began too: its lease ends.
-        try await eventually("the healthy one does all") { stage.ledger.owedCount(in: .default) == 0 }
+        try await eventually("the healthy one does all") { stage.ledger.pendingCount(in: .default) == 0 }
         #expect(Set(ran.entries) == ["healthy 0", "healthy 1", "healthy 2"])
       }
       // Alone again, and still cut off: it leaves what comes alone.

@@ -83,7 +83,7 @@ import Testing
 
   @Test func jobsThatAHandlerLeavesAreDone() async throws {
     try await run(0..<40) { _ in }
-    #expect(stage.ledger.owedCount == 0 && stage.ledger.dead.isEmpty)
+    #expect(stage.ledger.pendingCount == 0 && stage.ledger.dead.isEmpty)
   }
 
   @Test func whatDoesNotDecodeIsDeadAndTheOthersRun() async throws {

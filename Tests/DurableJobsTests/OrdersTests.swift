@@ -6,7 +6,7 @@ import Testing
 /// What operators want of a worker, and what it says of itself.
 @Suite(.timeLimit(.minutes(5))) struct OrdersTests {
   private let stage = Stage()
-  private let directory = InMemoryWorkerDirectory()
+  private let workers = InMemoryWorkerRegistry()
 
   private func work(
     _ registry: Stage.Registry, slots: Int = 1, claimsAhead: Bool = false, clock: any WallClock = .system,
@@ -19,15 +19,15 @@ import Testing
     configuration.version = "1.2.3"
     let worker = Worker(
       broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration,
-      directory: directory, clock: clock, logger: .quiet)
+      workers: workers, clock: clock, logger: .quiet)
     let name = configuration.name
     try await RunningWorker.run(worker) { try await body($0, name) }
   }
 
   /// Waits until the worker has heard what is asked now.
   private func heard(_ name: String) async throws {
-    let before = directory.beats(of: name)
-    try await eventually("the worker has heard") { directory.beats(of: name) > before + 2 }
+    let before = workers.beats(of: name)
+    try await eventually("the worker has heard") { workers.beats(of: name) > before + 2 }
   }
 
   /// A kind whose jobs run until their gate opens.
@@ -46,7 +46,7 @@ import Testing
     try await work(gated(begun, gate)) { worker, name in
       let id = try #require(try await stage.client.enqueue(Numbered(number: 1)))
       let report = try await eventual("it runs the job") {
-        directory.reports[name].flatMap { $0.running.isEmpty ? nil : $0 }
+        workers.reports[name].flatMap { $0.running.isEmpty ? nil : $0 }
       }
       #expect(report.running.map(\.id) == [id])
       #expect(report.running.map(\.kind) == [Numbered.kind] && report.running.map(\.attempt) == [1])
@@ -54,10 +54,10 @@ import Testing
       #expect(report.queues == [WorkerReport.Queue(queue: .default, slots: 1)])
       #expect(report.host == "here" && report.version == "1.2.3" && report.state == .running && report.pid > 0)
       await worker.stop()
-      try await eventually("it says that it stops") { directory.reports[name]?.state == .stopping }
+      try await eventually("it says that it stops") { workers.reports[name]?.state == .stopping }
       gate.open()
     }
-    #expect(directory.reports.isEmpty)
+    #expect(workers.reports.isEmpty)
     #expect(try stage.effects() == [1])
   }
 
@@ -68,7 +68,7 @@ import Testing
       try await eventually("one runs, and the others wait in the worker") {
         await stage.statistics().claimed == 5 && begun.entries.count == 1
       }
-      directory.pause(.default)
+      workers.pause(.default)
       try await eventually("the others are handed back") {
         let statistics = await stage.statistics()
         return statistics.claimed == 1 && statistics.ready == 4
@@ -80,7 +80,7 @@ import Testing
       #expect(begun.entries.count == 1)
       #expect(
         await stage.statistics() == QueueStatistics(ready: 5, claimed: 0, delayed: 0, workers: 1), "it still lives")
-      directory.resume(.default)
+      workers.resume(.default)
       try await stage.settled()
     }
     #expect(try stage.effects() == Array(0..<6))
@@ -95,17 +95,17 @@ import Testing
     configuration.reportInterval = .milliseconds(2)
     let worker = Worker(
       broker: failing, ledger: stage.ledger, registry: gated(begun, gate), configuration: configuration,
-      directory: directory, logger: .quiet)
+      workers: workers, logger: .quiet)
     try await RunningWorker.run(worker) { _ in
       try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
       try await eventually("one runs") { begun.entries.count == 1 }
       failing.releases.start()
-      directory.pause(.default)
+      workers.pause(.default)
       try await eventually("the others cannot be handed back") { failing.releases.count > 0 }
       failing.releases.stop()
       try await eventually("the others are handed back") { await stage.statistics().ready == 4 }
       gate.open()
-      directory.resume(.default)
+      workers.resume(.default)
       try await stage.settled()
     }
     #expect(try stage.effects() == Array(0..<5))
@@ -122,10 +122,10 @@ import Testing
     try await work(registry, slots: 3) { _, name in
       for round in 0..<20 {
         try await stage.client.enqueue((0..<20).map { Numbered(number: round * 20 + $0) })
-        if round.isMultiple(of: 2) { directory.pause(.default) } else { directory.resume(.default) }
+        if round.isMultiple(of: 2) { workers.pause(.default) } else { workers.resume(.default) }
         try await heard(name)
       }
-      directory.resume(.default)
+      workers.resume(.default)
       try await stage.settled()
     }
     #expect(try stage.effects() == Array(0..<400))
@@ -136,9 +136,9 @@ import Testing
     let (begun, gate) = (Journal<Int>(), Gate())
     gate.open()
     try await work(gated(begun, gate)) { _, name in
-      try await eventually("it is there") { directory.reports[name] != nil }
-      directory.order(name) { $0.isQuiet = true }
-      try await eventually("it is quiet") { directory.reports[name]?.state == .quiet }
+      try await eventually("it is there") { workers.reports[name] != nil }
+      workers.order(name) { $0.isQuiet = true }
+      try await eventually("it is quiet") { workers.reports[name]?.state == .quiet }
       try await stage.client.enqueue(Numbered(number: 1))
       try await heard(name)
       #expect(begun.entries.isEmpty)
@@ -155,7 +155,7 @@ import Testing
     let name = configuration.name
     let worker = Worker(
       broker: stage.broker, ledger: stage.ledger, registry: gated(begun, gate), configuration: configuration,
-      directory: directory, logger: .quiet)
+      workers: workers, logger: .quiet)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         try await worker.run()
@@ -164,14 +164,14 @@ import Testing
       try await eventually("one runs, and the others wait in the worker") {
         await stage.statistics().claimed == 3 && begun.entries.count == 1
       }
-      directory.order(name) { $0.isStopped = true }
+      workers.order(name) { $0.isStopped = true }
       try await eventually("the rest is handed back") { await stage.statistics().ready == 2 }
       #expect(!ended.hasOpened)
       gate.open()
       try await group.waitForAll()
     }
     #expect(try stage.effects() == [0])
-    #expect(directory.reports.isEmpty)
+    #expect(workers.reports.isEmpty)
     #expect(await stage.statistics() == QueueStatistics(ready: 2, claimed: 0, delayed: 0, workers: 0))
   }
 
@@ -190,7 +190,7 @@ import Testing
     let id = try #require(try await stage.client.enqueue(Numbered(number: 1)))
     try await work(registry) { _, _ in
       try await eventually("it runs") { begun.entries == [1] }
-      directory.cancel(id)
+      workers.cancel(id)
       try await eventually("it has ended") { stage.ledger.ended.map(\.state) == [.cancelled] }
       try await stage.client.enqueue(Numbered(number: 2))
       try await stage.settled()
@@ -207,7 +207,7 @@ import Testing
       try await eventually("one runs, and one waits in the worker") {
         await stage.statistics().claimed == 2 && begun.entries == [0]
       }
-      directory.cancel(ids[1])
+      workers.cancel(ids[1])
       try await eventually("it has ended") { stage.ledger.ended.map(\.record.id) == [ids[1]] }
       gate.open()
       try await stage.settled()
@@ -227,7 +227,7 @@ import Testing
     let ids = try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
     try await work(registry, slots: 5) { _, _ in
       try await eventually("they run") { runs.entries.contains { $0.contains(3) } }
-      directory.cancel(ids[3])
+      workers.cancel(ids[3])
       try await stage.settled()
     }
     #expect(try stage.effects() == [0, 1, 2, 4])
@@ -246,19 +246,19 @@ import Testing
       try await stage.client.push((50..<60).map { Numbered(number: $0) })
       try await stage.settled()
     }
-    let counts = try #require(directory.counts[Numbered.kind])
+    let counts = try #require(workers.counts[Numbered.kind])
     #expect(counts.completed == 60)
     #expect(counts.failed == 2 && counts.dead == 1)
     #expect(counts.run > 0 && counts.wait >= 0)
   }
 
   /// Takes every report in; the answer to two of three is lost on the way.
-  private struct Unheard: WorkerDirectory {
-    let base: InMemoryWorkerDirectory
+  private struct Unheard: WorkerRegistry {
+    let base: InMemoryWorkerRegistry
     let told = Journal<WorkerReport>()
 
-    func beat(_ report: WorkerReport) async throws -> WorkerOrders {
-      let orders = base.beat(report)
+    func heartbeat(_ report: WorkerReport) async throws -> WorkerCommands {
+      let orders = base.heartbeat(report)
       told.note(report)
       if told.entries.count % 3 > 0 { throw Failure("no answer") }
       return orders
@@ -275,10 +275,10 @@ import Testing
     var configuration = Stage.configuration()
     configuration.reportInterval = .milliseconds(1)
     configuration.reportsPerCount = 1
-    let unheard = Unheard(base: directory)
+    let unheard = Unheard(base: workers)
     let worker = Worker(
       broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration,
-      directory: unheard, logger: .quiet)
+      workers: unheard, logger: .quiet)
     try await RunningWorker.run(worker) { _ in
       for round in 0..<20 {
         try await stage.client.enqueue((0..<10).map { Numbered(number: round * 10 + $0) })
@@ -287,24 +287,24 @@ import Testing
       }
       try await stage.settled()
     }
-    #expect(runs.entries.count >= 200 && directory.counts[Numbered.kind]?.completed == runs.entries.count)
+    #expect(runs.entries.count >= 200 && workers.counts[Numbered.kind]?.completed == runs.entries.count)
     let batches = Dictionary(grouping: unheard.told.entries.filter { !$0.minutes.isEmpty }, by: \.batch)
     #expect(batches.values.contains { $0.count > 1 }, "some were told again")
     #expect(batches.values.allSatisfy { Set($0.map(\.minutes)).count == 1 }, "and as they were")
   }
 
   /// Cannot be reached for as long as a test says so.
-  private struct Fading: WorkerDirectory {
-    let base: InMemoryWorkerDirectory
+  private struct Fading: WorkerRegistry {
+    let base: InMemoryWorkerRegistry
     let isAway = Locked(false)
     let inVain = Journal<String>()
 
-    func beat(_ report: WorkerReport) async throws -> WorkerOrders {
+    func heartbeat(_ report: WorkerReport) async throws -> WorkerCommands {
       if isAway.withLock({ $0 }) {
         inVain.note(report.name)
         throw Failure("away")
       }
-      return base.beat(report)
+      return base.heartbeat(report)
     }
 
     func leave(_ report: WorkerReport) async throws { base.leave(report) }
@@ -316,16 +316,16 @@ import Testing
     registry.register(Numbered.self) { job, _ in begun.note(job.number) }
     var configuration = Stage.configuration()
     configuration.reportInterval = .milliseconds(2)
-    let fading = Fading(base: directory)
+    let fading = Fading(base: workers)
     let worker = Worker(
-      broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration, directory: fading,
+      broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration, workers: fading,
       logger: .quiet)
-    directory.pause(.default)
+    workers.pause(.default)
     try await RunningWorker.run(worker) { [name = configuration.name] _ in
       try await heard(name)
       fading.isAway.withLock { $0 = true }
       // Nobody hears that it is over.
-      directory.resume(.default)
+      workers.resume(.default)
       try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
       let before = fading.inVain.entries.count
       try await eventually("it has asked in vain") { fading.inVain.entries.count > before + 5 }
@@ -338,8 +338,8 @@ import Testing
   }
 
   @Test func aDirectoryThatIsAwayChangesNothing() async throws {
-    struct Away: WorkerDirectory {
-      func beat(_ report: WorkerReport) async throws -> WorkerOrders { throw Failure("away") }
+    struct Away: WorkerRegistry {
+      func heartbeat(_ report: WorkerReport) async throws -> WorkerCommands { throw Failure("away") }
       func leave(_ report: WorkerReport) async throws { throw Failure("away") }
     }
     var registry = Stage.Registry()
@@ -349,7 +349,7 @@ import Testing
     var configuration = Stage.configuration()
     configuration.reportInterval = .milliseconds(1)
     let worker = Worker(
-      broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration, directory: Away(),
+      broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration, workers: Away(),
       logger: .quiet)
     try await RunningWorker.run(worker) { _ in
       try await stage.client.enqueue((0..<20).map { Numbered(number: $0) })

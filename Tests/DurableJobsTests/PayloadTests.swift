@@ -98,7 +98,7 @@ import Testing
         try await stage.client.transaction { try await $0.add([.test(), record]) }
       }
     }
-    #expect(stage.ledger.owedCount == 0)
+    #expect(stage.ledger.pendingCount == 0)
     await #expect(throws: InvalidJob.self) {
       try await stage.client.push(Numbered(number: 1), options: JobOptions(queue: "a b"))
     }
@@ -135,12 +135,12 @@ import Testing
         _ = try await transaction.add([JobRecord(good, isDurable: true), JobRecord(bad, isDurable: true)])
       }
     }
-    #expect(stage.ledger.owedCount == 0)
+    #expect(stage.ledger.pendingCount == 0)
     #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
     let error = await #expect(throws: InvalidJob.self) { try await stage.client.enqueue(bad) }
     #expect(error?.description.contains("the payload of test.raw is not text in UTF-8: byte ") == true)
     _ = try await stage.client.enqueue([good])
-    #expect(stage.ledger.owedCount == 1)
+    #expect(stage.ledger.pendingCount == 1)
   }
 
   @Test func aPayloadOverTheLimitIsRefusedOnEveryWayIn() async throws {
@@ -162,12 +162,12 @@ import Testing
     ]
     let limit = "the payload of test.raw has 65537 bytes, which is over the limit of 65536 for a push: enqueue it"
     for error in pushes { #expect(error?.description == limit) }
-    #expect(stage.ledger.owedCount == 0)
+    #expect(stage.ledger.pendingCount == 0)
     #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
 
     _ = try await stage.client.enqueue([Raw(Array(repeating: 0x41, count: PayloadLimit.job))])
     _ = try await stage.client.push([Raw(Array(repeating: 0x41, count: PayloadLimit.unrecorded))])
-    #expect(stage.ledger.owedCount == 1)
+    #expect(stage.ledger.pendingCount == 1)
     #expect(await stage.statistics().ready == 2)
   }
 

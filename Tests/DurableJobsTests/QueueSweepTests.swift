@@ -2,7 +2,7 @@ import Testing
 
 @testable import DurableJobs
 
-/// What the relay compares when, without any server. The queue is played by a list of ids that are owed.
+/// What the relay compares when, without any server. The queue is played by a list of ids that are pending.
 @Suite struct QueueSweepTests {
   /// A queue whose ids are known, and a clock that moves only by what steps take.
   private struct Rig {
@@ -11,8 +11,8 @@ import Testing
     let start: ContinuousClock.Instant
     /// Milliseconds since 1970 at `start`.
     let base: Int64 = 1_800_000_000_000
-    var owed: [JobID] = []
-    var unknown: Set<JobID> = []
+    var pending: [JobID] = []
+    var missing: Set<JobID> = []
     /// What reading a range takes, by its bounds.
     var cost: (JobID, JobID) -> Duration = { _, _ in .milliseconds(1) }
     var found: [JobID: Duration] = [:]
@@ -34,9 +34,9 @@ import Testing
     }
 
     mutating func lose(_ id: JobID) {
-      unknown.insert(id)
-      if !owed.contains(id) { owed.append(id) }
-      owed.sort()
+      missing.insert(id)
+      if !pending.contains(id) { pending.append(id) }
+      pending.sort()
     }
 
     /// Does what is due, until `duration` has passed.
@@ -52,24 +52,24 @@ import Testing
         switch step {
         case .recheck(let ids): outcome.ids = ids
         case .page(let after, let before, let age, let limit):
-          let young = JobID.least(at: time - Int64(age / .milliseconds(1)) + 1)
+          let young = JobID.min(at: time - Int64(age / .milliseconds(1)) + 1)
           let (low, high) = (firstIndex(above: after), firstIndex(from: min(before, young)))
-          outcome.ids = low < high ? Array(owed[low..<high].suffix(limit).reversed()) : []
+          outcome.ids = low < high ? Array(pending[low..<high].suffix(limit).reversed()) : []
           outcome.read = cost(after, before)
           reads += 1
         case .oldest(let after, let limit):
-          outcome.ids = Array(owed[firstIndex(above: after)...].prefix(limit))
+          outcome.ids = Array(pending[firstIndex(above: after)...].prefix(limit))
         }
         if outcome.ids.count > most {
           now += .seconds(1)
           sweep.postpone(until: now + .milliseconds(500), isUnanswered: true)
           continue
         }
-        if !unknown.isEmpty { outcome.unknown = outcome.ids.filter { unknown.contains($0) } }
+        if !missing.isEmpty { outcome.missing = outcome.ids.filter { missing.contains($0) } }
         outcome.took = outcome.read + .milliseconds(10)
         now += outcome.took
         spent += outcome.took
-        for id in outcome.unknown where unknown.remove(id) != nil { found[id] = start.duration(to: now) }
+        for id in outcome.missing where missing.remove(id) != nil { found[id] = start.duration(to: now) }
         sweep.finish(outcome, of: step, at: now)
       }
     }
@@ -77,10 +77,10 @@ import Testing
     private func firstIndex(above id: JobID) -> Int { firstIndex { $0 > id } }
     private func firstIndex(from id: JobID) -> Int { firstIndex { $0 >= id } }
     private func firstIndex(_ isBeyond: (JobID) -> Bool) -> Int {
-      var (low, high) = (0, owed.count)
+      var (low, high) = (0, pending.count)
       while low < high {
         let middle = (low + high) / 2
-        if isBeyond(owed[middle]) { high = middle } else { low = middle + 1 }
+        if isBeyond(pending[middle]) { high = middle } else { low = middle + 1 }
       }
       return low
     }
@@ -88,7 +88,7 @@ import Testing
 
   @Test func aSmallQueueIsReadOnceAnInterval() {
     var rig = Rig()
-    rig.owed = (0..<500).map { rig.id(secondsAgo: Double(1000 - $0), UInt64($0)) }
+    rig.pending = (0..<500).map { rig.id(secondsAgo: Double(1000 - $0), UInt64($0)) }
     // At first it is not known how long reading takes.
     rig.run(.seconds(20))
     (rig.reads, rig.steps) = (0, [])
@@ -97,9 +97,9 @@ import Testing
     #expect(rig.steps.allSatisfy { if case .page = $0 { true } else { false } }, "and nothing else is asked")
   }
 
-  @Test func whatWasLostIsFoundWithinTheIntervalWhereLittleIsOwed() {
+  @Test func whatWasLostIsFoundWithinTheIntervalWhereLittleIsPending() {
     var rig = Rig()
-    rig.owed = (0..<10).map { rig.id(secondsAgo: Double(1000 - $0), UInt64($0)) }
+    rig.pending = (0..<10).map { rig.id(secondsAgo: Double(1000 - $0), UInt64($0)) }
     rig.run(.seconds(10))
     let lost = rig.id(secondsAgo: 900.5)
     rig.lose(lost)
@@ -110,11 +110,11 @@ import Testing
   @Test func withMillionsWaitingWhatWasLostLatelyIsFoundFirst() {
     var rig = Rig(page: 100)
     // 3,000 pages, 10 of them of the last minute.
-    rig.owed = (0..<300_000).reversed().map { rig.id(secondsAgo: Double($0) / 20 + 5, UInt64($0)) }
+    rig.pending = (0..<300_000).reversed().map { rig.id(secondsAgo: Double($0) / 20 + 5, UInt64($0)) }
     rig.run(.seconds(30))
     let begun = rig.start.duration(to: rig.now)
     // One whose push was lost just now, one that the broker has forgotten since, one from the depths.
-    let (new, recent, old) = (rig.id(secondsAgo: 0), rig.owed[rig.owed.count - 500], rig.owed[1000])
+    let (new, recent, old) = (rig.id(secondsAgo: 0), rig.pending[rig.pending.count - 500], rig.pending[1000])
     for id in [new, recent, old] { rig.lose(id) }
     rig.run(.seconds(300))
     #expect(rig.found[new].map { $0 - begun < .seconds(5) } == true, "\(rig.found[new] ?? .zero)")
@@ -125,14 +125,14 @@ import Testing
 
   @Test func aBrokerThatForgotAllIsFilledNewestFirstWithoutAPause() {
     var rig = Rig(page: 100)
-    rig.owed = (0..<10_000).reversed().map { rig.id(secondsAgo: Double($0) + 5, UInt64($0)) }
+    rig.pending = (0..<10_000).reversed().map { rig.id(secondsAgo: Double($0) + 5, UInt64($0)) }
     rig.run(.seconds(20))
-    rig.unknown = Set(rig.owed)
+    rig.missing = Set(rig.pending)
     rig.sweep.restart(at: rig.now, time: rig.time)
     let begun = rig.start.duration(to: rig.now)
     rig.run(.seconds(3))
-    #expect(rig.unknown.isEmpty && !rig.sweep.isRestarting)
-    let order = rig.owed.compactMap { rig.found[$0] }
+    #expect(rig.missing.isEmpty && !rig.sweep.isRestarting)
+    let order = rig.pending.compactMap { rig.found[$0] }
     #expect(order == order.sorted(by: >), "newest first")
     #expect(order.allSatisfy { $0 > begun })
   }
@@ -173,10 +173,10 @@ import Testing
 
   @Test func whatABrokerRefusedIsFilledInOldestFirst() {
     var rig = Rig(page: 10)
-    rig.owed = (0..<95).reversed().map { rig.id(secondsAgo: Double($0), UInt64($0)) }
-    rig.unknown = Set(rig.owed.suffix(60))
-    let lost = rig.owed.suffix(60)
-    rig.sweep.drain(from: JobID.least(at: lost.first?.milliseconds ?? 0), at: rig.now)
+    rig.pending = (0..<95).reversed().map { rig.id(secondsAgo: Double($0), UInt64($0)) }
+    rig.missing = Set(rig.pending.suffix(60))
+    let lost = rig.pending.suffix(60)
+    rig.sweep.drain(from: JobID.min(at: lost.first?.milliseconds ?? 0), at: rig.now)
     while rig.sweep.isDraining { rig.run(.milliseconds(10)) }
     let order = lost.compactMap { rig.found[$0] }
     #expect(order.count == 60 && order == order.sorted())
@@ -186,7 +186,7 @@ import Testing
 
   @Test func aFailureIsTriedAgainLater() {
     var rig = Rig(page: 10)
-    rig.owed = (0..<95).reversed().map { rig.id(secondsAgo: Double($0) + 5, UInt64($0)) }
+    rig.pending = (0..<95).reversed().map { rig.id(secondsAgo: Double($0) + 5, UInt64($0)) }
     rig.sweep.restart(at: rig.now, time: rig.time)
     let first = rig.sweep.next(at: rig.now, time: rig.time)
     rig.sweep.postpone(until: rig.now + .milliseconds(500))
@@ -197,8 +197,8 @@ import Testing
 
   @Test func aBrokerTooSlowForAPageIsAskedForLess() {
     var rig = Rig()
-    rig.owed = (0..<20_000).reversed().map { rig.id(secondsAgo: 30 + Double($0) / 1000, UInt64($0)) }
-    let old = rig.owed[7]
+    rig.pending = (0..<20_000).reversed().map { rig.id(secondsAgo: 30 + Double($0) / 1000, UInt64($0)) }
+    let old = rig.pending[7]
     rig.run(.seconds(20))
     rig.most = 100
     rig.lose(old)

@@ -45,11 +45,11 @@ import Testing
       broker: stage.broker, ledger: stage.ledger, registry: registry(journal), configuration: Stage.configuration(),
       logger: Logger(label: "test") { _ in LogRecorder(log) })
     try await RunningWorker.run(worker) { _ in
-      try await eventually("the others are done") { stage.ledger.owedCount == 2 }
+      try await eventually("the others are done") { stage.ledger.pendingCount == 2 }
       try await eventually("both are reported") { stage.ledger.refusals.count == 2 }
       // Later jobs are not held up either.
       try await owe([try record(20)])
-      try await eventually("a later one is done") { stage.ledger.owedCount == 2 && journal.entries.contains(20) }
+      try await eventually("a later one is done") { stage.ledger.pendingCount == 2 && journal.entries.contains(20) }
     }
     #expect(journal.entries.sorted() == (0...20).filter { $0 != 7 && $0 != 11 })
     #expect(stage.ledger.refusals[records[11].id]?.contains("70000") == true)
@@ -67,8 +67,8 @@ import Testing
       broker: stage.broker, ledger: stage.ledger, registry: registry(journal), configuration: configuration,
       logger: .quiet)
     try await RunningWorker.run(worker) { _ in
-      try await eventually("the other queue's job is done") { stage.ledger.owedCount(in: "b") == 0 }
-      #expect(stage.ledger.owedCount(in: "a") > 0, "without a wait for the backlog")
+      try await eventually("the other queue's job is done") { stage.ledger.pendingCount(in: "b") == 0 }
+      #expect(stage.ledger.pendingCount(in: "a") > 0, "without a wait for the backlog")
     }
   }
 
@@ -111,7 +111,7 @@ import Testing
       old.id = JobID(high: records[10].id.high, low: 0)
       try await owe([old, new, elsewhere])
       func isKnown(_ record: JobRecord) async -> Bool {
-        await stage.broker.unknown([record.id], in: .default).isEmpty
+        await stage.broker.missing([record.id], in: .default).isEmpty
       }
       try await eventually("the new ones are found", within: .seconds(15)) {
         let (one, other) = (await isKnown(new), await isKnown(elsewhere))

@@ -71,7 +71,7 @@ import Testing
       #expect(state.lastTick == Int64(now.timeIntervalSince1970) * 1000)
       #expect(state.nextTick == Int64(now.timeIntervalSince1970 + 10) * 1000)
       let ledger = rig.stage.ledger
-      let ids = ledger.owedIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 10)
+      let ids = ledger.pendingIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 10)
       let traces = Set(ledger.records(ids, queue: Effect.queue).compactMap(\.trace))
       #expect(traces.count == 3, "each firing begins a trace of its own")
       // What was asked for is pushed.
@@ -149,18 +149,18 @@ import Testing
       func recordFailures(_ failures: [FailedJob], queue: QueueName) -> [JobID] {
         base.recordFailures(failures, queue: queue)
       }
-      func bury(_ dead: [DeadJob]) -> [JobID] { base.bury(dead) }
+      func deadLetter(_ dead: [DeadJob]) -> [JobID] { base.deadLetter(dead) }
       func park(_ jobs: [JobRecord]) -> [JobID] { base.park(jobs) }
       func ping(within limit: Duration) {}
       func unpark(queue: QueueName, kinds: [JobKind: Int]) -> Int { base.unpark(queue: queue, kinds: kinds) }
-      func owed(_ ids: [JobID], queue: QueueName) -> [JobID] { base.owed(ids, queue: queue) }
-      func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) -> [JobID] {
-        base.owedIDs(queue: queue, after: after, before: before, limit: limit)
+      func pending(_ ids: [JobID], queue: QueueName) -> [JobID] { base.pending(ids, queue: queue) }
+      func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) -> [JobID] {
+        base.pendingIDs(queue: queue, after: after, before: before, limit: limit)
       }
-      func newestOwedIDs(
+      func newestPendingIDs(
         queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
       ) -> [JobID] {
-        base.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+        base.newestPendingIDs(queue: queue, after: after, before: before, age: age, limit: limit)
       }
       func refuse(_ refusals: [JobID: String], queue: QueueName) { base.refuse(refusals, queue: queue) }
       func records(_ ids: [JobID], queue: QueueName) -> [JobRecord] { base.records(ids, queue: queue) }
@@ -212,13 +212,13 @@ import Testing
     }
   }
 
-  @Test func withAUniqueKeyATickAsksForNothingWhileTheLastJobIsOwed() async throws {
+  @Test func withAUniqueKeyATickAsksForNothingWhileTheLastJobIsPending() async throws {
     let rig = try Rig()
     try await rig.play([try everyTenSeconds(options: JobOptions(uniqueKey: "ten"))]) { _ in
       for _ in 0..<3 { try await rig.advance(.seconds(10)) }
       #expect(try rig.effects() == [10])
       #expect(rig.store.ticks(of: "ten", limit: 10).count == 3)
-      let ids = rig.stage.ledger.owedIDs(
+      let ids = rig.stage.ledger.pendingIDs(
         queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 10)
       try await rig.stage.ledger.complete(ids, queue: Effect.queue)
       try await rig.advance(.seconds(10))
@@ -245,7 +245,7 @@ import Testing
     try await rig.play(schedules) { _ in
       for _ in 0..<4 { try await rig.advance(.seconds(5)) }
       #expect(try rig.effects() == [10, 20])
-      #expect(rig.store.ticks(of: "bad", limit: 10).isEmpty, "nothing is fired whose job is not owed")
+      #expect(rig.store.ticks(of: "bad", limit: 10).isEmpty, "nothing is fired whose job is not pending")
     }
   }
 

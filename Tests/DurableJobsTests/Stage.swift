@@ -46,7 +46,7 @@ struct Stage: Sendable {
   func settled(_ queue: QueueName = .default) async throws {
     try await eventually("everything is settled") {
       let statistics = await statistics(queue)
-      return ledger.owedCount(in: queue) == 0 && statistics.ready + statistics.claimed + statistics.delayed == 0
+      return ledger.pendingCount(in: queue) == 0 && statistics.ready + statistics.claimed + statistics.delayed == 0
     }
   }
 }
@@ -87,7 +87,7 @@ struct Failure: Error, CustomStringConvertible {
 extension Stage {
   /// The numbers of the effects, sorted.
   func effects() throws -> [Int] {
-    let ids = ledger.owedIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 100_000)
+    let ids = ledger.pendingIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 100_000)
     return try ledger.records(ids, queue: Effect.queue)
       .map { try Effect(payload: $0.payload, version: 1).number }.sorted()
   }

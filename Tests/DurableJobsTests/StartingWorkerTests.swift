@@ -7,25 +7,25 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct StartingWorkerTests {
   private let stage = Stage()
 
-  /// A directory whose answer comes when the gate opens, or fails.
-  private struct Slow: WorkerDirectory {
-    let base: InMemoryWorkerDirectory
+  /// A registry whose answer comes when the gate opens, or fails.
+  private struct Slow: WorkerRegistry {
+    let base: InMemoryWorkerRegistry
     let gate: Gate
     let asked = Gate()
     var fails = false
 
-    func beat(_ report: WorkerReport) async throws -> WorkerOrders {
+    func heartbeat(_ report: WorkerReport) async throws -> WorkerCommands {
       asked.open()
       if fails, !gate.hasOpened { throw Failure("away") }
       try await gate.wait()
-      return base.beat(report)
+      return base.heartbeat(report)
     }
 
     func leave(_ report: WorkerReport) async throws { base.leave(report) }
   }
 
   private func work(
-    _ directory: Slow, broker: some Broker, _ body: @Sendable (Journal<Int>) async throws -> Void
+    _ workers: Slow, broker: some Broker, _ body: @Sendable (Journal<Int>) async throws -> Void
   ) async throws {
     let begun = Journal<Int>()
     var registry = Stage.Registry()
@@ -33,7 +33,7 @@ import Testing
     var configuration = Stage.configuration()
     configuration.reportInterval = .milliseconds(2)
     let worker = Worker(
-      broker: broker, ledger: stage.ledger, registry: registry, configuration: configuration, directory: directory,
+      broker: broker, ledger: stage.ledger, registry: registry, configuration: configuration, workers: workers,
       logger: .quiet)
     try await RunningWorker.run(worker) { _ in try await body(begun) }
   }
@@ -46,18 +46,18 @@ import Testing
   }
 
   @Test func nothingIsClaimedBeforeTheDirectoryHasAnswered() async throws {
-    let directory = Slow(base: InMemoryWorkerDirectory(), gate: Gate())
-    directory.base.pause(.default)
+    let workers = Slow(base: InMemoryWorkerRegistry(), gate: Gate())
+    workers.base.pause(.default)
     try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
-    try await work(directory, broker: stage.broker) { begun in
-      try await directory.asked.wait()
+    try await work(workers, broker: stage.broker) { begun in
+      try await workers.asked.wait()
       try await aWhile()
       #expect(await stage.statistics().claimed == 0)
-      directory.gate.open()
+      workers.gate.open()
       try await eventually("the pause is remembered") { await stage.broker.remembersPause(of: .default) }
       #expect(begun.entries.isEmpty)
       #expect(await stage.statistics().ready == 5)
-      directory.base.resume(.default)
+      workers.base.resume(.default)
       try await stage.settled()
       #expect(begun.entries.sorted() == Array(0..<5))
       try await eventually("so is its end") { await !stage.broker.remembersPause(of: .default) }
@@ -65,18 +65,18 @@ import Testing
   }
 
   @Test(arguments: [true, false]) func whatTheBrokerLastHeardHoldsWhileTheDirectoryIsAway(isPaused: Bool) async throws {
-    let directory = Slow(base: InMemoryWorkerDirectory(), gate: Gate(), fails: true)
-    if isPaused { directory.base.pause(.default) }
+    let workers = Slow(base: InMemoryWorkerRegistry(), gate: Gate(), fails: true)
+    if isPaused { workers.base.pause(.default) }
     await stage.broker.rememberPause(isPaused, of: .default)
     try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
-    try await work(directory, broker: stage.broker) { begun in
-      try await directory.asked.wait()
+    try await work(workers, broker: stage.broker) { begun in
+      try await workers.asked.wait()
       if isPaused {
         try await aWhile()
         #expect(begun.entries.isEmpty)
         #expect(await stage.statistics().ready == 5)
-        directory.base.resume(.default)
-        directory.gate.open()
+        workers.base.resume(.default)
+        workers.gate.open()
       }
       try await stage.settled()
       #expect(begun.entries.sorted() == Array(0..<5))

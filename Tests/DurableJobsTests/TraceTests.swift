@@ -107,7 +107,7 @@ import Testing
       broker: broker, ledger: ledger, registry: registry, configuration: WorkerConfiguration(queues: [.default: 2]),
       logger: Logger(label: "trace") { _ in StreamLogHandler.standardError(label: "trace") })
     try await RunningWorker.run(worker) { _ in
-      try await eventually("all are done") { ledger.owedCount == 0 && seen.withLock { $0["child"]?.count == 3 } }
+      try await eventually("all are done") { ledger.pendingCount == 0 && seen.withLock { $0["child"]?.count == 3 } }
     }
     #expect(seen.withLock { $0 } == ["ask": [trace.id], "child": [trace.id, trace.id, trace.id]])
     for line in logged.withLock({ $0 }) {
@@ -135,8 +135,8 @@ import Testing
     let worker = Worker(
       broker: broker, ledger: ledger, registry: registry, configuration: configuration, logger: .quiet)
     return try await RunningWorker.run(worker) { _ in
-      try await eventually("the batch is done") { ledger.owedCount(in: "children") == 1 }
-      let ids = ledger.owedIDs(queue: "children", after: nil, before: JobID(high: .max, low: 0), limit: 10)
+      try await eventually("the batch is done") { ledger.pendingCount(in: "children") == 1 }
+      let ids = ledger.pendingIDs(queue: "children", after: nil, before: JobID(high: .max, low: 0), limit: 10)
       return ledger.records(ids, queue: "children").map(\.trace)
     }
   }

@@ -60,11 +60,11 @@ import Testing
     let settler = Settler(queue: .default, ledger: stage.ledger, consumer: consumer, logger: .quiet)
     await settler.settle(claims.map { .handBack($0) }, until: StopSignal())
     #expect(await stage.statistics().delayed == 1)
-    let due = try #require(await consumer.beat(listingHeld: false).nextDue)
+    let due = try #require(await consumer.heartbeat(listingHeld: false).nextDue)
     #expect(due <= .milliseconds(500), "who holds its row may let go at any moment")
     var again: [Claim] = []
     try await eventually("it is ready again") {
-      _ = await consumer.beat(listingHeld: false)
+      _ = await consumer.heartbeat(listingHeld: false)
       again = await consumer.claim(1, wait: .milliseconds(1))
       return !again.isEmpty
     }
@@ -114,7 +114,7 @@ import Testing
         throw Failure("changed its mind")
       }
     }
-    #expect(stage.ledger.owedCount == 0)
+    #expect(stage.ledger.pendingCount == 0)
     #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
   }
 
@@ -133,7 +133,7 @@ import Testing
     let client = JobClient(broker: deaf, ledger: stage.ledger, logger: .quiet)
     try await client.enqueue((0..<2500).map { Numbered(number: $0) })
     #expect(await stage.statistics().ready == 0)
-    #expect(stage.ledger.owedCount == 2500)
+    #expect(stage.ledger.pendingCount == 2500)
     let journal = Journal<Int>()
     var registry = Stage.Registry()
     registry.register(Numbered.self) { job, _ in journal.note(job.number) }
@@ -160,7 +160,7 @@ import Testing
     try await RunningWorker.run(worker) { _ in
       try await stage.settled("b")
       try await stage.settled("c")
-      #expect(stage.ledger.owedCount(in: "a") == 1)
+      #expect(stage.ledger.pendingCount(in: "a") == 1)
       failing.questions.stop()
       try await stage.settled("a")
     }
@@ -175,7 +175,7 @@ import Testing
     let settler = Settler(queue: .default, ledger: AwayLedger(), consumer: consumer, logger: .quiet)
     let failure = JobFailure(attempt: 1, at: 0, error: "no", worker: "w")
     await settler.settle(
-      [.park(claims[0]), .bury(claims[1], failure), .complete(claims[2]), .acknowledge(claims[3])], until: stop)
+      [.park(claims[0]), .deadLetter(claims[1], failure), .complete(claims[2]), .acknowledge(claims[3])], until: stop)
     #expect(await stage.statistics().claimed == 3)
   }
 
@@ -249,12 +249,12 @@ private struct AwayLedger: Ledger {
   func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
   func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] { throw error }
-  func bury(_ dead: [DeadJob]) async throws -> [JobID] { throw error }
+  func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] { throw error }
   func park(_ jobs: [JobRecord]) async throws -> [JobID] { throw error }
   func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int { throw error }
-  func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
-  func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] { throw error }
-  func newestOwedIDs(
+  func pending(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
+  func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] { throw error }
+  func newestPendingIDs(
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) async throws -> [JobID] { throw error }
   func refuse(_ refusals: [JobID: String], queue: QueueName) async throws { throw error }

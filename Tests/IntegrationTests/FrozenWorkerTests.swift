@@ -49,8 +49,8 @@ struct FrozenWorkerTests {
       _ = try await scene.startWorker()
       try await scene.post()
       try await eventually("all others are done") {
-        let (effects, owed) = try await (scene.effects(), scene.owed())
-        return effects == 29 && owed == 1
+        let (effects, pending) = try await (scene.effects(), scene.pending())
+        return effects == 29 && pending == 1
       }
       let before = try await scene.stack.broker.statistics(of: Scene.effects)
       #expect(before.ready + before.claimed + before.delayed == 1)

@@ -51,7 +51,7 @@ struct LargeJobsTests {
       let worker = try await scene.startWorker(slots: 16)
       try await eventually("jobs are done") { try await scene.effects() > Self.jobs / 20 }
       _ = try await scene.stack.redisClient.send(RedisCommand("FLUSHALL"))
-      try await eventually("all jobs are done", within: .seconds(250)) { try await scene.owed() == 0 }
+      try await eventually("all jobs are done", within: .seconds(250)) { try await scene.pending() == 0 }
       try await scene.expectAllDoneOnce(Self.jobs)
       let lengths = try await scene.stack.pool.query("SELECT DISTINCT length FROM large_effects").decode(Int.self)
       #expect(lengths == [text.utf8.count])

@@ -74,7 +74,7 @@ struct LostServerTests {
       await gate.open()
       // The test's own connections are lost as well.
       try await eventually("the test is connected again") {
-        do { return try await scene.owed() >= 0 } catch { return false }
+        do { return try await scene.pending() >= 0 } catch { return false }
       }
       try await scene.expectAllDoneOnce(40)
     }

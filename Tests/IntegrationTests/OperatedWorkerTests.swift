@@ -10,17 +10,17 @@ import Testing
 /// Workers that are processes of their own, and an operator who wants something of them.
 @Suite("An operated worker", .timeLimit(.minutes(5)))
 struct OperatedWorkerTests {
-  private let actor = Operations.Actor(name: "tester")
+  private let actor = Operator(name: "tester")
 
-  private func queues(_ scene: Scene) -> QueueDesk {
-    QueueDesk(pool: scene.stack.pool, broker: scene.stack.broker, known: [Scene.effects])
+  private func queues(_ scene: Scene) -> QueueAdmin {
+    QueueAdmin(pool: scene.stack.pool, broker: scene.stack.broker, known: [Scene.effects])
   }
 
-  private func jobs(_ scene: Scene) -> JobDesk {
-    JobDesk(pool: scene.stack.pool, broker: scene.stack.broker, kinds: .app, logger: .quiet)
+  private func jobs(_ scene: Scene) -> JobAdmin {
+    JobAdmin(pool: scene.stack.pool, broker: scene.stack.broker, kinds: .app, logger: .quiet)
   }
 
-  private func workers(_ scene: Scene) -> WorkerDesk { WorkerDesk(pool: scene.stack.pool) }
+  private func workers(_ scene: Scene) -> WorkerAdmin { WorkerAdmin(pool: scene.stack.pool) }
 
   /// Waits until every worker has reported again, and so has heard what is asked of it.
   private func heard(_ scene: Scene) async throws {
@@ -57,7 +57,7 @@ struct OperatedWorkerTests {
       }
       await gate.open()
       try await eventually("it has left") { try await workers(scene).list().count == 1 }
-      try await eventually("all is done") { try await scene.owed() == 0 }
+      try await eventually("all is done") { try await scene.pending() == 0 }
     }
   }
 
@@ -73,7 +73,7 @@ struct OperatedWorkerTests {
       try await heard(scene)
       #expect(try await scene.effects() == 10)
       let paused = try #require(try await queues(scene).list().first { $0.queue == "effects" })
-      #expect(paused.isPaused && paused.ready == 20 && paused.owed == 20 && paused.workers == 1)
+      #expect(paused.isPaused && paused.ready == 20 && paused.pending == 20 && paused.workers == 1)
       #expect(try #require(paused.oldestWaiting) >= 0)
       // Other queues go on meanwhile.
       try await scene.post()
@@ -135,7 +135,7 @@ struct OperatedWorkerTests {
       let job = try await jobs(scene).cancel(id, by: actor, patience: .seconds(60))
       #expect(job.state == .cancelled)
       try await scene.askForEffects(1..<10)
-      try await eventually("the slot goes on") { try await scene.owed() == 0 }
+      try await eventually("the slot goes on") { try await scene.pending() == 0 }
       #expect(
         try await scene.stack.pool.query("SELECT number FROM effects ORDER BY 1").decode(Int.self) == Array(1..<10))
       #expect(try await scene.stack.count("SELECT count(*) FROM dead_jobs") == 0)

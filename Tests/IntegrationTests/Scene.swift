@@ -93,7 +93,7 @@ struct Scene: Sendable {
       for name in ["a1", "a2", "a3"] {
         _ = try await stack.client.transaction { transaction in
           let author = try await Accounts.id(of: name, in: transaction.sql)
-          return try await Posts.create(try PostDraft(title: "News of \(name)"), by: author, in: transaction)
+          return try await Posts.create(try PostDraft(title: "EventFeed of \(name)"), by: author, in: transaction)
         }
       }
     }
@@ -152,18 +152,18 @@ struct Scene: Sendable {
       ).decode(Int.self))
   }
 
-  func owed() async throws -> Int { try await stack.count("SELECT count(*) FROM jobs") }
+  func pending() async throws -> Int { try await stack.count("SELECT count(*) FROM jobs") }
   func effects() async throws -> Int { try await stack.count("SELECT count(*) FROM effects") }
   func effects(of worker: String) async throws -> Int {
     try await stack.count("SELECT count(*) FROM effects WHERE worker = \(worker)")
   }
   func claimed() async throws -> Int { try await stack.broker.statistics(of: Self.effects).claimed }
 
-  /// Waits until all is done, and checks every promise: nothing owed or dead, each effect there once, every feed exact.
+  /// Waits until all is done, and checks every promise: nothing pending or dead, each effect there once, every feed exact.
   ///
   /// - Parameter asked: how many effects were asked for, numbered from 0.
   func expectAllDoneOnce(_ asked: Int, location: SourceLocation = #_sourceLocation) async throws {
-    try await eventually("all jobs are done", within: .seconds(150)) { try await owed() == 0 }
+    try await eventually("all jobs are done", within: .seconds(150)) { try await pending() == 0 }
     #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 0, sourceLocation: location)
     let numbers = try await stack.pool.query("SELECT number FROM effects ORDER BY number").decode(Int.self)
     #expect(numbers == Array(0..<asked), "each effect once", sourceLocation: location)

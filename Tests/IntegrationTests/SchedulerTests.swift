@@ -77,7 +77,7 @@ struct SchedulerTests {
   /// Pauses the schedule, and compares what fired and what was done of it with the ticks that there were.
   private func expectEachTickOnce(in scene: Scene, location: SourceLocation = #_sourceLocation) async throws {
     try await scene.stack.pool.execute("UPDATE schedules SET paused = true")
-    try await eventually("all jobs are done") { try await scene.owed() == 0 }
+    try await eventually("all jobs are done") { try await scene.pending() == 0 }
     let fired = try await scene.stack.pool.query(
       "SELECT (extract(epoch FROM tick) * 1000)::bigint FROM schedule_ticks ORDER BY tick"
     ).decode(Int.self)

@@ -61,9 +61,9 @@ public struct ChaosBroker<Base: Broker>: Broker {
       base: try await base.join(queue, worker: worker, lease: lease), lease: lease, chaos: chaos)
   }
 
-  public func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+  public func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
     try chaos.mayFail("unknown", 0.05)
-    return try await base.unknown(ids, in: queue)
+    return try await base.missing(ids, in: queue)
   }
 
   public func statistics(of queue: QueueName) async throws -> QueueStatistics {
@@ -101,9 +101,9 @@ public struct ChaosConsumer<Base: BrokerConsumer>: BrokerConsumer {
     return try await base.claim(count, wait: wait)
   }
 
-  public func interruptClaim() async { await base.interruptClaim() }
+  public func stopClaiming() async { await base.stopClaiming() }
 
-  public func endWait() async { await base.endWait() }
+  public func wakeClaim() async { await base.wakeClaim() }
 
   public func acknowledge(_ claims: [Claim]) async throws {
     try chaos.mayFail("acknowledge is not sent", 0.05)
@@ -131,11 +131,11 @@ public struct ChaosConsumer<Base: BrokerConsumer>: BrokerConsumer {
 
   public func releaseUnreceived(_ receipts: [String]) async throws { try await base.releaseUnreceived(receipts) }
 
-  public func beat(listingHeld lists: Bool) async throws -> Beat {
+  public func heartbeat(listingHeld lists: Bool) async throws -> Heartbeat {
     // A frozen worker: others declare it dead meanwhile, while its handlers go on.
     if chaos.happens(0.03) { try await Task.sleep(for: lease * 2) }
-    try chaos.mayFail("beat", 0.05)
-    return try await base.beat(listingHeld: lists)
+    try chaos.mayFail("heartbeat", 0.05)
+    return try await base.heartbeat(listingHeld: lists)
   }
 
   public func leave() async throws {
@@ -192,27 +192,27 @@ public struct ChaosLedger<Base: Ledger>: Ledger {
     return try await base.recordFailures(failures, queue: queue)
   }
 
-  public func bury(_ dead: [DeadJob]) async throws -> [JobID] { try await base.bury(dead) }
+  public func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] { try await base.deadLetter(dead) }
   public func park(_ jobs: [JobRecord]) async throws -> [JobID] { try await base.park(jobs) }
   public func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
     try await base.unpark(queue: queue, kinds: kinds)
   }
 
-  public func owed(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
-    try chaos.mayFail("owed", 0.05)
-    return try await base.owed(ids, queue: queue)
+  public func pending(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    try chaos.mayFail("pending", 0.05)
+    return try await base.pending(ids, queue: queue)
   }
 
-  public func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
-    try chaos.mayFail("owedIDs", 0.05)
-    return try await base.owedIDs(queue: queue, after: after, before: before, limit: limit)
+  public func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
+    try chaos.mayFail("pendingIDs", 0.05)
+    return try await base.pendingIDs(queue: queue, after: after, before: before, limit: limit)
   }
 
-  public func newestOwedIDs(
+  public func newestPendingIDs(
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) async throws -> [JobID] {
-    try chaos.mayFail("newestOwedIDs", 0.05)
-    return try await base.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+    try chaos.mayFail("newestPendingIDs", 0.05)
+    return try await base.newestPendingIDs(queue: queue, after: after, before: before, age: age, limit: limit)
   }
 
   public func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {

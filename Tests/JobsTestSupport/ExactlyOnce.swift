@@ -61,9 +61,9 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
       group.addTask { try await loseMemory() }
       try await enqueue()
       // After a storm of some length the rest has to come through in calm weather.
-      try await eventually("most jobs are done", within: .seconds(300)) { try await owed(.default).count < jobs / 4 }
+      try await eventually("most jobs are done", within: .seconds(300)) { try await pending(.default).count < jobs / 4 }
       chaos.end()
-      try await eventually("all jobs are done", within: .seconds(300)) { try await owed(.default).isEmpty }
+      try await eventually("all jobs are done", within: .seconds(300)) { try await pending(.default).isEmpty }
       // What still runs by now is a second delivery: its transaction must find out.
       try await eventually("the broker is empty", within: .seconds(300)) {
         let statistics = try await broker.statistics(of: .default)
@@ -71,12 +71,12 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
       }
       group.cancelAll()
     }
-    let effects = try await ledger.records(try await owed(Self.effects), queue: Self.effects)
+    let effects = try await ledger.records(try await pending(Self.effects), queue: Self.effects)
     return try effects.map { try Effect(payload: $0.payload, version: 1).number }.sorted()
   }
 
-  private func owed(_ queue: QueueName) async throws -> [JobID] {
-    try await ledger.owedIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
+  private func pending(_ queue: QueueName) async throws -> [JobID] {
+    try await ledger.pendingIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
   }
 
   private func enqueue() async throws {

@@ -1,7 +1,7 @@
 import Operations
 
-extension Actor {
-  static let tester = Actor(name: "tester")
+extension Operator {
+  static let tester = Operator(name: "tester")
   /// Somebody who may only look.
-  static let visitor = Actor(name: "visitor", role: .readOnly)
+  static let visitor = Operator(name: "visitor", role: .readOnly)
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct AutoscalingTests {
   /// A queue that is simulated second by second: what arrives waits, each worker ends `slots / runTime` jobs a second at most.
   private struct Simulation {
-    var autoscaling = Autoscaling(least: 1, most: 50)
+    var autoscaling = Autoscaling(minWorkers: 1, maxWorkers: 50)
     var runTime: Double
     var slots = 4.0
     var workers = 1
@@ -76,7 +76,7 @@ import Testing
 
   @Test func itNeitherSwingsNorPassesItsBounds() {
     var queue = Simulation(runTime: 0.2)
-    queue.autoscaling = Autoscaling(least: 2, most: 10)
+    queue.autoscaling = Autoscaling(minWorkers: 2, maxWorkers: 10)
     for arrivals in [0, 5, 300, 300, 20, 0] { queue.run(minutes: 6, arrivals: Double(arrivals)) }
     #expect(queue.history.allSatisfy { (2...10).contains($0) })
     #expect(queue.history.last == 2)
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func aQueueWithoutWorkMayHaveNoWorkerAndOneWithWorkHasOne() {
-    let autoscaling = Autoscaling(least: 0, most: 5)
+    let autoscaling = Autoscaling(minWorkers: 0, maxWorkers: 5)
     #expect(autoscaling.wanted(QueueLoad(), ready: 0, claimed: 0, slots: 4) == 0)
     #expect(autoscaling.wanted(QueueLoad(), ready: 1, claimed: 0, slots: 4) == 1)
     #expect(autoscaling.wanted(QueueLoad(), ready: 0, claimed: 1, slots: 4) == 1)
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func whatIsNotKnownYetIsGuessedCautiously() {
-    let autoscaling = Autoscaling(least: 1, most: 100)
+    let autoscaling = Autoscaling(minWorkers: 1, maxWorkers: 100)
     // A thousand jobs, none has ended: a tenth of a second each, or as long as the oldest has run.
     #expect(autoscaling.wanted(QueueLoad(), ready: 1000, claimed: 0, slots: 4) == 2)
     #expect(autoscaling.wanted(QueueLoad(), ready: 1000, claimed: 4, slots: 4, longest: 3) == 32)

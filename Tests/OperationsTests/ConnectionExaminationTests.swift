@@ -41,7 +41,7 @@ import Testing
     try await TestStack.with { stack in
       let connection = try await PostgresConnection.connect(
         try PostgresConfiguration(url: stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
-      let directory = PostgresWorkerDirectory(pool: stack.pool)
+      let workers = PostgresWorkerRegistry(pool: stack.pool)
       func report(_ name: String, pool: Int?) -> WorkerReport {
         WorkerReport(
           name: name, host: "h", pid: 1, version: "1", startedAt: 0,
@@ -55,14 +55,14 @@ import Testing
       let none = try await findings()
       #expect(none["slots"]?.detail == "no worker runs")
       // One of a version that says nothing is not judged.
-      _ = try await directory.beat(report("silent", pool: nil))
-      _ = try await directory.beat(report("small", pool: 10))
+      _ = try await workers.heartbeat(report("silent", pool: nil))
+      _ = try await workers.heartbeat(report("small", pool: 10))
       let short = try await findings()
       #expect(short["slots"]?.detail == "small has 22 for a pool of 10 connections")
       #expect(short["connections"]?.detail.hasPrefix("1 worker opens up to 16, ") == true)
-      _ = try await directory.beat(report("small", pool: 24))
+      _ = try await workers.heartbeat(report("small", pool: 24))
       #expect(try await findings()["slots"]?.status == .ok, "what a worker says last holds")
-      _ = try await directory.beat(report("vast", pool: 100_000))
+      _ = try await workers.heartbeat(report("vast", pool: 100_000))
       #expect(try await findings()["connections"]?.status == .warn)
       await connection.close()
     }

@@ -13,8 +13,8 @@ import Testing
 /// What operators do to jobs: each thing takes effect, is noted, and is refused to somebody who may only look.
 @Suite("Acting on jobs", .timeLimit(.minutes(5)))
 struct JobActionTests {
-  private func desk(_ stack: TestStack) -> JobDesk {
-    JobDesk(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
+  private func desk(_ stack: TestStack) -> JobAdmin {
+    JobAdmin(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
   }
 
   private func ask(_ stack: TestStack, runAt: Date? = nil, uniqueKey: String? = nil) async throws -> String {
@@ -44,7 +44,7 @@ struct JobActionTests {
   private func kill(_ id: String, on stack: TestStack) async throws {
     let parsed = try #require(JobID(id))
     let record = try #require(try await stack.ledger.records([parsed], queue: "fanout").first)
-    try await stack.ledger.bury([
+    try await stack.ledger.deadLetter([
       DeadJob(record: record, attempts: 3, failure: JobFailure(attempt: 3, at: 5, error: "it broke", worker: "w"))
     ])
     _ = try await stack.broker.remove([record.id], from: "fanout")
@@ -147,12 +147,12 @@ struct JobActionTests {
       #expect(try await desk(stack).cancel(id, by: .tester).state == .cancelled)
       let told = try await stack.pool.query("SELECT id FROM job_cancellations").decode(PostgresUUID.self)
       #expect(told.map { JobID($0).description } == [id])
-      let directory = PostgresWorkerDirectory(pool: stack.pool)
+      let workers = PostgresWorkerRegistry(pool: stack.pool)
       let report = WorkerReport(
         name: "w", host: "h", pid: 1, version: "v", startedAt: 0,
         queues: [WorkerReport.Queue(queue: "fanout", slots: 1)])
-      #expect(try await directory.beat(report).cancelled == [try #require(JobID(id))])
-      try await directory.leave(report)
+      #expect(try await workers.heartbeat(report).cancelled == [try #require(JobID(id))])
+      try await workers.leave(report)
       try await consumer.leave()
     }
   }
@@ -227,7 +227,7 @@ struct JobActionTests {
       let moment = Date(timeIntervalSince1970: 4_000_000_000)
       #expect(try await desk(stack).reschedule(one, at: moment, by: .tester).runAt == moment)
       #expect(try await desk(stack).retry(other, by: .tester).state == .waiting)
-      #expect(try await stack.broker.unknown(ids, in: "fanout") == ids)
+      #expect(try await stack.broker.missing(ids, in: "fanout") == ids)
       try await stack.redisClient.send(RedisCommand("CONFIG", "SET", "maxmemory", "0"))
       try await work(on: stack) { _ in
         try await eventually("one is delayed, one is done") {
@@ -239,7 +239,7 @@ struct JobActionTests {
     }
   }
 
-  @Test("Dead letters that many retry at once, while workers run them, are owed once and run once")
+  @Test("Dead letters that many retry at once, while workers run them, are pending once and run once")
   func retriedByMany() async throws {
     try await TestStack.with { stack in
       try await stack.pool.execute(
@@ -343,15 +343,15 @@ struct JobActionTests {
   @Test("Somebody who may only look changes nothing")
   func visitor() async throws {
     try await TestStack.with { stack in
-      let (owed, dead) = (try await ask(stack, runAt: .now + 3600), try await ask(stack))
+      let (pending, dead) = (try await ask(stack, runAt: .now + 3600), try await ask(stack))
       try await kill(dead, on: stack)
       let desk = desk(stack)
-      let queues = QueueDesk(pool: stack.pool, broker: stack.broker)
-      let workers = WorkerDesk(pool: stack.pool)
+      let queues = QueueAdmin(pool: stack.pool, broker: stack.broker)
+      let workers = WorkerAdmin(pool: stack.pool)
       let attempts: [@Sendable () async throws -> Void] = [
-        { _ = try await desk.cancel(owed, by: .visitor) },
-        { _ = try await desk.reschedule(owed, at: .now + 60, by: .visitor) },
-        { _ = try await desk.retry(owed, by: .visitor) },
+        { _ = try await desk.cancel(pending, by: .visitor) },
+        { _ = try await desk.reschedule(pending, at: .now + 60, by: .visitor) },
+        { _ = try await desk.retry(pending, by: .visitor) },
         { _ = try await desk.retry(dead, by: .visitor) },
         { _ = try await desk.delete(dead, by: .visitor) },
         { _ = try await desk.retryDead(kind: nil, by: .visitor) },

@@ -16,7 +16,7 @@ struct JobPageTests {
     var filter = filter
     var pages: [JobPage] = []
     repeat {
-      let page = try await JobDesk.page(filter, on: pool)
+      let page = try await JobAdmin.page(filter, on: pool)
       pages.append(page)
       filter.before = page.next
       try #require(pages.count < 1000, "the last page never comes")
@@ -27,7 +27,7 @@ struct JobPageTests {
   /// Owes a job of each of `numbers`, spread over three queues and two kinds, a millisecond apart.
   private func owe(_ numbers: Range<Int>, on stack: TestStack) async throws -> [JobID] {
     let start = Int64(1_700_000_000_000)
-    let ids = numbers.map { JobID(high: JobID.least(at: start + Int64($0)).high, low: UInt64($0)) }
+    let ids = numbers.map { JobID(high: JobID.min(at: start + Int64($0)).high, low: UInt64($0)) }
     let records = zip(numbers, ids).map { number, id in
       JobRecord(
         id: id, kind: number % 2 == 0 ? "even" : "odd", queue: ["a", "b", "c"][number % 3],
@@ -155,7 +155,7 @@ struct JobPageTests {
         try await all(JobFilter(state: .dead, since: moment, until: moment.addingTimeInterval(1)), on: stack.pool).items
           .count == 210)
 
-      let desk = JobDesk(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
+      let desk = JobAdmin(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
       #expect(try await desk.deleteDead(kind: "x", by: .tester) == 42)
       #expect(try await all(JobFilter(state: .deleted, limit: 5), on: stack.pool).items.count == 42)
       #expect(try await all(JobFilter(state: .cancelled), on: stack.pool).items.isEmpty)
@@ -202,10 +202,10 @@ struct JobPageTests {
         #expect(try await numbers(filter(#"accessTOKEN":"••••••","note":"n"#, limit: limit)).count == 8000)
         #expect(try await numbers(filter(#"1.""#, limit: limit)).filter { ($0 ?? 0) % 3 != 0 } == expected)
       }
-      let nothing = try await JobDesk.page(filter("nowhere"), on: stack.pool)
+      let nothing = try await JobAdmin.page(filter("nowhere"), on: stack.pool)
       #expect(nothing.items.isEmpty && nothing.searched == 10_000)
       for probe in ["hunter2", "hun", #"["h"#, #"2"]"#, #"[""#, "blotted-out", "blot", #"key":"b"#, #"out","no"#] {
-        let page = try await JobDesk.page(filter(probe), on: stack.pool)
+        let page = try await JobAdmin.page(filter(probe), on: stack.pool)
         #expect(
           page.items == nothing.items && page.next == nothing.next && page.searched == nothing.searched, "\(probe)")
       }
@@ -224,7 +224,7 @@ struct JobPageTests {
         SELECT 'w', 'h', 1, '1', now(), 'running', '[]', jsonb_agg(jsonb_build_object('id', id, 'queue', queue)) FROM jobs
         """)
       for (text, count) in [("note", 3), ("n2.", 1), ("TOKEN", 2), ("hunter", 0)] {
-        let page = try await JobDesk.page(JobFilter(state: .running, text: text), on: stack.pool)
+        let page = try await JobAdmin.page(JobFilter(state: .running, text: text), on: stack.pool)
         #expect(page.items.count == count, "\(text)")
       }
     }
@@ -266,7 +266,7 @@ struct JobPageTests {
         JobFilter(limit: 0), JobFilter(limit: 1_000_000), JobFilter(before: "nonsense"),
         JobFilter(state: .dead, before: "nonsense"), JobFilter(state: .dead, before: JobID.next().description),
       ] {
-        let error = await #expect(throws: OperationError.self) { try await JobDesk.page(filter, on: stack.pool) }
+        let error = await #expect(throws: OperationError.self) { try await JobAdmin.page(filter, on: stack.pool) }
         #expect(error?.code == .usage)
       }
     }

@@ -42,7 +42,7 @@ struct LedgerAuditTests {
     try await stack.pool.execute("DELETE FROM jobs WHERE id = ANY(\(ids.map { PostgresUUID($0) }))")
   }
 
-  @Test("What the broker has and nobody owes is found: ready, delayed and claimed, among thousands that are owed")
+  @Test("What the broker has and nobody owes is found: ready, delayed and claimed, among thousands that are pending")
   func leftovers() async throws {
     try await TestStack.with { stack in
       let claimed = try await own(2, "fanout", on: stack)
@@ -56,27 +56,27 @@ struct LedgerAuditTests {
       let elsewhere = try await own(2, "other", on: stack)
       try await stack.broker.push([.test(queue: "fanout", isDurable: false)])
       let exact = try await audit(stack) { _ in Issue.record("nothing looked left over") }.leftovers()
-      #expect(exact.known >= 2507 && exact.unowed == 0 && exact.unowedByQueue.isEmpty)
+      #expect(exact.known >= 2507 && exact.orphaned == 0 && exact.orphanedByQueue.isEmpty)
 
-      // Parked is owed: no worker knows how to run it, and it is nobody's leftover.
+      // Parked is pending: no worker knows how to run it, and it is nobody's leftover.
       try await stack.pool.execute("UPDATE jobs SET parked = true WHERE id = \(PostgresUUID(ready[9]))")
       try await disown([claimed[0], ready[0], ready[2000], delayed[1], elsewhere[0]], on: stack)
       let found = try await audit(stack).leftovers()
-      #expect(found.unowedByQueue == ["fanout": 3, "idle": 1, "other": 1])
-      #expect(found.unowed == 5)
-      #expect(try await audit(stack).run().unknown == 0, "the other way nothing is missing")
+      #expect(found.orphanedByQueue == ["fanout": 3, "idle": 1, "other": 1])
+      #expect(found.orphaned == 5)
+      #expect(try await audit(stack).run().missing == 0, "the other way nothing is missing")
       try await consumer.leave()
     }
   }
 
-  @Test("What ends while it is looked at is no leftover, nor what is owed again")
+  @Test("What ends while it is looked at is no leftover, nor what is pending again")
   func inFlight() async throws {
     try await TestStack.with { stack in
       let ids = try await own(4, "fanout", on: stack)
       try await disown(ids, on: stack)
       let pauses = Pauses()
       let found = try await audit(stack) { pause in
-        // Acknowledged one after another, the last at the last moment; one is owed again, as a dead letter is.
+        // Acknowledged one after another, the last at the last moment; one is pending again, as a dead letter is.
         switch pauses.note(pause) {
         case 1: _ = try await stack.broker.remove([ids[0]], from: "fanout")
         case 2:
@@ -88,7 +88,7 @@ struct LedgerAuditTests {
         default: _ = try await stack.broker.remove([ids[2], ids[3]], from: "fanout")
         }
       }.leftovers()
-      #expect(found.known == 4 && found.unowed == 0)
+      #expect(found.known == 4 && found.orphaned == 0)
       #expect(pauses.all.map { ($0 / .seconds(1)).rounded() } == [1, 2, 4])
     }
   }
@@ -98,11 +98,11 @@ struct LedgerAuditTests {
     try await TestStack.with { stack in
       let ids = try await own(1500, "fanout", on: stack)
       _ = try await stack.broker.remove([ids[3], ids[1200]], from: "fanout")
-      #expect(try await audit(stack).run().unknownByQueue == ["fanout": 2])
+      #expect(try await audit(stack).run().missingByQueue == ["fanout": 2])
       let records = try await stack.ledger.records([ids[3]], queue: "fanout")
       let later = try await audit(stack) { _ in try await stack.broker.push(records) }.run()
-      #expect(later.owed == 1500 && later.unknown == 1)
-      #expect(try await audit(stack).leftovers().unowed == 0)
+      #expect(later.pending == 1500 && later.missing == 1)
+      #expect(try await audit(stack).leftovers().orphaned == 0)
     }
   }
 

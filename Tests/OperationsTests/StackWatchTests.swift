@@ -114,7 +114,7 @@ import Testing
       let idle = try await round()
       #expect(queues.count > 5 && idle == 3 * queues.count + 1)
 
-      // One more than the three for what the queue is owed, three for each stream that holds something.
+      // One more than the three for what the queue is pending, three for each stream that holds something.
       _ = try await stack.client.enqueue([Task1(), Task1()], options: JobOptions(queue: queues[0]))
       #expect(try await round() == idle + 4)
     }
@@ -214,7 +214,7 @@ import Testing
         try await eventually("another watches") { try await StackSample.latest(in: stack.pool)?.at ?? before > before }
         #expect(told.withLock { $0.count } == 1)
         let id = try #require(
-          try await stack.ledger.owedIDs(queue: "tasks", after: nil, before: .least(at: 4e12), limit: 1).first)
+          try await stack.ledger.pendingIDs(queue: "tasks", after: nil, before: .min(at: 4e12), limit: 1).first)
         _ = try await stack.broker.remove([id], from: "tasks")
         try await eventually("its end is told") { told.withLock { $0.count } == 2 }
         group.cancelAll()
@@ -231,7 +231,7 @@ import Testing
       try await sampler.count()
       let full = try await sampler.sample(at: Date() + 10)
       #expect(try await book.judge(full.readings, at: full.at).map(\.queue) == ["made-up"])
-      // Nobody serves it, nothing is owed there any more, no kind names it.
+      // Nobody serves it, nothing is pending there any more, no kind names it.
       _ = try await stack.broker.clear("made-up")
       try await stack.pool.execute("DELETE FROM jobs")
       try await sampler.count()
@@ -266,5 +266,5 @@ import Testing
 }
 
 extension JobID {
-  fileprivate static func least(at milliseconds: Double) -> JobID { least(at: Int64(milliseconds)) }
+  fileprivate static func min(at milliseconds: Double) -> JobID { min(at: Int64(milliseconds)) }
 }

@@ -83,10 +83,10 @@ struct API: Sendable {
     let jobs = JobClient(
       broker: broker, ledger: PostgresLedger(pool: pool), patience: pushPatience, logger: logger)
     let events = EventHub(
-      pool: pool, interval: .milliseconds(10), patience: Patience(patience), logger: logger)
+      pool: pool, interval: .milliseconds(10), patience: WriteTimeout(patience), logger: logger)
     let api = SocialAPI(
       jobs: jobs, pool: pool,
-      hasher: hasher, desk: JobDesk(pool: pool, broker: broker, kinds: .app, logger: logger),
+      hasher: hasher, desk: JobAdmin(pool: pool, broker: broker, kinds: .app, logger: logger),
       adminToken: AdminToken(adminToken), adminReadToken: AdminToken(adminReadToken),
       lookups: Lookups(rules: rules), certificateKey: certificateKey, sendsMail: sendsMail,
       requestTimeout: requestTimeout, attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies,

@@ -70,7 +70,7 @@ struct Plan: Sendable, CustomTestStringConvertible, CustomStringConvertible {
 
 /// The orders of two activities' steps, one after the other: all of them where they are few, else some that are drawn.
 struct Walk {
-  private static let most = 150
+  private static let maxCount = 150
   private static let drawn = 80
 
   let seed: UInt64
@@ -104,8 +104,8 @@ struct Walk {
   mutating func advance() -> Bool {
     defer { (choices, alternatives) = ([], []) }
     runs += 1
-    if isExhaustive, runs >= Self.most { isExhaustive = false }
-    guard isExhaustive else { return runs < Self.most + Self.drawn }
+    if isExhaustive, runs >= Self.maxCount { isExhaustive = false }
+    guard isExhaustive else { return runs < Self.maxCount + Self.drawn }
     while let last = choices.popLast(), let ready = alternatives.popLast() {
       guard let next = ready.first(where: { $0 > last }) else { continue }
       prefix = choices + [next]
@@ -178,7 +178,8 @@ private struct Stage {
     case .post: try await app.post(by: author)
     case .fanOut: try await app.client.transaction { try await PostFanOut(post: fresh, author: author).run(in: $0) }
     case .delete: try await app.delete(plan.has(.fanOut) ? fresh : old, by: author)
-    case .purge: try await app.client.transaction { try await PostPurge(post: purged, author: author).run(in: $0) }
+    case .purge:
+      try await app.client.transaction { try await RemovePostFromFeeds(post: purged, author: author).run(in: $0) }
     case .backfill:
       try await app.client.transaction {
         try await FeedBackfill(follower: fan, followee: author, before: .max).run(in: $0)
@@ -197,7 +198,8 @@ private struct Stage {
         try await app.client.transaction { transaction in
           switch JobKind(rawValue: kind) {
           case PostFanOut.kind: try await JSONDecoder().decode(PostFanOut.self, from: data).run(in: transaction)
-          case PostPurge.kind: try await JSONDecoder().decode(PostPurge.self, from: data).run(in: transaction)
+          case RemovePostFromFeeds.kind:
+            try await JSONDecoder().decode(RemovePostFromFeeds.self, from: data).run(in: transaction)
           case FeedBackfill.kind: try await JSONDecoder().decode(FeedBackfill.self, from: data).run(in: transaction)
           default: break
           }

@@ -67,7 +67,7 @@ import Testing
       // The purge is through before the chunk gets its turn: what it added now would stay.
       try await app.interleave {
         try await Posts.delete(post, by: author, in: $0)
-        try await PostPurge(post: post, author: author).run(in: $0)
+        try await RemovePostFromFeeds(post: post, author: author).run(in: $0)
       } with: {
         try await app.pool.transaction { try await chunk(post, author).run(in: $0) }
       }
@@ -134,7 +134,7 @@ import Testing
     try await race { app, author, fan, post in
       try await app.interleave {
         try await Posts.delete(post, by: author, in: $0)
-        try await PostPurge(post: post, author: author).run(in: $0)
+        try await RemovePostFromFeeds(post: post, author: author).run(in: $0)
       } with: {
         try await app.follow(author, by: fan)
       }
@@ -159,7 +159,7 @@ import Testing
       try await app.interleave {
         _ = try await Follows.unfollow(author, by: fan, in: $0)
       } with: {
-        try await app.client.transaction { try await PostPurge(post: post, author: author).run(in: $0) }
+        try await app.client.transaction { try await RemovePostFromFeeds(post: post, author: author).run(in: $0) }
       }
     }
   }
@@ -258,7 +258,7 @@ extension App {
   /// Deletes a post, and purges it at once; no job is left that could repair what it missed.
   func deleteAndPurge(_ post: Int, by author: Int) async throws {
     try await delete(post, by: author)
-    try await client.transaction { try await PostPurge(post: post, author: author).run(in: $0) }
+    try await client.transaction { try await RemovePostFromFeeds(post: post, author: author).run(in: $0) }
     try await pool.execute("DELETE FROM jobs WHERE payload::json ->> 'post' = \(String(post))")
   }
 

@@ -104,7 +104,7 @@ import Testing
       try await app.like(post, by: fan)
       try await app.delete(post, by: author)
       try await app.interleave {
-        try await PostSweep(post: post, author: author).run(in: $0)
+        try await DeletePostReactions(post: post, author: author).run(in: $0)
       } with: {
         try await app.update(like(post, fan, author))
       }
@@ -226,6 +226,6 @@ extension App {
 
   func deleteAndSweep(_ post: Int, by author: Int) async throws {
     try await delete(post, by: author)
-    try await client.transaction { try await PostSweep(post: post, author: author).run(in: $0) }
+    try await client.transaction { try await DeletePostReactions(post: post, author: author).run(in: $0) }
   }
 }

@@ -206,7 +206,7 @@ import Testing
         #expect(try await app.count("SELECT count(*) FROM comments") == 0)
         try await app.expectExactNotifications()
         // A sweep that somebody asks for by hand leaves alone what is there.
-        try await app.client.enqueue(PostSweep(post: other, author: ids[0]))
+        try await app.client.enqueue(DeletePostReactions(post: other, author: ids[0]))
         try await app.drain()
         #expect(try await app.count("SELECT count(*) FROM likes") == 1)
       }

@@ -45,7 +45,7 @@ import Testing
       link: try #require(PasswordResetLink("https://app.example/reset?token={token}&from=mail")), post: post)
   }
 
-  /// Serves the mails until none is owed, trying again at once what is to be tried later.
+  /// Serves the mails until none is pending, trying again at once what is to be tried later.
   private func work(
     _ app: App, _ mailer: PasswordResetMailer?, logger: Logger = logger, until isDone: () async throws -> Bool
   ) async throws {
@@ -57,7 +57,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await worker.run() }
       try await eventually {
-        await app.broker.hurry(SocialJobs.mailQueue)
+        await app.broker.promote(SocialJobs.mailQueue)
         return try await isDone()
       }
       group.cancelAll()

@@ -124,16 +124,16 @@ import Testing
           INSERT INTO lookup_followers (account_id, lookup_id) SELECT \(fan), id FROM ended
           """)
       }
-      let start = try await News.present(of: fan, in: app.pool)
+      let start = try await EventFeed.present(of: fan, in: app.pool)
       try await end(3000, at: "2 hours")
       try await app.pool.execute("ANALYZE lookups, lookup_followers")
-      var listeners = [News.Listener(account: fan, cursor: start)]
-      #expect(try await News.next(for: &listeners, in: app.pool).isEmpty)
+      var listeners = [EventFeed.Listener(account: fan, cursor: start)]
+      #expect(try await EventFeed.next(for: &listeners, in: app.pool).isEmpty)
       try await end(2, at: "0 seconds")
       let before = try await rowsReadSoFar(app, of: "lookups", "lookup_followers")
-      #expect(try await News.next(for: &listeners, in: app.pool)[0]?.count == 2)
+      #expect(try await EventFeed.next(for: &listeners, in: app.pool)[0]?.count == 2)
       // Each is told once.
-      for _ in 0..<5 { #expect(try await News.next(for: &listeners, in: app.pool).isEmpty) }
+      for _ in 0..<5 { #expect(try await EventFeed.next(for: &listeners, in: app.pool).isEmpty) }
       let after = try await rowsReadSoFar(app, of: "lookups", "lookup_followers")
       // All that were asked for would be 6,000 each time.
       #expect(after - before <= 500)
@@ -141,10 +141,10 @@ import Testing
       // Whoever comes again with an old cursor hears what ended meanwhile.
       var again = start
       again.since = start.since.addingTimeInterval(-10_000)
-      var late = [News.Listener(account: fan, cursor: again), listeners[0]]
-      let told = try await News.next(for: &late, in: app.pool)
+      var late = [EventFeed.Listener(account: fan, cursor: again), listeners[0]]
+      let told = try await EventFeed.next(for: &late, in: app.pool)
       #expect(told[0]?.count == 3002 && told[1] == nil)
-      #expect(try await News.next(for: &late, in: app.pool).isEmpty)
+      #expect(try await EventFeed.next(for: &late, in: app.pool).isEmpty)
     }
   }
 

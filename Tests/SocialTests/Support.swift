@@ -76,7 +76,7 @@ struct App: Sendable {
     }
   }
 
-  /// Waits until no job is owed, with a worker that runs meanwhile.
+  /// Waits until no job is pending, with a worker that runs meanwhile.
   func waitForJobs() async throws {
     try await eventually {
       try #require(try await count("SELECT count(*) FROM dead_jobs") == 0, "a job was given up")
@@ -84,7 +84,7 @@ struct App: Sendable {
     }
   }
 
-  /// Does every job that is owed, and those that they ask for.
+  /// Does every job that is pending, and those that they ask for.
   func drain() async throws { try await working { try await waitForJobs() } }
 
   // MARK: Short forms

@@ -32,7 +32,7 @@ struct GatedBroker: Broker {
     GatedConsumer(base: try await base.join(queue, worker: worker, lease: lease), gate: gate)
   }
 
-  func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] { try await base.unknown(ids, in: queue) }
+  func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] { try await base.missing(ids, in: queue) }
 
   func statistics(of queue: QueueName) async throws -> QueueStatistics { try await base.statistics(of: queue) }
 
@@ -63,9 +63,9 @@ struct GatedConsumer: BrokerConsumer {
 
   func claim(_ count: Int, wait: Duration) async throws -> [Claim] { try await base.claim(count, wait: wait) }
 
-  func interruptClaim() async { await base.interruptClaim() }
+  func stopClaiming() async { await base.stopClaiming() }
 
-  func endWait() async { await base.endWait() }
+  func wakeClaim() async { await base.wakeClaim() }
 
   func acknowledge(_ claims: [Claim]) async throws {
     try await gate?.pass()
@@ -80,7 +80,7 @@ struct GatedConsumer: BrokerConsumer {
 
   func releaseUnreceived(_ receipts: [String]) async throws { try await base.releaseUnreceived(receipts) }
 
-  func beat(listingHeld lists: Bool) async throws -> Beat { try await base.beat(listingHeld: lists) }
+  func heartbeat(listingHeld lists: Bool) async throws -> Heartbeat { try await base.heartbeat(listingHeld: lists) }
 
   func leave() async throws { try await base.leave() }
 }

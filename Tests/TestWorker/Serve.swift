@@ -49,7 +49,7 @@ struct Serve: AsyncParsableCommand {
           program.clockWatch(servers.postgres),
           Worker(
             broker: broker, ledger: ledger, registry: registry, configuration: configuration,
-            directory: PostgresWorkerDirectory(pool: servers.postgres), logger: program.logger),
+            workers: PostgresWorkerRegistry(pool: servers.postgres), logger: program.logger),
         ]
         if let tickEvery {
           let ticks = Schedule("test.ticks", try .every(.milliseconds(tickEvery)), missed: .all) { tick in

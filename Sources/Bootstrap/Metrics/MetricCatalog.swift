@@ -28,7 +28,7 @@ enum MetricCatalog {
     .init(.histogram, "fanmill_job_wait_seconds", ["queue", "kind"], "How long jobs were ready before they began."),
     .init(
       .counter, "fanmill_relayed_jobs_total", ["queue"],
-      "Jobs that the ledger owed and the broker did not know, and that were pushed again."),
+      "Jobs pending in the ledger that the broker did not know and that were pushed again."),
     .init(.counter, "fanmill_schedule_ticks_total", ["schedule"], "Ticks of schedules that fired."),
     .init(
       .counter, "fanmill_schedule_gaps_total", ["schedule"],

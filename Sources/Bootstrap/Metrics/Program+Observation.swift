@@ -21,7 +21,7 @@ extension Program {
     watched.queues = Set(kinds.queues + (settings.queues ?? []).map(\.name)).sorted()
     watched.kinds = Set(kinds.names)
     watched.lookups = settings.lookupRules
-    watched.autoscaling = Autoscaling(least: settings.autoscalingLeast, most: settings.autoscalingMost)
+    watched.autoscaling = Autoscaling(minWorkers: settings.autoscalingLeast, maxWorkers: settings.autoscalingMost)
     let size = settings.workerSize(known: kinds.queues)
     watched.usualSlots = max(1, size.allSlots / max(1, size.slots.count))
     if let url = settings.alarmWebhook {

@@ -53,7 +53,7 @@ public struct WorkerSize: Sendable, Hashable {
     slots.reduce(0) { $0 + Share(of: $1.key).connections(for: $1.value) }
   }
 
-  /// Connections beside the pool's: the relay's leader, the directory of workers, the ledger's pulse and the stack's
+  /// Connections beside the pool's: the relay's leader, the worker registry, the ledger's pulse and the stack's
   /// watch have one each, and so have the scheduler's leader and the health checks where they are switched on.
   private static func kept(_ settings: Settings) -> Int {
     4 + (settings.scheduler ? 1 : 0) + (settings.workerPort == 0 ? 0 : 1)

@@ -45,7 +45,7 @@ struct Chart: Sendable {
 
   static let (width, height) = (600.0, 120.0)
   /// So many rows of figures at most: columns are added up.
-  private static let mostRows = 24
+  private static let maxRows = 24
 
   /// - Parameters:
   ///   - isArea: a line with the area below, for a series alone; bars else.
@@ -80,7 +80,7 @@ struct Chart: Sendable {
     from = columns.first.map { label($0.at) } ?? ""
     middle = columns.isEmpty ? "" : label(columns[columns.count / 2].at)
     to = columns.last.map { label($0.at) } ?? ""
-    let step = max(1, (columns.count + Self.mostRows - 1) / Self.mostRows)
+    let step = max(1, (columns.count + Self.maxRows - 1) / Self.maxRows)
     rows = stride(from: 0, to: columns.count, by: step).map { start in
       let part = columns[start..<min(start + step, columns.count)]
       return Row(

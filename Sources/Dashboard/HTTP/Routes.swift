@@ -12,7 +12,7 @@ struct Visit: Sendable {
   /// Whether the operator has changed something in the last seconds, so that what is shown has to have it.
   let hasActed: Bool
 
-  var actor: Operations.Actor { session.actor }
+  var actor: Operator { session.actor }
 
   /// A part of the path, with what its escapes stand for.
   func parameter(_ name: String) throws -> String {

@@ -5,7 +5,7 @@ import Operations
 /// Dead letters, and what can be done to many of them at once.
 struct DeadPages: Sendable {
   let kit: Kit
-  let jobs: JobDesk
+  let jobs: JobAdmin
   let work: BulkWork
   let queueNames: @Sendable () async throws -> [String]
 
@@ -40,7 +40,7 @@ struct DeadPages: Sendable {
     filter.text = query["text"]
     filter.blotted = kit.pages.blotted
     filter.before = query["before"]
-    let page = try await kit.read(visit) { try await JobDesk.page(filter, on: $0) }
+    let page = try await kit.read(visit) { try await JobAdmin.page(filter, on: $0) }
     let now = kit.now()
     let model = Model(
       work: work.sentences, kindText: filter.kind ?? "", ofKind: filter.kind, kinds: jobs.kinds.names,
@@ -49,7 +49,8 @@ struct DeadPages: Sendable {
       isNarrowed: filter.queue != nil || filter.text != nil, hasJobs: !page.items.isEmpty,
       jobs: page.items.map { JobRow($0, now: now) },
       none: page.next == nil
-        ? "None: every job was done, is owed, or was thrown away." : "None among these: the next page looks further.",
+        ? "None: every job was done, is pending, or was thrown away."
+        : "None among these: the next page looks further.",
       next: page.next.map { cursor in
         Link.to("/admin/dead", ["kind", "queue", "text"].map { ($0, query[$0]) } + [("before", cursor)])
       })
@@ -63,7 +64,7 @@ struct DeadPages: Sendable {
     switch form["do"] {
     case "retry":
       let ids = try chosen(form)
-      return try await each(ids, "owed again", visit, back) { _ = try await jobs.retry($0, by: visit.actor) }
+      return try await each(ids, "pending again", visit, back) { _ = try await jobs.retry($0, by: visit.actor) }
     case "delete":
       let ids = try chosen(form)
       let question = kit.confirm(
@@ -73,13 +74,14 @@ struct DeadPages: Sendable {
       return try await each(ids, "deleted", visit, back) { _ = try await jobs.delete($0, by: visit.actor) }
     case "retry-all":
       let question = kit.confirm(
-        visit, form, "Retry \(whole)?", "Each is owed again from its first attempt on.", label: "Retry all", back: back)
+        visit, form, "Retry \(whole)?", "Each is pending again from its first attempt on.", label: "Retry all",
+        back: back)
       if let question { return question }
       let actor = visit.actor
       let outcome = try await work.start("Retrying \(whole)") { [jobs] progress in
         try await jobs.retryDead(kind: kind, by: actor, progress: progress)
       }
-      return try await kit.done(visit, outcome.sentence("owed again", in: "the dead letters"), to: back)
+      return try await kit.done(visit, outcome.sentence("pending again", in: "the dead letters"), to: back)
     case "delete-all":
       let question = kit.confirm(
         visit, form, "Delete \(whole)?", "They will not be tried again. This cannot be taken back.",

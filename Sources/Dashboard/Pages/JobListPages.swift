@@ -5,7 +5,7 @@ import Operations
 /// Jobs: search and filter.
 struct JobListPages: Sendable {
   let kit: Kit
-  let jobs: JobDesk
+  let jobs: JobAdmin
   let queueNames: @Sendable () async throws -> [String]
 
   func add(to routes: inout Routes) {
@@ -49,7 +49,7 @@ struct JobListPages: Sendable {
     filter.since = try query.date("since")
     filter.until = try query.date("until")
     filter.before = query["before"]
-    let page = try await kit.read(visit) { try await JobDesk.page(filter, on: $0) }
+    let page = try await kit.read(visit) { try await JobAdmin.page(filter, on: $0) }
     let now = kit.now()
     let model = Model(
       states: Choice.all(JobState.allCases.map(\.rawValue), chosen: state?.rawValue), kind: filter.kind ?? "",

@@ -5,20 +5,20 @@ import Operations
 /// One job: all that is known of it, and what can be done to it.
 struct JobPages: Sendable {
   let kit: Kit
-  let jobs: JobDesk
+  let jobs: JobAdmin
 
   func add(to routes: inout Routes) {
     routes.page("jobs/{id}", show)
     routes.action("jobs/{id}/retry") { visit, _ in
       let id = try visit.parameter("id")
       _ = try await jobs.retry(id, by: visit.actor)
-      return try await kit.done(visit, "The job is owed and due now.", to: path(id))
+      return try await kit.done(visit, "The job is pending and due now.", to: path(id))
     }
     routes.action("jobs/{id}/cancel") { visit, form in
       let id = try visit.parameter("id")
       let question = kit.confirm(
         visit, form, "Cancel this job?",
-        "It is not owed any more, and stopped where it runs; what it wrote in its transaction is undone. It cannot be taken back.",
+        "It is not pending any more, and stopped where it runs; what it wrote in its transaction is undone. It cannot be taken back.",
         label: "Cancel the job", back: path(id))
       if let question { return question }
       _ = try await jobs.cancel(id, by: visit.actor)
@@ -99,11 +99,11 @@ struct JobPages: Sendable {
     let detail = try await jobs.show(try visit.parameter("id"))
     let job = detail.job
     let payload = PayloadText(detail.payload)
-    let canHurry = job.state == .delayed || job.state == .retrying
+    let canPromote = job.state == .delayed || job.state == .retrying
     let model = Model(
       id: job.id, kind: job.kind, state: job.state.rawValue, style: job.state.style, facts: facts(of: detail),
-      canRetry: job.state == .dead || canHurry, retryLabel: job.state == .dead ? "Retry" : "Run now",
-      canCancel: job.state.isOwed, canDelete: job.state == .dead, canReschedule: job.state.isOwed,
+      canRetry: job.state == .dead || canPromote, retryLabel: job.state == .dead ? "Retry" : "Run now",
+      canCancel: job.state.isPending, canDelete: job.state == .dead, canReschedule: job.state.isPending,
       events: detail.timeline.map { event in
         Event(at: kit.moment(event.at), what: event.what, detail: event.detail, style: Self.style(of: event))
       }, version: detail.version, payload: payload.text, cutFrom: payload.cutFrom,

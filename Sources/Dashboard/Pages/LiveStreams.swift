@@ -19,12 +19,12 @@ final class LiveStreams: Sendable {
 
   private let state = Locked(State())
   private let clock: any Clock<Duration>
-  private let patience: Patience
+  private let patience: WriteTimeout
 
   /// - Parameter patience: with a browser that does not read what it is sent.
   init(clock: any Clock<Duration>, patience: Duration = .seconds(20)) {
     self.clock = clock
-    self.patience = Patience(patience, clock: clock)
+    self.patience = WriteTimeout(patience, clock: clock)
   }
 
   /// How many are open.

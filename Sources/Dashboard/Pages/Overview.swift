@@ -91,8 +91,8 @@ struct Overview: Sendable {
 
 /// Puts the overview together.
 struct OverviewDesk: Sendable {
-  let queues: QueueDesk
-  let workers: WorkerDesk
+  let queues: QueueAdmin
+  let workers: WorkerAdmin
   let figures: Figures
   let health: HealthBoard
   let alarms: AlarmBook

@@ -5,7 +5,7 @@ import Operations
 /// Queues: all, one, and what can be done to one.
 struct QueuePages: Sendable {
   let kit: Kit
-  let queues: QueueDesk
+  let queues: QueueAdmin
   let figures: Figures
   let work: BulkWork
 
@@ -137,7 +137,7 @@ struct QueuePages: Sendable {
     let name = try visit.parameter("queue")
     let question = kit.confirm(
       visit, form, "Clear \(name)?",
-      "All jobs that are owed in this queue are cancelled. This cannot be taken back; the list of cancelled jobs keeps them for a few days.",
+      "All jobs that are pending in this queue are cancelled. This cannot be taken back; the list of cancelled jobs keeps them for a few days.",
       label: "Clear \(name)", back: "/admin/queues")
     if let question { return question }
     let actor = visit.actor

@@ -5,8 +5,8 @@ import Operations
 /// Schedules: when each ran and runs, and how to run, pause and resume one.
 struct SchedulePages: Sendable {
   let kit: Kit
-  let schedules: ScheduleDesk
-  let jobs: JobDesk
+  let schedules: ScheduleAdmin
+  let jobs: JobAdmin
 
   func add(to routes: inout Routes) {
     routes.page("schedules", list)

@@ -5,7 +5,7 @@ import Operations
 /// Workers: what each runs, and how to have them rest or end.
 struct WorkerPages: Sendable {
   let kit: Kit
-  let workers: WorkerDesk
+  let workers: WorkerAdmin
 
   func add(to routes: inout Routes) {
     routes.page("workers", list)

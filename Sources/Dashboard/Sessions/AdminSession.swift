@@ -6,7 +6,7 @@ import Social
 /// An operator who is signed in.
 struct AdminSession: Sendable {
   let token: SessionToken
-  let actor: Operations.Actor
+  let actor: Operator
   /// What to say once on the next page.
   let notice: String?
 

@@ -14,7 +14,7 @@ struct AdminSessions: Sendable {
   let keys: DashboardKeys
 
   /// A new session.
-  func open(name: String, role: Operations.Actor.Role) async throws -> SessionToken {
+  func open(name: String, role: Operator.Role) async throws -> SessionToken {
     let token = SessionToken()
     let limit = Self.sweep
     try await pool.pipeline([
@@ -41,8 +41,8 @@ struct AdminSessions: Sendable {
       """
     ).decode(String.self, String.self, [UInt8].self, String?.self)
     guard let (name, text, openedWith, notice) = rows.first else { return nil }
-    guard let role = Operations.Actor.Role(rawValue: text), keys.trace(of: role) == openedWith else { return nil }
-    return AdminSession(token: token, actor: Operations.Actor(name: name, role: role), notice: notice)
+    guard let role = Operator.Role(rawValue: text), keys.trace(of: role) == openedWith else { return nil }
+    return AdminSession(token: token, actor: Operator(name: name, role: role), notice: notice)
   }
 
   /// Ends a session. Nothing happens if there is none.

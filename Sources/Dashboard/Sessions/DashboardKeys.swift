@@ -29,7 +29,7 @@ public struct DashboardKeys: Sendable {
   }
 
   /// What a token lets its bearer do; nil for a wrong one.
-  func role(of guess: String) -> Operations.Actor.Role? {
+  func role(of guess: String) -> Operator.Role? {
     let digest = SHA256.hash(data: Array(guess.utf8))
     // Both are compared, whatever the first says.
     let (isFull, isReadOnly) = (digest == full.digest, readOnly.map { digest == $0.digest } ?? false)
@@ -37,5 +37,5 @@ public struct DashboardKeys: Sendable {
   }
 
   /// What a session of this role keeps of its token; nil where no token has the role.
-  func trace(of role: Operations.Actor.Role) -> [UInt8]? { role == .full ? full.trace : readOnly?.trace }
+  func trace(of role: Operator.Role) -> [UInt8]? { role == .full ? full.trace : readOnly?.trace }
 }

@@ -17,9 +17,9 @@ struct IDOrder: Sendable {
     return firstIndex { $0 > id }
   }
 
-  /// Forgets ids that are not in `owed`, once they are most of all.
-  mutating func compact(toThoseIn owed: [JobID: JobRecord], count: Int) {
-    if ids.count > 2 * count + 64 { ids.removeAll { owed[$0] == nil } }
+  /// Forgets ids that are not in `pending`, once they are most of all.
+  mutating func compact(toThoseIn pending: [JobID: JobRecord], count: Int) {
+    if ids.count > 2 * count + 64 { ids.removeAll { pending[$0] == nil } }
   }
 
   private func firstIndex(where isBeyond: (JobID) -> Bool) -> Int {

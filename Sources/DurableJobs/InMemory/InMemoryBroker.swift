@@ -14,7 +14,7 @@ public actor InMemoryBroker: Broker {
     var epoch = "\(JobID.next())"
     var waiters: Deque<Waiter> = []
     /// When a consumer last renewed its lease.
-    var beatAt: ContinuousClock.Instant?
+    var heartbeatAt: ContinuousClock.Instant?
     var isPaused = false
 
     var readyCount: Int { ready.values.reduce(0) { $0 + $1.count } + returned.values.reduce(0) { $0 + $1.count } }
@@ -71,7 +71,7 @@ public actor InMemoryBroker: Broker {
     return InMemoryConsumer(broker: self, queue: queue, worker: worker, lease: lease)
   }
 
-  public func unknown(_ ids: [JobID], in queue: QueueName) -> [JobID] {
+  public func missing(_ ids: [JobID], in queue: QueueName) -> [JobID] {
     ids.filter { !queues[queue, default: Queue()].known.contains($0) }
   }
 
@@ -90,7 +90,7 @@ public actor InMemoryBroker: Broker {
   }
 
   /// Makes the delayed jobs of a queue ready at once, so that a test waits for no pause.
-  public func hurry(_ queue: QueueName) {
+  public func promote(_ queue: QueueName) {
     let delayed = queues[queue]?.delayed ?? []
     queues[queue]?.delayed = []
     for (_, record) in delayed { makeReady(record) }
@@ -148,7 +148,7 @@ public actor InMemoryBroker: Broker {
       group.addTask {
         // Cancellation ends the sleep early, and with it the wait.
         do { try await Task.sleep(for: wait) } catch {}
-        await self.endWait(name) { $0.number == number }
+        await self.wakeClaim(name) { $0.number == number }
       }
       await withCheckedContinuation { continuation in
         queues[name, default: Queue()].waiters.append(
@@ -158,7 +158,7 @@ public actor InMemoryBroker: Broker {
     }
   }
 
-  func endWait(_ name: QueueName, where isMeant: (Waiter) -> Bool) {
+  func wakeClaim(_ name: QueueName, where isMeant: (Waiter) -> Bool) {
     guard let ended = queues[name]?.waiters.filter(isMeant) else { return }
     queues[name]?.waiters.removeAll(where: isMeant)
     for waiter in ended { waiter.continuation.resume() }
@@ -188,14 +188,14 @@ public actor InMemoryBroker: Broker {
     }
   }
 
-  func beat(_ name: QueueName, as consumer: String, lease: Duration, listingHeld lists: Bool) -> Beat {
+  func heartbeat(_ name: QueueName, as consumer: String, lease: Duration, listingHeld lists: Bool) -> Heartbeat {
     let now = ContinuousClock.now
     let kept = queues[name]?.leases[consumer] != nil
     // A long time without any renewal means that the broker was out of reach: it ends no lease.
-    if let before = queues[name]?.beatAt, now - before > lease / 2 {
+    if let before = queues[name]?.heartbeatAt, now - before > lease / 2 {
       for other in queues[name]?.leases.keys.map({ $0 }) ?? [] { queues[name]?.leases[other] = now + lease }
     }
-    queues[name, default: Queue()].beatAt = now
+    queues[name, default: Queue()].heartbeatAt = now
     queues[name, default: Queue()].leases[consumer] = now + lease
     var reaped = 0
     for (dead, end) in queues[name]?.leases ?? [:] where end <= now {
@@ -216,7 +216,7 @@ public actor InMemoryBroker: Broker {
     var ends = queues[name]?.delayed.map(\.due) ?? []
     // The leases of the living are renewed long before.
     ends += queues[name]?.leases.values.filter { $0 - now <= lease / 3 } ?? []
-    return Beat(
+    return Heartbeat(
       keptLease: kept, incarnation: 0, nextDue: ends.min().map { $0 - now }, reaped: reaped,
       held: held.map { Array($0.keys) } ?? [])
   }
@@ -235,7 +235,7 @@ public actor InMemoryBroker: Broker {
       queues[record.queue, default: Queue()].ready[record.priority, default: []].append(ready)
     }
     // All of them: the one that is woken alone may have been interrupted meanwhile, and the others would sleep on.
-    endWait(record.queue) { _ in true }
+    wakeClaim(record.queue) { _ in true }
   }
 }
 
@@ -275,16 +275,16 @@ public actor InMemoryConsumer: BrokerConsumer {
             readyAt: taken.ready.since, isRedelivered: taken.isRedelivered)
         }
       }
-      _ = await beat(listingHeld: false)
+      _ = await heartbeat(listingHeld: false)
     }
   }
 
-  public func interruptClaim() async {
+  public func stopClaiming() async {
     isInterrupted = true
-    await broker.endWait(queue) { [worker] in $0.consumer == worker }
+    await broker.wakeClaim(queue) { [worker] in $0.consumer == worker }
   }
 
-  public func endWait() async { await broker.endWait(queue) { [worker] in $0.consumer == worker } }
+  public func wakeClaim() async { await broker.wakeClaim(queue) { [worker] in $0.consumer == worker } }
 
   public func acknowledge(_ claims: [Claim]) async { await broker.acknowledge(claims, in: queue) }
 
@@ -302,12 +302,12 @@ public actor InMemoryConsumer: BrokerConsumer {
     await broker.release(receipts, in: queue, as: worker)
   }
 
-  public func beat(listingHeld lists: Bool) async -> Beat {
-    // A beat that finds the lease gone begins a new life; what is claimed from then on belongs to that.
-    var beat = await broker.beat(queue, as: worker, lease: lease, listingHeld: lists)
-    if !beat.keptLease { incarnation += 1 }
-    beat.incarnation = incarnation
-    return beat
+  public func heartbeat(listingHeld lists: Bool) async -> Heartbeat {
+    // A heartbeat that finds the lease gone begins a new life; what is claimed from then on belongs to that.
+    var heartbeat = await broker.heartbeat(queue, as: worker, lease: lease, listingHeld: lists)
+    if !heartbeat.keptLease { incarnation += 1 }
+    heartbeat.incarnation = incarnation
+    return heartbeat
   }
 
   public func leave() async { await broker.leave(queue, as: worker) }

@@ -32,12 +32,12 @@ public struct InMemoryLedger: Ledger {
   }
 
   private struct State {
-    var owed: [JobID: JobRecord] = [:]
+    var pending: [JobID: JobRecord] = [:]
     var failures: [JobID: [JobFailure]] = [:]
     var parked: Set<JobID> = []
     var refusals: [JobID: String] = [:]
     var dead: [JobID: DeadJob] = [:]
-    var ended: [JobID: EndedJob] = [:]
+    var ended: [JobID: FinishedJob] = [:]
     var keys: [UniqueKey: JobID] = [:]
     var counts: [QueueName: Int] = [:]
     var order: [QueueName: IDOrder] = [:]
@@ -47,7 +47,7 @@ public struct InMemoryLedger: Ledger {
     var leaders: Set<String> = []
 
     mutating func owe(_ record: JobRecord) {
-      if owed.updateValue(record, forKey: record.id) == nil {
+      if pending.updateValue(record, forKey: record.id) == nil {
         counts[record.queue, default: 0] += 1
         order[record.queue, default: IDOrder()].insert(record.id)
       }
@@ -56,7 +56,7 @@ public struct InMemoryLedger: Ledger {
 
     @discardableResult
     mutating func end(_ id: JobID) -> JobRecord? {
-      guard let record = owed.removeValue(forKey: id) else { return nil }
+      guard let record = pending.removeValue(forKey: id) else { return nil }
       counts[record.queue, default: 0] -= 1
       if let key = UniqueKey(record), keys[key] == id { keys[key] = nil }
       parked.remove(id)
@@ -73,11 +73,11 @@ public struct InMemoryLedger: Ledger {
   /// The dead letters, each with its errors.
   public var dead: [DeadJob] { state.withLock { Array($0.dead.values) } }
   /// The records of jobs that were cancelled, or done after they had failed.
-  public var ended: [EndedJob] { state.withLock { Array($0.ended.values) } }
-  /// How many jobs are owed, parked ones among them.
-  public var owedCount: Int { state.withLock { $0.owed.count } }
-  /// How many jobs of a queue are owed, parked ones among them.
-  public func owedCount(in queue: QueueName) -> Int { state.withLock { $0.counts[queue] ?? 0 } }
+  public var ended: [FinishedJob] { state.withLock { Array($0.ended.values) } }
+  /// How many jobs are pending, parked ones among them.
+  public var pendingCount: Int { state.withLock { $0.pending.count } }
+  /// How many jobs of a queue are pending, parked ones among them.
+  public func pendingCount(in queue: QueueName) -> Int { state.withLock { $0.counts[queue] ?? 0 } }
   /// How many jobs wait for a worker that knows them.
   public var parkedCount: Int { state.withLock { $0.parked.count } }
   /// Why the broker cannot take jobs, by their ids.
@@ -96,7 +96,7 @@ public struct InMemoryLedger: Ledger {
           state.lockedJobs[id] = nil
           if commit, var record = state.end(id), let failures = state.failures.removeValue(forKey: id) {
             record.failures = failures
-            state.ended[id] = EndedJob(record: record, state: .done)
+            state.ended[id] = FinishedJob(record: record, state: .done)
           }
         }
         for record in changes.added {
@@ -128,7 +128,7 @@ public struct InMemoryLedger: Ledger {
           if let owner = state.keys[key], state.lockedJobs[owner] != transaction.name { return false }
           state.lockedKeys[key] = transaction.name
         }
-        return state.owed[job.id] == nil
+        return state.pending[job.id] == nil
       } giveUp: {
         if ContinuousClock.now >= deadline { throw UniqueKeyHeld(keys: [job.uniqueKey].compactMap(\.self)) }
       }
@@ -142,7 +142,7 @@ public struct InMemoryLedger: Ledger {
   public func complete(_ ids: [JobID], queue: QueueName, in transaction: Transaction) -> Completion {
     let completion = state.withLock { state in
       var completion = Completion(ended: [])
-      for id in ids where state.owed[id]?.queue == queue {
+      for id in ids where state.pending[id]?.queue == queue {
         switch state.lockedJobs[id] {
         case nil:
           state.lockedJobs[id] = transaction.name
@@ -176,30 +176,30 @@ public struct InMemoryLedger: Ledger {
   @discardableResult
   public func cancel(_ ids: [JobID], queue: QueueName) -> [JobID] {
     settle(ids) { state, id in
-      guard state.owed[id]?.queue == queue, var record = state.end(id) else { return }
+      guard state.pending[id]?.queue == queue, var record = state.end(id) else { return }
       record.failures = state.failures.removeValue(forKey: id) ?? []
-      state.ended[id] = EndedJob(record: record, state: .cancelled)
+      state.ended[id] = FinishedJob(record: record, state: .cancelled)
     }
   }
 
   @discardableResult
   public func recordFailures(_ failures: [FailedJob], queue: QueueName) -> [JobID] {
     settle(failures, id: \.id) { state, failed in
-      guard state.owed[failed.id]?.queue == queue else { return }
-      state.owed[failed.id]?.attempts = failed.failure.attempt
-      state.owed[failed.id]?.runAt = failed.runAt
+      guard state.pending[failed.id]?.queue == queue else { return }
+      state.pending[failed.id]?.attempts = failed.failure.attempt
+      state.pending[failed.id]?.runAt = failed.runAt
       state.failures[failed.id, default: []].append(failed.failure)
     }
   }
 
   @discardableResult
-  public func bury(_ dead: [DeadJob]) -> [JobID] {
+  public func deadLetter(_ dead: [DeadJob]) -> [JobID] {
     settle(dead, id: \.record.id) { state, job in
       var job = job
       if job.record.isDurable {
-        guard let owed = state.end(job.record.id) else { return }
-        job.record = owed
-        job.record.failures += state.failures.removeValue(forKey: owed.id) ?? []
+        guard let pending = state.end(job.record.id) else { return }
+        job.record = pending
+        job.record.failures += state.failures.removeValue(forKey: pending.id) ?? []
       }
       if state.dead[job.record.id] == nil {
         job.record.failures.append(job.failure)
@@ -236,7 +236,7 @@ public struct InMemoryLedger: Ledger {
   @discardableResult
   public func park(_ jobs: [JobRecord]) -> [JobID] {
     settle(jobs, id: \.id) { state, job in
-      if job.isDurable, state.owed[job.id] == nil { return }
+      if job.isDurable, state.pending[job.id] == nil { return }
       if !job.isDurable {
         var job = job
         job.isDurable = true
@@ -250,7 +250,7 @@ public struct InMemoryLedger: Ledger {
   public func unpark(queue: QueueName, kinds: [JobKind: Int]) -> Int {
     state.withLock { state in
       let known = state.parked.filter { id in
-        guard let record = state.owed[id], record.queue == queue else { return false }
+        guard let record = state.pending[id], record.queue == queue else { return false }
         return kinds[record.kind].map { record.version <= $0 } ?? false
       }
       state.parked.subtract(known)
@@ -258,27 +258,27 @@ public struct InMemoryLedger: Ledger {
     }
   }
 
-  public func owed(_ ids: [JobID], queue: QueueName) -> [JobID] {
-    state.withLock { state in ids.filter { state.owed[$0]?.queue == queue } }
+  public func pending(_ ids: [JobID], queue: QueueName) -> [JobID] {
+    state.withLock { state in ids.filter { state.pending[$0]?.queue == queue } }
   }
 
-  public func owedIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) -> [JobID] {
+  public func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) -> [JobID] {
     state.withLock { state in
       guard let order = state.order[queue] else { return [] }
       var page: [JobID] = []
       for id in order.ids[order.firstIndex(after: after)...] {
         if page.count == limit || id >= before { break }
-        if state.owed[id]?.queue == queue, !state.parked.contains(id) { page.append(id) }
+        if state.pending[id]?.queue == queue, !state.parked.contains(id) { page.append(id) }
       }
-      state.order[queue]?.compact(toThoseIn: state.owed, count: state.counts[queue] ?? 0)
+      state.order[queue]?.compact(toThoseIn: state.pending, count: state.counts[queue] ?? 0)
       return page
     }
   }
 
-  public func newestOwedIDs(
+  public func newestPendingIDs(
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) -> [JobID] {
-    // When a job was owed is not kept: its id says it, unless that comes from a clock that was ahead.
+    // When a job was pending is not kept: its id says it, unless that comes from a clock that was ahead.
     let now = unixMilliseconds()
     let young = (now - age.milliseconds + 1)...max(now - age.milliseconds + 1, now + 1000)
     return state.withLock { state in
@@ -287,23 +287,23 @@ public struct InMemoryLedger: Ledger {
       for id in order.ids[order.firstIndex(after: after)...].reversed() where id < before {
         if page.count == limit { break }
         if young.contains(id.milliseconds) { continue }
-        if state.owed[id]?.queue == queue, !state.parked.contains(id) { page.append(id) }
+        if state.pending[id]?.queue == queue, !state.parked.contains(id) { page.append(id) }
       }
-      state.order[queue]?.compact(toThoseIn: state.owed, count: state.counts[queue] ?? 0)
+      state.order[queue]?.compact(toThoseIn: state.pending, count: state.counts[queue] ?? 0)
       return page
     }
   }
 
   public func refuse(_ refusals: [JobID: String], queue: QueueName) {
     state.withLock { state in
-      for (id, reason) in refusals where state.owed[id]?.queue == queue { state.refusals[id] = reason }
+      for (id, reason) in refusals where state.pending[id]?.queue == queue { state.refusals[id] = reason }
     }
   }
 
   public func records(_ ids: [JobID], queue: QueueName) -> [JobRecord] {
     state.withLock { state in
       let found = Set(ids).sorted().compactMap { id -> JobRecord? in
-        guard let record = state.owed[id], record.queue == queue, !state.parked.contains(id) else { return nil }
+        guard let record = state.pending[id], record.queue == queue, !state.parked.contains(id) else { return nil }
         return record.carried
       }
       return found[...].batches().first.map { Array($0) } ?? []
@@ -313,7 +313,7 @@ public struct InMemoryLedger: Ledger {
   public func payloads(_ ids: [JobID], queue: QueueName) -> [JobID: [UInt8]] {
     state.withLock { state in
       var payloads: [JobID: [UInt8]] = [:]
-      for id in ids where state.owed[id]?.queue == queue { payloads[id] = state.owed[id]?.payload }
+      for id in ids where state.pending[id]?.queue == queue { payloads[id] = state.pending[id]?.payload }
       return payloads
     }
   }

@@ -3,9 +3,16 @@ public struct WorkerConnections: Codable, Sendable, Hashable {
   /// The pool that its jobs and its own statements share.
   public let pool: Int
   /// How many it opens at most: the pool's, and those that it keeps beside it.
-  public let most: Int
+  public let total: Int
   /// How many of the pool's its jobs use at once when all slots are busy.
   public let jobs: Int
+
+  private enum CodingKeys: String, CodingKey {
+    case pool
+    // Workers of the version before write and read it under this name.
+    case total = "most"
+    case jobs
+  }
 
   /// - Parameters:
   ///   - pool: how many its jobs and its own statements share.
@@ -14,11 +21,11 @@ public struct WorkerConnections: Codable, Sendable, Hashable {
   public init(pool: Int, kept: Int, jobs: Int) {
     self.pool = pool
     self.jobs = jobs
-    most = pool + kept
+    total = pool + kept
   }
 
   /// How many of the pool's a worker takes beside its jobs: to settle those that have ended, and to find those that are
-  /// owed.
+  /// pending.
   public static let ownShare = 2
 
   /// The pool in which no job waits for a connection: what the jobs use, and the worker's own share.

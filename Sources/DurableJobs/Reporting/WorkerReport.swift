@@ -65,7 +65,7 @@ public struct WorkerReport: Sendable, Hashable {
   public var lease: Duration
 
   /// How many running jobs a report names at most.
-  public static let mostRunning = 200
+  public static let maxRunning = 200
 
   public init(
     name: String, host: String, pid: Int32, version: String, startedAt: Int64, state: State = .running,

@@ -36,7 +36,7 @@ struct Decision: Equatable {
     let decided = self.state.decidedUntil
     if let first = timing.next(after: decided), first <= now {
       let edge = max(decided, now - grace - 1)
-      let onTime = timing.newest(Self.mostOnTime, after: edge, through: now)
+      let onTime = timing.newest(Self.maxOnTime, after: edge, through: now)
       let missed = schedule.missed
       var late: [Int64] = []
       if onTime.isEmpty || missed.firesBesideNewer {
@@ -53,5 +53,5 @@ struct Decision: Equatable {
   /// Processes agree on the time to fractions of this, in milliseconds.
   private static let tolerance: Int64 = 1000
   /// More than a grace of seconds can hold.
-  private static let mostOnTime = 10_000
+  private static let maxOnTime = 10_000
 }

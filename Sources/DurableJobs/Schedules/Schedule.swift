@@ -25,7 +25,7 @@ public struct Schedule: Sendable {
   let record: @Sendable (Tick) throws -> JobRecord
 
   /// - Parameters:
-  ///   - options: of each job. With a unique key, a tick whose predecessor's job is still owed asks for none.
+  ///   - options: of each job. With a unique key, a tick whose predecessor's job is still pending asks for none.
   ///   - job: the job of one tick.
   public init<J: Job>(
     _ name: ScheduleName, _ timing: Timing, missed: MissedTicks = .latest, options: JobOptions = JobOptions(),

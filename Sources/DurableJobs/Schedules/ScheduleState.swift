@@ -55,7 +55,7 @@ public struct ScheduleState: Sendable, Hashable {
 public struct FiredTick: Sendable, Hashable {
   /// Milliseconds since 1970.
   public var tick: Int64
-  /// The job that it asked for, which the ledger left out if its unique key was owed.
+  /// The job that it asked for, which the ledger left out if its unique key was pending.
   public var job: JobID
 
   public init(tick: Int64, job: JobID) {

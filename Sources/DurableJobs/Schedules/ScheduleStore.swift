@@ -2,7 +2,7 @@
 ///
 /// Every implementation passes the conformance suite in `Tests/ConformanceTests`.
 public protocol ScheduleStore: Sendable {
-  /// The ledger's, so that a tick fires and its job is owed in one commit.
+  /// The ledger's, so that a tick fires and its job is pending in one commit.
   associatedtype Transaction: Sendable
 
   /// All states, by name.

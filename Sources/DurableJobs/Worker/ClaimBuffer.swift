@@ -73,7 +73,7 @@ final class ClaimBuffer: Sendable {
   /// As many jobs as two batches of the largest kind hold.
   private let twoBatches: Int
   private let lookahead = 0.010
-  private let mostAhead = 1000
+  private let maxAhead = 1000
 
   /// - Parameters:
   ///   - batchLimits: the size of a batch, for the kinds that run in batches.
@@ -263,7 +263,7 @@ final class ClaimBuffer: Sendable {
     if state.bytes >= PayloadLimit.batch { return nil }
     // Before it is known how long jobs take nothing waits behind them: another worker may be idle.
     let pace = state.secondsPerJob.map { Double(slots) * lookahead / max($0, 1e-7) } ?? 0
-    let ahead = Int(min(pace, Double(mostAhead)))
+    let ahead = Int(min(pace, Double(maxAhead)))
     // Room for batches is made where batches come: kinds that run one by one would only be kept from idle workers by
     // it.
     let base = max(slots, min(2 * state.lastBatched, twoBatches))

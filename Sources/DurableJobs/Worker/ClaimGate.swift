@@ -7,7 +7,7 @@ final class ClaimGate: Sendable {
     let rawValue: Int
     /// An operator paused the queue, or quieted the worker.
     static let paused = Reasons(rawValue: 1)
-    /// The directory has not yet answered whether it is paused.
+    /// The registry has not yet answered whether it is paused.
     static let unknown = Reasons(rawValue: 2)
     /// The ledger is silent: what is claimed could not be done.
     static let silence = Reasons(rawValue: 4)

@@ -134,13 +134,13 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       switch settlement {
       case .acknowledge(let claim):
         if case .unwanted(let ids) = cutoff, ids.contains(claim.record.id) {
-          // Somebody ended it meanwhile, as was wanted, or it was faster: either way nothing is owed.
+          // Somebody ended it meanwhile, as was wanted, or it was faster: either way nothing is pending.
           settlements.add(.cancel(claim))
         } else {
           settlements.add(settlement, tally(claim, known, .completed, timing))
         }
       case .complete(let claim): settlements.add(settlement, tally(claim, known, .completed, timing))
-      case .bury(let claim, _): settlements.add(settlement, tally(claim, known, .dead, timing))
+      case .deadLetter(let claim, _): settlements.add(settlement, tally(claim, known, .dead, timing))
       default: settlements.add(settlement)
       }
     }
@@ -171,7 +171,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
 
   private func fail(_ claim: Claim, _ known: Known?, _ text: String, isFinal: Bool, _ timing: Timing) {
     let settlement = failure(of: claim, known, text, isFinal: isFinal)
-    if case .bury = settlement {
+    if case .deadLetter = settlement {
       settlements.add(settlement, tally(claim, known, .dead, timing))
     } else {
       settlements.add(settlement, tally(claim, known, .failed, timing))
@@ -229,7 +229,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     do {
       try await record.inTrace { try await handler(record, context) }
     } catch is JobAlreadyDone {
-      await client.pushOwed(context.outbox.take())
+      await client.pushPending(context.outbox.take())
       report.settlements.append(.acknowledge(claim))
       return
     } catch {
@@ -243,7 +243,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       )
     }
     if context.isCompleted.withLock({ $0 }) {
-      await client.pushOwed(context.outbox.take())
+      await client.pushPending(context.outbox.take())
       report.settlements.append(.acknowledge(claim))
     } else {
       report.settlements.append(record.isDurable ? .complete(claim) : .acknowledge(claim))
@@ -262,8 +262,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         _ = outbox.take()
         let durable = claims.filter(\.record.isDurable).map(\.record.id)
         let completion = try await ledger.complete(durable, queue: queue, in: sql)
-        let (owed, held) = (Set(completion.ended), Set(completion.held))
-        let live = claims.filter { !$0.record.isDurable || owed.contains($0.record.id) }
+        let (pending, held) = (Set(completion.ended), Set(completion.held))
+        let live = claims.filter { !$0.record.isDurable || pending.contains($0.record.id) }
         if live.isEmpty { return held }
         hasBegun.withLock { $0 = true }
         try await Self.inTrace(of: live) {
@@ -271,7 +271,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         }
         return held
       }
-      await client.pushOwed(outbox.take())
+      await client.pushPending(outbox.take())
       for claim in claims {
         if claim.record.isDurable, held.contains(claim.record.id) {
           report.failures.append((claim, JobHeld()))
@@ -302,7 +302,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     let durable = Set(claims.filter(\.record.isDurable).map(\.record.id))
     let progress = BatchProgress(
       queue: queue, durable: durable, ledger: client.ledger, logger: logger,
-      push: { [client] in await client.pushOwed($0) })
+      push: { [client] in await client.pushPending($0) })
     var thrown: (any Error)?
     do { try await Self.inTrace(of: claims) { try await handler(claims, progress) } } catch { thrown = error }
     for claim in claims {
@@ -359,7 +359,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     let failure = JobFailure(attempt: claim.attempt, at: unixMilliseconds(), error: text, worker: worker)
     if isFinal || claim.attempt >= policy.maxAttempts {
       logger.error("the job is dead", metadata: metadata(claim, [LogKeys.error: "\(failure.error)"]))
-      return .bury(claim, failure)
+      return .deadLetter(claim, failure)
     }
     var generator = SystemRandomNumberGenerator()
     let delay = policy.delay(afterAttempt: claim.attempt, using: &generator)

@@ -31,7 +31,7 @@ final class PayloadReads<L: Ledger>: Sendable {
     self.queue = queue
   }
 
-  /// The payloads of jobs, of those that are owed.
+  /// The payloads of jobs, of those that are pending.
   ///
   /// - Parameter records: a batch of bytes at most.
   /// - Throws: what the ledger throws, `CancellationError`.

@@ -76,8 +76,8 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  private func heartbeat(_ consumer: B.Consumer) -> Heartbeat<B.Consumer> {
-    Heartbeat(
+  private func heartbeat(_ consumer: B.Consumer) -> HeartbeatLoop<B.Consumer> {
+    HeartbeatLoop(
       queue: queue, consumer: consumer, configuration: configuration, epochs: epochs, gate: gate, slots: slots,
       arriving: arriving, buffer: buffer, settlements: settlements, logger: logger)
   }
@@ -153,8 +153,8 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
           continue
         }
         arriving.withLock { $0 = claims }
-        let owed = await dropSettled(claims)
-        buffer.add(owed)
+        let pending = await dropSettled(claims)
+        buffer.add(pending)
         arriving.withLock { $0 = [] }
         if stop.isStopping { await handBack(consumer) }
         // What came while the gate was closing.
@@ -172,7 +172,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     let doubtful = claims.filter { $0.record.isDurable && ($0.attempt > 1 || $0.isRedelivered) }.map(\.record.id)
     if doubtful.isEmpty { return claims }
     do {
-      let settled = Set(doubtful).subtracting(try await ledger.owed(doubtful, queue: queue))
+      let settled = Set(doubtful).subtracting(try await ledger.pending(doubtful, queue: queue))
       if settled.isEmpty { return claims }
       return claims.filter { claim in
         guard claim.record.isDurable, settled.contains(claim.record.id) else { return true }
@@ -181,7 +181,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       }
     } catch {
       // The transaction that ends a job finds out by itself; only work is wasted.
-      logger.warning("the ledger cannot say what is owed", metadata: [LogKeys.error: "\(error)"])
+      logger.warning("the ledger cannot say what is pending", metadata: [LogKeys.error: "\(error)"])
       return claims
     }
   }
@@ -192,7 +192,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     let unbegun = buffer.close()
     settlements.stopClaims()
     gate.end()
-    await consumer.interruptClaim()
+    await consumer.stopClaiming()
     await giveBack(unbegun, to: consumer)
   }
 
@@ -209,7 +209,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   // MARK: Orders
 
-  /// Claims no more, or again. Until the first call nothing is claimed where the worker has a directory.
+  /// Claims no more, or again. Until the first call nothing is claimed where the worker has a registry.
   func pause(_ isPaused: Bool) {
     if isPaused {
       if close(.paused, remove: .unknown) { logger.notice("the queue is paused: nothing is claimed from it") }
@@ -244,7 +244,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   /// Each time the gate closes, ends the claim that waits and gives back what has not begun.
   private func obeyPauses(_ consumer: B.Consumer) async {
     for await _ in closings where gate.isClosed {
-      await consumer.endWait()
+      await consumer.wakeClaim()
       await giveBack(buffer.takeBack(), to: consumer)
     }
   }

@@ -1,11 +1,11 @@
 /// Decides which of a queue's jobs the relay compares with the broker next. A value without I/O; `Relay` does what it
 /// says.
 ///
-/// Where one page holds all that is owed, that page is read at each interval. Where more waits, the work is split three
+/// Where one page holds all that is pending, that page is read at each interval. Where more waits, the work is split three
 /// ways, so that a backlog of any size does not delay what matters:
 /// - an *increment* reads what has become old enough since the last one, at each interval;
 /// - a *recheck* asks the broker again about ids of the last minute, without reading the ledger;
-/// - a *pass* walks through all that is owed, newest first and at leisure, and finds the rest.
+/// - a *pass* walks through all that is pending, newest first and at leisure, and finds the rest.
 ///
 /// A broker that has refused jobs is filled in the other order, oldest first, and takes no other pushes until it holds
 /// them all.
@@ -39,7 +39,7 @@ struct QueueSweep {
     /// What was compared, in the order of the page.
     var ids: [JobID]
     /// Those of them that the broker did not know.
-    var unknown: [JobID] = []
+    var missing: [JobID] = []
     /// How long reading the ledger took.
     var read: Duration = .zero
     /// How long all of it took.
@@ -87,8 +87,8 @@ struct QueueSweep {
   private let overlap = Duration.seconds(5)
   private let lately = Duration.seconds(60)
   private let recheckInterval: Duration
-  private let mostRecent = 1000
-  private static var leastSize: Int { 10 }
+  private let maxRecent = 1000
+  private static var minSize: Int { 10 }
 
   private var pass: Pass?
   private var nextPass: Instant
@@ -108,7 +108,7 @@ struct QueueSweep {
   private var time: Int64 = 0
 
   /// - Parameters:
-  ///   - interval: between two increments, or passes where little is owed.
+  ///   - interval: between two increments, or passes where little is pending.
   ///   - age: how old a job is before it is compared: its push is on its way until then.
   init(interval: Duration, age: Duration, page: Int = 1000, at now: Instant) {
     self.interval = interval
@@ -127,14 +127,14 @@ struct QueueSweep {
     recent = []
     increment = nil
     drained = nil
-    read = JobID.least(at: time - age.milliseconds)
+    read = JobID.min(at: time - age.milliseconds)
     nextIncrement = now + interval
   }
 
   /// Whether `restart` has not been carried through yet.
   var isRestarting: Bool { pass?.isRestart ?? false }
 
-  /// Compares nothing but what is owed from `id` on, oldest first, until all of that is known to the broker.
+  /// Compares nothing but what is pending from `id` on, oldest first, until all of that is known to the broker.
   mutating func drain(from id: JobID, at now: Instant) {
     drained = id
     drainDue = now
@@ -156,8 +156,8 @@ struct QueueSweep {
       return .oldest(after: drained, limit: size)
     }
     if isBehind, increment == nil, now >= nextIncrement {
-      incrementEnd = JobID.least(at: time - age.milliseconds + 1)
-      let overlapped = JobID.least(at: time - (age + overlap).milliseconds)
+      incrementEnd = JobID.min(at: time - age.milliseconds + 1)
+      let overlapped = JobID.min(at: time - (age + overlap).milliseconds)
       increment = Range(after: min(read ?? overlapped, overlapped), before: incrementEnd)
       nextIncrement = now + interval
     }
@@ -177,7 +177,7 @@ struct QueueSweep {
       return .recheck(lately.ids)
     }
     if pass == nil, now >= nextPass {
-      read = read ?? JobID.least(at: time - age.milliseconds)
+      read = read ?? JobID.min(at: time - age.milliseconds)
       pass = Pass(begun: now, age: age, width: width, due: now)
     }
     guard let pass, now >= pass.due else { return nil }
@@ -213,9 +213,9 @@ struct QueueSweep {
         read = incrementEnd
       }
     case .recheck(var lately):
-      let unknown = Set(outcome.unknown)
+      let missing = Set(outcome.missing)
       // What was pushed again is known from now on, and the rest is settled: either way a pass will do.
-      lately.ids.removeAll { unknown.contains($0) }
+      lately.ids.removeAll { missing.contains($0) }
       lately.due = now + recheckInterval
       recent.append(lately)
     case .pass:
@@ -229,7 +229,7 @@ struct QueueSweep {
   ///
   /// - Parameter isUnanswered: whether it gave no answer in time, so that less is asked at once.
   mutating func postpone(until moment: Instant, isUnanswered: Bool = false) {
-    if isUnanswered { size = max(min(page, Self.leastSize), size / 2) }
+    if isUnanswered { size = max(min(page, Self.minSize), size / 2) }
     if case .recheck(let lately) = current { recent.append(lately) }
     current = nil
     drainDue = max(drainDue, moment)
@@ -247,8 +247,8 @@ struct QueueSweep {
   private func lowest(of pass: Pass, _ time: Int64) -> JobID {
     guard let width = pass.width else { return JobID(high: 0, low: 0) }
     // What lies ahead of the time is one range: the ids of a clock that was ahead.
-    if pass.cursor.milliseconds > time + 1000 { return JobID.least(at: time + 1000) }
-    return JobID.least(at: max(0, pass.cursor.milliseconds - width))
+    if pass.cursor.milliseconds > time + 1000 { return JobID.min(at: time + 1000) }
+    return JobID.min(at: max(0, pass.cursor.milliseconds - width))
   }
 
   private mutating func finishPage(_ outcome: Outcome, after: JobID, isFull: Bool, at now: Instant) {
@@ -257,12 +257,12 @@ struct QueueSweep {
     pass.pages += 1
     if isFull { isSmall = false }
     if !isSmall {
-      let latest = JobID.least(at: time - lately.milliseconds)
+      let latest = JobID.min(at: time - lately.milliseconds)
       note(outcome.ids.filter { $0 > latest }, outcome, at: now)
     }
     adapt(&pass, outcome, isFull: isFull)
     // What the broker lacks is pushed without a pause; looking through what it has must not compete with the work.
-    pass.due = outcome.unknown.isEmpty ? now + max(.milliseconds(10), min(outcome.took, .milliseconds(200))) : now
+    pass.due = outcome.missing.isEmpty ? now + max(.milliseconds(10), min(outcome.took, .milliseconds(200))) : now
     if isFull, let last = outcome.ids.last {
       pass.cursor = last
     } else if after > JobID(high: 0, low: 0) {
@@ -304,9 +304,9 @@ struct QueueSweep {
 
   /// Keeps ids of the last minute, to ask about them again.
   private mutating func note(_ seen: [JobID], _ outcome: Outcome, at now: Instant) {
-    guard !seen.isEmpty, recent.count < mostRecent else { return }
-    let unknown = Set(outcome.unknown)
-    let ids = seen.filter { !unknown.contains($0) }
+    guard !seen.isEmpty, recent.count < maxRecent else { return }
+    let missing = Set(outcome.missing)
+    let ids = seen.filter { !missing.contains($0) }
     recent.append(Recent(ids: ids, until: now + lately, due: now + recheckInterval))
   }
 }

@@ -70,7 +70,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         let now = ContinuousClock.now
         var state = served[queue] ?? Served(sweep: sweep(at: now))
         if state.epoch != epoch {
-          // The broker may know nothing: all that is owed is compared, however young.
+          // The broker may know nothing: all that is pending is compared, however young.
           state.epoch = epoch
           state.sweep.restart(at: now, time: unixMilliseconds())
         }
@@ -101,15 +101,15 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
       let (wasRestarting, wasDraining) = (state.sweep.isRestarting, state.sweep.isDraining)
       let (ids, read) = try await ids(of: step, in: queue)
       var outcome = QueueSweep.Outcome(ids: ids, read: read)
-      outcome.unknown = try await unknown(ids, in: queue)
-      if !outcome.unknown.isEmpty {
+      outcome.missing = try await missing(ids, in: queue)
+      if !outcome.missing.isEmpty {
         if !wasDraining, let hold = try await broker.hold(of: queue) {
           logger.notice(
             "the broker has refused jobs; they are pushed before newer ones", metadata: [LogKeys.queue: "\(queue)"])
-          state.sweep.drain(from: JobID.least(at: hold), at: .now)
+          state.sweep.drain(from: JobID.min(at: hold), at: .now)
           return
         }
-        state.pushed += try await push(outcome.unknown, in: queue, &state.refused)
+        state.pushed += try await push(outcome.missing, in: queue, &state.refused)
       }
       outcome.took = begun.duration(to: .now)
       state.sweep.finish(outcome, of: step, at: .now)
@@ -118,7 +118,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         // What was refused between the last page and the end of the hold.
         if case .oldest(let after, let limit) = step {
           let rest = QueueSweep.Step.oldest(after: ids.last ?? after, limit: limit)
-          let late = try await unknown(try await self.ids(of: rest, in: queue).0, in: queue)
+          let late = try await missing(try await self.ids(of: rest, in: queue).0, in: queue)
           state.pushed += try await push(late, in: queue, &state.refused)
         }
       }
@@ -131,7 +131,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         isUnanswered: error.code == .unavailable)
       if !state.isTroubled {
         logger.warning(
-          "jobs that are owed cannot be compared with the broker's",
+          "pending jobs cannot be compared with the broker's",
           metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
       }
       state.isTroubled = true
@@ -148,7 +148,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
       for queue in configuration.queues.keys {
         group.addTask {
           do {
-            _ = try await unknown([JobID.greatest], in: queue)
+            _ = try await missing([JobID.greatest], in: queue)
             return true
           } catch let error as BrokerError {
             // A refusal is an answer.
@@ -166,9 +166,9 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
 
   /// Those of `ids` that the broker does not know. No answer within a second counts as none: the leader's silence is
   /// that of all, so it is noticed long before a connection's own limit.
-  private func unknown(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+  private func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
     try await withThrowingTaskGroup(of: [JobID].self) { group in
-      group.addTask { [broker] in try await broker.unknown(ids, in: queue) }
+      group.addTask { [broker] in try await broker.missing(ids, in: queue) }
       group.addTask {
         try await Task.sleep(for: Self.patience)
         throw BrokerError(.unavailable, "no answer within \(Self.patience)")
@@ -184,10 +184,10 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     switch step {
     case .recheck(let ids): return (ids, .zero)
     case .page(let after, let before, let age, let limit):
-      let ids = try await ledger.newestOwedIDs(queue: queue, after: after, before: before, age: age, limit: limit)
+      let ids = try await ledger.newestPendingIDs(queue: queue, after: after, before: before, age: age, limit: limit)
       return (ids, begun.duration(to: .now))
     case .oldest(let after, let limit):
-      return (try await ledger.owedIDs(queue: queue, after: after, before: .greatest, limit: limit), .zero)
+      return (try await ledger.pendingIDs(queue: queue, after: after, before: .greatest, limit: limit), .zero)
     }
   }
 
@@ -196,9 +196,9 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     if state.pushed == 0 || state.sweep.isRestarting || state.sweep.isDraining { return }
     let metadata: Logger.Metadata = [LogKeys.queue: "\(queue)", LogKeys.count: "\(state.pushed)"]
     if wasRestarting {
-      logger.notice("the broker did not know jobs that are owed; they are pushed again", metadata: metadata)
+      logger.notice("the broker did not know pending jobs; they are pushed again", metadata: metadata)
     } else {
-      logger.info("owed jobs are pushed again", metadata: metadata)
+      logger.info("pending jobs are pushed again", metadata: metadata)
     }
     state.pushed = 0
   }
@@ -207,7 +207,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
 
   /// - Returns: how many jobs were pushed again.
   private func push(_ ids: [JobID], in queue: QueueName, _ refused: inout Set<JobID>) async throws -> Int {
-    // Read again: a job that was settled between the two questions is neither owed nor known. In the order of their
+    // Read again: a job that was settled between the two questions is neither pending nor known. In the order of their
     // ids: what is older runs first. A batch of bytes at a time, which mostly is all.
     var pushed = 0
     var rest = ids.sorted()[...]
@@ -245,7 +245,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     if new.isEmpty { return }
     for (id, reason) in new {
       logger.error(
-        "an owed job cannot be pushed and is left where it is",
+        "a pending job cannot be pushed and is left where it is",
         metadata: [LogKeys.queue: "\(queue)", LogKeys.job: "\(id)", LogKeys.error: "\(reason)"])
     }
     try await ledger.refuse(new, queue: queue)
@@ -257,7 +257,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   // MARK: Parked jobs
 
   /// Owes again what is parked and this worker can run, until cancelled: every worker does it, for each may know kinds
-  /// that the others do not. Being old and unknown to the broker, the jobs are then pushed by the relay's leader.
+  /// that the others do not. Being old and missing from the broker, the jobs are then pushed by the relay's leader.
   func unpark() async {
     while !Task.isCancelled {
       do {
@@ -265,7 +265,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
           let count = try await ledger.unpark(queue: queue, kinds: kinds)
           if count > 0 {
             logger.info(
-              "parked jobs are owed again", metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(count)"])
+              "parked jobs are pending again", metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(count)"])
           }
         }
       } catch {

@@ -8,7 +8,7 @@ import Logging
 
 /// Says once a second what a worker does, and has it do what operators want.
 final class Reporter<B: Broker, L: Ledger>: Sendable {
-  private let directory: any WorkerDirectory
+  private let workers: any WorkerRegistry
   private let broker: B
   private let runners: [QueueRunner<B, L>]
   private let configuration: WorkerConfiguration
@@ -17,11 +17,11 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   private let logger: Logger
 
   init(
-    directory: any WorkerDirectory, broker: B, runners: [QueueRunner<B, L>], configuration: WorkerConfiguration,
+    workers: any WorkerRegistry, broker: B, runners: [QueueRunner<B, L>], configuration: WorkerConfiguration,
     clock: any WallClock, logger: Logger
   ) {
     self.broker = broker
-    self.directory = directory
+    self.workers = workers
     self.runners = runners
     self.configuration = configuration
     self.clock = clock
@@ -29,7 +29,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     startedAt = clock.now.unixMilliseconds
   }
 
-  /// Reports until cancelled, then takes the worker out of the directory.
+  /// Reports until cancelled, then takes the worker out of the registry.
   func run(until stop: StopSignal) async {
     var (reports, isQuiet, isFailing) = (0, false, false)
     var untold = UntoldMinutes()
@@ -39,19 +39,19 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       reports += 1
       if reports % max(1, configuration.reportsPerCount) == 0 { untold.add(takeMinutes()) }
       do {
-        let orders = try await directory.beat(
+        let commands = try await workers.heartbeat(
           report(stop.isStopping ? .stopping : isQuiet ? .quiet : .running, untold.next()))
         untold.confirm()
-        isQuiet = orders.isQuiet
-        obey(orders, stop)
-        await remember(orders, &remembered)
-        if isFailing { logger.info("the directory of workers is back") }
+        isQuiet = commands.isQuiet
+        obey(commands, stop)
+        await remember(commands, &remembered)
+        if isFailing { logger.info("the worker registry is back") }
         isFailing = false
       } catch {
         if Task.isCancelled { break }
         // As it was last told, so it goes on.
         if !isFailing {
-          logger.warning("the directory of workers cannot be reached", metadata: [LogKeys.error: "\(error)"])
+          logger.warning("the worker registry cannot be reached", metadata: [LogKeys.error: "\(error)"])
         }
         isFailing = true
         await askBroker()
@@ -62,10 +62,10 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     await leave(untold)
   }
 
-  /// Keeps in the broker what the directory says of pauses.
-  private func remember(_ orders: WorkerOrders, _ remembered: inout [QueueName: Bool]) async {
+  /// Keeps in the broker what the registry says of pauses.
+  private func remember(_ commands: WorkerCommands, _ remembered: inout [QueueName: Bool]) async {
     for runner in runners {
-      let isPaused = orders.pausedQueues.contains(runner.queue)
+      let isPaused = commands.pausedQueues.contains(runner.queue)
       // Only changes are written.
       if remembered[runner.queue] == isPaused { continue }
       do {
@@ -79,7 +79,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// While the directory is away, a worker that has not heard from it yet does as the broker remembers.
+  /// While the registry is away, a worker that has not heard from it yet does as the broker remembers.
   private func askBroker() async {
     for runner in runners where runner.awaitsState {
       do {
@@ -92,30 +92,30 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// A task of its own, since this one is cancelled; it is awaited here, and the directory answers in time or not at
+  /// A task of its own, since this one is cancelled; it is awaited here, and the registry answers in time or not at
   /// all.
   private func leave(_ untold: UntoldMinutes) async {
     var untold = untold
     let unconfirmed = untold.isUnconfirmed ? report(.stopping, untold.next()) : nil
     untold.confirm()
     let last = report(.stopping, untold.next())
-    await Task { [directory, logger] in
+    await Task { [workers, logger] in
       do {
-        if let unconfirmed { _ = try await directory.beat(unconfirmed) }
-        try await directory.leave(last)
+        if let unconfirmed { _ = try await workers.heartbeat(unconfirmed) }
+        try await workers.leave(last)
       } catch {
         logger.warning(
-          "the worker is still in the directory, and counts as lost soon", metadata: [LogKeys.error: "\(error)"])
+          "the worker is still in the registry, and counts as lost soon", metadata: [LogKeys.error: "\(error)"])
       }
     }.value
   }
 
-  private func obey(_ orders: WorkerOrders, _ stop: StopSignal) {
+  private func obey(_ commands: WorkerCommands, _ stop: StopSignal) {
     for runner in runners {
-      runner.pause(orders.isPaused(runner.queue))
-      if !orders.cancelled.isEmpty { runner.cancel(orders.cancelled) }
+      runner.pause(commands.isPaused(runner.queue))
+      if !commands.cancelled.isEmpty { runner.cancel(commands.cancelled) }
     }
-    if orders.isStopped, !stop.isStopping {
+    if commands.isStopped, !stop.isStopping {
       logger.notice("an operator asks the worker to stop")
       stop.stop()
     }
@@ -127,7 +127,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     let (now, instant) = (clock.now.unixMilliseconds, ContinuousClock.now)
     var running: [WorkerReport.Running] = []
     for runner in runners {
-      running += runner.running(at: now, instant, most: WorkerReport.mostRunning - running.count)
+      running += runner.running(at: now, instant, most: WorkerReport.maxRunning - running.count)
     }
     return WorkerReport(
       name: configuration.name, host: configuration.host, pid: getpid(), version: configuration.version,

@@ -6,7 +6,7 @@ struct SettlementBatch {
   private(set) var released: [Claim] = []
   private(set) var handedBack: [Claim] = []
   private(set) var parked: [Claim] = []
-  private(set) var buried: [Claim] = []
+  private(set) var deadLettered: [Claim] = []
   private(set) var dead: [DeadJob] = []
   private(set) var retries: [ClaimRetry] = []
   /// Of `retries` what the ledger notes.
@@ -22,9 +22,9 @@ struct SettlementBatch {
       case .cancel(let claim): cancelled.append(claim)
       case .release(let claim): released.append(claim)
       case .handBack(let claim): handedBack.append(claim)
-      case .bury(let claim, let failure):
+      case .deadLetter(let claim, let failure):
         dead.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))
-        buried.append(claim)
+        deadLettered.append(claim)
       case .retry(let claim, let failure, let delay):
         var record = claim.record
         record.attempts = claim.attempt
@@ -39,12 +39,12 @@ struct SettlementBatch {
   }
 
   /// The claims of which a judgement is noted that only their holder may pass.
-  var judged: [Claim] { buried + parked + retries.map(\.claim) }
+  var judged: [Claim] { deadLettered + parked + retries.map(\.claim) }
 
   /// Leaves out judgements on claims that are not the worker's own.
   mutating func keepJudged(_ isOwn: (Claim) -> Bool) {
-    for index in buried.indices.reversed() where !isOwn(buried[index]) {
-      buried.remove(at: index)
+    for index in deadLettered.indices.reversed() where !isOwn(deadLettered[index]) {
+      deadLettered.remove(at: index)
       dead.remove(at: index)
     }
     parked.removeAll { !isOwn($0) }

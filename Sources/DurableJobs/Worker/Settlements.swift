@@ -2,12 +2,12 @@ import Locking
 
 /// How a claim ended: what ledger and broker have still to be told.
 enum Settlement: Sendable {
-  /// Nothing is owed any more.
+  /// Nothing is pending any more.
   case acknowledge(Claim)
   /// Done, but the ledger still owes it.
   case complete(Claim)
   case retry(Claim, JobFailure, Duration)
-  case bury(Claim, JobFailure)
+  case deadLetter(Claim, JobFailure)
   case park(Claim)
   /// Nobody wants it any more.
   case cancel(Claim)
@@ -19,7 +19,7 @@ enum Settlement: Sendable {
   var claim: Claim {
     switch self {
     case .acknowledge(let claim), .complete(let claim), .park(let claim), .cancel(let claim), .release(let claim),
-      .handBack(let claim), .retry(let claim, _, _), .bury(let claim, _):
+      .handBack(let claim), .retry(let claim, _, _), .deadLetter(let claim, _):
       claim
     }
   }
@@ -31,7 +31,7 @@ enum Settlement: Sendable {
     case .acknowledge: .acknowledge(claim)
     case .complete: .complete(claim)
     case .retry(_, let failure, let delay): .retry(claim, failure, delay)
-    case .bury(_, let failure): .bury(claim, failure)
+    case .deadLetter(_, let failure): .deadLetter(claim, failure)
     case .park: .park(claim)
     case .cancel: .cancel(claim)
     case .release: .release(claim)
@@ -59,7 +59,7 @@ final class Settlements: Sendable {
   /// Beyond so many that wait, no more is claimed: while the ledger or the broker is away, jobs wait better in the
   /// queue than in a worker's memory.
   private let most = 5000
-  private let mostBytes = 4 * PayloadLimit.batch
+  private let maxBytes = 4 * PayloadLimit.batch
 
   private let state: Locked<State>
   private let kinds: Int
@@ -114,7 +114,7 @@ final class Settlements: Sendable {
   func room() async {
     await withCheckedContinuation { claimer in
       let isRoom = state.withLock { state in
-        if state.isStopping || state.pending.count < most && state.bytes < mostBytes { return true }
+        if state.isStopping || state.pending.count < most && state.bytes < maxBytes { return true }
         state.claimer = claimer
         return false
       }

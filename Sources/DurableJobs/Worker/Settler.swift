@@ -33,7 +33,7 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     let (dead, parked, failed) = (batch.dead, batch.parked.map(\.record), batch.failed)
     await told("complete", batch.completed) { try await ledger.complete(completed, queue: queue) }
     await told("cancel", batch.cancelled) { try await ledger.cancel(cancelled, queue: queue) }
-    await told("bury", batch.buried) { try await ledger.bury(dead) }
+    await told("dead-letter", batch.deadLettered) { try await ledger.deadLetter(dead) }
     await told("park", batch.parked) { try await ledger.park(parked) }
     var again = batch.retries
     if !failed.isEmpty,

@@ -1,4 +1,4 @@
-/// What a worker has done and its directory has not confirmed.
+/// What a worker has done and its registry has not confirmed.
 ///
 /// Minutes leave in numbered batches. One whose report got no answer may have been added all the same, so it is told again as it
 /// was, under its number, and what was done since waits for the next.

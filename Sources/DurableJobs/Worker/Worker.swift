@@ -6,7 +6,7 @@ public protocol SelfEndingService: Service {}
 
 /// Runs jobs: claims them from a broker, gives them to their handlers, settles how they ended.
 ///
-/// `run()` serves until a graceful shutdown is asked for, or an operator asks it through the directory to stop: then no
+/// `run()` serves until a graceful shutdown is asked for, or an operator asks it through the worker registry to stop: then no
 /// more is claimed, what runs gets `shutdownLimit` to finish, and the rest is handed back at once, neither lost nor
 /// marked failed.
 public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
@@ -14,18 +14,18 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
   private let ledger: L
   private let registry: JobRegistry<L>
   private let configuration: WorkerConfiguration
-  private let directory: (any WorkerDirectory)?
+  private let workers: (any WorkerRegistry)?
   private let clock: any WallClock
   private let logger: Logger
 
   /// - Parameters:
-  ///   - directory: where it says what it does and is told what operators want; nil for nowhere.
+  ///   - workers: where it says what it does and is told what operators want; nil for nowhere.
   ///   - clock: says in which minute something was done.
   public init(
     broker: B, ledger: L, registry: JobRegistry<L>, configuration: WorkerConfiguration,
-    directory: (any WorkerDirectory)? = nil, clock: any WallClock = .system, logger: Logger
+    workers: (any WorkerRegistry)? = nil, clock: any WallClock = .system, logger: Logger
   ) {
-    self.directory = directory
+    self.workers = workers
     self.clock = clock
     self.broker = broker
     self.ledger = ledger
@@ -45,12 +45,12 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
     let runners = configuration.queues.map { queue, slots in
       QueueRunner(
         queue: queue, slots: slots, broker: broker, ledger: ledger, registry: registry, configuration: configuration,
-        epochs: epochs, waits: directory == nil ? [] : .unknown, logger: logger)
+        epochs: epochs, waits: workers == nil ? [] : .unknown, logger: logger)
     }
     let watch = LedgerWatch(ledger: ledger, runners: runners, logger: logger)
-    let reporter = directory.map { directory in
+    let reporter = workers.map { workers in
       Reporter(
-        directory: directory, broker: broker, runners: runners, configuration: configuration, clock: clock,
+        workers: workers, broker: broker, runners: runners, configuration: configuration, clock: clock,
         logger: logger)
     }
     await withTaskCancellationOrGracefulShutdownHandler {

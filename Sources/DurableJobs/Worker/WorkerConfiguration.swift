@@ -11,10 +11,10 @@ public struct WorkerConfiguration: Sendable {
   public var shutdownLimit: Duration = .seconds(25)
   /// Between two sweeps for jobs that the ledger owes and the broker does not know.
   public var relayInterval: Duration = .seconds(2)
-  /// How old an owed job is before the relay asks the broker about it: time for its push to arrive. With the interval
+  /// How old a pending job is before the relay asks the broker about it: time for its push to arrive. With the interval
   /// it bounds how long a job waits whose process died between commit and push.
   public var relayAge: Duration = .seconds(2)
-  /// Between two reports to the directory of workers, each of which brings orders.
+  /// Between two reports to the worker registry, each of which brings orders.
   public var reportInterval: Duration = .seconds(1)
   /// After so many reports what was done since is counted in.
   public var reportsPerCount = 5
@@ -22,7 +22,7 @@ public struct WorkerConfiguration: Sendable {
   public var host = ""
   /// Of the program.
   public var version = ""
-  /// How many connections it has to the ledger's server, for the directory; nil to leave it out.
+  /// How many connections it has to the ledger's server, for the registry; nil to leave it out.
   public var connections: WorkerConnections?
   /// How long a job is taken to last until one has ended; nil claims nothing ahead of the slots before that is known.
   @_spi(Testing) public var assumedJobTime: Duration?

@@ -34,7 +34,7 @@ public struct ActionLog: Sendable {
   ///
   /// - Throws: `.forbidden` for an actor who may only look.
   public static func record(
-    _ action: String, _ subject: String, detail: [String: String] = [:], by actor: Actor,
+    _ action: String, _ subject: String, detail: [String: String] = [:], by actor: Operator,
     in transaction: PostgresTransaction
   ) async throws {
     try actor.mustBeAbleToAct()
@@ -45,14 +45,14 @@ public struct ActionLog: Sendable {
   ///
   /// - Throws: `.forbidden` for an actor who may only look.
   public func record(
-    _ action: String, _ subject: String, detail: [String: String] = [:], by actor: Actor
+    _ action: String, _ subject: String, detail: [String: String] = [:], by actor: Operator
   ) async throws {
     try actor.mustBeAbleToAct()
     try await pool.execute(try Self.entry(action, subject, detail, actor))
   }
 
   private static func entry(
-    _ action: String, _ subject: String, _ detail: [String: String], _ actor: Actor
+    _ action: String, _ subject: String, _ detail: [String: String], _ actor: Operator
   ) throws -> PostgresQuery {
     let json = detail.isEmpty ? nil : PostgresJSON(Array(try JSONEncoder().encode(detail)))
     return """

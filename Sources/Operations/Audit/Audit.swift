@@ -49,12 +49,12 @@ public struct Audit: Sendable {
     let jobs = try await audit.run()
     items.append(
       AuditFinding(
-        "jobs", compared: jobs.owed, differing: jobs.unknown, pending: 0,
+        "jobs", compared: jobs.pending, differing: jobs.missing, pending: 0,
         advice: "the broker does not know them: a worker that serves their queues pushes them again"))
     let leftovers = try await audit.leftovers()
     items.append(
       AuditFinding(
-        "broker", compared: leftovers.known, differing: leftovers.unowed, pending: 0,
+        "broker", compared: leftovers.known, differing: leftovers.orphaned, pending: 0,
         advice: "nobody owes them: a worker that serves their queues finds that out and drops them"))
     return AuditReport(items)
   }
@@ -65,7 +65,7 @@ public struct Audit: Sendable {
       AuditFinding(
         "notifications", compared: audit.expected + audit.stale, differing: audit.missing + audit.stale,
         pending: audit.pending, advice: "`fanmill notifications audit` shows them"),
-      // Counts are written with what they count, so no job that is owed excuses them.
+      // Counts are written with what they count, so no job that is pending excuses them.
       AuditFinding(
         "notification counts", compared: audit.found, differing: audit.miscounted, pending: 0,
         advice: "`fanmill notifications audit` shows whose"),

@@ -7,7 +7,7 @@ public struct AuditFinding: Codable, Sendable, Hashable {
   public enum Verdict: String, Codable, Sendable, CaseIterable {
     /// All is as it should be.
     case exact
-    /// Something differs, and jobs are owed that may put it right: audit again when they are done.
+    /// Something differs, and jobs are pending that may put it right: audit again when they are done.
     case pending
     /// Something differs that nobody is about to put right.
     case wrong
@@ -21,7 +21,7 @@ public struct AuditFinding: Codable, Sendable, Hashable {
   public let compared: Int
   /// How many of them differ.
   public let differing: Int
-  /// Jobs that are owed and change what was compared.
+  /// Pending jobs and change what was compared.
   public let pending: Int
   /// What to do where something differs; nil where nothing does.
   public let advice: String?

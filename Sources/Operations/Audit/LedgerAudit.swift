@@ -14,21 +14,21 @@ import LibPQClient
 public struct LedgerAudit: Sendable {
   /// What was found.
   public struct Report: Sendable, Hashable {
-    /// Jobs that are owed, not parked, and old enough for their push to have arrived.
-    public var owed = 0
+    /// Pending jobs, not parked, and old enough for their push to have arrived.
+    public var pending = 0
     /// Those among them that the broker does not know.
-    public var unknown = 0
+    public var missing = 0
     /// By queue, where there are any.
-    public var unknownByQueue: [QueueName: Int] = [:]
+    public var missingByQueue: [QueueName: Int] = [:]
   }
 
   /// What was found of the durable jobs that the broker has: ready, delayed and claimed ones.
   public struct Leftovers: Sendable, Hashable {
     public var known = 0
     /// Those among them that the ledger does not owe, and did not all the while that they were looked at.
-    public var unowed = 0
+    public var orphaned = 0
     /// By queue, where there are any.
-    public var unowedByQueue: [QueueName: Int] = [:]
+    public var orphanedByQueue: [QueueName: Int] = [:]
   }
 
   private static let page = 1000
@@ -64,30 +64,30 @@ public struct LedgerAudit: Sendable {
     var report = Report()
     var suspects: [QueueName: [JobID]] = [:]
     let ledger = PostgresLedger(pool: pool)
-    let before = JobID.least(at: Int64((now().timeIntervalSince1970 - age / .seconds(1)) * 1000))
+    let before = JobID.min(at: Int64((now().timeIntervalSince1970 - age / .seconds(1)) * 1000))
     for queue in try await allQueues() {
       var after: JobID?
       var looked = 0
       while looked < limit {
-        let ids = try await ledger.owedIDs(
+        let ids = try await ledger.pendingIDs(
           queue: queue, after: after, before: before, limit: min(Self.page, limit - looked))
         if ids.isEmpty { break }
-        suspects[queue, default: []] += try await broker.unknown(ids, in: queue)
+        suspects[queue, default: []] += try await broker.missing(ids, in: queue)
         looked += ids.count
         after = ids.last
       }
-      report.owed += looked
+      report.pending += looked
     }
     suspects = suspects.filter { !$0.value.isEmpty }
     if suspects.isEmpty { return report }
-    // A job that was owed again under its old id, as a dead letter is, may be on its way.
+    // A job that was pending again under its old id, as a dead letter is, may be on its way.
     try await clock.sleep(for: .seconds(1))
     for (queue, ids) in suspects {
       let unknown = try await inPages(ids) { page in
-        try await broker.unknown(try await ledger.owed(page, queue: queue), in: queue)
+        try await broker.missing(try await ledger.pending(page, queue: queue), in: queue)
       }.count
-      report.unknown += unknown
-      if unknown > 0 { report.unknownByQueue[queue] = unknown }
+      report.missing += unknown
+      if unknown > 0 { report.missingByQueue[queue] = unknown }
     }
     return report
   }
@@ -106,26 +106,26 @@ public struct LedgerAudit: Sendable {
       repeat {
         let page = try await broker.known(in: queue, from: cursor, count: Self.page)
         report.known += page.ids.count
-        suspects[queue, default: []].formUnion(try await unowed(page.ids, in: queue))
+        suspects[queue, default: []].formUnion(try await orphaned(page.ids, in: queue))
         cursor = page.next
       } while cursor != nil
     }
     for pause in [1, 2, 4] where suspects.contains(where: { !$0.value.isEmpty }) {
       try await clock.sleep(for: .seconds(pause))
       for (queue, ids) in suspects {
-        let unknown = try await inPages(Array(ids)) { try await broker.unknown($0, in: queue) }
-        suspects[queue] = Set(try await unowed(Array(ids.subtracting(unknown)), in: queue))
+        let unknown = try await inPages(Array(ids)) { try await broker.missing($0, in: queue) }
+        suspects[queue] = Set(try await orphaned(Array(ids.subtracting(unknown)), in: queue))
       }
     }
-    report.unowedByQueue = suspects.mapValues(\.count).filter { $0.value > 0 }
-    report.unowed = report.unowedByQueue.values.reduce(0, +)
+    report.orphanedByQueue = suspects.mapValues(\.count).filter { $0.value > 0 }
+    report.orphaned = report.orphanedByQueue.values.reduce(0, +)
     return report
   }
 
-  private func unowed(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
+  private func orphaned(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
     let ledger = PostgresLedger(pool: pool)
     return try await inPages(ids) { page in
-      Array(Set(page).subtracting(try await ledger.owed(page, queue: queue)))
+      Array(Set(page).subtracting(try await ledger.pending(page, queue: queue)))
     }
   }
 

@@ -6,14 +6,14 @@ import Foundation
 /// further stream, ready ÷ D: at the rate of the moment it is gone in a time D. A worker has c slots, of which a share ρ shall be
 /// busy, the rest being for what comes in bursts:
 ///
-///     workers = ⌈ (λ + ready ÷ D) · S ÷ (c · ρ) ⌉, at least `least` and at most `most`
+///     workers = ⌈ (λ + ready ÷ D) · S ÷ (c · ρ) ⌉, at least `minWorkers` and at most `maxWorkers`
 ///
 /// λ and S are smoothed (`QueueLoad`). S is measured as the time that a job has its slot, so it grows when slots share too few
 /// processors, and the workers with it. There is no hysteresis here: whoever scales by the figure has its own.
 public struct Autoscaling: Sendable, Hashable {
   /// 0 where a queue without work needs no worker.
-  public var least: Int
-  public var most: Int
+  public var minWorkers: Int
+  public var maxWorkers: Int
   /// ρ, above 0 and at most 1.
   public var utilization = 0.8
   /// D, in seconds.
@@ -21,9 +21,9 @@ public struct Autoscaling: Sendable, Hashable {
   /// Of what was seen, in seconds.
   public var halfLife = 30.0
 
-  public init(least: Int = 1, most: Int = 20) {
-    self.least = least
-    self.most = max(least, most)
+  public init(minWorkers: Int = 1, maxWorkers: Int = 20) {
+    self.minWorkers = minWorkers
+    self.maxWorkers = max(minWorkers, maxWorkers)
   }
 
   /// - Parameters:
@@ -39,6 +39,6 @@ public struct Autoscaling: Sendable, Hashable {
     // A load that fades never is nothing: less than a hundredth of a worker is, where nothing is there to do.
     let needed = workers < 0.01 ? 0 : Int(min(workers.rounded(.up), 1_000_000))
     let hasWork = ready + claimed > 0
-    return min(most, max(least, max(needed, hasWork ? 1 : 0)))
+    return min(maxWorkers, max(minWorkers, max(needed, hasWork ? 1 : 0)))
   }
 }

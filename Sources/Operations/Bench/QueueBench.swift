@@ -13,9 +13,9 @@ public struct QueueBenchReport: Codable, Sendable, Hashable {
   public let jobs: Int
   /// Handlers that ran at once, in this process.
   public let concurrency: Int
-  /// Jobs a second, each owed by a transaction of its own, 16 callers at once.
+  /// Jobs a second, each pending by a transaction of its own, 16 callers at once.
   public let enqueuedSingly: Double
-  /// Jobs a second, owed and pushed a thousand at a time.
+  /// Jobs a second, pending and pushed a thousand at a time.
   public let enqueuedInBatches: Double
   /// Jobs a second, from claim to the ledger row's end.
   public let drained: Double
@@ -96,7 +96,7 @@ public struct QueueBench: Sendable {
       let drainTime = try await ContinuousClock().measure {
         while true {
           let done = ran.withLock { $0 }
-          if done >= jobs, try await !isOwed() { return }
+          if done >= jobs, try await !isPending() { return }
           progress(.draining(done))
           try await Task.sleep(for: .milliseconds(10))
         }
@@ -131,7 +131,7 @@ public struct QueueBench: Sendable {
 
   private var options: JobOptions { JobOptions(queue: queue) }
 
-  private func isOwed() async throws -> Bool {
+  private func isPending() async throws -> Bool {
     try await pool.query("SELECT EXISTS (SELECT FROM jobs WHERE queue = \(queue.rawValue))")[0].decode(Bool.self)
   }
 

@@ -108,14 +108,14 @@ public struct Demo: Sendable {
     event(.step("fans look up channels, register them and give hearts; rankings are computed twice"))
     report.fans = try await DemoFans().play(on: stage, pool)
     event(.step("auditing every feed, every notification and every ranking"))
-    try await stage.waitUntilNothingIsOwed()
+    try await stage.waitUntilNothingIsPending()
     report.areNotificationsExact = try await NotificationAudit.run(on: pool).isExact
     report.areRankingsExact = try await RankingAudit.run(on: pool).isExact
     let audit = try await FeedAudit.run(on: pool)
     (report.isExact, report.feedRows) = (audit.isExact, audit.found)
     (report.missing, report.stale) = (audit.missing, audit.stale)
     let left = try await pool.query("SELECT (SELECT count(*) FROM jobs), (SELECT count(*) FROM dead_jobs)")[0]
-    (report.owed, report.dead) = try left.decode(Int.self, Int.self)
+    (report.pending, report.dead) = try left.decode(Int.self, Int.self)
     return report
   }
 }

@@ -119,7 +119,7 @@ struct DemoFans: Sendable {
     expecting hearts: Int, on stage: DemoStage, _ pool: PostgresPool
   ) async throws -> [DemoReport.Ranked] {
     // The hearts' own jobs come first, or the ranking would count fewer.
-    try await stage.waitUntilNothingIsOwed()
+    try await stage.waitUntilNothingIsPending()
     _ = try await pool.transaction { try await RankingRefresh().run(in: $0) }
     let viewer = try await pool.query("SELECT min(id) FROM accounts")[0].decode(Int.self)
     let ranking = try await stage.get("/v1/rankings/youtube?by=hearts&window=day&limit=10", as: viewer, Ranking.self)

@@ -72,8 +72,15 @@ public struct DemoReport: Codable, Sendable {
   public var missing = 0
   public var stale = 0
   /// Jobs that were asked for and are not done.
-  public var owed = 0
+  public var pending = 0
   public var dead = 0
 
-  public var isGood: Bool { isExact && areNotificationsExact && areRankingsExact && owed == 0 && dead == 0 }
+  private enum CodingKeys: String, CodingKey {
+    case lines, killed, reactions, fans, areNotificationsExact, areRankingsExact, isExact, feedRows, missing, stale
+    // The name that scripts know.
+    case pending = "owed"
+    case dead
+  }
+
+  public var isGood: Bool { isExact && areNotificationsExact && areRankingsExact && pending == 0 && dead == 0 }
 }

@@ -54,7 +54,7 @@ actor DemoStage {
   func post(by author: DemoAuthor) async throws -> DemoPost {
     let answer = try await send(
       "POST", "/v1/posts", as: author.id,
-      json: ["title": "News of \(author.username)", "description": "Posted by the demo."], expecting: 201)
+      json: ["title": "EventFeed of \(author.username)", "description": "Posted by the demo."], expecting: 201)
     let answered = Date()
     return DemoPost(id: try answer.decode(Created.self).id, answered: answered)
   }
@@ -117,7 +117,7 @@ actor DemoStage {
   }
 
   /// The last rows of a fan-out are there a moment before its last job is ended.
-  func waitUntilNothingIsOwed() async throws {
+  func waitUntilNothingIsPending() async throws {
     let deadline = ContinuousClock.now + .seconds(30)
     while try await pool.query("SELECT count(*) FROM jobs")[0].decode(Int.self) > 0 {
       if .now > deadline { return }

@@ -86,7 +86,7 @@ struct ConnectionExamination {
   static func room(_ room: Room, _ workers: [Worker]) -> Finding {
     let name = "connections"
     let granted = room.most - room.reserved
-    let wanted = workers.reduce(0) { $0 + $1.connections.most }
+    let wanted = workers.reduce(0) { $0 + $1.connections.total }
     let detail =
       "\(workers.count) \(workers.count == 1 ? "worker opens" : "workers open") up to \(wanted), others have "
       + "\(room.others), of \(granted)"

@@ -34,12 +34,12 @@ struct DebtExamination {
   }
 
   private func finding(_ report: LedgerAudit.Report) -> Finding {
-    if report.unknown == 0 {
-      return .ok("ledger and broker", "the broker knows the oldest jobs that are owed")
+    if report.missing == 0 {
+      return .ok("ledger and broker", "the broker knows the oldest pending jobs")
     }
-    let queues = report.unknownByQueue.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
+    let queues = report.missingByQueue.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
     return .warn(
-      "ledger and broker", "old jobs are owed and the broker does not know them: \(queues.joined(separator: ", "))",
+      "ledger and broker", "old jobs are pending and the broker does not know them: \(queues.joined(separator: ", "))",
       "run a worker that serves these queues: its relay pushes them within seconds; if one runs, its log says why not")
   }
 }

@@ -3,11 +3,11 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Writes owed jobs or dead letters as JSON lines, one a job, as they are at one moment.
+/// Writes pending jobs or dead letters as JSON lines, one a job, as they are at one moment.
 public struct JobExport: Sendable {
   /// Which jobs are written.
   public enum Which: Sendable {
-    case owed
+    case pending
     case dead
   }
 
@@ -67,7 +67,7 @@ public struct JobExport: Sendable {
 
   /// A page in the order of the table's key, bounded by the bytes of its payloads too.
   private func query(after last: (queue: String, id: PostgresUUID)) -> PostgresQuery {
-    let order = which == .owed ? "queue, id" : "id"
+    let order = which == .pending ? "queue, id" : "id"
     return """
       SELECT * FROM (
         SELECT *, octet_length(payload) AS size,
@@ -99,7 +99,7 @@ extension PostgresQuery.StringInterpolation {
     rows which: JobExport.Which, after last: (queue: String, id: PostgresUUID)
   ) {
     switch which {
-    case .owed:
+    case .pending:
       appendLiteral(
         """
         SELECT id, kind, queue, version, priority, attempts, created_at, run_at, NULL::timestamptz AS died_at, unique_key,

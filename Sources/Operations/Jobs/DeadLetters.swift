@@ -40,13 +40,13 @@ public struct DeadLetters: Sendable {
 
   /// Owes dead letters again, from their first attempt on, under their old ids.
   ///
-  /// One whose unique key is owed by another job stays where it is.
+  /// One whose unique key is pending by another job stays where it is.
   ///
-  /// - Parameter progress: is called after each batch with how many are owed again so far.
-  /// - Returns: those that are owed again.
+  /// - Parameter progress: is called after each batch with how many are pending again so far.
+  /// - Returns: those that are pending again.
   /// - Throws: `.forbidden`.
   public func retry(
-    _ choice: Choice, by actor: Actor, progress: @Sendable (Int) -> Void = { _ in }
+    _ choice: Choice, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> [JobID] {
     try actor.mustBeAbleToAct()
     return try await inBatches(choice, progress) { after in
@@ -69,7 +69,7 @@ public struct DeadLetters: Sendable {
   /// - Returns: those that are gone.
   /// - Throws: `.forbidden`.
   public func delete(
-    _ choice: Choice, by actor: Actor, progress: @Sendable (Int) -> Void = { _ in }
+    _ choice: Choice, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> [JobID] {
     try actor.mustBeAbleToAct()
     return try await inBatches(choice, progress) { after in
@@ -80,7 +80,7 @@ public struct DeadLetters: Sendable {
         try await transaction.execute(
           """
           WITH gone AS (DELETE FROM dead_jobs WHERE id = ANY(\(ids.map { PostgresUUID($0) })) RETURNING *)
-          \(unescaped: EndedRows.insert("deleted", from: "gone"))
+          \(unescaped: FinishedRows.insert("deleted", from: "gone"))
           """)
         try await ActionLog.record(
           choice.action("delete"), choice.subject, detail: ["jobs": "\(ids.count)"], by: actor, in: transaction)
@@ -168,15 +168,15 @@ extension PostgresQuery.StringInterpolation {
   }
 }
 
-extension JobDesk {
+extension JobAdmin {
   /// Dead letters, to be tried again or thrown away.
   public var deadLetters: DeadLetters { DeadLetters(client: client, pool: pool) }
 
-  /// Tries all dead letters again, or those of one kind; one whose unique key is owed stays.
+  /// Tries all dead letters again, or those of one kind; one whose unique key is pending stays.
   ///
   /// - Returns: how many.
   public func retryDead(
-    kind: String?, by actor: Actor, progress: @Sendable (Int) -> Void = { _ in }
+    kind: String?, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> Int {
     try await deadLetters.retry(.all(kind: kind), by: actor, progress: progress).count
   }
@@ -185,16 +185,16 @@ extension JobDesk {
   ///
   /// - Returns: how many.
   public func deleteDead(
-    kind: String?, by actor: Actor, progress: @Sendable (Int) -> Void = { _ in }
+    kind: String?, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> Int {
     try await deadLetters.delete(.all(kind: kind), by: actor, progress: progress).count
   }
 
   /// Tries one dead letter again.
   ///
-  /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not dead, or its unique key is owed by another
+  /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not dead, or its unique key is pending by another
   ///   job.
-  public func retryDead(_ text: String, by actor: Actor) async throws -> JobSummary {
+  public func retryDead(_ text: String, by actor: Operator) async throws -> JobSummary {
     let id = try Self.parse(text)
     guard let job = try await summary(id) else { throw Self.unknown(id) }
     guard job.state == .dead else {
@@ -202,7 +202,7 @@ extension JobDesk {
     }
     guard try await !deadLetters.retry(.one(id), by: actor).isEmpty else {
       throw OperationError(
-        .conflict, "job \(text) stays dead: another job with its unique key '\(job.uniqueKey ?? "")' is owed")
+        .conflict, "job \(text) stays dead: another job with its unique key '\(job.uniqueKey ?? "")' is pending")
     }
     return try await show(text).job
   }

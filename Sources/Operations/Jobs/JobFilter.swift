@@ -2,7 +2,7 @@ import Foundation
 
 /// Which jobs to list, and which page of them.
 public struct JobFilter: Sendable, Hashable {
-  /// nil for all that are owed.
+  /// nil for all that are pending.
   public var state: JobState?
   public var kind: String?
   public var queue: String?

@@ -12,7 +12,7 @@ public struct JobRequest: Sendable {
   public var priority: JobPriority
   /// When it is due; nil for at once.
   public var runAt: Date?
-  /// While a job of this key is owed in the queue, another is not added.
+  /// While a job of this key is pending in the queue, another is not added.
   public var uniqueKey: String?
 
   public init(

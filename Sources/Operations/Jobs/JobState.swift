@@ -20,7 +20,7 @@ public enum JobState: String, Codable, Sendable, CaseIterable {
   case deleted
 
   /// Whether the ledger still owes it.
-  public var isOwed: Bool {
+  public var isPending: Bool {
     switch self {
     case .waiting, .running, .delayed, .retrying, .parked: true
     case .dead, .done, .cancelled, .deleted: false

@@ -41,7 +41,7 @@ public struct JobDetail: Codable, Sendable {
   public let payload: String
   /// Oldest first.
   public let failures: [Failure]
-  /// Whether the broker knows it; nil for a job that is not owed. One that is due and unknown there is pushed by the relay.
+  /// Whether the broker knows it; nil for a job that is not pending. One that is due and unknown there is pushed by the relay.
   public let isInBroker: Bool?
   /// What has happened to it so far, oldest first.
   public let timeline: [JobEvent]
@@ -52,7 +52,7 @@ public struct JobDetail: Codable, Sendable {
 /// The columns of a `JobSummary`, the same from both tables.
 enum JobRow {
   /// From the ledger, which does not tell running jobs from those that wait.
-  static let owed = """
+  static let pending = """
     id, kind, queue, CASE WHEN parked THEN 'parked' WHEN run_at > now() AND failures IS NOT NULL THEN 'retrying'
       WHEN run_at > now() THEN 'delayed' ELSE 'waiting' END AS state,
     priority, attempts, created_at, run_at, NULL::timestamptz AS died_at, NULL::timestamptz AS ended_at, unique_key,

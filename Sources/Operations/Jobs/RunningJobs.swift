@@ -3,7 +3,7 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// What workers say that they run, as of a second ago; of a worker that runs very many, `WorkerReport.mostRunning`.
+/// What workers say that they run, as of a second ago; of a worker that runs very many, `WorkerReport.maxRunning`.
 struct RunningJobs: Sendable {
   private let queues: [JobID: String]
 
@@ -21,12 +21,12 @@ struct RunningJobs: Sendable {
 
   func contains(_ id: JobID) -> Bool { queues[id] != nil }
 
-  /// A page of those that are still owed: each is looked up by its key, however many others wait.
+  /// A page of those that are still pending: each is looked up by its key, however many others wait.
   func page(_ filter: JobFilter, before: JobID, since: JobID, on pool: PostgresPool) async throws -> JobPage {
     let (kind, queue, search) = (filter.kind, filter.queue, PayloadSearch(filter))
     let rows = try await pool.query(
       """
-      SELECT \(unescaped: JobRow.owed), \(unescaped: search.sought)
+      SELECT \(unescaped: JobRow.pending), \(unescaped: search.sought)
       FROM jobs JOIN unnest(\(Array(queues.values)), \(ids)) AS run (run_queue, run_id)
         ON queue = run_queue AND id = run_id\(unescaped: search.prepared)
       WHERE NOT parked AND (run_at IS NULL OR run_at <= now())

@@ -12,7 +12,7 @@ public struct QueueSummary: Codable, Sendable, Hashable {
   /// Workers that serve the queue now.
   public let workers: Int
   /// Durable jobs that are not done, as the broker knows them: ready, delayed and claimed ones.
-  public let owed: Int
+  public let pending: Int
   /// Durable jobs that no worker knows how to run; 10,000 means that many or more.
   public let parked: Int
   /// Whether workers claim nothing from it.
@@ -22,8 +22,15 @@ public struct QueueSummary: Codable, Sendable, Hashable {
   /// For how many seconds the job has run that has done so longest; nil where none does.
   public let oldestRunning: Double?
 
+  private enum CodingKeys: String, CodingKey {
+    case queue, ready, delayed, claimed, workers
+    // The name that scripts know.
+    case pending = "owed"
+    case parked, isPaused, oldestWaiting, oldestRunning
+  }
+
   /// Where counting parked jobs ends.
-  public static let mostCounted = 10_000
+  public static let maxCounted = 10_000
 }
 
 /// A queue, with all that there is to say of it.

@@ -14,7 +14,7 @@ public struct ScheduleRun: Codable, Sendable, Hashable {
   public let queue: String
 }
 
-extension ScheduleDesk {
+extension ScheduleAdmin {
   /// The app's schedule of this name.
   ///
   /// - Throws: `.usage`, naming the nearest one and all there are.
@@ -28,8 +28,8 @@ extension ScheduleDesk {
   /// Asks for a schedule's job now, besides its ticks, also while it is paused.
   ///
   /// - Throws: `.usage` for a name that no schedule of the app has, `.forbidden`; `.conflict` if its job's unique key
-  ///   is owed, mostly by the job of an earlier tick.
-  public func run(_ name: String, on jobs: JobDesk, by actor: Actor) async throws -> ScheduleRun {
+  ///   is pending, mostly by the job of an earlier tick.
+  public func run(_ name: String, on jobs: JobAdmin, by actor: Operator) async throws -> ScheduleRun {
     let schedule = try Self.schedule(name, of: schedules)
     let tick = Tick(schedule: schedule.name, milliseconds: milliseconds)
     let record = try schedule.job(at: tick)
@@ -43,7 +43,7 @@ extension ScheduleDesk {
       guard try await Self.add(record, in: transaction) else {
         throw OperationError(
           .conflict,
-          "not run: a job of \(name) is owed already, with the unique key '\(record.uniqueKey ?? "")' in \(record.queue)"
+          "not run: a job of \(name) is pending already, with the unique key '\(record.uniqueKey ?? "")' in \(record.queue)"
         )
       }
       state.lastTick = max(state.lastTick ?? .min, tick.milliseconds)
@@ -56,7 +56,7 @@ extension ScheduleDesk {
       queue: record.queue.rawValue)
   }
 
-  /// - Returns: false if its unique key is owed.
+  /// - Returns: false if its unique key is pending.
   private static func add(_ record: JobRecord, in transaction: JobTransaction<PostgresLedger>) async throws -> Bool {
     do {
       return try await transaction.add([record]) == [record.id]

@@ -64,8 +64,8 @@ struct LedgerFacts: Sendable {
     return facts
   }
 
-  /// When the oldest job that is owed in a queue and due at once was made.
-  static func oldestOwed(in queue: QueueName, _ pool: PostgresPool) async throws -> Date? {
+  /// When the oldest job that is pending in a queue and due at once was made.
+  static func oldestPending(in queue: QueueName, _ pool: PostgresPool) async throws -> Date? {
     let rows = try await pool.query(
       """
       SELECT id FROM jobs WHERE queue = \(queue.rawValue) AND run_at IS NULL AND NOT parked ORDER BY id LIMIT 1

@@ -32,7 +32,7 @@ actor StackSampler {
   private var wasBrokerAway = false
 
   /// More queues than anybody has: beyond them, operators make up names.
-  private static let mostQueues = 100
+  private static let maxQueues = 100
 
   /// - Parameters:
   ///   - known: the queues that are there even if nothing is in them.
@@ -91,7 +91,7 @@ actor StackSampler {
   private func queues(_ facts: LedgerFacts) -> [QueueName] {
     var names = Set(known.map(\.rawValue)).union(facts.alarmed)
     for name in Array(facts.workers.keys) + Array(counts?.debt.keys ?? [:].keys) + facts.minutes.map(\.minute.queue)
-    where names.count < Self.mostQueues { names.insert(name) }
+    where names.count < Self.maxQueues { names.insert(name) }
     return names.map { QueueName(rawValue: $0) }.sorted()
   }
 
@@ -108,12 +108,14 @@ actor StackSampler {
     }
   }
 
-  /// What the broker said of a queue; where it said nothing, how old the oldest job is that is owed there.
+  /// What the broker said of a queue; where it said nothing, how old the oldest job is that is pending there.
   private func look(
     at queue: QueueName, _ backlog: RedisBroker.Backlog?, _ seen: inout StackSample.QueueSample, _ now: Date
   ) async throws {
     guard let backlog else {
-      seen.oldestWaiting = try await LedgerFacts.oldestOwed(in: queue, pool).map { max(0, now.timeIntervalSince($0)) }
+      seen.oldestWaiting = try await LedgerFacts.oldestPending(in: queue, pool).map {
+        max(0, now.timeIntervalSince($0))
+      }
       return
     }
     (seen.ready, seen.claimed, seen.delayed) = (backlog.ready, backlog.claimed, backlog.delayed)
@@ -202,23 +204,23 @@ actor StackSampler {
     var debt: [String: Int]
   }
 
-  /// Counts what is owed and what is dead: a walk through the ledger.
+  /// Counts what is pending and what is dead: a walk through the ledger.
   func count() async throws {
     let rows = try await LedgerFacts.count(pool)
     var jobs: [[String]: Int] = [:]
-    var owed: [String: Int] = [:]
+    var pending: [String: Int] = [:]
     for (queue, kind, state, count) in rows {
-      if state != "parked", state != "dead" { owed[queue, default: 0] += count }
+      if state != "parked", state != "dead" { pending[queue, default: 0] += count }
       jobs[[queue, kinds.contains(kind) ? kind : "other", state], default: 0] += count
     }
     var debt: [String: Int] = [:]
-    for queue in Set(known.map(\.rawValue)).union(owed.keys).sorted().prefix(Self.mostQueues) {
-      // Where nothing is owed the broker need not be asked what it knows.
-      guard let owed = owed[queue] else {
+    for queue in Set(known.map(\.rawValue)).union(pending.keys).sorted().prefix(Self.maxQueues) {
+      // Where nothing is pending the broker need not be asked what it knows.
+      guard let pending = pending[queue] else {
         debt[queue] = 0
         continue
       }
-      debt[queue] = max(0, owed - (try await broker.knownCount(in: QueueName(rawValue: queue))))
+      debt[queue] = max(0, pending - (try await broker.knownCount(in: QueueName(rawValue: queue))))
     }
     counts = Counts(
       jobs: jobs.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {

@@ -140,7 +140,7 @@ private final class RefusalMemory: Sendable {
   }
 
   /// Beyond it, all is forgotten: what is refused once more is known once more.
-  private static let most = 10_000
+  private static let maxCount = 10_000
 
   private let length: Duration
   private let refusals = Locked<[[UInt8]: Refusal]>([:])
@@ -152,8 +152,8 @@ private final class RefusalMemory: Sendable {
     let end = now + .seconds(secondsLeft)
     let refusal = Refusal(until: min(now + length, end), end: end)
     refusals.withLock { refusals in
-      if refusals.count >= Self.most { refusals = refusals.filter { $0.value.until > now } }
-      if refusals.count >= Self.most { refusals = [:] }
+      if refusals.count >= Self.maxCount { refusals = refusals.filter { $0.value.until > now } }
+      if refusals.count >= Self.maxCount { refusals = [:] }
       refusals[attempt.hash] = refusal
     }
   }

@@ -58,7 +58,7 @@ struct GraphFile {
         case .success(let pair): try await writer.write(reader.number, pair.0, pair.1)
         case .failure(let problem):
           problems.append(GraphImportError.Line(file: path, number: reader.number, problem: problem.text))
-          if problems.count == GraphImportError.most { throw GraphImportError(problems) }
+          if problems.count == GraphImportError.maxCount { throw GraphImportError(problems) }
         }
       }
     }

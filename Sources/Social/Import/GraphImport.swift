@@ -83,7 +83,7 @@ public struct GraphImport: Sendable {
       SELECT line, 'the account ' || username || ' stands in line ' || first_line || ' with another major' FROM (
         SELECT line, username, major, first_value(line) OVER same AS first_line, first_value(major) OVER same AS first_major
         FROM import_users WINDOW same AS (PARTITION BY lower(username) COLLATE "C" ORDER BY line)
-      ) x WHERE major <> first_major ORDER BY line LIMIT \(GraphImportError.most)
+      ) x WHERE major <> first_major ORDER BY line LIMIT \(GraphImportError.maxCount)
       """, timeout: timeout)
     try refuse(contradictions, file)
     report.accountsAdded = try await transaction.execute(
@@ -114,7 +114,7 @@ public struct GraphImport: Sendable {
     let unknown = try await transaction.query(
       """
       SELECT line, 'there is no account ' || CASE WHEN follower IS NULL THEN follower_name ELSE followee_name END
-      FROM import_edges WHERE follower IS NULL OR followee IS NULL ORDER BY line LIMIT \(GraphImportError.most)
+      FROM import_edges WHERE follower IS NULL OR followee IS NULL ORDER BY line LIMIT \(GraphImportError.maxCount)
       """, timeout: timeout)
     try refuse(unknown, file)
     // No post is made or deleted meanwhile: one lock instead of one for each author (`migrations/0006_fan_outs.sql`), of which

@@ -32,7 +32,7 @@ public struct GraphImportError: Error, Hashable, Sendable, CustomStringConvertib
   }
 
   /// How many wrong lines are told at once.
-  static let most = 10
+  static let maxCount = 10
 
   init(_ lines: [Line]) {
     self.init(

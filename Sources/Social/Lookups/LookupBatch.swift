@@ -102,7 +102,7 @@ struct LookupBatch<J: LookupJob>: Sendable {
       }
     }
     while !byID.isEmpty {
-      let some = Array(byID.prefix(YouTubeCall.mostIDs))
+      let some = Array(byID.prefix(YouTubeCall.maxIDs))
       byID.removeFirst(some.count)
       calls.append(Planned(call: .channels(some.compactMap(\.question.channelID)), lookups: some))
     }

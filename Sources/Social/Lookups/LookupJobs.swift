@@ -49,7 +49,7 @@ extension JobRegistry<PostgresLedger> {
   /// - Parameter youtube: nil where payloads are checked and no lookup runs.
   mutating func registerLookups(_ youtube: YouTube?) {
     registerBatch(TextLookup.self, upTo: 50) { try await LookupBatch($0, youtube).run() }
-    registerBatch(ChannelLookup.self, upTo: YouTubeCall.mostIDs) { try await LookupBatch($0, youtube).run() }
+    registerBatch(ChannelLookup.self, upTo: YouTubeCall.maxIDs) { try await LookupBatch($0, youtube).run() }
     register(LookupUpkeep.self) { try await $0.run(youtube, $1) }
     register(ChannelRefresh.self) { try await $0.run(youtube, $1) }
   }

@@ -21,12 +21,12 @@ public struct LookupUpkeep: Job {
       let stale = try await transaction.sql.query(
         """
         SELECT id FROM channels WHERE fetched_at < \(date.addingTimeInterval(-youtube.rules.refresh))
-        ORDER BY fetched_at LIMIT \(100 * YouTubeCall.mostIDs)
+        ORDER BY fetched_at LIMIT \(100 * YouTubeCall.maxIDs)
         """
       ).decode(String.self)
-      for start in stride(from: 0, to: stale.count, by: YouTubeCall.mostIDs) {
-        let ids = Array(stale[start..<min(start + YouTubeCall.mostIDs, stale.count)])
-        // The oldest one names the piece: a piece that is owed already is not owed twice.
+      for start in stride(from: 0, to: stale.count, by: YouTubeCall.maxIDs) {
+        let ids = Array(stale[start..<min(start + YouTubeCall.maxIDs, stale.count)])
+        // The oldest one names the piece: a piece that is pending already is not pending twice.
         try await transaction.enqueue(ChannelRefresh(ids: ids), options: JobOptions(uniqueKey: "refresh:\(ids[0])"))
       }
     }
@@ -86,7 +86,7 @@ public struct ChannelRefresh: Job {
     guard let youtube else { throw NoYouTube() }
     // Without a budget, or a key, the next upkeep owes it again.
     guard let ticket = try await youtube.reserve(1, isSearch: false).first else { return }
-    let reply = try await youtube.ask(.channels(Array(ids.prefix(YouTubeCall.mostIDs))), paying: ticket)
+    let reply = try await youtube.ask(.channels(Array(ids.prefix(YouTubeCall.maxIDs))), paying: ticket)
     var failure: LookupFailure?
     var answer: YouTubeAnswer?
     switch reply.outcome {

@@ -8,7 +8,7 @@ enum YouTubeCall: Sendable {
   case handle(String)
 
   /// As many ids as one call takes.
-  static let mostIDs = 50
+  static let maxIDs = 50
 
   var isSearch: Bool {
     if case .search = self { true } else { false }
@@ -22,7 +22,7 @@ enum YouTubeCall: Sendable {
     case .search(let text): [("part", "id,snippet"), ("type", "channel"), ("q", text)]
     // An answer has five channels unless a call says how many it wants.
     case .channels(let ids):
-      [("part", "id,snippet,statistics"), ("id", ids.joined(separator: ",")), ("maxResults", "\(Self.mostIDs)")]
+      [("part", "id,snippet,statistics"), ("id", ids.joined(separator: ",")), ("maxResults", "\(Self.maxIDs)")]
     case .handle(let handle): [("part", "id,snippet,statistics"), ("forHandle", handle)]
     }
   }

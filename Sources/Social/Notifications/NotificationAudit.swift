@@ -59,7 +59,7 @@ public struct NotificationAudit: Sendable, Hashable {
         count(*) FILTER (WHERE is_missing), count(*) FILTER (WHERE is_stale),
         (SELECT count(*) FROM (\(unescaped: miscounted)) x),
         (SELECT count(*) FROM jobs WHERE queue = \(SocialJobs.notificationQueue.rawValue)
-          AND kind IN (\(NotificationUpdate.kind.rawValue), \(PostSweep.kind.rawValue)))
+          AND kind IN (\(NotificationUpdate.kind.rawValue), \(DeletePostReactions.kind.rawValue)))
       FROM (\(unescaped: compared)) compared
       """, timeout: .seconds(3600))
     let (expected, found, missing, stale, miscount, pending) = try counts[0].decode(

@@ -76,8 +76,8 @@ public enum Posts {
       "DELETE FROM fan_outs WHERE post_id = \(id)",
     ])
     guard answers[2].affected == 1 else { throw SocialError.notFound("post") }
-    try await transaction.enqueue(PostPurge(post: id, author: account))
-    try await transaction.enqueue(PostSweep(post: id, author: account))
+    try await transaction.enqueue(RemovePostFromFeeds(post: id, author: account))
+    try await transaction.enqueue(DeletePostReactions(post: id, author: account))
   }
 
   private static func checkAuthor(of id: Int, is account: Int, in transaction: PostgresTransaction) async throws {

@@ -15,18 +15,18 @@ public final class EventHub: Service {
   static let perAccount = 5
   static let perProcess = 10_000
 
-  /// How many looks' news wait for a client to read what came before; each is at most `News.most` items of a kind.
+  /// How many looks' news wait for a client to read what came before; each is at most `EventFeed.maxCount` items of a kind.
   static let perStream = 8
 
   /// What goes to one client.
   enum Event: Sendable {
-    case news([NewsItem], NewsCursor)
+    case news([EventFeedItem], EventFeedCursor)
     /// Nothing but a sign of life: it finds out whether the client is still there.
     case silence
   }
 
   private struct Stream: Sendable {
-    var listener: News.Listener
+    var listener: EventFeed.Listener
     let token: SessionToken
     let continuation: AsyncStream<Event>.Continuation
   }
@@ -41,14 +41,15 @@ public final class EventHub: Service {
   private let interval: Duration
   private let logger: Logger
   /// With a client that does not read.
-  let patience: Patience
+  let patience: WriteTimeout
   private let state = Locked(State())
 
   /// - Parameters:
   ///   - interval: between two looks.
   ///   - patience: with a client that does not read what it is sent.
   public init(
-    pool: PostgresPool, interval: Duration = .seconds(1), patience: Patience = Patience(.seconds(20)), logger: Logger
+    pool: PostgresPool, interval: Duration = .seconds(1), patience: WriteTimeout = WriteTimeout(.seconds(20)),
+    logger: Logger
   ) {
     self.patience = patience
     self.pool = pool
@@ -64,7 +65,7 @@ public final class EventHub: Service {
   /// - Returns: the stream and the number to `leave` by.
   /// - Throws: `too_many_streams`, `busy`.
   func listen(
-    _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: NewsCursor
+    _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: EventFeedCursor
   ) throws(SocialError) -> (events: AsyncStream<Event>, id: Int) {
     // A client that does not read is left at this, and goes on from where it was when it comes again.
     let (events, continuation) = AsyncStream.makeStream(
@@ -80,7 +81,7 @@ public final class EventHub: Service {
       }
       state.nextID += 1
       state.streams[state.nextID] = Stream(
-        listener: News.Listener(account: viewer.id, cursor: cursor), token: token, continuation: continuation)
+        listener: EventFeed.Listener(account: viewer.id, cursor: cursor), token: token, continuation: continuation)
       return state.nextID
     }
     return (events, id)
@@ -127,7 +128,7 @@ public final class EventHub: Service {
     let streams = state.withLock { $0.streams.map { (id: $0.key, listener: $0.value.listener) } }
     if streams.isEmpty { return }
     var listeners = streams.map(\.listener)
-    let news = try await News.next(for: &listeners, in: pool)
+    let news = try await EventFeed.next(for: &listeners, in: pool)
     let cursors = zip(streams, listeners).map { (id: $0.id, cursor: $1.cursor) }
     state.withLock { state in
       for (id, cursor) in cursors { state.streams[id]?.listener.cursor = cursor }

@@ -6,7 +6,7 @@
 import HTTPTypes
 import Social
 
-/// News in the form of server-sent events.
+/// EventFeed in the form of server-sent events.
 ///
 /// | event | data |
 /// |---|---|
@@ -47,7 +47,7 @@ enum EventText {
   static let silence = ": \n\n"
 
   /// The last of the items bears the cursor: who connects again before it was heard hears all of them again.
-  static func text(of items: [NewsItem], _ cursor: NewsCursor) throws -> String {
+  static func text(of items: [EventFeedItem], _ cursor: EventFeedCursor) throws -> String {
     var text = ""
     for (place, item) in items.enumerated() {
       let (name, data) = try form(item)
@@ -59,7 +59,7 @@ enum EventText {
     return text
   }
 
-  private static func form(_ item: NewsItem) throws -> (name: String, data: String) {
+  private static func form(_ item: EventFeedItem) throws -> (name: String, data: String) {
     switch item {
     case .notification(let notice):
       let data = NotificationData(

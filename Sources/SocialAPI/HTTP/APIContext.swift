@@ -9,7 +9,7 @@ public struct APIContext: RequestContext {
   /// The session's token and its account; nil without one.
   var session: Session?
   /// What the request may do for operators; nil unless it came with one of their tokens.
-  var operatorRole: Actor.Role?
+  var operatorRole: Operator.Role?
   /// Ends the connection, whatever is being written to it.
   let hangUp: @Sendable () -> Void
   /// Calls the closure once the connection has ended; soon if it has already.

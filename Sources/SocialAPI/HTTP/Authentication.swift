@@ -58,7 +58,7 @@ struct AdminAuthentication: RouterMiddleware {
   }
 
   /// What a token lets its bearer do; nil for a wrong one. Both are compared, whatever the first says.
-  private func role(of text: String) -> Operations.Actor.Role? {
+  private func role(of text: String) -> Operator.Role? {
     let (isFull, isReadOnly) = (adminToken?.matches(text) ?? false, adminReadToken?.matches(text) ?? false)
     return isFull ? .full : isReadOnly ? .readOnly : nil
   }

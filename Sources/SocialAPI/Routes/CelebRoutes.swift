@@ -14,7 +14,7 @@ struct CelebRoutes: Sendable {
   /// Without one there are no certificates.
   let certificateKey: CertificateKey?
   /// Hearts that come at the same time share a transaction: everybody loves the same celeb at the same time.
-  private let hearts: Gatherer<Heart, Result<Hearts.Given, SocialError>>
+  private let hearts: Batcher<Heart, Result<Hearts.Given, SocialError>>
 
   init(
     jobs: AppJobs, pool: PostgresPool, reads: any SocialReader, limit: Int, certificateKey: CertificateKey?
@@ -24,7 +24,7 @@ struct CelebRoutes: Sendable {
     self.reads = reads
     self.limit = limit
     self.certificateKey = certificateKey
-    hearts = Gatherer(upTo: 256) { batch in
+    hearts = Batcher(upTo: 256) { batch in
       try await jobs.transaction { try await Hearts.give(batch, in: $0) }
     }
   }

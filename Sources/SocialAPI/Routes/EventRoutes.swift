@@ -16,8 +16,8 @@ struct EventRoutes: Sendable {
   /// With `Last-Event-ID`, which a browser sends when it connects again, it goes on from there.
   @Sendable private func listen(_ request: Request, _ context: APIContext) async throws -> Response {
     let session = try context.signedIn
-    var cursor = try await News.present(of: session.viewer.id, in: pool)
-    if let last = request.headers[.lastEventID].flatMap({ NewsCursor(text: $0) }) {
+    var cursor = try await EventFeed.present(of: session.viewer.id, in: pool)
+    if let last = request.headers[.lastEventID].flatMap({ EventFeedCursor(text: $0) }) {
       cursor.goBack(to: last)
     }
     let (events, id) = try hub.listen(session.viewer, session.token, from: cursor)

@@ -9,7 +9,7 @@ import Operations
 
 /// `jobs`: for operators. The admin token enqueues; the read-only one shows a job.
 struct JobRoutes: Sendable {
-  let desk: JobDesk
+  let desk: JobAdmin
 
   func add(to group: RouterGroup<APIContext>) {
     // One name for both, a kind and an id: the router takes no two for one place.
@@ -18,7 +18,7 @@ struct JobRoutes: Sendable {
   }
 
   /// Whoever has the admin token; it names nobody.
-  private static let actor = Actor(name: "api")
+  private static let actor = Operator(name: "api")
 
   private struct Wanted: Decodable {
     var payload: JSONValue

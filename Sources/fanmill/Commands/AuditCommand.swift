@@ -7,13 +7,13 @@ struct AuditCommand: AsyncParsableCommand, Sendable {
     commandName: "audit", abstract: "Run every audit and print one verdict; exit 1 unless all is exact.",
     discussion: """
       Feeds, notifications, their counts, heart counts and rankings are compared with what they are made of, the jobs that the \
-      ledger owes with what the broker knows, and what the broker knows with what is owed. Nothing is changed. pending: something differs, and jobs are owed that may \
+      ledger owes with what the broker knows, and what the broker knows with what is pending. Nothing is changed. pending: something differs, and jobs are pending that may \
       put it right. wrong: something differs, and nobody is about to.
       """)
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    try await common.withDesk { desk in
+    try await common.withAdmin { desk in
       let line = ProgressLine()
       defer { line.clear() }
       let report = try await Audit(pool: desk.pool, broker: desk.broker, queues: JobKinds.app.queues).run {
@@ -41,7 +41,7 @@ extension AuditReport {
     let sentence =
       switch verdict {
       case .exact: "all is exact"
-      case .pending: "NOT exact yet: jobs are owed that may put it right; audit again when they are done"
+      case .pending: "NOT exact yet: jobs are pending that may put it right; audit again when they are done"
       case .wrong: "NOT exact"
       }
     // In a narrow table what matters most would be cut off.

@@ -24,7 +24,7 @@ struct BenchCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     try await common.run { program in
-      try await common.withDesk(program) { desk in
+      try await common.withAdmin(program) { desk in
         let line = ProgressLine()
         defer { line.clear() }
         let bench = QueueBench(

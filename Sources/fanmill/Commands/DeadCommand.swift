@@ -18,7 +18,8 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.withPostgres { pool in
         try common.output.jobs(
-          try await JobDesk.page(filter.filter(.dead), on: pool), kind: filter.kind, empty: "there are no dead letters")
+          try await JobAdmin.page(filter.filter(.dead), on: pool), kind: filter.kind, empty: "there are no dead letters"
+        )
       }
     }
   }
@@ -30,7 +31,7 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
     @Argument(help: "The job's id.") var id: String
 
     func run() async throws {
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         let detail = try await desk.jobs.show(id)
         guard detail.job.state == .dead else {
           throw OperationError(
@@ -71,24 +72,24 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
     @OptionGroup var choice: Choice
 
     func run() async throws {
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         if let id = choice.id {
           let job = try await desk.jobs.retryDead(id, by: .terminal)
-          return try common.output.one(Changed(items: [job.id])) { _ in "\(job.id) is owed again" }
+          return try common.output.one(Changed(items: [job.id])) { _ in "\(job.id) is pending again" }
         }
         let line = ProgressLine()
         defer { line.clear() }
         let ids = try await desk.jobs.deadLetters.retry(.all(kind: choice.kind), by: .terminal) {
-          line.show($0, of: nil, "are owed again")
+          line.show($0, of: nil, "are pending again")
         }
         line.clear()
         try common.output.one(Changed(items: ids.map(\.description))) {
-          "\($0.items.count.grouped) are owed again\(choice.hint)"
+          "\($0.items.count.grouped) are pending again\(choice.hint)"
         }
         let left = try await desk.jobs.page(JobFilter(state: .dead, kind: choice.kind, limit: 1))
         if !left.items.isEmpty {
           throw OperationError(
-            .conflict, "some stay dead: jobs with their unique keys are owed; see `fanmill dead list`")
+            .conflict, "some stay dead: jobs with their unique keys are pending; see `fanmill dead list`")
         }
       }
     }
@@ -105,7 +106,7 @@ struct DeadCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try confirmation.ask("delete \(choice.id.map { "the dead letter \($0)" } ?? choice.text)")
-        try await common.withDesk(program) { desk in
+        try await common.withAdmin(program) { desk in
           if let id = choice.id {
             let job = try await desk.jobs.delete(id, by: .terminal)
             return try common.output.one(Changed(items: [job.id])) { _ in job.sentence }

@@ -81,8 +81,9 @@ extension DemoReport {
       ? "Every ranking is what hearts say." : "Rankings are NOT what hearts and registrations say."
     let verdict = "\(audited) \(told) \(ranked)"
     let jobs =
-      owed + dead == 0
-      ? "Every job that was asked for is done." : "\(owed.grouped) jobs are still owed and \(dead.grouped) are dead."
+      pending + dead == 0
+      ? "Every job that was asked for is done."
+      : "\(pending.grouped) jobs are still pending and \(dead.grouped) are dead."
     return """
 
       \(table.text(width: nil))

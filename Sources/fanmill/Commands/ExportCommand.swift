@@ -12,7 +12,7 @@ struct ExportCommand: AsyncParsableCommand, Sendable {
   @OptionGroup var common: CommonOptions
   @Option(help: "The file for accounts.", completion: .file()) var users: String?
   @Option(help: "The file for follows.", completion: .file()) var follows: String?
-  @Option(help: "The file for the jobs that are owed.", completion: .file()) var jobs: String?
+  @Option(help: "The file for the pending jobs.", completion: .file()) var jobs: String?
   @Option(help: "The file for dead letters.", completion: .file()) var dead: String?
 
   func validate() throws {
@@ -47,7 +47,7 @@ struct ExportCommand: AsyncParsableCommand, Sendable {
         if follows != nil { report.follows = graph.follows }
       }
       if let jobs {
-        report.jobs = try await JobExport(.owed, to: jobs).run(on: pool) { line.show($0, of: nil, "jobs") }
+        report.jobs = try await JobExport(.pending, to: jobs).run(on: pool) { line.show($0, of: nil, "jobs") }
       }
       if let dead {
         report.dead = try await JobExport(.dead, to: dead).run(on: pool) { line.show($0, of: nil, "dead letters") }

@@ -37,9 +37,9 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List jobs that are owed, the newest first, or dead or ended ones.",
+      commandName: "list", abstract: "List pending jobs, the newest first, or dead or ended ones.",
       discussion: """
-        Without --state all that are owed: waiting, running, delayed, retrying and parked ones. dead are dead letters. done, \
+        Without --state all that are pending: waiting, running, delayed, retrying and parked ones. dead are dead letters. done, \
         cancelled and deleted are kept for some days, of those that were done the ones that had failed before. A search in payloads ends \
         after many jobs, and says so; the next page goes on.
         """)
@@ -50,8 +50,8 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.withPostgres { pool in
         try common.output.jobs(
-          try await JobDesk.page(filter.filter(state), on: pool), kind: filter.kind,
-          empty: state?.isOwed == false ? "there is no such job" : "no such job is owed")
+          try await JobAdmin.page(filter.filter(state), on: pool), kind: filter.kind,
+          empty: state?.isPending == false ? "there is no such job" : "no such job is pending")
       }
     }
   }
@@ -64,7 +64,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
     @Argument(help: "The job's id.") var id: String
 
     func run() async throws {
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         try common.output.one(try await desk.jobs.show(id)) { $0.text }
       }
     }
@@ -78,7 +78,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
     @Argument(help: "The job's id.") var id: String
 
     func run() async throws {
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         try common.output.one(try await desk.jobs.retry(id, by: .terminal)) { $0.sentence }
       }
     }
@@ -98,7 +98,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       guard let date = try due.date() else { return }
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         try common.output.one(try await desk.jobs.reschedule(id, at: date, by: .terminal)) {
           "\($0.sentence), due \($0.runAt?.short ?? "at once")"
         }
@@ -108,7 +108,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct Cancel: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "cancel", abstract: "End a job that is owed, without its effects.",
+      commandName: "cancel", abstract: "End a pending job, without its effects.",
       discussion: """
         One that waits ends at once; the worker of one that runs is told, and what the job wrote in its transaction is undone. \
         A record of it is kept for some days.
@@ -120,7 +120,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try confirmation.ask("cancel job \(id)")
-        try await common.withDesk(program) { desk in
+        try await common.withAdmin(program) { desk in
           try common.output.one(try await desk.jobs.cancel(id, by: .terminal)) { $0.sentence }
         }
       }
@@ -129,7 +129,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
 
   struct Delete: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "delete", abstract: "Throw a dead job away; one that is owed is cancelled instead.",
+      commandName: "delete", abstract: "Throw a dead job away; one that is pending is cancelled instead.",
       discussion: "A record of it is kept for some days.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var confirmation: Confirmation
@@ -138,7 +138,7 @@ struct JobsCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try confirmation.ask("delete the dead job \(id)")
-        try await common.withDesk(program) { desk in
+        try await common.withAdmin(program) { desk in
           try common.output.one(try await desk.jobs.delete(id, by: .terminal)) { $0.sentence }
         }
       }

@@ -8,7 +8,7 @@ extension JobsCommand {
     static let configuration = CommandConfiguration(
       commandName: "enqueue", abstract: "Ask for a job.",
       discussion: """
-        The job is owed from the moment this returns. An unknown kind ends with status 64 and the nearest kind there is, a \
+        The job is pending from the moment this returns. An unknown kind ends with status 64 and the nearest kind there is, a \
         payload that does not decode, or has a field that the kind does not know, with 65 and the field that is wrong. With \
         --wait it returns when the job has ended, with 1 unless it was done.
         """)
@@ -18,7 +18,7 @@ extension JobsCommand {
     @Option(help: "Another queue than the kind's own.", completion: .queues) var queue: String?
     @OptionGroup var due: DueTime
     @Option(help: "high, normal or low.") var priority: JobPriority = .normal
-    @Option(help: "While a job of this key is owed in the queue, another is not added.") var uniqueKey: String?
+    @Option(help: "While a job of this key is pending in the queue, another is not added.") var uniqueKey: String?
     @Flag(help: "Wait until the job has ended.") var wait = false
     @Option(help: "How long to wait, \(TimeSpan.form).") var timeout = TimeSpan(seconds: 60)
 
@@ -31,7 +31,7 @@ extension JobsCommand {
         _ = try JobKinds.app.record(request)
         // A worker may be told to serve any queue, so this is no error.
         if let queue, let warning = JobKinds.app.warning(queue: queue) { Output.complain(warning) }
-        try await common.withDesk(program) { desk in
+        try await common.withAdmin(program) { desk in
           let record = try await desk.jobs.enqueue(request, by: .terminal)
           let id = record.id.description
           let queue = record.queue.rawValue

@@ -27,7 +27,7 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try await program.withPostgres { pool in
-          let lookups = try await LookupDesk(rules: program.settings.lookupRules, pool: pool)
+          let lookups = try await LookupAdmin(rules: program.settings.lookupRules, pool: pool)
             .list(state: state, limit: limit)
           try common.output.list(lookups, empty: "there are no lookups") { Table(lookups: $0) }
         }
@@ -44,7 +44,7 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try await program.withPostgres { pool in
-          let report = try await LookupDesk(rules: program.settings.lookupRules, pool: pool).show(id)
+          let report = try await LookupAdmin(rules: program.settings.lookupRules, pool: pool).show(id)
           try common.output.one(report) { $0.text }
         }
       }
@@ -65,10 +65,10 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.run { program in
-        try await common.withDesk(program) { desk in
+        try await common.withAdmin(program) { desk in
           let jobs = JobClient(
             broker: desk.broker, ledger: PostgresLedger(pool: desk.pool), logger: program.logger)
-          let report = try await LookupDesk(rules: program.settings.lookupRules, pool: desk.pool)
+          let report = try await LookupAdmin(rules: program.settings.lookupRules, pool: desk.pool)
             .run(question, through: jobs, patience: timeout.duration)
           try common.output.one(report) { $0.text }
         }

@@ -10,23 +10,23 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the queues.",
       discussion: """
-        ready, delayed, claimed and workers are what the broker has in hand now; owed are the durable jobs among them, and \
+        ready, delayed, claimed and workers are what the broker has in hand now; pending are the durable jobs among them, and \
         parked those that no worker knows. waiting is for how long the oldest ready job has been so, and running for how \
         long the longest running one has.
         """)
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         try common.output.list(try await desk.queues.list(), empty: "there are no queues") { queues in
           Table(
             [
               .id("queue"), .state(), .number("ready"), .number("delayed"), .number("claimed"), .number("workers"),
-              .number("owed").extra, .number("parked").extra, .number("waiting"), .number("running").extra,
+              .number("pending").extra, .number("parked").extra, .number("waiting"), .number("running").extra,
             ],
             rows: queues.map { queue in
               [queue.queue, queue.isPaused ? "paused" : "active"]
-                + [queue.ready, queue.delayed, queue.claimed, queue.workers, queue.owed].map(\.grouped)
+                + [queue.ready, queue.delayed, queue.claimed, queue.workers, queue.pending].map(\.grouped)
                 + [queue.parkedText, queue.oldestWaiting?.span ?? "", queue.oldestRunning?.span ?? ""]
             })
         }
@@ -46,7 +46,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
     @OptionGroup var queue: Name
 
     func run() async throws {
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         try common.output.one(try await desk.queues.show(queue.name)) { $0.text }
       }
     }
@@ -66,7 +66,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
     @OptionGroup var queue: Name
 
     func run() async throws {
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         try await desk.queues.pause(queue.name, by: .terminal)
         try common.output.one(Changed(queue: queue.name, isPaused: true)) { "\($0.queue) is paused" }
       }
@@ -80,7 +80,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
     @OptionGroup var queue: Name
 
     func run() async throws {
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         try await desk.queues.resume(queue.name, by: .terminal)
         try common.output.one(Changed(queue: queue.name, isPaused: false)) { "\($0.queue) is active" }
       }
@@ -89,13 +89,14 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
 
   struct Drain: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "drain", abstract: "Wait until nothing is owed in a queue any more; exit 1 if that takes too long.")
+      commandName: "drain",
+      abstract: "Wait until nothing is pending in a queue any more; exit 1 if that takes too long.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var queue: Name
     @Option(help: "How long to wait, \(TimeSpan.form).") var timeout = TimeSpan(seconds: 300)
 
     func run() async throws {
-      try await common.withDesk { desk in
+      try await common.withAdmin { desk in
         let line = ProgressLine()
         defer { line.clear() }
         try await desk.queues.drain(queue.name, limit: timeout.duration) { line.show($0, of: nil, "jobs are left") }
@@ -107,7 +108,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
 
   struct Clear: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "clear", abstract: "Cancel all jobs that are owed in a queue.",
+      commandName: "clear", abstract: "Cancel all jobs that are pending in a queue.",
       discussion:
         """
         Those that run are ended too, and what their transactions wrote is undone; where one does not end within 10 seconds it \
@@ -121,7 +122,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try confirmation.ask("cancel all jobs of queue \(queue.name)")
-        try await common.withDesk(program) { desk in
+        try await common.withAdmin(program) { desk in
           let line = ProgressLine()
           defer { line.clear() }
           let count = try await desk.queues.clear(queue.name, by: .terminal) { line.show($0, of: nil, "are cancelled") }
@@ -134,7 +135,7 @@ struct QueuesCommand: AsyncParsableCommand, Sendable {
 }
 
 extension QueueSummary {
-  fileprivate var parkedText: String { parked >= Self.mostCounted ? "\(parked.grouped)+" : parked.grouped }
+  fileprivate var parkedText: String { parked >= Self.maxCounted ? "\(parked.grouped)+" : parked.grouped }
 }
 
 extension QueueDetail {
@@ -146,7 +147,7 @@ extension QueueDetail {
       facts([
         ("queue", queue.queue), ("state", state),
         ("ready", "\(queue.ready.grouped) (\(high.grouped) high, \(normal.grouped) normal, \(low.grouped) low)"),
-        ("delayed", queue.delayed.grouped), ("claimed", queue.claimed.grouped), ("owed", queue.owed.grouped),
+        ("delayed", queue.delayed.grouped), ("claimed", queue.claimed.grouped), ("pending", queue.pending.grouped),
         ("parked", queue.parkedText), ("oldest waiting", queue.oldestWaiting?.span ?? "none"),
         ("oldest running", queue.oldestRunning?.span ?? "none"),
       ])

@@ -50,9 +50,9 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
       try await common.run { program in
         let schedules = try program.schedules
         // Refused before any server is asked.
-        _ = try ScheduleDesk.schedule(name, of: schedules)
-        try await common.withDesk(program) { desk in
-          let run = try await ScheduleDesk(schedules, pool: desk.pool).run(name, on: desk.jobs, by: .terminal)
+        _ = try ScheduleAdmin.schedule(name, of: schedules)
+        try await common.withAdmin(program) { desk in
+          let run = try await ScheduleAdmin(schedules, pool: desk.pool).run(name, on: desk.jobs, by: .terminal)
           try common.output.one(run) { $0.id }
         }
       }
@@ -91,10 +91,10 @@ struct SchedulesCommand: AsyncParsableCommand, Sendable {
 
 extension CommonOptions {
   /// Runs a command's body with the schedules, which live in Postgres.
-  fileprivate func withSchedules(_ body: @escaping @Sendable (ScheduleDesk) async throws -> Void) async throws {
+  fileprivate func withSchedules(_ body: @escaping @Sendable (ScheduleAdmin) async throws -> Void) async throws {
     try await run { program in
       let schedules = try program.schedules
-      try await program.withPostgres { pool in try await body(ScheduleDesk(schedules, pool: pool)) }
+      try await program.withPostgres { pool in try await body(ScheduleAdmin(schedules, pool: pool)) }
     }
   }
 }

@@ -23,7 +23,7 @@ struct TopCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     try await common.run { program in
       let screen = try Screen()
-      try await common.withDesk(program.throughOutages) { desk in
+      try await common.withAdmin(program.throughOutages) { desk in
         screen.enter()
         defer { screen.leave() }
         try await Top(desk: desk, screen: screen, pause: every.duration).run()

@@ -18,7 +18,7 @@ struct WorkersCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.withPostgres { pool in
-        try common.output.list(try await WorkerDesk(pool: pool).list(), empty: "no worker runs") { workers in
+        try common.output.list(try await WorkerAdmin(pool: pool).list(), empty: "no worker runs") { workers in
           Table(
             [
               .id("worker"), .state(), .text("version").extra, .text("since"), .text("seen").extra,
@@ -61,7 +61,7 @@ struct WorkersCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.withPostgres { pool in
-        let told = try await WorkerDesk(pool: pool).quiet(choice.name, by: .terminal)
+        let told = try await WorkerAdmin(pool: pool).quiet(choice.name, by: .terminal)
         try common.output.one(Told(items: told)) { $0.text("claim no more") }
       }
     }
@@ -80,7 +80,7 @@ struct WorkersCommand: AsyncParsableCommand, Sendable {
       try await common.run { program in
         try confirmation.ask("stop \(choice.text)")
         try await program.withPostgres { pool in
-          let told = try await WorkerDesk(pool: pool).stop(choice.name, by: .terminal)
+          let told = try await WorkerAdmin(pool: pool).stop(choice.name, by: .terminal)
           try common.output.one(Told(items: told)) { $0.text("stop") }
         }
       }

@@ -69,7 +69,7 @@ private struct Warehouse: Sendable {
   private struct UnknownProduct: Error {}
 
   private func counted() throws -> [ViewsCounted] {
-    let ids = stage.ledger.owedIDs(queue: "effects", after: nil, before: JobID(high: .max, low: 0), limit: 1000)
+    let ids = stage.ledger.pendingIDs(queue: "effects", after: nil, before: JobID(high: .max, low: 0), limit: 1000)
     return try stage.ledger.records(ids, queue: "effects").map { try ViewsCounted(payload: $0.payload, version: 1) }
   }
 }

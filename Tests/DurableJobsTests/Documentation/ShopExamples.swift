@@ -46,7 +46,7 @@ actor Payments {
 
 /// The articles' own way to run jobs in a test.
 ///
-/// Runs what is owed, and what that asks for, until nothing is owed any more.
+/// Runs what is pending, and what that asks for, until nothing is pending any more.
 func runJobs(
   _ registry: JobRegistry<InMemoryLedger>, on broker: InMemoryBroker, _ ledger: InMemoryLedger
 ) async throws {
@@ -55,7 +55,7 @@ func runJobs(
     configuration: WorkerConfiguration(queues: ["default": 4, "payments": 4]), logger: Logger(label: "test"))
   try await withThrowingTaskGroup(of: Void.self) { group in
     group.addTask { try await worker.run() }
-    while ledger.owedCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+    while ledger.pendingCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
     group.cancelAll()
   }
 }
@@ -107,7 +107,7 @@ func runJobs(
 
   // MARK: Transactions and exactly once
 
-  @Test func whatIsAskedForInATransactionThatFailsIsNotOwed() async throws {
+  @Test func whatIsAskedForInATransactionThatFailsIsNotPending() async throws {
     do {
       try await jobs.transaction { tx in
         try await tx.enqueue(ChargeCard(order: 7, cents: 1999))
@@ -116,7 +116,7 @@ func runJobs(
     } catch {
       // Neither the order nor the job.
     }
-    #expect(ledger.owedCount == 0)
+    #expect(ledger.pendingCount == 0)
   }
 
   @Test func aCallOutsideIsMadeAgainUnderTheSameKey() async throws {
@@ -145,7 +145,7 @@ func runJobs(
     let options = JobOptions(uniqueKey: "receipt:7")
     let first = try await jobs.enqueue(SendReceipt(order: 7), options: options)
     let second = try await jobs.enqueue(SendReceipt(order: 7), options: options)
-    #expect(first != nil && second == nil)  // while the first is owed
+    #expect(first != nil && second == nil)  // while the first is pending
   }
 
   // MARK: Choosing between enqueue and push
@@ -153,7 +153,7 @@ func runJobs(
   @Test func someJobsNeedNoRecord() async throws {
     try await jobs.enqueue(SendReceipt(order: 7))  // a row in the ledger first
     try await jobs.push(WarmCache(product: 12))  // the broker alone
-    #expect(ledger.owedCount == 1)
+    #expect(ledger.pendingCount == 1)
     #expect(await broker.statistics(of: .default).ready == 2)
   }
 
@@ -168,7 +168,7 @@ func runJobs(
     try await TraceContext.begin(following: request.traceparent).run {
       _ = try await jobs.enqueue(SendReceipt(order: 7))
     }
-    let ids = ledger.owedIDs(queue: .default, after: nil, before: JobID(high: .max, low: 0), limit: 10)
+    let ids = ledger.pendingIDs(queue: .default, after: nil, before: JobID(high: .max, low: 0), limit: 10)
     let trace = ledger.records(ids, queue: .default).first?.trace
     #expect(trace.map { "\($0)" } == "4bf92f3577b34da6a3ce929d0e0e4736")
   }

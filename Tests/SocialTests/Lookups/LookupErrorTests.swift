@@ -351,7 +351,7 @@ extension LookupStage {
   func tryAgainAndAgain(logger: Logger = logger) async throws {
     try await working(logger: logger) {
       try await eventually {
-        await app.broker.hurry(SocialJobs.lookupQueue)
+        await app.broker.promote(SocialJobs.lookupQueue)
         return try await app.count("SELECT (SELECT count(*) FROM jobs) + \(unescaped: Self.busy)") == 0
       }
     }

@@ -205,7 +205,7 @@ import Testing
     try await LookupStage.run { stage in
       for number in 0..<20 { _ = try await stage.begin("words \(number)") }
       let ledger = PostgresLedger(pool: stage.app.pool)
-      let ids = try await ledger.owedIDs(
+      let ids = try await ledger.pendingIDs(
         queue: SocialJobs.lookupQueue, after: nil, before: JobID(high: .max, low: 0), limit: 100)
       let other = InMemoryBroker()
       await other.push(try await ledger.records(ids, queue: SocialJobs.lookupQueue))

@@ -74,8 +74,8 @@ enum Admin {
 
   private static func calls(_ stage: Stage, _ database: Database) async throws -> [Question] {
     let pool = database.pool
-    let jobs = JobDesk(pool: pool, broker: stage.broker, kinds: .app, logger: stage.logger)
-    let queues = QueueDesk(pool: pool, broker: stage.broker)
+    let jobs = JobAdmin(pool: pool, broker: stage.broker, kinds: .app, logger: stage.logger)
+    let queues = QueueAdmin(pool: pool, broker: stage.broker)
     let statistics = Statistics(pool: pool)
     var questions: [Question] = []
     func page(_ name: String, _ filter: JobFilter) {
@@ -109,7 +109,7 @@ enum Admin {
     }
     questions.append(Question("queues") { _ = try await queues.list() })
     questions.append(Question("a queue") { _ = try await queues.show("fanout") })
-    questions.append(Question("workers") { _ = try await WorkerDesk(pool: pool).list() })
+    questions.append(Question("workers") { _ = try await WorkerAdmin(pool: pool).list() })
     questions.append(Question("actions") { _ = try await ActionLog(pool: pool).page() })
     questions.append(Question("actions on a queue") { _ = try await ActionLog(pool: pool).page(subject: "fanout") })
     for window in Statistics.Window.allCases {

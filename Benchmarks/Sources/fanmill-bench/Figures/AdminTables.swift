@@ -85,7 +85,7 @@ enum AdminTables {
     try await pool.execute(
       "VACUUM ANALYZE jobs, dead_jobs, ended_jobs, job_minutes, job_hours, workers, actions, celebs")
     try await pool.execute("CHECKPOINT")
-    try BenchError.check("jobs that are owed", try await database.owedJobs(), equals: waiting)
+    try BenchError.check("pending jobs", try await database.pendingJobs(), equals: waiting)
   }
 
   /// Two snapshots of a list as long as it gets by default, in which everybody has moved.

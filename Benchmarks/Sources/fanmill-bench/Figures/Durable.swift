@@ -43,7 +43,7 @@ enum Durable {
         try await group.waitForAll()
       }
       try await stage.waitForCount(jobs, by: worker)
-      while try await database.owedJobs() > 0 { try await Task.sleep(for: .milliseconds(2)) }
+      while try await database.pendingJobs() > 0 { try await Task.sleep(for: .milliseconds(2)) }
       let seconds = start.duration(to: .now) / .seconds(1)
       try await worker.stop()
       try BenchError.check("durable jobs handled", stage.board.counted, equals: jobs)

@@ -126,7 +126,7 @@ final class Stage: Sendable {
     try await waitForEmpty(queue, within: .seconds(120))
     let seconds = start.duration(to: .now) / .seconds(1)
     try await worker.stop()
-    try BenchError.check("jobs that the ledger owes", try await needDatabase().owedJobs(), equals: 0)
+    try BenchError.check("jobs that the ledger owes", try await needDatabase().pendingJobs(), equals: 0)
     return seconds
   }
 

@@ -1,0 +1,73 @@
+import Locking
+import Logging
+
+/// Renews a worker's lease on a queue, and acts on what the broker says with it: a lease that was lost, claims that
+/// never arrived, jobs that are due.
+struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
+  let queue: QueueName
+  let consumer: C
+  let configuration: WorkerConfiguration
+  let epochs: Epochs
+  let gate: ClaimGate
+  let slots: Slots
+  /// Claimed, and on their way to the buffer.
+  let arriving: Locked<[Claim]>
+  let buffer: ClaimBuffer
+  let settlements: Settlements
+  let logger: Logger
+
+  /// Beats until cancelled.
+  func run() async {
+    var isFailing = false
+    var incarnation = 0
+    var listedAt = ContinuousClock.now
+    while !Task.isCancelled {
+      var pause = configuration.heartbeat
+      // What runs cannot be ended while the ledger is silent. Its lease may end, so that a worker with a ledger gets
+      // it.
+      if gate.reasons.contains(.silence), !slots.running.isEmpty {
+        do { try await Task.sleep(for: pause) } catch { return }
+        continue
+      }
+      do {
+        let lists = ContinuousClock.now - listedAt >= configuration.lease
+        if lists { listedAt = .now }
+        let heartbeat = try await consumer.heartbeat(listingHeld: lists)
+        if heartbeat.keptLease, heartbeat.incarnation == incarnation, !heartbeat.held.isEmpty {
+          try await returnUnreceived(heartbeat.held)
+        }
+        epochs.note(await consumer.epoch, of: queue)
+        if heartbeat.incarnation != incarnation {
+          incarnation = heartbeat.incarnation
+          let lost = buffer.drop(olderThan: incarnation)
+          logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost.count)"])
+          // No other consumer has those that were claimed after the lease had ended.
+          if !lost.isEmpty { try await consumer.release(lost) }
+        }
+        if heartbeat.reaped > 0 {
+          logger.info("jobs of a dead worker are handed on", metadata: [LogKeys.count: "\(heartbeat.reaped)"])
+        }
+        if let due = heartbeat.nextDue { pause = min(pause, max(due, .milliseconds(2))) }
+        if isFailing { logger.info("the heartbeat is back") }
+        isFailing = false
+      } catch {
+        if Task.isCancelled { return }
+        if !isFailing { logger.error("the heartbeat fails", metadata: [LogKeys.error: "\(error)"]) }
+        isFailing = true
+      }
+      do { try await Task.sleep(for: pause) } catch { return }
+    }
+  }
+
+  /// Gives back claims that the broker made for this worker and that never arrived here: their reply was lost.
+  private func returnUnreceived(_ held: [String]) async throws {
+    // In the order in which a claim passes through them: each place has it before the one before it lets go.
+    var mine = Set(arriving.withLock { $0 }.map(\.receipt))
+    mine.formUnion(buffer.receipts)
+    mine.formUnion(settlements.claims.map(\.receipt))
+    let lost = held.filter { !mine.contains($0) }
+    if lost.isEmpty { return }
+    logger.warning("claims never arrived; they are handed back", metadata: [LogKeys.count: "\(lost.count)"])
+    try await consumer.releaseUnreceived(lost)
+  }
+}

@@ -1,0 +1,165 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DurableJobs
+import LibPQClient
+
+/// The worker registry in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations`, `job_minutes`
+/// (`migrations/0016_operations.sql`, `0025_counted_reports.sql`, `0037_worker_connections.sql`) and `job_hours`
+/// (`migrations/0017_job_hours.sql`).
+///
+/// It has a connection of its own: a worker whose jobs have all of the pool's is still heard and told.
+public actor PostgresWorkerRegistry: WorkerRegistry {
+  private let pool: PostgresPool
+  private let limit: Duration
+  private var connection: PostgresConnection?
+
+  /// - Parameters:
+  ///   - pool: says where Postgres is.
+  ///   - limit: how long an answer may take.
+  public init(pool: PostgresPool, limit: Duration = .seconds(5)) {
+    self.pool = pool
+    self.limit = limit
+  }
+
+  public func heartbeat(_ report: WorkerReport) async throws -> WorkerCommands {
+    let rows = try await send(try told(report))[0]
+    let (_, commands, paused, cancelled) = try rows[0].decode(
+      Int.self, String?.self, [String].self, [PostgresUUID].self)
+    return WorkerCommands(
+      isQuiet: commands != nil, isStopped: commands == "stop",
+      pausedQueues: Set(paused.map { QueueName(rawValue: $0) }), cancelled: Set(cancelled.map { JobID($0) }))
+  }
+
+  /// The statements that take a report in: its row, and what it counts. The number of the batch stands in the worker's
+  /// row and is raised by the transaction that adds the batch, so a batch that is told again adds nothing: not even
+  /// when its first telling is still on its way in a session that was given up here, since the row is locked until that
+  /// has ended.
+  ///
+  /// The row of a worker that says nothing is kept for longer than what it counted (`LedgerSweep`), so that a batch
+  /// that it tells again days later, having been cut off, is not added twice either.
+  private func told(_ report: WorkerReport) throws -> [PostgresQuery] {
+    let queues = report.queues.map(\.queue.rawValue)
+    let seen: PostgresQuery = """
+      WITH seen AS (
+        INSERT INTO workers (name, host, pid, version, started_at, state, queues, running, connections)
+        VALUES (\(report.name), \(report.host), \(report.pid), \(report.version),
+          to_timestamp(\(report.startedAt) / 1000.0), \(report.state.rawValue), \(try json(report.queues)),
+          \(try json(report.running)), \(try report.connections.map { try json($0) }))
+        ON CONFLICT (name) DO UPDATE
+          SET seen_at = now(), state = excluded.state, queues = excluded.queues, running = excluded.running,
+            connections = excluded.connections
+        RETURNING orders
+      )
+      SELECT \(endingSessionsOfLost: report.lease), (SELECT orders FROM seen), ARRAY(SELECT queue FROM queue_pauses WHERE queue = ANY(\(queues))),
+        ARRAY(SELECT id FROM job_cancellations WHERE queue = ANY(\(queues)) LIMIT 10000)
+      """
+    if report.minutes.isEmpty { return [seen] }
+    return [
+      seen,
+      """
+      WITH fresh AS (
+        UPDATE workers SET counted = \(report.batch) WHERE name = \(report.name) AND counted < \(report.batch) RETURNING name
+      ) \(counting: report.minutes, ifAny: "fresh") SELECT 1
+      """,
+    ]
+  }
+
+  public func leave(_ report: WorkerReport) async throws {
+    defer { connection = nil }
+    do {
+      _ = try await send(try told(report) + ["DELETE FROM workers WHERE name = \(report.name)"])
+    } catch {
+      await connection?.close()
+      throw error
+    }
+    await connection?.close()
+  }
+
+  private func send(_ queries: [PostgresQuery]) async throws -> [PostgresRows] {
+    if let connection, await connection.isClosed { self.connection = nil }
+    let connection: PostgresConnection
+    if let open = self.connection {
+      connection = open
+    } else {
+      connection = try await pool.dedicatedConnection()
+      self.connection = connection
+    }
+    return try await connection.pipeline(queries, timeout: limit)
+  }
+
+  private func json(_ value: some Encodable) throws -> PostgresJSON {
+    PostgresJSON(Array(try JSONEncoder().encode(value)))
+  }
+}
+
+extension PostgresQuery.StringInterpolation {
+  /// How many server sessions of lost workers were ended: those named as a worker that has not reported for longer than
+  /// a lease, and in a transaction for as long. Others have its jobs by then, and what the session holds they would
+  /// wait for.
+  ///
+  /// Every worker's report ends them, by name (`application_name`), since only Postgres' own clock and its own view of
+  /// its sessions decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions
+  /// of the living.
+  fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration) {
+    // Half a second longer: a report that is on its way is no silence.
+    let silence = (lease + .milliseconds(500)) / .seconds(1)
+    appendLiteral(
+      """
+      (SELECT count(pg_terminate_backend(a.pid)) FROM workers w
+        JOIN pg_stat_activity a ON a.application_name = left(w.name, 63) AND a.usename = current_user
+          AND a.datname = current_database() AND a.xact_start < now() - make_interval(secs =>
+      """)
+    appendInterpolation(silence)
+    appendLiteral(") WHERE w.seen_at < now() - make_interval(secs => ")
+    appendInterpolation(silence)
+    appendLiteral("))")
+  }
+
+  /// Parts of a WITH clause that add minutes to what was counted before, by the minute and by the hour, if `source` has
+  /// rows.
+  fileprivate mutating func appendInterpolation(counting minutes: [JobMinute], ifAny source: String) {
+    // In the order of the key: workers that count the same minutes wait for one another, never in a circle.
+    let minutes = minutes.sorted { ($0.minute, $0.queue, $0.kind) < ($1.minute, $1.queue, $1.kind) }
+    appendLiteral(
+      """
+      , new AS MATERIALIZED (
+        SELECT to_timestamp(minute / 1000.0) AS minute, queue, kind, completed, failed, dead, run_ms, wait_ms FROM unnest(
+      """)
+    appendInterpolation(minutes.map(\.minute))
+    appendLiteral(", ")
+    appendInterpolation(minutes.map(\.queue.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(minutes.map(\.kind.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Int64($0.counts.completed) })
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Int64($0.counts.failed) })
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Int64($0.counts.dead) })
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Double($0.counts.run) / 1e6 })
+    appendLiteral(", ")
+    appendInterpolation(minutes.map { Double($0.counts.wait) / 1e6 })
+    appendLiteral(
+      """
+      ) AS told (minute, queue, kind, completed, failed, dead, run_ms, wait_ms) WHERE EXISTS (SELECT FROM \(source)))
+      """)
+    let sum = """
+      DO UPDATE SET completed = old.completed + excluded.completed, failed = old.failed + excluded.failed,
+        dead = old.dead + excluded.dead, run_ms = old.run_ms + excluded.run_ms, wait_ms = old.wait_ms + excluded.wait_ms)
+      """
+    appendLiteral(
+      """
+      , counted AS (
+        INSERT INTO job_minutes AS old (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        SELECT * FROM new ORDER BY minute, queue, kind ON CONFLICT (minute, queue, kind) \(sum)
+      , counted_by_hour AS (
+        INSERT INTO job_hours AS old (hour, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        SELECT date_trunc('hour', minute, 'UTC') AS hour, queue, kind, sum(completed), sum(failed), sum(dead), sum(run_ms), sum(wait_ms)
+        FROM new GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 ON CONFLICT (hour, queue, kind) \(sum)
+      """)
+  }
+}

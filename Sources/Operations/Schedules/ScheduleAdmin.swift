@@ -1,0 +1,87 @@
+import DurableJobs
+import DurableJobsPostgres
+import Foundation
+import LibPQClient
+
+/// What an operator does with schedules: look, pause, resume. None of it needs a worker to run.
+public struct ScheduleAdmin: Sendable {
+  let schedules: [Schedule]
+  private let pool: PostgresPool
+  let store: PostgresScheduleStore
+  let now: @Sendable () -> Date
+
+  /// - Parameter schedules: the app's.
+  public init(_ schedules: [Schedule], pool: PostgresPool, now: @escaping @Sendable () -> Date = { JobClock.now }) {
+    self.schedules = schedules
+    self.pool = pool
+    self.now = now
+    store = PostgresScheduleStore(pool: pool)
+  }
+
+  /// All there are, by name: the app's, and those that another version of it had.
+  public func list() async throws -> [ScheduleSummary] {
+    let kept = try await store.states()
+    let new = schedules.filter { schedule in !kept.contains { $0.name == schedule.name } }
+    return (kept.map(summary) + new.map(ScheduleSummary.init(new:))).sorted { $0.name < $1.name }
+  }
+
+  /// Lets a schedule fire no more until it is resumed. Nothing changes where it is paused already.
+  ///
+  /// - Throws: `.usage` for a name that no schedule has, `.forbidden`.
+  public func pause(_ name: String, by actor: Operator) async throws -> ScheduleSummary {
+    try await change(name, "schedules.pause", by: actor) { state, _ in
+      if !state.isPaused { state.pause() }
+    }
+  }
+
+  /// Lets a schedule fire again, from its next tick on: what would have fired meanwhile is not made up for. Nothing
+  /// changes where it is not paused.
+  ///
+  /// - Throws: `.usage` for a name that no schedule has, `.forbidden`.
+  public func resume(_ name: String, by actor: Operator) async throws -> ScheduleSummary {
+    try await change(name, "schedules.resume", by: actor) { [milliseconds] state, schedule in
+      if state.isPaused { state.resume(schedule, at: milliseconds) }
+    }
+  }
+
+  private func change(
+    _ name: String, _ action: String, by actor: Operator,
+    _ body: @escaping @Sendable (inout ScheduleState, Schedule?) -> Void
+  ) async throws -> ScheduleSummary {
+    let schedule = schedules.first { $0.name.rawValue == name }
+    let kept = try await store.states()
+    guard
+      let beginning = schedule.map({ ScheduleState(beginning: $0, at: milliseconds) })
+        ?? kept.first(where: { $0.name.rawValue == name })
+    else { throw Self.unknown(name, of: schedules.map(\.name) + kept.map(\.name)) }
+    let state = try await PostgresLedger(pool: pool).withTransaction { [store] transaction in
+      var state = try await Self.lock(beginning, store, in: transaction)
+      body(&state, schedule)
+      try await store.save(state, in: transaction)
+      try await ActionLog.record(action, name, by: actor, in: transaction)
+      return state
+    }
+    return summary(state)
+  }
+
+  /// - Throws: `.conflict` while another transaction has the state and does not end.
+  static func lock(
+    _ beginning: ScheduleState, _ store: PostgresScheduleStore, in transaction: PostgresTransaction
+  ) async throws -> ScheduleState {
+    do {
+      return try await store.lock(beginning, in: transaction)
+    } catch let error as ScheduleError where error.code == .held {
+      throw OperationError(.conflict, error.message)
+    }
+  }
+
+  private func summary(_ kept: ScheduleState) -> ScheduleSummary {
+    ScheduleSummary(kept, isKnown: schedules.contains { $0.name == kept.name }, now: now())
+  }
+
+  static func unknown(_ name: String, of names: [ScheduleName]) -> OperationError {
+    EditDistance.unknown("schedule", name, of: Set(names.map(\.rawValue)))
+  }
+
+  var milliseconds: Int64 { Int64((now().timeIntervalSince1970 * 1000).rounded()) }
+}

@@ -1,0 +1,27 @@
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
+
+/// Takes away the likes and comments of a deleted post and the notifications that tell of them, a few thousand a job.
+public struct DeletePostReactions: Job {
+  public static let kind: JobKind = "notifications.sweep-post"
+  public static let queue = SocialJobs.notificationQueue
+
+  public var post: Int
+  public var author: Int
+
+  public init(post: Int, author: Int) {
+    self.post = post
+    self.author = author
+  }
+
+  static func run(_ job: DeletePostReactions, _ context: JobContext<PostgresLedger>) async throws {
+    try await context.transaction { try await job.run(in: $0) }
+  }
+
+  func run(in transaction: AppTransaction) async throws {
+    let isMoreLeft = try await transaction.sql.query(
+      "SELECT sweep_post(\(post), \(author), \(NotificationSizes.current.budget))")[0].decode(Bool.self)
+    if isMoreLeft { try await transaction.enqueue(self) }
+  }
+}

@@ -1,0 +1,59 @@
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
+
+/// Takes a deleted post out of the feeds: cuts the author's followers into ranges and owes a chunk for each.
+public struct RemovePostFromFeeds: Job {
+  public static let kind: JobKind = "posts.purge"
+  public static let queue = SocialJobs.bulkQueue
+
+  public var post: Int
+  public var author: Int
+
+  public init(post: Int, author: Int) {
+    self.post = post
+    self.author = author
+  }
+
+  static func run(_ job: RemovePostFromFeeds, _ context: JobContext<PostgresLedger>) async throws {
+    try await context.transaction { try await job.run(in: $0) }
+  }
+
+  func run(in transaction: AppTransaction) async throws {
+    let ranges = try await FollowerRange.cut(followersOf: author, in: transaction.sql)
+    try await transaction.sql.execute(
+      "UPDATE deleted_posts SET chunks_left = \(Int32(ranges.count)) WHERE id = \(post)")
+    let chunks = ranges.map {
+      RemovePostFromFeedsChunk(post: post, author: author, first: $0.first, pastLast: $0.pastLast)
+    }
+    if chunks.count == 1 {
+      try await chunks[0].run(in: transaction.sql)
+    } else {
+      try await transaction.enqueue(chunks)
+    }
+  }
+}
+
+/// Takes a deleted post out of the feeds of a range of its author's followers.
+public struct RemovePostFromFeedsChunk: Job {
+  public static let kind: JobKind = "posts.purge-chunk"
+  public static let queue = SocialJobs.bulkQueue
+
+  public var post: Int
+  public var author: Int
+  public var first: Int
+  public var pastLast: Int
+
+  static func run(_ job: RemovePostFromFeedsChunk, _ context: JobContext<PostgresLedger>) async throws {
+    try await context.transaction { try await job.run(in: $0.sql) }
+  }
+
+  func run(in transaction: PostgresTransaction) async throws {
+    try await transaction.execute("SELECT purge_post(\(post), \(author), \(first), \(pastLast))")
+    // Last, since other chunks wait for this row. With the last chunk nothing is left that an unfollow would have to look for.
+    let left = try await transaction.query(
+      "UPDATE deleted_posts SET chunks_left = chunks_left - 1 WHERE id = \(post) RETURNING chunks_left"
+    ).decode(Int.self)
+    if left.first == 0 { try await transaction.execute("DELETE FROM deleted_posts WHERE id = \(post)") }
+  }
+}
