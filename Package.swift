@@ -62,7 +62,8 @@ let package = Package(
     .library(name: "DataClients", targets: ["Reactor", "HiredisClient", "LibPQClient", "CurlClient"]),
     // For Benchmarks/, a package of its own.
     .library(name: "PrivateServers", targets: ["PrivateServers"]),
-    .library(name: "Operations", targets: ["Operations"]),
+    .library(name: "DurableJobsAdmin", targets: ["DurableJobsAdmin"]),
+    .library(name: "LocalStack", targets: ["LocalStack", "SocialAdmin"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -104,24 +105,38 @@ let package = Package(
     // Numbered SQL files, applied in order: the schema.
     module("Migrations", ["LibPQClient", crypto]),
 
+    // What an operator looks at and does, for any registry.
+    module(
+      "DurableJobsAdmin",
+      [
+        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient", "LibPQClient", "Locking", "Reactor",
+        lifecycle, logging,
+      ]),
+
     module(
       "Social",
       [
         "CurlClient", "DurableJobs", "DurableJobsPostgres", "LibPQClient", "Locking", collections, crypto, cryptoExtras,
-        httpTypes,
-        logging, metrics,
+        httpTypes, logging, metrics,
       ]),
+    // What operators do to the app: audits, lookups, quota, and the app's part of the doctor's round.
     module(
-      "Operations",
+      "SocialAdmin",
       [
-        "Social", "Migrations", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "CurlClient", "LibPQClient",
-        "PrivateServers",
-        "HiredisClient", "CLinux", "Reactor", "Locking", crypto, httpTypes, lifecycle, logging,
+        "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient", "Migrations",
+        "Social", logging,
+      ]),
+    // `fanmill up` and the demo: for the executable `fanmill` and for tests.
+    module(
+      "LocalStack",
+      [
+        "Bootstrap", "CLinux", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "LibPQClient", "Locking",
+        "Migrations", "PrivateServers", "Reactor", "Social", logging,
       ]),
     module(
       "SocialAPI",
       [
-        "Reactor", "Operations", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "Locking",
+        "Reactor", "DurableJobsAdmin", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "Locking",
         "LibPQClient", "HiredisClient",
         crypto, hummingbird, lifecycle, logging, metrics, nioCore,
       ]),
@@ -129,7 +144,8 @@ let package = Package(
     .target(
       name: "Dashboard",
       dependencies: [
-        "Reactor", "Operations", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient",
+        "Reactor", "DurableJobsAdmin", "SocialAdmin", "Social", "DurableJobs", "DurableJobsPostgres",
+        "DurableJobsRedis", "LibPQClient",
         "HiredisClient", "Locking",
         crypto, httpTypes, hummingbird, lifecycle, logging, mustache, nioCore,
       ],
@@ -137,7 +153,8 @@ let package = Package(
     module(
       "Bootstrap",
       [
-        "CLinux", "Operations", "Social", "Migrations", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis",
+        "CLinux", "DurableJobsAdmin", "SocialAdmin", "Social", "Migrations", "DurableJobs", "DurableJobsPostgres",
+        "DurableJobsRedis",
         "CurlClient", "LibPQClient",
         "HiredisClient", "Reactor", "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle,
         logging,
@@ -148,7 +165,7 @@ let package = Package(
     program(
       "fanmill-api",
       [
-        "Bootstrap", "SocialAPI", "Dashboard", "Operations", "Social", "Migrations", "DurableJobs",
+        "Bootstrap", "SocialAPI", "Dashboard", "DurableJobsAdmin", "SocialAdmin", "Social", "Migrations", "DurableJobs",
         "DurableJobsPostgres",
         "DurableJobsRedis", "LibPQClient", "HiredisClient", argumentParser, hummingbird, lifecycle, logging,
       ]),
@@ -158,14 +175,16 @@ let package = Package(
     program(
       "fanmill-worker",
       [
-        "Bootstrap", "Operations", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient",
+        "Bootstrap", "DurableJobsAdmin", "SocialAdmin", "Social", "DurableJobs", "DurableJobsPostgres",
+        "DurableJobsRedis", "LibPQClient",
         "CurlClient",
         "Reactor", argumentParser, lifecycle, logging,
       ]),
     program(
       "fanmill",
       [
-        "Bootstrap", "Operations", "Social", "Migrations", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis",
+        "Bootstrap", "DurableJobsAdmin", "SocialAdmin", "LocalStack", "Social", "Migrations", "DurableJobs",
+        "DurableJobsPostgres", "DurableJobsRedis",
         "Locking", "LibPQClient",
         "HiredisClient", "PrivateServers", argumentParser, lifecycle, logging, signals,
       ]),
@@ -173,7 +192,8 @@ let package = Package(
     tests(
       "SocialAPITests",
       [
-        "SocialAPI", "Bootstrap", "CurlClient", "MailTestSupport", "Operations", "Social", "Migrations", "DurableJobs",
+        "SocialAPI", "Bootstrap", "CurlClient", "MailTestSupport", "DurableJobsAdmin", "SocialAdmin", "LocalStack",
+        "Social", "Migrations", "DurableJobs",
         "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "HiredisClient",
         "Reactor",
         "PrivateServers", logging,
@@ -181,7 +201,8 @@ let package = Package(
     tests(
       "DashboardTests",
       [
-        "Dashboard", "Bootstrap", "Reactor", "Operations", "PrivateServers", "ProgramTestSupport", "Social",
+        "Dashboard", "Bootstrap", "Reactor", "DurableJobsAdmin", "SocialAdmin", "PrivateServers", "ProgramTestSupport",
+        "Social",
         "DurableJobs",
         "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "HiredisClient", crypto,
         httpTypes, hummingbird,
@@ -238,17 +259,20 @@ let package = Package(
         "PrivateServers", "HiredisClient",
         "Reactor", logging,
       ], path: "Tests/ProgramTestSupport", swiftSettings: settings),
+    tests("LocalStackTests", ["DurableJobsAdmin", "LocalStack", "Locking"]),
     tests(
-      "OperationsTests",
+      "DurableJobsAdminTests",
       [
-        "Operations", "ProgramTestSupport", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport",
+        "DurableJobsAdmin", "SocialAdmin", "LocalStack", "ProgramTestSupport", "DurableJobs", "DurableJobsPostgres",
+        "DurableJobsRedis", "JobsTestSupport",
         "Locking",
         "LibPQClient", "PrivateServers", "HiredisClient", "Social", crypto, httpTypes, logging,
       ]),
     tests(
       "CLITests",
       [
-        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "Bootstrap", "MailTestSupport", "Operations",
+        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "Bootstrap", "MailTestSupport",
+        "DurableJobsAdmin", "SocialAdmin", "LocalStack",
         "ProgramTestSupport", "Social", "DurableJobs",
         "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "PrivateServers",
         "HiredisClient",
@@ -265,7 +289,8 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "TestWorker", "ProgramTestSupport", "Operations", "Social", "DurableJobs", "DurableJobsPostgres",
+        "TestWorker", "ProgramTestSupport", "DurableJobsAdmin", "SocialAdmin", "Social", "DurableJobs",
+        "DurableJobsPostgres",
         "DurableJobsRedis",
         "JobsTestSupport",
         "LibPQClient", "PrivateServers", "HiredisClient", "Reactor", logging,
@@ -273,7 +298,8 @@ let package = Package(
     tests(
       "BootstrapTests",
       [
-        "Bootstrap", "CurlClient", "Operations", "DurableJobs", "JobsTestSupport", "Reactor", "Locking", "LibPQClient",
+        "Bootstrap", "CurlClient", "DurableJobsAdmin", "SocialAdmin", "DurableJobs", "JobsTestSupport", "Reactor",
+        "Locking", "LibPQClient",
         "PrivateServers", "HiredisClient", "Social", argumentParser, logging, metrics, nioCore,
       ]),
   ],

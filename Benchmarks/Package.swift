@@ -21,7 +21,8 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         .product(name: "DurableJobs", package: "fanmill"),
         .product(name: "DataClients", package: "fanmill"),
-        .product(name: "Operations", package: "fanmill"),
+        .product(name: "DurableJobsAdmin", package: "fanmill"),
+        .product(name: "LocalStack", package: "fanmill"),
         .product(name: "PrivateServers", package: "fanmill"),
       ],
       swiftSettings: [

@@ -1,4 +1,5 @@
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
@@ -7,7 +8,6 @@ import HTTPTypes
 import Hummingbird
 import LibPQClient
 import Logging
-import Operations
 import ServiceLifecycle
 import Social
 
@@ -118,7 +118,7 @@ public struct Dashboard: Service {
     ).add(to: &routes)
     let overview = OverviewDesk(
       queues: queues, workers: workers, figures: figures, health: health,
-      alarms: AlarmBook(pool: pool, limits: AlarmLimits(), hasWebhook: false), pool: pool, redis: services.redis,
+      alarms: AlarmBook(pool: pool, limits: AlarmLimits(), isDelivered: false), pool: pool, redis: services.redis,
       now: kit.now)
     OverviewPages(kit: kit, desk: overview, streams: LiveStreams(clock: clock)).add(to: &routes)
     QueuePages(kit: kit, queues: queues, figures: figures, work: work).add(to: &routes)

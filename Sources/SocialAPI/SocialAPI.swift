@@ -1,9 +1,9 @@
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
 import Hummingbird
 import LibPQClient
-import Operations
 import Social
 
 /// The HTTP API under `/v1`: a library, so that tests drive it without a process.

@@ -1,9 +1,9 @@
 import Bootstrap
 import Dashboard
+import DurableJobsAdmin
 import DurableJobsRedis
 import Logging
 import Migrations
-import Operations
 import Social
 
 extension Program {
@@ -13,21 +13,14 @@ extension Program {
     let rankings = RankingRefresh(
       depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory)
     let schedules = try SocialSchedules.all(feedDays: settings.feedDays, rankings: rankings)
-    let migrations = migrations()
-    let doctor = Doctor(
-      postgres: try settings.postgresConfiguration(), replica: try settings.postgresReplicaConfiguration(),
-      redis: try settings.redisConfiguration(),
-      migrations: migrations ?? [], queues: jobs.kinds.queues, lookups: settings.lookupRules, logger: logger)
+    let doctor = try doctor(migrations: migrations(), kinds: jobs.kinds)
     return try Dashboard(
       Dashboard.Configuration(
         keys: keys, url: settings.adminURL, secrets: settings.secrets, proxies: settings.trustedProxies),
       Dashboard.Services(
         pool: servers.postgres, reads: servers.reads, redis: servers.redis, broker: broker, jobs: jobs,
         schedules: ScheduleAdmin(schedules, pool: servers.postgres), lookups: settings.lookupRules,
-        examine: {
-          let findings = await doctor.examine()
-          return migrations == nil ? findings.filter { $0.name != "migrations" } : findings
-        }), logger: logger)
+        examine: { await doctor.examine() }), logger: logger)
   }
 
   /// The schema that belongs to this program; nil where its files are not beside it, so that the doctor cannot compare.

@@ -2,13 +2,14 @@ import ArgumentParser
 import Bootstrap
 import Dashboard
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
 import HiredisClient
 import Hummingbird
 import LibPQClient
-import Operations
 import Social
+import SocialAdmin
 import SocialAPI
 
 /// The HTTP API: takes what clients ask for, writes it to Postgres and owes the jobs that follow from it. Under

@@ -1,11 +1,12 @@
 import ArgumentParser
 import Bootstrap
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
-import Operations
 import ServiceLifecycle
 import Social
+import SocialAdmin
 
 /// A worker: runs the app's jobs until it is asked to stop.
 @main

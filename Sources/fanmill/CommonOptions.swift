@@ -1,14 +1,16 @@
 import ArgumentParser
 import Bootstrap
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 import LibPQClient
+import LocalStack
 import Logging
 import Migrations
-import Operations
 import Social
+import SocialAdmin
 
 /// What every command takes: settings, and how to print.
 struct CommonOptions: ParsableArguments, Sendable {
@@ -85,7 +87,7 @@ struct Desk: Sendable {
     self.pool = pool
     self.broker = broker
     jobs = JobAdmin(pool: pool, broker: broker, kinds: .app, logger: logger)
-    queues = QueueAdmin(pool: pool, broker: broker)
+    queues = QueueAdmin(pool: pool, broker: broker, known: jobs.kinds.queues)
   }
 
   var live: LiveMonitor { LiveMonitor(pool: pool, queues: queues) }

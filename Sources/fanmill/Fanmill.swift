@@ -1,6 +1,6 @@
 import ArgumentParser
 import Bootstrap
-import Operations
+import DurableJobsAdmin
 
 /// The admin CLI: it parses, calls `Operations`, and prints.
 ///

@@ -1,9 +1,9 @@
 import ArgumentParser
 import CurlClient
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import Logging
-import Operations
 import Social
 import Testing
 

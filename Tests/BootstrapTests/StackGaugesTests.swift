@@ -8,7 +8,7 @@ import Reactor
 import Testing
 
 @testable import Bootstrap
-@testable import Operations
+@testable import DurableJobsAdmin
 
 @Suite(.timeLimit(.minutes(5))) struct StackGaugesTests {
   private static let now = Date(timeIntervalSince1970: 1_767_225_600)
@@ -21,10 +21,13 @@ import Testing
     queue.debt = 9
     sample.queues = [queue]
     sample.broker = .init(used: 1000, limit: 2000)
-    sample.fanOuts = .init(unfinished: 2, lag: 12.25)
     sample.oldestSnapshot = 61.5
     sample.jobs = [.init(queue: "fan\"out", kind: "other", state: "parked", jobs: 5)]
-    sample.quota = [.init(key: "abc", budget: "units", limit: 10, left: 3)]
+    sample.gauges = [
+      .init("fanmill_fan_outs_unfinished", 2), .init("fanmill_fan_out_lag_seconds", 12.25),
+      .init("fanmill_quota_left", 3, labels: ["key": "abc", "budget": "units"]),
+      .init("fanmill_quota_limit", 10, labels: ["key": "abc", "budget": "units"]),
+    ]
     sample.alarms = [.init(queue: "fan\"out", what: "waiting")]
     return sample
   }

@@ -1,8 +1,9 @@
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import JobsTestSupport
-import Operations
 import Social
+import SocialAdmin
 import Testing
 
 @testable import Bootstrap

@@ -1,8 +1,9 @@
+import DurableJobsAdmin
 import Foundation
 import HiredisClient
 import JobsTestSupport
 import LibPQClient
-import Operations
+import LocalStack
 import PrivateServers
 import ProgramTestSupport
 import Testing

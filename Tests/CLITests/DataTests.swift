@@ -4,6 +4,7 @@ import LibPQClient
 import MailTestSupport
 import PrivateServers
 import ProgramTestSupport
+import SocialAdmin
 import Testing
 
 @Suite("fanmill migrate, import, accounts, feed, doctor", .timeLimit(.minutes(5)))

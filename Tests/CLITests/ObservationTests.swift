@@ -1,8 +1,9 @@
 import Dispatch
+import DurableJobsAdmin
 import Foundation
 import JobsTestSupport
 import LibPQClient
-import Operations
+import LocalStack
 import PrivateServers
 import ProgramTestSupport
 import Testing
@@ -256,7 +257,7 @@ struct ObservationTests {
       _ = try await scene.send("POST", "/v1/posts", token: ann, #"{"title":"hello"}"#)
       try await eventually("it is logged") { scene.api.errorsSoFar.contains("alarm: queue fanout") }
       try await eventually("the webhook is tried, and is not there") {
-        scene.api.errorsSoFar.contains("the alarm webhook did not take a message")
+        scene.api.errorsSoFar.contains("an alarm's message was not taken")
       }
       try await eventually("it is shown") {
         String(decoding: try await scene.send("GET", "/metrics").body, as: UTF8.self)

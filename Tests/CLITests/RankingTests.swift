@@ -1,6 +1,7 @@
 import Foundation
 import LibPQClient
 import ProgramTestSupport
+import SocialAdmin
 import Testing
 
 @Suite("fanmill ranking", .timeLimit(.minutes(5)))

@@ -1,7 +1,8 @@
+import DurableJobsAdmin
 import Foundation
 import JobsTestSupport
 import LibPQClient
-import Operations
+import LocalStack
 import PrivateServers
 import ProgramTestSupport
 import Testing

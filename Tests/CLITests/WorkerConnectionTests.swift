@@ -1,13 +1,15 @@
 import Bootstrap
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import HiredisClient
 import JobsTestSupport
 import LibPQClient
-import Operations
+import LocalStack
 import PrivateServers
 import ProgramTestSupport
 import Social
+import SocialAdmin
 import Testing
 
 /// A worker's connections are as many as the documentation says, with every queue at work.

@@ -1,4 +1,5 @@
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import Foundation
 import HTTPTypes
@@ -6,7 +7,6 @@ import Hummingbird
 import JobsTestSupport
 import LibPQClient
 import Locking
-import Operations
 import ProgramTestSupport
 import Testing
 

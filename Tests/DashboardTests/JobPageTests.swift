@@ -1,11 +1,11 @@
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 import Hummingbird
 import JobsTestSupport
 import LibPQClient
 import Locking
-import Operations
 import ProgramTestSupport
 import Testing
 

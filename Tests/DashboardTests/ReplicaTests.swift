@@ -1,10 +1,10 @@
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 import JobsTestSupport
 import LibPQClient
 import Locking
-import Operations
 import PrivateServers
 import ProgramTestSupport
 import Reactor

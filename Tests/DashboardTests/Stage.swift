@@ -1,4 +1,5 @@
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import Foundation
 import HTTPTypes
@@ -7,9 +8,9 @@ import JobsTestSupport
 import LibPQClient
 import Locking
 import Logging
-import Operations
 import ProgramTestSupport
 import Social
+import SocialAdmin
 import Testing
 
 @testable import Dashboard

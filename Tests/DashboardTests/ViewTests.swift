@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Foundation
 import NIOCore
-import Operations
 import Social
 import Testing
 

@@ -1,10 +1,11 @@
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import Foundation
 import JobsTestSupport
 import LibPQClient
-import Operations
 import ProgramTestSupport
+import SocialAdmin
 import Testing
 
 /// Workers that are processes of their own, and an operator who wants something of them.

@@ -2,7 +2,7 @@ import Foundation
 import LibPQClient
 import Testing
 
-@testable import Operations
+@testable import DurableJobsAdmin
 
 @Suite struct AutoscalingRouteTests {
   private func keep(_ api: API, at date: Date) async throws {

@@ -1,7 +1,8 @@
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import LibPQClient
-import Operations
+import LocalStack
 import Testing
 
 @testable import Social

@@ -1,8 +1,9 @@
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import JobsTestSupport
 import LibPQClient
-import Operations
+import LocalStack
 import PrivateServers
 import Testing
 

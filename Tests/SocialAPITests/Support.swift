@@ -1,16 +1,18 @@
 import Bootstrap
 import Dispatch
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 import HiredisClient
 import LibPQClient
+import LocalStack
 import Logging
 import Migrations
-import Operations
 import PrivateServers
 import Reactor
+import SocialAdmin
 import SocialAPI
 import Testing
 

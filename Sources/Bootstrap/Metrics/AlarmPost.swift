@@ -1,25 +1,34 @@
 import CurlClient
+import DurableJobsAdmin
 import HTTPTypes
 import Logging
-import Operations
 import Reactor
 
-/// Sends alarms' messages. They are few, so each has a client of its own, and no process that sends none keeps one.
+/// Sends alarms to a webhook. They are few, so each has a client of its own, and no process that sends none keeps one.
 struct AlarmPost: Sendable {
+  let webhook: AlarmWebhook
   let logger: Logger
 
-  /// - Returns: the status of the answer.
-  func send(_ request: HTTPRequest, _ body: [UInt8]) async throws -> Int {
+  /// The webhook answered with another status than 2xx.
+  struct Refused: Error, CustomStringConvertible {
+    let status: Int
+    var description: String { "it answered with \(status)" }
+  }
+
+  /// - Throws: `Refused`, `HTTPClientError`.
+  func send(_ message: AlarmMessage) async throws {
+    let (request, body) = try webhook.request(message)
     let loop = EventLoop(name: "fanmill-alarms")
     defer { loop.stop() }
     let client = try HTTPClient(configuration: AlarmWebhook.configuration, loop: loop, logger: logger)
+    let status: Int
     do throws(HTTPClientError) {
-      let (response, _) = try await client.send(request, body: body)
-      await client.close()
-      return response.status.code
+      status = try await client.send(request, body: body).0.status.code
     } catch {
       await client.close()
       throw error
     }
+    await client.close()
+    guard 200..<300 ~= status else { throw Refused(status: status) }
   }
 }

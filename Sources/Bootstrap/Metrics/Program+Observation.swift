@@ -1,12 +1,13 @@
 import CurlClient
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsRedis
 import Foundation
 import HiredisClient
 import LibPQClient
-import Operations
 import Reactor
 import ServiceLifecycle
+import SocialAdmin
 
 extension Program {
   /// What every process runs beside its work, so that it and the whole stack can be watched: its own figures, the
@@ -20,7 +21,8 @@ extension Program {
     var watched = StackWatch.Configuration(limits: settings.alarms)
     watched.queues = Set(kinds.queues + (settings.queues ?? []).map(\.name)).sorted()
     watched.kinds = Set(kinds.names)
-    watched.lookups = settings.lookupRules
+    let gauges = AppGauges(lookups: settings.lookupRules)
+    watched.gauges = { try await gauges.read($0, at: $1) }
     watched.autoscaling = Autoscaling(minWorkers: settings.autoscalingLeast, maxWorkers: settings.autoscalingMost)
     let size = settings.workerSize(known: kinds.queues)
     watched.usualSlots = max(1, size.allSlots / max(1, size.slots.count))
@@ -29,17 +31,16 @@ extension Program {
         throw settings.refusal(
           of: .alarmWebhook, because: "not the URL of a server that begins with https:// or http://")
       }
-      watched.webhook = webhook
+      let post = AlarmPost(webhook: webhook, logger: logger)
+      watched.deliver = { try await post.send($0) }
     }
-    let messages = AlarmPost(logger: logger)
     return [
       ProcessSampler(
         loops: [("redis", servers.redis.loop), ("postgres", servers.postgres.loop)], pool: servers.postgres,
         poolSize: servers.postgres.size, factory: registry),
       clockWatch(servers.postgres),
       StackGauges(pool: servers.postgres, factory: registry, logger: logger),
-      StackWatch(
-        watched, pool: servers.postgres, broker: broker, post: { try await messages.send($0, $1) }, logger: logger),
+      StackWatch(watched, pool: servers.postgres, broker: broker, logger: logger),
     ]
   }
 

@@ -1,9 +1,9 @@
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import LibPQClient
 import Logging
 import Metrics
-import Operations
 import ServiceLifecycle
 
 /// Shows what was seen of the whole stack in this process' metrics: reads the latest sample, one row, every few
@@ -47,6 +47,10 @@ struct GaugeValue: Hashable {
   let value: Double
 
   init(_ label: String, _ value: Double, _ dimensions: (String, String)...) {
+    self.init(label, value, dimensions)
+  }
+
+  init(_ label: String, _ value: Double, _ dimensions: [(String, String)]) {
     series = Series(label: label, dimensions: dimensions.map { [$0.0, $0.1] })
     self.value = value
   }
@@ -94,15 +98,9 @@ extension StackSample {
           "fanmill_ledger_jobs", Double(count.jobs), ("queue", count.queue), ("kind", count.kind),
           ("state", count.state)))
     }
-    if let fanOuts {
-      values.append(GaugeValue("fanmill_fan_outs_unfinished", Double(fanOuts.unfinished)))
-      values.append(GaugeValue("fanmill_fan_out_lag_seconds", fanOuts.lag))
-    }
     if let oldestSnapshot { values.append(GaugeValue("fanmill_postgres_oldest_snapshot_seconds", oldestSnapshot)) }
-    for budget in quota ?? [] {
-      let dimensions = (("key", budget.key), ("budget", budget.budget))
-      values.append(GaugeValue("fanmill_quota_left", Double(budget.left), dimensions.0, dimensions.1))
-      values.append(GaugeValue("fanmill_quota_limit", Double(budget.limit), dimensions.0, dimensions.1))
+    for gauge in gauges ?? [] {
+      values.append(GaugeValue(gauge.name, gauge.value, gauge.labels.sorted { $0.key < $1.key }))
     }
     return values
   }

@@ -1,4 +1,4 @@
-import Operations
+import DurableJobsAdmin
 
 /// One thing that can be set: what it is called on the command line, in the environment and in the file.
 ///

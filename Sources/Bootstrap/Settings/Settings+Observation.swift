@@ -1,5 +1,5 @@
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 extension Settings {
   /// What alarms are given by and where they are told, and between what numbers of workers a queue is scaled.

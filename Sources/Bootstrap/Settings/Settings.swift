@@ -1,6 +1,6 @@
 import DurableJobs
+import DurableJobsAdmin
 import Logging
-import Operations
 import Social
 
 /// What a process of Fanmill is told from outside; the defaults work for a process that needs no server.

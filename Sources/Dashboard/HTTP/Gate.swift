@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import HTTPTypes
 import Hummingbird
-import Operations
 import Social
 
 /// What stands before every route: who asks, whether he may, and whether the form is one of ours.

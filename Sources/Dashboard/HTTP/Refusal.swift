@@ -1,9 +1,9 @@
 import DurableJobs
+import DurableJobsAdmin
 import HiredisClient
 import HTTPTypes
 import Hummingbird
 import LibPQClient
-import Operations
 import Social
 
 /// Why a request is not served, as a page tells it.

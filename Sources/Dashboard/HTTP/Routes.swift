@@ -1,7 +1,7 @@
+import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Operations
 
 /// A signed-in operator's request.
 struct Visit: Sendable {

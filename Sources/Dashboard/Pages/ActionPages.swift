@@ -1,7 +1,7 @@
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
-import Operations
 
 /// What operators did.
 struct ActionPages: Sendable {

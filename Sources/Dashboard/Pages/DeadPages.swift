@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
-import Operations
 
 /// Dead letters, and what can be done to many of them at once.
 struct DeadPages: Sendable {

@@ -1,5 +1,5 @@
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 /// What was done in the last hour, day or week, as charts.
 struct Figures: Sendable {

@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
-import Operations
 
 /// Jobs: search and filter.
 struct JobListPages: Sendable {

@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
-import Operations
 
 /// One job: all that is known of it, and what can be done to it.
 struct JobPages: Sendable {

@@ -1,5 +1,5 @@
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 /// A job in a line.
 struct JobRow {

@@ -1,8 +1,8 @@
+import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 import Hummingbird
 import LibPQClient
-import Operations
 
 /// What all pages share: how they are put together, and how a form's target answers.
 struct Kit: Sendable {

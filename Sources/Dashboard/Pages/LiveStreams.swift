@@ -1,9 +1,9 @@
+import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 import Hummingbird
 import Locking
 import Logging
-import Operations
 import ServiceLifecycle
 
 /// Server-sent events for pages that keep themselves up to date, so many at once.

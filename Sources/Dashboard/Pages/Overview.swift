@@ -1,8 +1,8 @@
+import DurableJobsAdmin
 import Foundation
 import HiredisClient
 import LibPQClient
 import Locking
-import Operations
 
 /// The overview's parts, as they stand now.
 struct Overview: Sendable {

@@ -1,7 +1,7 @@
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
 import Locking
-import Operations
 import ServiceLifecycle
 
 /// The overview, and the stream that keeps it up to date.

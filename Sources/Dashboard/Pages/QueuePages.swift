@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
-import Operations
 
 /// Queues: all, one, and what can be done to one.
 struct QueuePages: Sendable {

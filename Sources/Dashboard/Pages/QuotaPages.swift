@@ -1,8 +1,9 @@
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
 import LibPQClient
-import Operations
 import Social
+import SocialAdmin
 
 /// What the YouTube Data API's keys may still spend.
 struct QuotaPages: Sendable {

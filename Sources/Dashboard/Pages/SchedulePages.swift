@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
-import Operations
 
 /// Schedules: when each ran and runs, and how to run, pause and resume one.
 struct SchedulePages: Sendable {

@@ -1,8 +1,8 @@
+import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
-import Operations
 import Social
 
 /// Signing in and out.

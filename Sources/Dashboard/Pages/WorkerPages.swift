@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
-import Operations
 
 /// Workers: what each runs, and how to have them rest or end.
 struct WorkerPages: Sendable {

@@ -1,6 +1,6 @@
 import Crypto
+import DurableJobsAdmin
 import Foundation
-import Operations
 import Social
 
 /// An operator who is signed in.

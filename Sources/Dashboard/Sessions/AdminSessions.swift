@@ -1,6 +1,6 @@
 import Crypto
+import DurableJobsAdmin
 import LibPQClient
-import Operations
 import Social
 
 /// Opens, finds and ends operators' sessions, which are kept in Postgres: signed out is signed out at every API process.

@@ -1,6 +1,6 @@
 import Crypto
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 /// The tokens that open the dashboard. They are compared by their hashes, so that the time it takes says nothing about how much
 /// of a guess is right.

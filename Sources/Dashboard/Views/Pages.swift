@@ -1,9 +1,9 @@
 import Crypto
+import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 import Hummingbird
 import Mustache
-import Operations
 
 /// Makes pages of their parts: the templates, the frame around them, and a last look that no secret is among the text.
 struct Pages: Sendable {

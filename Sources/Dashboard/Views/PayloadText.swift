@@ -1,5 +1,5 @@
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 /// A payload as a job's page shows it.
 struct PayloadText {

@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Foundation
 import Locking
-import Operations
 
 /// What the doctor found when he last looked. Pages never wait for him: they show the last look, and ask for a new one where it
 /// is old.

@@ -1,7 +1,7 @@
+import DurableJobsAdmin
 import LibPQClient
 import Locking
 import Logging
-import Operations
 import ServiceLifecycle
 import Social
 

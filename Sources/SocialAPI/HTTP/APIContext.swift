@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Hummingbird
 import NIOCore
-import Operations
 import Social
 
 /// What a request carries along: who asks, once that is known.

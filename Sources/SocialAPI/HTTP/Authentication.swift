@@ -1,9 +1,9 @@
 import Crypto
+import DurableJobsAdmin
 import HTTPTypes
 import Hummingbird
 import LibPQClient
 import Logging
-import Operations
 import Social
 
 /// Finds out whose session a request's bearer token is. A token that is no session's is refused; a request without one

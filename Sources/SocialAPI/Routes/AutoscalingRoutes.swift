@@ -1,8 +1,8 @@
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
 import Hummingbird
 import LibPQClient
-import Operations
 
 /// `autoscaling`: for whatever starts and ends workers, such as KEDA's metrics-api scaler, with an operators' token.
 struct AutoscalingRoutes: Sendable {

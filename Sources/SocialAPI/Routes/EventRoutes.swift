@@ -1,7 +1,7 @@
+import DurableJobsAdmin
 import HTTPTypes
 import Hummingbird
 import LibPQClient
-import Operations
 import Social
 
 /// `events`: what is new for the account, as server-sent events, for as long as the client listens.

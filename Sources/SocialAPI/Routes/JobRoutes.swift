@@ -4,8 +4,8 @@
   import Foundation
 #endif
 import DurableJobs
+import DurableJobsAdmin
 import Hummingbird
-import Operations
 
 /// `jobs`: for operators. The admin token enqueues; the read-only one shows a job.
 struct JobRoutes: Sendable {

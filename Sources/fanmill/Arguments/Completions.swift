@@ -1,6 +1,7 @@
 import ArgumentParser
 import DurableJobs
-import Operations
+import DurableJobsAdmin
+import SocialAdmin
 
 extension CompletionKind {
   // Both stand in the completion scripts themselves: nothing is started while somebody types.

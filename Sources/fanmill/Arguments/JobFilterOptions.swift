@@ -1,7 +1,8 @@
 import ArgumentParser
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
-import Operations
+import SocialAdmin
 
 /// Which jobs a list shows.
 struct JobFilterOptions: ParsableArguments, Sendable {

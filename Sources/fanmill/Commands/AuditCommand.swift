@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bootstrap
-import Operations
+import DurableJobsAdmin
+import SocialAdmin
 
 struct AuditCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Bootstrap
-import Operations
+import DurableJobsAdmin
 
 struct BenchCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

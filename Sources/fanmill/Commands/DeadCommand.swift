@@ -1,6 +1,7 @@
 import ArgumentParser
 import DurableJobs
-import Operations
+import DurableJobsAdmin
+import SocialAdmin
 
 struct DeadCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -1,8 +1,10 @@
 import ArgumentParser
 import Bootstrap
+import DurableJobsAdmin
 import Foundation
+import LocalStack
 import Logging
-import Operations
+import SocialAdmin
 
 /// What `make demo` calls.
 struct DemoCommand: AsyncParsableCommand, Sendable {

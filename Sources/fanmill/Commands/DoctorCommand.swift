@@ -1,8 +1,8 @@
 import ArgumentParser
 import Bootstrap
 import DurableJobs
+import DurableJobsAdmin
 import Migrations
-import Operations
 
 struct DoctorCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
@@ -13,12 +13,7 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     try await common.run { program in
-      let doctor = Doctor(
-        postgres: try program.settings.postgresConfiguration(),
-        replica: try program.settings.postgresReplicaConfiguration(),
-        redis: try program.settings.redisConfiguration(),
-        migrations: try migrations.all(), queues: JobKinds.app.queues,
-        lookups: program.settings.lookupRules, logger: program.logger)
+      let doctor = try program.doctor(migrations: try migrations.all())
       let findings = await doctor.examine()
       try common.output.list(findings, empty: "nothing was looked at") { findings in
         Table(

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Operations
+import DurableJobsAdmin
+import SocialAdmin
 
 struct ExportCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Bootstrap
+import DurableJobsAdmin
 import Foundation
 import LibPQClient
-import Operations
 import Social
+import SocialAdmin
 
 struct FeedCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

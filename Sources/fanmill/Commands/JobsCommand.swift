@@ -1,7 +1,8 @@
 import ArgumentParser
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
-import Operations
+import SocialAdmin
 
 struct JobsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

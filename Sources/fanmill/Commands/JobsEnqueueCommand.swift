@@ -1,7 +1,8 @@
 import ArgumentParser
 import DurableJobs
+import DurableJobsAdmin
 import Foundation
-import Operations
+import SocialAdmin
 
 extension JobsCommand {
   struct Enqueue: AsyncParsableCommand, Sendable {

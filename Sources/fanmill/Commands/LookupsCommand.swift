@@ -1,11 +1,12 @@
 import ArgumentParser
 import Bootstrap
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
-import Operations
 import Social
+import SocialAdmin
 
 struct LookupsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

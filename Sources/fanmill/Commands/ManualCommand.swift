@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bootstrap
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 struct ManualCommand: ParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -1,8 +1,9 @@
 import ArgumentParser
+import Bootstrap
+import DurableJobsAdmin
 import Foundation
 import LibPQClient
 import Migrations
-import Operations
 
 struct MigrateCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ import ArgumentParser
 import Bootstrap
 import LibPQClient
 import Social
+import SocialAdmin
 
 struct NotificationsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Operations
+import DurableJobsAdmin
 
 struct QueuesCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

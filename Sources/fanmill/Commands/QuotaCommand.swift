@@ -1,7 +1,8 @@
 import ArgumentParser
 import Bootstrap
-import Operations
+import DurableJobsAdmin
 import Social
+import SocialAdmin
 
 struct QuotaCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import Bootstrap
 import Foundation
 import LibPQClient
 import Social
+import SocialAdmin
 
 struct RankingCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bootstrap
 import DurableJobs
-import Operations
+import DurableJobsAdmin
 import Social
 
 struct SchedulesCommand: AsyncParsableCommand, Sendable {

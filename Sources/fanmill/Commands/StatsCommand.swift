@@ -1,6 +1,6 @@
 import ArgumentParser
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 struct StatsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Bootstrap
+import DurableJobsAdmin
 import Foundation
 import Glibc
-import Operations
 import UnixSignals
 
 struct TopCommand: AsyncParsableCommand, Sendable {

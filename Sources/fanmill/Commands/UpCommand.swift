@@ -1,8 +1,9 @@
 import ArgumentParser
 import Bootstrap
+import DurableJobsAdmin
+import LocalStack
 import Logging
 import Migrations
-import Operations
 import PrivateServers
 import ServiceLifecycle
 import UnixSignals

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Bootstrap
-import Operations
+import DurableJobsAdmin
 
 struct WorkersCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

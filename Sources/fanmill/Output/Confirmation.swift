@@ -1,6 +1,6 @@
 import ArgumentParser
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 /// What a command takes that destroys something.
 struct Confirmation: ParsableArguments, Sendable {

@@ -1,6 +1,6 @@
+import DurableJobsAdmin
 import Foundation
 import Glibc
-import Operations
 
 /// Prints a command's result: for people, or as one JSON document.
 struct Output: Sendable {

@@ -1,7 +1,7 @@
+import DurableJobsAdmin
 import Foundation
 import Glibc
 import Locking
-import Operations
 
 /// The whole terminal, as long as a live view has it: the alternate screen, keys as they are struck, no cursor.
 ///

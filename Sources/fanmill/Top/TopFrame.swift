@@ -1,5 +1,5 @@
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 /// The live screen's lines for a terminal of some size.
 struct TopFrame {

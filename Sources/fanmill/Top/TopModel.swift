@@ -1,5 +1,5 @@
+import DurableJobsAdmin
 import Foundation
-import Operations
 
 /// What the live screen shows and what a key means there: a value without any terminal.
 struct TopModel: Sendable {

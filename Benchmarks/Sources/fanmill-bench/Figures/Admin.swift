@@ -1,8 +1,9 @@
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import Foundation
 import LibPQClient
-import Operations
+import SocialAdmin
 
 /// Every list and page that operators look at, beside what `AdminTables` holds: the calls behind them, the dashboard's pages by
 /// HTTP, and the lists of the CLI, from its start to its end.
@@ -75,7 +76,7 @@ enum Admin {
   private static func calls(_ stage: Stage, _ database: Database) async throws -> [Question] {
     let pool = database.pool
     let jobs = JobAdmin(pool: pool, broker: stage.broker, kinds: .app, logger: stage.logger)
-    let queues = QueueAdmin(pool: pool, broker: stage.broker)
+    let queues = QueueAdmin(pool: pool, broker: stage.broker, known: jobs.kinds.queues)
     let statistics = Statistics(pool: pool)
     var questions: [Question] = []
     func page(_ name: String, _ filter: JobFilter) {

@@ -1,8 +1,8 @@
 import DurableJobs
+import DurableJobsAdmin
 import DurableJobsPostgres
 import Foundation
 import LibPQClient
-import Operations
 import PrivateServers
 
 /// The dashboard of an API process of its own, and a session of an operator.

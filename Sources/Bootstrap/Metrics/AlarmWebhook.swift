@@ -1,0 +1,63 @@
+import Crypto
+import CurlClient
+import DurableJobs
+import DurableJobsAdmin
+import Foundation
+import HTTPTypes
+
+/// Posts alarms to a URL: `AlarmMessage`'s JSON, with `traceparent`. With a secret, `Fanmill-Signature: sha256=HEX` is the
+/// HMAC of the body.
+struct AlarmWebhook: Sendable {
+  private let scheme: String
+  private let authority: String
+  private let path: String
+  private let key: SymmetricKey?
+
+  /// - Parameters:
+  ///   - url: http or https.
+  ///   - secret: signs the messages; nil for no signature.
+  /// - Returns: nil for what is no such URL.
+  init?(url: String, secret: String? = nil) {
+    guard let parts = URLComponents(string: url), let scheme = parts.scheme, scheme == "https" || scheme == "http",
+      let host = parts.host, !host.isEmpty, parts.user == nil
+    else { return nil }
+    self.scheme = scheme
+    authority = parts.port.map { "\(host):\($0)" } ?? host
+    let query = parts.percentEncodedQuery.map { "?\($0)" } ?? ""
+    path = (parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath) + query
+    key = secret.map { SymmetricKey(data: Array($0.utf8)) }
+  }
+
+  /// The request that tells of an alarm, and its body.
+  func request(_ message: AlarmMessage) throws -> (HTTPRequest, [UInt8]) {
+    let body = try message.json()
+    var request = HTTPRequest(
+      method: .post, scheme: scheme, authority: authority, path: path,
+      headerFields: [.contentType: "application/json", .accept: "*/*"])
+    if let traceparent = message.traceparent { request.headerFields[Self.traceparent] = traceparent }
+    if let key {
+      let digest = HMAC<SHA256>.authenticationCode(for: body, using: key)
+      request.headerFields[Self.signature] =
+        "sha256=" + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+    return (request, body)
+  }
+
+  private static let traceparent = name("traceparent")
+  private static let signature = name("Fanmill-Signature")
+
+  private static func name(_ text: String) -> HTTPField.Name {
+    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is a token by RFC 9110") }
+    return name
+  }
+
+  /// How the client should be configured: nobody waits for the answer, and it is not read.
+  static var configuration: HTTPClientConfiguration {
+    var configuration = HTTPClientConfiguration()
+    configuration.timeout = .seconds(10)
+    configuration.stallTimeout = .seconds(5)
+    configuration.maximumBodyBytes = 64 << 10
+    configuration.maximumRedirects = 0
+    return configuration
+  }
+}

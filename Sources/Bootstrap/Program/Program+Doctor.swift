@@ -1,0 +1,29 @@
+import DurableJobsAdmin
+import Migrations
+import SocialAdmin
+
+extension Program {
+  /// Looks at the queue's servers and tables and at the app's, and speaks of this program's settings and commands.
+  ///
+  /// - Parameter migrations: the schema that belongs to this program; nil where its files are not there.
+  public func doctor(migrations: [Migration]?, kinds: JobKinds = .app) throws -> Doctor {
+    var terms = DoctorTerms()
+    terms.command = "fanmill"
+    terms.postgresURL = "FANMILL_POSTGRES_URL"
+    terms.replicaURL = "FANMILL_POSTGRES_REPLICA_URL"
+    terms.redisURL = "FANMILL_REDIS_URL"
+    terms.poolSize = "FANMILL_POSTGRES_POOL"
+    terms.concurrency = "FANMILL_WORKER_CONCURRENCY"
+    terms.queues = "FANMILL_QUEUES"
+    terms.worker = "fanmill-worker"
+    terms.schedulingWorker = "a worker whose FANMILL_SCHEDULER is on"
+    terms.restart = "in a folder of `fanmill up`: `fanmill down`, then `fanmill up`"
+    return Doctor(
+      postgres: try settings.postgresConfiguration(), replica: try settings.postgresReplicaConfiguration(),
+      redis: try settings.redisConfiguration(), queues: kinds.queues,
+      schema: migrations.map { MigrationExamination($0) },
+      more: [
+        FeedPartitionExamination(), AddressExamination(), YouTubeExamination(rules: settings.lookupRules),
+      ], terms: terms, logger: logger)
+  }
+}

@@ -1,0 +1,45 @@
+import DurableJobs
+import DurableJobsRedis
+import HiredisClient
+import LibPQClient
+import Logging
+import Reactor
+
+/// The doctor's look at the oldest jobs that the ledger owes: whether the broker knows them.
+struct BrokerExamination {
+  let postgres: PostgresConfiguration
+  let redis: RedisConfiguration
+  let queues: [QueueName]
+  let loop: EventLoop
+  let logger: Logger
+
+  /// So many of each queue tell whether the relay does its work.
+  private static let sample = 1000
+
+  func run() async -> [Finding] {
+    let pool = PostgresPool(configuration: postgres, size: 1, waitLimit: .seconds(5), loop: loop, logger: logger)
+    let client = RedisClient(configuration: redis, loop: loop, logger: logger)
+    return await withTaskGroup(of: Void.self) { group in
+      group.addTask { await pool.run() }
+      group.addTask { await client.run() }
+      defer { group.cancelAll() }
+      do {
+        let broker = try await RedisBroker(client: client, logger: logger)
+        let audit = LedgerAudit(pool: pool, broker: broker, queues: queues, limit: Self.sample)
+        return [finding(try await audit.run())]
+      } catch {
+        return [.fail("ledger and broker", "they were not compared: \(error)", "look into the servers' logs")]
+      }
+    }
+  }
+
+  private func finding(_ report: LedgerAudit.Report) -> Finding {
+    if report.missing == 0 {
+      return .ok("ledger and broker", "the broker knows the oldest pending jobs")
+    }
+    let queues = report.missingByQueue.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
+    return .warn(
+      "ledger and broker", "old jobs are pending and the broker does not know them: \(queues.joined(separator: ", "))",
+      "run a worker that serves these queues: its relay pushes them within seconds; if one runs, its log says why not")
+  }
+}

@@ -1,0 +1,84 @@
+import DurableJobs
+import DurableJobsPostgres
+import Foundation
+import HiredisClient
+import LibPQClient
+import Logging
+import Reactor
+
+/// Looks at everything that a queue rests on and says what is wrong with it.
+public struct Doctor: Sendable {
+  private let postgres: PostgresConfiguration
+  private let replica: PostgresConfiguration?
+  private let redis: RedisConfiguration
+  private let queues: [QueueName]
+  private let schema: (any Examination)?
+  private let more: [any Examination]
+  private let terms: DoctorTerms
+  private let logger: Logger
+
+  /// - Parameters:
+  ///   - replica: where reads may go; nil if there is none.
+  ///   - queues: those that should have workers.
+  ///   - schema: says whether the tables are there; if it fails, none of them is looked at. Nil where nothing can say.
+  ///   - more: what the app has to look at besides.
+  ///   - terms: for advice.
+  public init(
+    postgres: PostgresConfiguration, replica: PostgresConfiguration? = nil, redis: RedisConfiguration,
+    queues: [QueueName], schema: (any Examination)? = nil, more: [any Examination] = [],
+    terms: DoctorTerms = DoctorTerms(),
+    logger: Logger
+  ) {
+    self.schema = schema
+    self.more = more
+    self.terms = terms
+    self.postgres = postgres
+    self.replica = replica
+    self.redis = redis
+    self.queues = queues
+    self.logger = logger
+  }
+
+  /// Looks; changes nothing.
+  ///
+  /// - Returns: what was found, in the order in which to read it. It never throws for a server that is away: that is a finding.
+  public func examine() async -> [Finding] {
+    let loop = EventLoop(name: "fanmill-doctor")
+    defer { loop.stop() }
+    var findings = await PostgresExamination(
+      configuration: postgres, schema: schema, more: more, terms: terms, loop: loop, logger: logger
+    )
+    .run()
+    if let replica {
+      findings += await ReplicaExamination(
+        primary: postgres, replica: replica, terms: terms, loop: loop, logger: logger
+      ).run()
+    }
+    findings += await RedisExamination(
+      configuration: redis, queues: queues, terms: terms, loop: loop, logger: logger
+    ).run()
+    // What the two know of each other can be compared only where both answer.
+    if findings.contains(where: { $0.status == .fail }) { return findings }
+    return findings
+      + (await BrokerExamination(postgres: postgres, redis: redis, queues: queues, loop: loop, logger: logger).run())
+  }
+
+  /// How far a server's clock is from this machine's: asked at `before`, answered at `after`.
+  static func clock(_ server: String, _ time: Date, before: Date, after: Date) -> Finding {
+    let here = before.addingTimeInterval(after.timeIntervalSince(before) / 2)
+    let difference = time.timeIntervalSince(here)
+    // Half the round trip is what the comparison itself can be wrong by.
+    let detail =
+      "\(server)'s clock is \(seconds(abs(difference))) \(difference < 0 ? "behind" : "ahead of") this machine's"
+    let advice = "set both clocks by NTP: due times, leases and ids that sort by time rely on them"
+    switch abs(difference) {
+    case ..<1: return .ok("\(server) clock", detail)
+    case ..<30: return .warn("\(server) clock", detail, advice)
+    default: return .fail("\(server) clock", detail, advice)
+    }
+  }
+
+  private static func seconds(_ interval: TimeInterval) -> String {
+    interval < 1 ? "\(Int((interval * 1000).rounded())) ms" : "\(Int(interval.rounded())) s"
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import LibPQClient
+import Logging
+import Reactor
+
+/// The doctor's look at Postgres.
+struct PostgresExamination {
+  let configuration: PostgresConfiguration
+  let schema: (any Examination)?
+  let more: [any Examination]
+  let terms: DoctorTerms
+  let loop: EventLoop
+  let logger: Logger
+
+  func run() async -> [Finding] {
+    let connection: PostgresConnection
+    do {
+      connection = try await PostgresConnection.connect(configuration, loop: loop, logger: logger)
+    } catch {
+      // Without another session nothing more can be asked.
+      if error.sqlState == "53300" {
+        return [
+          .fail("Postgres", error.message, "raise max_connections, run fewer workers, or lower \(terms.poolSize)")
+        ]
+      }
+      return [
+        .fail(
+          "Postgres", error.message,
+          "start it, or correct \(terms.postgresURL)" + (terms.restart.map { "; \($0)" } ?? ""))
+      ]
+    }
+    var findings: [Finding] = []
+    do {
+      findings.append(await version(connection))
+      findings.append(try await clock(connection))
+      findings.append(try await durability(connection))
+      let tables = try await connection.transaction { [schema] in try await schema?.run(in: $0) ?? [] }
+      findings += tables
+      if !tables.contains(where: { $0.status == .fail }) {
+        findings += try await work(connection)
+        findings += try await OperationsExamination(connection: connection, terms: terms).run()
+        findings += try await ConnectionExamination(connection: connection, terms: terms).run()
+        for examination in more {
+          findings += try await connection.transaction { try await examination.run(in: $0) }
+        }
+      }
+    } catch {
+      findings.append(.fail("Postgres", "a question was not answered: \(error)", "look into the server's log"))
+    }
+    await connection.close()
+    return findings
+  }
+
+  private func version(_ connection: PostgresConnection) async -> Finding {
+    let number = await connection.serverVersion
+    let detail = "PostgreSQL \(number / 10000).\(number % 10000), reachable"
+    if number >= 14_00_00 { return .ok("Postgres", detail) }
+    return .fail("Postgres", detail, "use PostgreSQL 14 or later: the schema's functions need it")
+  }
+
+  private func clock(_ connection: PostgresConnection) async throws -> Finding {
+    let before = Date()
+    let time = try await connection.query("SELECT clock_timestamp()")[0].decode(Date.self)
+    return Doctor.clock("Postgres", time, before: before, after: Date())
+  }
+
+  private func durability(_ connection: PostgresConnection) async throws -> Finding {
+    let row = try await connection.query(
+      """
+      SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes'),
+        current_setting('max_connections')
+      """)[0]
+    let (fsync, commit, pages, connections) = try row.decode(String.self, String.self, String.self, String.self)
+    let off = [("fsync", fsync), ("synchronous_commit", commit), ("full_page_writes", pages)].filter { $0.1 == "off" }
+    if off.isEmpty {
+      return .ok("Postgres durability", "commits survive a power cut; \(connections) connections at most")
+    }
+    return .warn(
+      "Postgres durability", "off: \(off.map(\.0).joined(separator: ", "))",
+      "switch them on where the data matter: a committed job can be lost in a power cut")
+  }
+
+  private func work(_ connection: PostgresConnection) async throws -> [Finding] {
+    let row = try await connection.query(
+      "SELECT (SELECT count(*) FROM dead_jobs), (SELECT count(*) FROM jobs WHERE parked)")[0]
+    let (dead, parked) = try row.decode(Int.self, Int.self)
+    return [
+      dead == 0
+        ? .ok("dead letters", "none")
+        : .warn(
+          "dead letters", "\(dead)",
+          "`\(terms.command) dead list` shows why; `\(terms.command) dead retry ID` tries one again"),
+      parked == 0
+        ? .ok("parked jobs", "none")
+        : .warn(
+          "parked jobs", "\(parked) are of a kind or version that no worker knows",
+          "start workers of the newer version; `\(terms.command) jobs list --state parked` shows them"),
+    ]
+  }
+}

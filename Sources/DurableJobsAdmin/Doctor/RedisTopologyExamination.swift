@@ -1,0 +1,48 @@
+import HiredisClient
+
+/// The doctor's look at what stands behind Redis: who takes over when a master is lost.
+struct RedisTopologyExamination {
+  let topology: RedisTopology
+  let configured: RedisConfiguration.Topology
+  let terms: DoctorTerms
+
+  func run() -> [Finding] {
+    switch configured {
+    case .server: []
+    case .sentinel: [sentinels, replicas].compactMap(\.self)
+    case .cluster: [slots, replicas].compactMap(\.self)
+    }
+  }
+
+  private var sentinels: Finding? {
+    guard let standing = topology.sentinels else { return nil }
+    let count = "\(standing.reachable) of \(standing.named) sentinels answer"
+    guard let quorum = standing.quorum, quorum.hasPrefix("OK") else {
+      return .fail(
+        "Redis sentinels", "\(count): \(standing.quorum ?? "nobody says whether they agree")",
+        "start more of them: too few to replace a master that is lost")
+    }
+    if standing.reachable < standing.named {
+      return .warn(
+        "Redis sentinels", count, "start the others, or leave those that are gone out of \(terms.redisURL)")
+    }
+    return .ok("Redis sentinels", "\(count), enough to replace the master")
+  }
+
+  private var slots: Finding? {
+    guard let uncovered = topology.uncoveredSlots else { return nil }
+    if uncovered == 0 { return .ok("Redis slots", "all 16384 have one of \(topology.masters.count) masters") }
+    return .fail(
+      "Redis slots",
+      "\(uncovered) of 16384 have no master: the queues there stand still, their jobs wait in the ledger",
+      "bring the lost masters or their replicas back, or give the slots away: redis-cli --cluster fix")
+  }
+
+  private var replicas: Finding {
+    let alone = topology.masters.filter { $0.replicas == 0 }.map(\.name)
+    if alone.isEmpty { return .ok("Redis replicas", "each master has one or more") }
+    return .warn(
+      "Redis replicas", "none for \(alone.joined(separator: ", "))",
+      "add one: while a master has none, losing it stops its queues until it is back; the ledger keeps their jobs")
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import LibPQClient
+
+/// What was seen of the whole stack at one moment: what `/metrics` of every process shows of it, and the autoscaling
+/// route.
+///
+/// The process that leads in watching takes one every few seconds and leaves it in Postgres, in one row, so that a
+/// scrape asks nobody anything. Its JSON may lack what an older version does not know, or have what a newer one does.
+public struct StackSample: Codable, Sendable, Hashable {
+  public var at: Date
+  public var queues: [QueueSample] = []
+  /// The jobs in the ledger and the dead letters; counting takes a while, so these may be older than the rest.
+  public var jobs: [JobCount]?
+  /// Nil where the broker cannot be reached.
+  public var broker: BrokerMemory?
+  /// What the app adds.
+  public var gauges: [Gauge]?
+  public var alarms: [OpenAlarm]?
+  /// For how many seconds the oldest snapshot in Postgres has been held; 0 without any.
+  public var oldestSnapshot: Double?
+
+  public init(at: Date) { self.at = at }
+
+  /// One queue.
+  public struct QueueSample: Codable, Sendable, Hashable {
+    public var queue: String
+    /// In the broker: waiting to be claimed.
+    public var ready = 0
+    /// In the broker: in the hands of workers.
+    public var claimed = 0
+    /// In the broker: waiting for their time.
+    public var delayed = 0
+    /// That serve the queue.
+    public var workers = 0
+    /// How many of its jobs one of these runs at once, on average; nil where none is there.
+    public var slots: Double?
+    public var isPaused = false
+    /// For how many seconds the job that is ready longest has been so; nil where none is.
+    public var oldestWaiting: Double?
+    public var oldestRunning: Double?
+    /// Jobs that the ledger owes and the broker does not know, when they were last counted.
+    public var debt: Int?
+    public var load = QueueLoad()
+    /// How many workers it needs.
+    public var wanted = 0
+
+    public init(queue: String) { self.queue = queue }
+  }
+
+  /// Jobs of one kind in one state.
+  public struct JobCount: Codable, Sendable, Hashable {
+    public var queue: String
+    /// `other` for the kinds that this version does not know.
+    public var kind: String
+    public var state: String
+    public var jobs: Int
+  }
+
+  /// How full Redis is.
+  public struct BrokerMemory: Codable, Sendable, Hashable {
+    /// In bytes.
+    public var used: Int
+    /// In bytes; 0 for none.
+    public var limit: Int
+  }
+
+  /// A figure of the app's own, as `/metrics` shows it.
+  public struct Gauge: Codable, Sendable, Hashable {
+    /// The metric's whole name.
+    public var name: String
+    public var labels: [String: String]
+    public var value: Double
+
+    public init(_ name: String, _ value: Double, labels: [String: String] = [:]) {
+      self.name = name
+      self.labels = labels
+      self.value = value
+    }
+  }
+
+  /// A limit that is passed.
+  public struct OpenAlarm: Codable, Sendable, Hashable {
+    public var queue: String
+    public var what: String
+  }
+}
+
+extension StackSample {
+  /// Leaves it for all; an older one than what is there is not kept.
+  func save(in pool: PostgresPool) async throws {
+    let text = PostgresJSON(Array(try JSONEncoder().encode(self)))
+    try await pool.execute(
+      """
+      INSERT INTO stack_samples (sampled_at, sample) VALUES (\(at), \(text))
+      ON CONFLICT (id) DO UPDATE SET sampled_at = excluded.sampled_at, sample = excluded.sample
+      WHERE stack_samples.sampled_at < excluded.sampled_at
+      """)
+  }
+
+  /// The last one, however old; nil before there is one.
+  ///
+  /// - Throws: `DecodingError` for one of a version that wrote it differently.
+  public static func latest(in pool: PostgresPool) async throws -> StackSample? {
+    guard let row = try await pool.query("SELECT sample FROM stack_samples").first else { return nil }
+    return try JSONDecoder().decode(StackSample.self, from: Data(try row.decode(PostgresJSON.self).bytes))
+  }
+
+  /// How old one may be that still says what is.
+  public static let freshness: TimeInterval = 60
+}

@@ -1,0 +1,219 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
+import Foundation
+import LibPQClient
+import Logging
+
+/// Takes samples of the stack. What it asks each time costs the same however many jobs wait: the broker's own figures,
+/// a row of each worker, the last minutes' counts. Only `count` walks through the ledger.
+actor StackSampler {
+  private let pool: PostgresPool
+  private let broker: RedisBroker
+  private let known: [QueueName]
+  private let kinds: Set<String>
+  private let gauges: StackWatch.Gauges
+  private let autoscaling: Autoscaling
+  private let usualSlots: Double
+  private let logger: Logger
+
+  /// What was seen before, from which the next sample tells what happened since.
+  private struct Past {
+    var at: Date
+    var inHand: Int
+    var load: QueueLoad
+  }
+  private var past: [String: Past] = [:]
+  private var minutes: [Minute: Counted] = [:]
+  private var counts: Counts?
+  /// Whether it has failed to answer in this sample, and in the one before.
+  private var isBrokerAway = false
+  private var wasBrokerAway = false
+
+  /// More queues than anybody has: beyond them, operators make up names.
+  private static let maxQueues = 100
+
+  /// - Parameters:
+  ///   - known: the queues that are there even if nothing is in them.
+  ///   - kinds: those that have a name of their own in the counts.
+  ///   - usualSlots: how many of a queue's jobs a worker runs at once, as long as none is there to tell.
+  init(
+    pool: PostgresPool, broker: RedisBroker, known: [QueueName], kinds: Set<String>,
+    gauges: @escaping StackWatch.Gauges,
+    autoscaling: Autoscaling, usualSlots: Int, logger: Logger
+  ) {
+    self.pool = pool
+    self.broker = broker
+    self.known = known
+    self.kinds = kinds
+    self.gauges = gauges
+    self.autoscaling = autoscaling
+    self.usualSlots = Double(usualSlots)
+    self.logger = logger
+  }
+
+  /// Goes on from a sample that another process took, so that what it had seen of the load is not lost.
+  func resume(from sample: StackSample) {
+    for queue in sample.queues {
+      past[queue.queue] = Past(at: sample.at, inHand: queue.ready + queue.claimed, load: queue.load)
+    }
+  }
+
+  func sample(at now: Date) async throws -> StackSample {
+    let facts = try await LedgerFacts.read(pool)
+    var sample = StackSample(at: now)
+    sample.jobs = counts?.jobs
+    sample.oldestSnapshot = facts.oldestSnapshot
+    sample.gauges = try await gauges(pool, now)
+    isBrokerAway = false
+    sample.broker = await memory()
+    let ended = note(facts.minutes)
+    let queues = queues(facts)
+    let backlogs = await backlogs(of: queues)
+    for queue in queues {
+      var seen = StackSample.QueueSample(queue: queue.rawValue)
+      let workers = facts.workers[queue.rawValue]
+      seen.workers = workers?.count ?? 0
+      seen.slots = workers.map { Double($0.slots) / Double(max(1, $0.count)) }
+      seen.oldestRunning = facts.running[queue.rawValue].map { max(0, now.timeIntervalSince($0)) }
+      seen.isPaused = facts.paused.contains(queue.rawValue)
+      seen.debt = counts?.debt[queue.rawValue]
+      try await look(at: queue, backlogs[queue], &seen, now)
+      estimate(&seen, ended[queue.rawValue], now)
+      sample.queues.append(seen)
+    }
+    if isBrokerAway { sample.broker = nil }
+    wasBrokerAway = isBrokerAway
+    return sample
+  }
+
+  private func queues(_ facts: LedgerFacts) -> [QueueName] {
+    var names = Set(known.map(\.rawValue)).union(facts.alarmed)
+    for name in Array(facts.workers.keys) + Array(counts?.debt.keys ?? [:].keys) + facts.minutes.map(\.minute.queue)
+    where names.count < Self.maxQueues { names.insert(name) }
+    return names.map { QueueName(rawValue: $0) }.sorted()
+  }
+
+  /// What the broker says of the queues, all asked at once; those of which it says nothing are missing.
+  private func backlogs(of queues: [QueueName]) async -> [QueueName: RedisBroker.Backlog] {
+    if isBrokerAway { return [:] }
+    return await withTaskGroup(of: (QueueName, RedisBroker.Backlog?).self) { group in
+      for queue in queues {
+        group.addTask { (queue, await self.ask { try await self.broker.backlog(of: queue) }) }
+      }
+      var backlogs: [QueueName: RedisBroker.Backlog] = [:]
+      for await (queue, backlog) in group { backlogs[queue] = backlog }
+      return backlogs
+    }
+  }
+
+  /// What the broker said of a queue; where it said nothing, how old the oldest job is that is pending there.
+  private func look(
+    at queue: QueueName, _ backlog: RedisBroker.Backlog?, _ seen: inout StackSample.QueueSample, _ now: Date
+  ) async throws {
+    guard let backlog else {
+      seen.oldestWaiting = try await LedgerFacts.oldestPending(in: queue, pool).map {
+        max(0, now.timeIntervalSince($0))
+      }
+      return
+    }
+    (seen.ready, seen.claimed, seen.delayed) = (backlog.ready, backlog.claimed, backlog.delayed)
+    seen.oldestWaiting = backlog.oldestReadyAt.map { max(0, now.timeIntervalSince1970 - Double($0) / 1000) }
+  }
+
+  /// Of all that is asked of the broker the first: where it is away, nothing else would be answered, and each question
+  /// would wait for it.
+  private func memory() async -> StackSample.BrokerMemory? {
+    await ask { try await self.broker.memory() }.map {
+      StackSample.BrokerMemory(used: $0.usedMemory, limit: $0.memoryLimit)
+    }
+  }
+
+  private func ask<Answer: Sendable>(_ question: @Sendable () async throws -> Answer) async -> Answer? {
+    do {
+      return try await question()
+    } catch {
+      if !isBrokerAway, !wasBrokerAway {
+        logger.warning("the broker cannot be asked", metadata: [LogKeys.error: "\(error)"])
+      }
+      isBrokerAway = true
+      return nil
+    }
+  }
+
+  // MARK: Load
+
+  struct Minute: Hashable {
+    var queue: String
+    /// Seconds since 1970.
+    var start: Int
+  }
+
+  /// Attempts that ended, and for how long they had slots.
+  struct Counted {
+    var ended = 0
+    var slotSeconds = 0.0
+  }
+
+  /// What ended since the last look: the minutes' counts grow, until they are over.
+  private func note(_ seen: [(minute: Minute, counted: Counted)]) -> [String: Counted] {
+    let isFirst = minutes.isEmpty
+    var new: [String: Counted] = [:]
+    var kept: [Minute: Counted] = [:]
+    for (minute, counted) in seen {
+      kept[minute] = counted
+      let before = minutes[minute] ?? Counted()
+      new[minute.queue, default: Counted()].ended += max(0, counted.ended - before.ended)
+      new[minute.queue, default: Counted()].slotSeconds += max(0, counted.slotSeconds - before.slotSeconds)
+    }
+    // An empty minute as a mark that something was seen, where nothing was done.
+    minutes = kept.isEmpty ? [Minute(queue: "", start: 0): Counted()] : kept
+    return isFirst ? [:] : new
+  }
+
+  private func estimate(_ seen: inout StackSample.QueueSample, _ ended: Counted?, _ now: Date) {
+    let inHand = seen.ready + seen.claimed
+    var load = past[seen.queue]?.load ?? QueueLoad()
+    if let before = past[seen.queue], !isBrokerAway {
+      load.note(
+        QueueLoad.Flow(
+          seconds: now.timeIntervalSince(before.at), ended: ended?.ended ?? 0, slotSeconds: ended?.slotSeconds ?? 0,
+          growth: inHand - before.inHand), halfLife: autoscaling.halfLife)
+    }
+    if !isBrokerAway { past[seen.queue] = Past(at: now, inHand: inHand, load: load) }
+    seen.load = load
+    seen.wanted = autoscaling.wanted(
+      load, ready: seen.ready, claimed: seen.claimed, slots: seen.slots ?? usualSlots, longest: seen.oldestRunning)
+  }
+
+  // MARK: Counts
+
+  private struct Counts {
+    var jobs: [StackSample.JobCount]
+    var debt: [String: Int]
+  }
+
+  /// Counts what is pending and what is dead: a walk through the ledger.
+  func count() async throws {
+    let rows = try await LedgerFacts.count(pool)
+    var jobs: [[String]: Int] = [:]
+    var pending: [String: Int] = [:]
+    for (queue, kind, state, count) in rows {
+      if state != "parked", state != "dead" { pending[queue, default: 0] += count }
+      jobs[[queue, kinds.contains(kind) ? kind : "other", state], default: 0] += count
+    }
+    var debt: [String: Int] = [:]
+    for queue in Set(known.map(\.rawValue)).union(pending.keys).sorted().prefix(Self.maxQueues) {
+      // Where nothing is pending the broker need not be asked what it knows.
+      guard let pending = pending[queue] else {
+        debt[queue] = 0
+        continue
+      }
+      debt[queue] = max(0, pending - (try await broker.knownCount(in: QueueName(rawValue: queue))))
+    }
+    counts = Counts(
+      jobs: jobs.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
+        StackSample.JobCount(queue: $0.key[0], kind: $0.key[1], state: $0.key[2], jobs: $0.value)
+      }, debt: debt)
+  }
+}

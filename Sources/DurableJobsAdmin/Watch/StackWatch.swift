@@ -1,0 +1,174 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
+import Foundation
+import LibPQClient
+import Logging
+import ServiceLifecycle
+
+/// Watches the stack: samples it, gives alarms, says how many workers each queue needs.
+///
+/// Every process runs one, the API's too, so that somebody notices when all workers are gone; one of them leads, and
+/// when it goes another leads within 5 seconds. Two that believe in it for a moment do no harm: the later sample stays,
+/// and an alarm is opened by one row under a unique key.
+///
+/// `run()` serves until a graceful shutdown is asked for.
+public struct StackWatch: Service {
+  /// What to look at, and what to make of it.
+  public struct Configuration: Sendable {
+    /// The queues that are there even if nothing is in them.
+    public var queues: [QueueName] = []
+    /// The kinds that have a name of their own in the counts; the others count together.
+    public var kinds: Set<String> = []
+    /// The app's own figures, read once for each sample.
+    public var gauges: Gauges = { _, _ in [] }
+    public var limits: AlarmLimits
+    /// Delivers alarms; nil where nobody wants them but the log.
+    public var deliver: AlarmDelivery?
+    public var autoscaling = Autoscaling()
+    /// How many of a queue's jobs a worker runs at once, as long as none is there to tell.
+    public var usualSlots = 16
+    /// Between two samples.
+    public var interval: Duration = .seconds(5)
+    /// Between two counts of the ledger, at least: they take no more than a hundredth of the time.
+    public var countInterval: Duration = .seconds(15)
+
+    public init(limits: AlarmLimits) { self.limits = limits }
+  }
+
+  /// Reads figures of the app's own.
+  public typealias Gauges = @Sendable (PostgresPool, Date) async throws -> [StackSample.Gauge]
+
+  /// The role on the ledger.
+  public static let role = "watch"
+
+  private let configuration: Configuration
+  private let pool: PostgresPool
+  private let broker: RedisBroker
+  private let now: @Sendable () -> Date
+  private let pause: @Sendable (Duration) async throws -> Void
+  private let logger: Logger
+  private let book: AlarmBook
+
+  public init(
+    _ configuration: Configuration, pool: PostgresPool, broker: RedisBroker,
+    now: @escaping @Sendable () -> Date = { JobClock.now },
+    pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, logger: Logger
+  ) {
+    self.configuration = configuration
+    self.pool = pool
+    self.broker = broker
+    self.now = now
+    self.pause = pause
+    self.logger = logger
+    book = AlarmBook(pool: pool, limits: configuration.limits, isDelivered: configuration.deliver != nil)
+  }
+
+  public func run() async throws {
+    await cancelWhenGracefulShutdown {
+      while !Task.isCancelled {
+        do {
+          try await PostgresLedger(pool: pool).lead(Self.role) { try await watch() }
+        } catch {
+          if Task.isCancelled { return }
+          logger.warning("watching is interrupted", metadata: [LogKeys.error: "\(error)"])
+        }
+        do { try await Task.sleep(for: .milliseconds(Int.random(in: 500...1500))) } catch { return }
+      }
+    }
+  }
+
+  /// Leads until cancelled.
+  func watch() async throws {
+    logger.info("this process watches the stack")
+    let sampler = StackSampler(
+      pool: pool, broker: broker, known: configuration.queues, kinds: configuration.kinds,
+      gauges: configuration.gauges, autoscaling: configuration.autoscaling, usualSlots: configuration.usualSlots,
+      logger: logger)
+    if let last = await latest(), now().timeIntervalSince(last.at) < 600 { await sampler.resume(from: last) }
+    let (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await count(sampler) }
+      group.addTask { try await look(sampler, changed) }
+      if let deliver = configuration.deliver {
+        let messenger = AlarmMessenger(book: book, deliver: deliver, pause: pause, now: now, logger: logger)
+        group.addTask { try await messenger.run(changes) }
+      }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
+
+  private func latest() async -> StackSample? {
+    do {
+      return try await StackSample.latest(in: pool)
+    } catch {
+      logger.info("the last sample cannot be read: it begins anew", metadata: [LogKeys.error: "\(error)"])
+      return nil
+    }
+  }
+
+  private func count(_ sampler: StackSampler) async throws {
+    let clock = ContinuousClock()
+    while true {
+      let begun = clock.now
+      do {
+        try await sampler.count()
+      } catch {
+        try Task.checkCancellation()
+        logger.warning("the ledger cannot be counted", metadata: [LogKeys.error: "\(error)"])
+      }
+      try await pause(max(configuration.countInterval, (clock.now - begun) * 100))
+    }
+  }
+
+  private func look(_ sampler: StackSampler, _ changed: AsyncStream<Void>.Continuation) async throws {
+    var isFailing = false
+    var swept = Date.distantPast
+    while true {
+      do {
+        try await look(sampler, changed, sweep: now().timeIntervalSince(swept) > 3600)
+        if now().timeIntervalSince(swept) > 3600 { swept = now() }
+        isFailing = false
+      } catch {
+        try Task.checkCancellation()
+        if !isFailing { logger.warning("the stack cannot be sampled", metadata: [LogKeys.error: "\(error)"]) }
+        isFailing = true
+      }
+      try await pause(configuration.interval)
+    }
+  }
+
+  /// Takes one sample, judges and keeps it.
+  private func look(_ sampler: StackSampler, _ changed: AsyncStream<Void>.Continuation, sweep: Bool) async throws {
+    var sample = try await sampler.sample(at: now())
+    let changes = try await book.judge(sample.readings, at: sample.at)
+    for alarm in changes { tell(alarm) }
+    if !changes.isEmpty { changed.yield() }
+    sample.alarms = try await book.open().map { StackSample.OpenAlarm(queue: $0.queue, what: $0.concern.rawValue) }
+    try await sample.save(in: pool)
+    if sweep { try await book.forget(before: now() - 30 * 86_400) }
+  }
+
+  private func tell(_ alarm: Alarm) {
+    var metadata: Logger.Metadata = [
+      LogKeys.queue: "\(alarm.queue)", "what": "\(alarm.concern.rawValue)", "limit_s": "\(alarm.limit)",
+      "seconds": "\(alarm.seconds)", "alarm": "\(alarm.id)",
+    ]
+    if let trace = alarm.trace { metadata[LogKeys.trace] = "\(trace)" }
+    if alarm.closedAt == nil {
+      logger.warning("alarm: \(alarm.text)", metadata: metadata)
+    } else {
+      logger.notice("\(alarm.text)", metadata: metadata)
+    }
+  }
+}
+
+extension StackSample {
+  var readings: [AlarmBook.Reading] {
+    queues.map {
+      AlarmBook.Reading(
+        queue: $0.queue, waiting: $0.oldestWaiting, running: $0.oldestRunning, isPaused: $0.isPaused)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import DurableJobsAdmin
+import Foundation
+import Glibc
+
+/// Starts a local stack in the background and ends it.
+public struct LocalStackControl: Sendable {
+  public let folder: LocalStackFolder
+
+  public init(_ folder: LocalStackFolder) { self.folder = folder }
+
+  /// Runs this program in the background and waits until its stack is ready.
+  ///
+  /// - Parameter arguments: with which this program runs the stack in the foreground.
+  /// - Returns: the settings that reach it.
+  /// - Throws: `.failed` with the end of its log if it ends before.
+  public func start(_ arguments: [String], limit: Duration = .seconds(120)) async throws -> [String: String] {
+    try folder.make()
+    folder.removeSettings()
+    let child = try DetachedProgram.start(arguments, log: folder.log)
+    let deadline = ContinuousClock.now + limit
+    while true {
+      if folder.runner == child, case let settings = folder.settings(), !settings.isEmpty { return settings }
+      var status: Int32 = 0
+      if waitpid(child, &status, WNOHANG) == child {
+        throw OperationError(.failed, "the stack did not start; \(folder.log) ends with:\n\(logTail())")
+      }
+      guard .now < deadline else {
+        kill(child, SIGTERM)
+        throw OperationError(.failed, "the stack is not ready after \(limit); \(folder.log) ends with:\n\(logTail())")
+      }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+  }
+
+  /// Ends the stack in order and waits until it is gone.
+  ///
+  /// - Returns: false if none ran.
+  /// - Throws: `.failed` if it is still there after `limit`.
+  public func stop(limit: Duration = .seconds(90)) async throws -> Bool {
+    guard let runner = folder.runner else { return false }
+    guard kill(runner, SIGTERM) == 0 else {
+      throw OperationError(.failed, "process \(runner) cannot be ended: \(String(cString: strerror(errno)))")
+    }
+    let deadline = ContinuousClock.now + limit
+    while folder.runner == runner {
+      guard .now < deadline else { throw OperationError(.failed, "process \(runner) is still there after \(limit)") }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    return true
+  }
+
+  /// Asks the stack that runs for another number of workers, and waits until it has them: the new ones can work, and those that
+  /// are too many have finished or handed back what they held, and are gone.
+  ///
+  /// - Throws: `.failed` if there is no stack, or if it has not so many after `limit`.
+  public func scale(to count: Int, limit: Duration = .seconds(60)) async throws {
+    guard let runner = folder.runner else { throw OperationError(.failed, "no stack runs in this folder") }
+    try folder.want(workers: count)
+    guard kill(runner, SIGUSR1) == 0 else {
+      throw OperationError(.failed, "process \(runner) cannot be asked: \(String(cString: strerror(errno)))")
+    }
+    let deadline = ContinuousClock.now + limit
+    while folder.workers().count != count {
+      guard folder.runner == runner else {
+        throw OperationError(.failed, "the stack ended; \(folder.log) ends with:\n\(logTail())")
+      }
+      guard .now < deadline else {
+        throw OperationError(.failed, "the stack has \(folder.workers().count) workers after \(limit), not \(count)")
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  private func logTail() -> String {
+    guard let bytes = FileManager.default.contents(atPath: folder.log) else { return "(nothing)" }
+    return String(decoding: bytes.suffix(4096), as: UTF8.self).split(separator: "\n").suffix(8).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,13 @@
+import DurableJobs
+import DurableJobsAdmin
+import DurableJobsPostgres
+import Social
+
+extension JobKinds {
+  /// The app's kinds of jobs.
+  public static var app: JobKinds {
+    var registry = JobRegistry<PostgresLedger>()
+    SocialJobs.register(in: &registry)
+    return JobKinds(registry)
+  }
+}

@@ -1,0 +1,100 @@
+import DurableJobs
+import DurableJobsAdmin
+import DurableJobsPostgres
+import DurableJobsRedis
+import LibPQClient
+import Social
+
+/// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,
+/// the ledger against the broker and the broker against the ledger.
+///
+/// None changes anything. Each compares in a snapshot of its own, whatever is written meanwhile.
+public struct Audit: Sendable {
+  private let pool: PostgresPool
+  private let broker: RedisBroker
+  private let queues: [QueueName]
+  private let clock: any Clock<Duration>
+
+  /// How many parts `run` has, for whoever shows how far it is.
+  public static let steps = 5
+
+  /// - Parameters:
+  ///   - queues: those to compare even if the ledger owes nothing there.
+  ///   - clock: measures the pause before what looks lost is looked at again.
+  public init(
+    pool: PostgresPool, broker: RedisBroker, queues: [QueueName], clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    self.pool = pool
+    self.broker = broker
+    self.queues = queues
+    self.clock = clock
+  }
+
+  /// - Parameter progress: called before each part with how many are done and what comes.
+  public func run(progress: @Sendable (Int, String) -> Void = { _, _ in }) async throws -> AuditReport {
+    var items: [AuditFinding] = []
+    progress(0, "feeds")
+    let feeds = try await FeedAudit.run(examples: 0, on: pool)
+    items.append(
+      AuditFinding(
+        "feeds", compared: feeds.expected + feeds.stale, differing: feeds.missing + feeds.stale, pending: feeds.pending,
+        advice: "`fanmill feed audit` shows them, `fanmill feed rebuild --all` puts them right"))
+    progress(1, "notifications")
+    items += try await notifications()
+    progress(2, "counts of likes, comments and fans")
+    items += try await counts()
+    progress(3, "hearts and rankings")
+    items += try await rankings()
+    progress(4, "jobs")
+    let audit = LedgerAudit(pool: pool, broker: broker, queues: queues, clock: clock)
+    let jobs = try await audit.run()
+    items.append(
+      AuditFinding(
+        "jobs", compared: jobs.pending, differing: jobs.missing, pending: 0,
+        advice: "the broker does not know them: a worker that serves their queues pushes them again"))
+    let leftovers = try await audit.leftovers()
+    items.append(
+      AuditFinding(
+        "broker", compared: leftovers.known, differing: leftovers.orphaned, pending: 0,
+        advice: "nobody owes them: a worker that serves their queues finds that out and drops them"))
+    return AuditReport(items)
+  }
+
+  private func notifications() async throws -> [AuditFinding] {
+    let audit = try await NotificationAudit.run(examples: 0, on: pool)
+    return [
+      AuditFinding(
+        "notifications", compared: audit.expected + audit.stale, differing: audit.missing + audit.stale,
+        pending: audit.pending, advice: "`fanmill notifications audit` shows them"),
+      // Counts are written with what they count, so no job that is pending excuses them.
+      AuditFinding(
+        "notification counts", compared: audit.found, differing: audit.miscounted, pending: 0,
+        advice: "`fanmill notifications audit` shows whose"),
+    ]
+  }
+
+  /// Triggers keep these counts, so no job that is pending excuses them.
+  private func counts() async throws -> [AuditFinding] {
+    let posts = try await PostCountAudit.run(on: pool)
+    let levels = try await FanLevelAudit.run(on: pool)
+    return [
+      AuditFinding(
+        "post counts", compared: posts.compared, differing: posts.wrong, pending: 0,
+        advice: "a row was written while triggers were off: `SELECT recount_posts()` in psql puts them right"),
+      AuditFinding(
+        "fan levels", compared: levels.compared, differing: levels.wrong, pending: 0,
+        advice: "a row was written while triggers were off: `SELECT recount_fan_levels()` in psql puts them right"),
+    ]
+  }
+
+  private func rankings() async throws -> [AuditFinding] {
+    let audit = try await RankingAudit.run(examples: 0, on: pool)
+    let advice = "`fanmill ranking audit` shows them, `fanmill ranking run --full` puts them right"
+    return [
+      // What waits to be counted is taken into account there, so it excuses nothing either.
+      AuditFinding(
+        "heart counts", compared: audit.celebs, differing: audit.wrongCounts, pending: 0, advice: advice),
+      AuditFinding("rankings", compared: audit.entries, differing: audit.wrongEntries, pending: 0, advice: advice),
+    ]
+  }
+}

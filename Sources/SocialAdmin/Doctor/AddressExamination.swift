@@ -1,0 +1,21 @@
+import DurableJobsAdmin
+import LibPQClient
+import Social
+
+/// The doctor's check of email addresses that are two by their spelling and one in the normal form.
+public struct AddressExamination: Examination {
+  public init() {}
+
+  public func run(in transaction: PostgresTransaction) async throws -> [Finding] {
+    let collisions = try await EmailAddresses.collisions(in: transaction)
+    if collisions.isEmpty { return [.ok("email addresses", "each belongs to one account, whatever its spelling")] }
+    let pairs = collisions.prefix(5).map { "\($0.username) and \($0.other)" }.joined(separator: ", ")
+    let more = collisions.count > 5 ? " and \(collisions.count - 5) more" : ""
+    return [
+      .warn(
+        "email addresses", "shared but for case or composition: \(pairs)\(more)",
+        "the first of each pair cannot sign in by its address: change its email in the table accounts; nothing is merged"
+      )
+    ]
+  }
+}

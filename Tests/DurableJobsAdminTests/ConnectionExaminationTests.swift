@@ -1,0 +1,70 @@
+import DurableJobs
+import DurableJobsPostgres
+import JobsTestSupport
+import LibPQClient
+import ProgramTestSupport
+import Testing
+
+@testable import DurableJobsAdmin
+
+/// What the doctor says of workers' connections to Postgres.
+@Suite(.timeLimit(.minutes(3))) struct ConnectionExaminationTests {
+  private typealias Worker = ConnectionExamination.Worker
+
+  private func worker(_ name: String, slots: Int, pool: Int) -> Worker {
+    Worker(name: name, slots: slots, connections: WorkerConnections(pool: pool, kept: 6, jobs: slots))
+  }
+
+  @Test func slotsWithoutAConnectionAreNamed() {
+    let good = worker("good", slots: 22, pool: 24)
+    #expect(ConnectionExamination.slots([]).status == .ok)
+    #expect(ConnectionExamination.slots([good]).status == .ok)
+    let short = ConnectionExamination.slots([good, worker("short", slots: 71, pool: 10)])
+    #expect(short.status == .warn && short.detail == "short has 71 for a pool of 10 connections")
+    #expect(short.advice?.contains("set it to 73") == true, "\(short.advice ?? "")")
+    // One below what the worker itself needs.
+    #expect(ConnectionExamination.slots([worker("tight", slots: 22, pool: 23)]).status == .warn)
+  }
+
+  @Test func moreConnectionsThanTheServerGrantsAreNamed() {
+    let workers = (0..<3).map { worker("w\($0)", slots: 22, pool: 24) }
+    func room(others: Int) -> Finding {
+      ConnectionExamination.room(.init(most: 100, reserved: 3, others: others), workers)
+    }
+    #expect(room(others: 7).status == .ok)
+    #expect(room(others: 7).detail == "3 workers open up to 90, others have 7, of 97")
+    #expect(room(others: 8).status == .warn)
+    #expect(room(others: 8).advice?.hasPrefix("set max_connections to 101 or more") == true)
+  }
+
+  @Test func workersSayWhatTheyHave() async throws {
+    try await TestStack.with { stack in
+      let connection = try await PostgresConnection.connect(
+        try PostgresConfiguration(url: stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+      let workers = PostgresWorkerRegistry(pool: stack.pool)
+      func report(_ name: String, pool: Int?) -> WorkerReport {
+        WorkerReport(
+          name: name, host: "h", pid: 1, version: "1", startedAt: 0,
+          queues: [.init(queue: "a", slots: 20), .init(queue: "b", slots: 2)],
+          connections: pool.map { WorkerConnections(pool: $0, kept: 6, jobs: 22) })
+      }
+      func findings() async throws -> [String: Finding] {
+        let found = try await ConnectionExamination(connection: connection, terms: DoctorTerms()).run()
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.name, $0) })
+      }
+      let none = try await findings()
+      #expect(none["slots"]?.detail == "no worker runs")
+      // One of a version that says nothing is not judged.
+      _ = try await workers.heartbeat(report("silent", pool: nil))
+      _ = try await workers.heartbeat(report("small", pool: 10))
+      let short = try await findings()
+      #expect(short["slots"]?.detail == "small has 22 for a pool of 10 connections")
+      #expect(short["connections"]?.detail.hasPrefix("1 worker opens up to 16, ") == true)
+      _ = try await workers.heartbeat(report("small", pool: 24))
+      #expect(try await findings()["slots"]?.status == .ok, "what a worker says last holds")
+      _ = try await workers.heartbeat(report("vast", pool: 100_000))
+      #expect(try await findings()["connections"]?.status == .warn)
+      await connection.close()
+    }
+  }
+}

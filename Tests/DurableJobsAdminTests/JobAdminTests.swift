@@ -1,0 +1,108 @@
+import DurableJobs
+import DurableJobsPostgres
+import DurableJobsRedis
+import JobsTestSupport
+import LibPQClient
+import ProgramTestSupport
+import SocialAdmin
+import Testing
+
+@testable import DurableJobsAdmin
+
+@Suite("Jobs as an operator sees them", .timeLimit(.minutes(5)))
+struct JobAdminTests {
+  private func desk(_ stack: TestStack) -> JobAdmin {
+    JobAdmin(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
+  }
+
+  private func ask(_ stack: TestStack, uniqueKey: String? = nil) async throws -> JobRecord {
+    try await desk(stack).enqueue(
+      JobRequest(kind: "posts.fan-out", payload: Array(#"{"post":1,"author":2}"#.utf8), uniqueKey: uniqueKey),
+      by: .tester)
+  }
+
+  @Test("Each state is told from the others")
+  func states() async throws {
+    try await TestStack.with { stack in
+      let records = [try await ask(stack), try await ask(stack), try await ask(stack), try await ask(stack)]
+      let ids = records.map { PostgresUUID($0.id) }
+      try await stack.pool.execute("UPDATE jobs SET parked = true WHERE id = \(ids[0])")
+      try await stack.pool.execute("UPDATE jobs SET run_at = now() + interval '1 hour' WHERE id = \(ids[1])")
+      try await stack.ledger.recordFailures(
+        [
+          FailedJob(
+            id: records[2].id, failure: JobFailure(attempt: 3, at: 0, error: "it broke", worker: "w"),
+            runAt: 4_000_000_000_000)
+        ],
+        queue: "fanout")
+      let listed = try await desk(stack).page(JobFilter()).items
+      #expect(listed.map(\.state) == [.waiting, .retrying, .delayed, .parked], "the newest first")
+      #expect(listed[1].attempts == 3 && listed[1].error == "it broke")
+      for state in [JobState.waiting, .retrying, .delayed, .parked] {
+        #expect(try await desk(stack).page(JobFilter(state: state)).items.map(\.state) == [state])
+      }
+      #expect(try await desk(stack).page(JobFilter(limit: 2)).items.count == 2)
+      let detail = try await desk(stack).show(records[2].id.description)
+      #expect(detail.failures.map(\.error) == ["it broke"])
+
+      let parked = await #expect(throws: OperationError.self) {
+        try await desk(stack).retry(records[0].id.description, by: .tester)
+      }
+      #expect(parked?.code == .conflict)
+    }
+  }
+
+  @Test("What a worker says that it runs is running, and found behind all that waits; what it has lost waits")
+  func running() async throws {
+    try await TestStack.with { stack in
+      let records = [try await ask(stack), try await ask(stack), try await ask(stack)]
+      let (run, failed) = (records[0], records[1])
+      try await stack.pool.execute(
+        """
+        UPDATE jobs SET run_at = now() + interval '1 hour', failures = '[]' WHERE id = \(PostgresUUID(failed.id))
+        """)
+      let workers = PostgresWorkerRegistry(pool: stack.pool)
+      _ = try await workers.heartbeat(
+        WorkerReport(
+          name: "one", host: "host", pid: 1, version: "1", startedAt: 0, state: .running,
+          queues: [WorkerReport.Queue(queue: "fanout", slots: 2)],
+          running: [run, failed].map {
+            WorkerReport.Running(id: $0.id, kind: $0.kind, queue: $0.queue, attempt: 1, since: 0)
+          }, minutes: []))
+      let desk = desk(stack)
+      #expect(
+        try await desk.page(JobFilter()).items.map(\.state) == [.waiting, .retrying, .running], "the newest first")
+      #expect(try await desk.page(JobFilter(state: .running)).items.map(\.id) == [run.id.description])
+      #expect(try await desk.page(JobFilter(state: .running, queue: "lookups")).items.isEmpty)
+      #expect(try await desk.page(JobFilter(state: .waiting)).items.map(\.id) == [records[2].id.description])
+      #expect(try await desk.show(run.id.description).job.state == .running)
+
+      try await stack.pool.execute("UPDATE workers SET seen_at = now() - interval '11 seconds'")
+      #expect(try await desk.page(JobFilter(state: .running)).items.isEmpty)
+      #expect(try await desk.show(run.id.description).job.state == .waiting)
+      try await workers.leave(
+        WorkerReport(
+          name: "one", host: "host", pid: 1, version: "1", startedAt: 0, state: .stopping, queues: [], running: [],
+          minutes: []))
+    }
+  }
+
+  @Test("More dead letters than one transaction takes are all pending again, but those whose unique key is taken")
+  func manyDead() async throws {
+    try await TestStack.with { stack in
+      try await stack.pool.execute(
+        """
+        INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at)
+        SELECT gen_random_uuid(), 'fanout', 'posts.fan-out', 1, 1, '{"post":1,"author":2}', 20,
+          CASE WHEN i <= 3 THEN 'key ' || i END, '[]', now()
+        FROM generate_series(1, 2500) i
+        """)
+      for number in 1...2 { _ = try await ask(stack, uniqueKey: "key \(number)") }
+      #expect(try await desk(stack).deadLetters.retry(.all(kind: "feed.backfill"), by: .tester).isEmpty)
+      #expect(try await desk(stack).deadLetters.retry(.all(kind: nil), by: .tester).count == 2498)
+      #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 2)
+      #expect(try await stack.count("SELECT count(*) FROM jobs") == 2500)
+      #expect(try await stack.broker.statistics(of: "fanout").ready == 2500)
+    }
+  }
+}
