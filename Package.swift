@@ -63,6 +63,7 @@ let package = Package(
     // For Benchmarks/, a package of its own.
     .library(name: "PrivateServers", targets: ["PrivateServers"]),
     .library(name: "DurableJobsAdmin", targets: ["DurableJobsAdmin"]),
+    .library(name: "DurableJobsCLI", targets: ["DurableJobsCLI"]),
     .library(name: "LocalStack", targets: ["LocalStack", "SocialAdmin"]),
   ],
   dependencies: [
@@ -111,6 +112,14 @@ let package = Package(
       [
         "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient", "LibPQClient", "Locking", "Reactor",
         lifecycle, logging,
+      ]),
+
+    // The queue's commands, for any executable.
+    module(
+      "DurableJobsCLI",
+      [
+        "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient", "Locking",
+        argumentParser, logging, signals,
       ]),
 
     module(
@@ -183,7 +192,8 @@ let package = Package(
     program(
       "fanmill",
       [
-        "Bootstrap", "DurableJobsAdmin", "SocialAdmin", "LocalStack", "Social", "Migrations", "DurableJobs",
+        "Bootstrap", "DurableJobsAdmin", "DurableJobsCLI", "SocialAdmin", "LocalStack", "Social", "Migrations",
+        "DurableJobs",
         "DurableJobsPostgres", "DurableJobsRedis",
         "Locking", "LibPQClient",
         "HiredisClient", "PrivateServers", argumentParser, lifecycle, logging, signals,
@@ -272,7 +282,7 @@ let package = Package(
       "CLITests",
       [
         "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "Bootstrap", "MailTestSupport",
-        "DurableJobsAdmin", "SocialAdmin", "LocalStack",
+        "DurableJobsAdmin", "DurableJobsCLI", "SocialAdmin", "LocalStack",
         "ProgramTestSupport", "Social", "DurableJobs",
         "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "PrivateServers",
         "HiredisClient",

@@ -1,8 +1,9 @@
 import ArgumentParser
 import Bootstrap
 import DurableJobsAdmin
+import DurableJobsCLI
 
-/// The admin CLI: it parses, calls `Operations`, and prints.
+/// The admin CLI: it parses, calls the admin libraries, and prints.
 ///
 /// Every command says its name: made from the name of its type, which asks the runtime for what the type conforms to, the names of
 /// all commands were a quarter of the time until one began.
@@ -16,16 +17,17 @@ struct Fanmill: AsyncParsableCommand, Sendable {
       FANMILL_REDIS_URL, or the flags --postgres-url and --redis-url, say where the servers are; docs/settings.md lists all \
       settings. Every command but top, completion and manual takes --json; docs/cli.md shows them all at work.
 
-      Exit status: \(ExitStatus.documented.map { "\($0.status) \($0.meaning)" }.joined(separator: "; ")).
+      Exit status: \(CommandStatus.documented.map { "\($0.status) \($0.meaning)" }.joined(separator: "; ")).
       """,
     version: FanmillVersion.text,
     subcommands: [
       UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self,
-      AccountsCommand.self, JobsCommand.self, QueuesCommand.self, WorkersCommand.self, DeadCommand.self,
-      SchedulesCommand.self, FeedCommand.self, NotificationsCommand.self, RankingCommand.self, LookupsCommand.self,
-      QuotaCommand.self, StatsCommand.self, TopCommand.self, DoctorCommand.self, AuditCommand.self, BenchCommand.self,
-      CompletionCommand.self, ManualCommand.self, DemoCommand.self,
-    ])
+      AccountsCommand.self,
+    ] + QueueCommands<FanmillProgram>.all + [
+      FeedCommand.self, NotificationsCommand.self, RankingCommand.self, LookupsCommand.self, QuotaCommand.self,
+      AuditCommand.self, DemoCommand.self,
+    ] + QueueCommands<FanmillProgram>.shell
+  )
 
   static func main() async {
     do {

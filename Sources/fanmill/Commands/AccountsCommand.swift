@@ -1,4 +1,5 @@
 import ArgumentParser
+import DurableJobsCLI
 import LibPQClient
 import Social
 

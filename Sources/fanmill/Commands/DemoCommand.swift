@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bootstrap
 import DurableJobsAdmin
+import DurableJobsCLI
 import Foundation
 import LocalStack
 import Logging
@@ -29,7 +30,7 @@ struct DemoCommand: AsyncParsableCommand, Sendable {
         try common.output.one(report) { $0.text }
         if !report.isGood { throw ExitStatus.failure }
       } catch {
-        guard let failure = CommandFailure(error) else { throw error }
+        guard let failure = FanmillProgram.failure(error) ?? CommandFailure(error) else { throw error }
         Output.complain(failure.line)
         throw failure.status
       }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DurableJobsAdmin
+import DurableJobsCLI
 import SocialAdmin
 
 struct ExportCommand: AsyncParsableCommand, Sendable {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DurableJobsCLI
 import Social
 
 struct ImportCommand: AsyncParsableCommand, Sendable {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Bootstrap
 import DurableJobs
 import DurableJobsAdmin
+import DurableJobsCLI
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation

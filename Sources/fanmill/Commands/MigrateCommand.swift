@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bootstrap
 import DurableJobsAdmin
+import DurableJobsCLI
 import Foundation
 import LibPQClient
 import Migrations

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Bootstrap
+import DurableJobsCLI
 import LibPQClient
 import Social
 import SocialAdmin

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bootstrap
 import DurableJobsAdmin
+import DurableJobsCLI
 import LocalStack
 import Logging
 import Migrations
@@ -75,7 +76,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
           try await serve(folder, program)
         }
       } catch {
-        guard let failure = CommandFailure(error) else { throw error }
+        guard let failure = FanmillProgram.failure(error) ?? CommandFailure(error) else { throw error }
         Output.complain(failure.line)
         throw failure.status
       }

@@ -1,0 +1,68 @@
+import ArgumentParser
+import DurableJobsAdmin
+import DurableJobsRedis
+import LibPQClient
+
+/// What every command takes: settings, and how to print.
+package struct CommandOptions<P: QueueProgram>: ParsableArguments, Sendable {
+  @OptionGroup(visibility: .hidden) package var settings: P.Settings
+
+  @Flag(help: "Print one JSON document.")
+  package var json = false
+
+  @Flag(name: .shortAndLong, help: "Log to the standard error output what goes on behind the command.")
+  package var verbose = false
+
+  package init() {}
+
+  package var output: Output { Output(isJSON: json) }
+}
+
+extension CommandOptions {
+  /// Runs a command's body: reads the settings, and turns what it throws into one line and an exit status.
+  package func run(_ body: (P.Session) async throws -> Void) async throws {
+    try await P.run(settings, isVerbose: verbose) { session in
+      do {
+        try await body(session)
+        try Output.flush()
+      } catch {
+        guard let failure = P.failure(error) ?? CommandFailure(error) else { throw error }
+        Output.complain(failure.line)
+        throw failure.status
+      }
+    }
+  }
+
+  /// Runs it with Postgres alone.
+  package func withPostgres(_ body: @escaping @Sendable (PostgresPool) async throws -> Void) async throws {
+    try await run { session in try await session.withLedger(body) }
+  }
+
+  /// Runs it with both servers and the broker.
+  package func withAdmin(_ body: @escaping @Sendable (AdminSession) async throws -> Void) async throws {
+    try await run { session in try await withAdmin(session, body) }
+  }
+
+  /// - Parameter endures: whether the body goes on while a server does not answer.
+  package func withAdmin(
+    _ session: P.Session, endures: Bool = false, _ body: @escaping @Sendable (AdminSession) async throws -> Void
+  ) async throws {
+    try await session.withQueue(endures: endures) { pool, broker in
+      let jobs = JobAdmin(pool: pool, broker: broker, kinds: P.kinds, logger: session.logger)
+      try await body(
+        AdminSession(
+          pool: pool, broker: broker, jobs: jobs, queues: QueueAdmin(pool: pool, broker: broker, known: P.kinds.queues))
+      )
+    }
+  }
+}
+
+/// What a command needs that works with both servers.
+package struct AdminSession: Sendable {
+  package let pool: PostgresPool
+  package let broker: RedisBroker
+  package let jobs: JobAdmin
+  package let queues: QueueAdmin
+
+  var live: LiveMonitor { LiveMonitor(pool: pool, queues: queues) }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import DurableJobs
+import DurableJobsAdmin
+
+struct DoctorCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "doctor",
+      abstract: "Look at the servers, the schema, the clocks and the workers; exit 1 if something does not work.")
+  }
+  @OptionGroup var common: CommandOptions<P>
+  @OptionGroup var options: P.DoctorOptions
+
+  func run() async throws {
+    try await common.run { session in
+      let doctor = try P.doctor(session, options)
+      let findings = await doctor.examine()
+      try common.output.list(findings, empty: "nothing was looked at") { findings in
+        Table(
+          [.state(""), .text("what"), .elastic("found")],
+          rows: findings.map { [$0.status.rawValue, $0.name, $0.detail] })
+      }
+      // In a narrow table what matters most would be cut off.
+      for finding in findings {
+        guard let advice = finding.advice else { continue }
+        common.output.say("\n\(finding.name): \(finding.detail)\n  \(advice)")
+      }
+      if findings.contains(where: { $0.status == .fail }) { throw CommandStatus.failure }
+    }
+  }
+}

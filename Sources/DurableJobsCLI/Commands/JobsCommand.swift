@@ -1,0 +1,200 @@
+import ArgumentParser
+import DurableJobs
+import DurableJobsAdmin
+import Foundation
+
+struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "jobs", abstract: "Look at jobs, ask for one, try one again, stop one.",
+      subcommands: [
+        Enqueue.self, Kinds.self, List.self, Show.self, Retry.self, Reschedule.self, Cancel.self, Delete.self,
+      ])
+  }
+
+  struct Kinds: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "kinds", abstract: "List the kinds of jobs, with the fields of their payloads.",
+        discussion: "A field in brackets may be left out.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+
+    func run() async throws {
+      try await common.run { _ in
+        try common.output.list(P.kinds.list, empty: "there are no kinds") { kinds in
+          Table(
+            [
+              .id("kind"), .text("queue"), .number("version").extra, .number("attempts").extra,
+              .number("time limit").extra, .elastic("payload"),
+            ],
+            rows: kinds.map { kind in
+              [
+                kind.kind, kind.queue, String(kind.version), String(kind.maxAttempts), kind.timeout?.span ?? "none",
+                kind.fields.map { $0.isEmpty ? "none" : $0.map(\.text).joined(separator: ", ") } ?? "of its own form",
+              ]
+            })
+        }
+      }
+    }
+  }
+
+  struct List: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "list", abstract: "List pending jobs, the newest first, or dead or ended ones.",
+        discussion: """
+          Without --state all that are pending: waiting, running, delayed, retrying and parked ones. dead are dead letters. done, \
+          cancelled and deleted are kept for some days, of those that were done the ones that had failed before. A search in payloads ends \
+          after many jobs, and says so; the next page goes on.
+          """)
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @Option(help: "Jobs in this state alone.") var state: JobState?
+    @OptionGroup var filter: JobFilterOptions<P>
+
+    func run() async throws {
+      try await common.withPostgres { pool in
+        try common.output.jobs(
+          try await JobAdmin.page(filter.filter(state), on: pool), kind: filter.kind, of: P.kinds,
+          empty: state?.isPending == false ? "there is no such job" : "no such job is pending")
+      }
+    }
+  }
+
+  struct Show: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "show",
+        abstract: "Show all that is known of a job: how it stands, what happened to it, its payload."
+      )
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @Argument(help: "The job's id.") var id: String
+
+    func run() async throws {
+      try await common.withAdmin { desk in
+        try common.output.one(try await desk.jobs.show(id)) { $0.text }
+      }
+    }
+  }
+
+  struct Retry: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "retry",
+        abstract: "Let a job run at once: a dead one from its first attempt on, one that waits for its time now.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @Argument(help: "The job's id.") var id: String
+
+    func run() async throws {
+      try await common.withAdmin { desk in
+        try common.output.one(try await desk.jobs.retry(id, by: .terminal)) { $0.sentence }
+      }
+    }
+  }
+
+  struct Reschedule: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "reschedule", abstract: "Let a job that waits be due at another time.",
+        discussion: "Give --at or --in.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @Argument(help: "The job's id.") var id: String
+    @OptionGroup var due: DueTime
+
+    func validate() throws {
+      if try due.date() == nil { throw ValidationError("say when: --at or --in") }
+    }
+
+    func run() async throws {
+      guard let date = try due.date() else { return }
+      try await common.withAdmin { desk in
+        try common.output.one(try await desk.jobs.reschedule(id, at: date, by: .terminal)) {
+          "\($0.sentence), due \($0.runAt?.short ?? "at once")"
+        }
+      }
+    }
+  }
+
+  struct Cancel: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "cancel", abstract: "End a pending job, without its effects.",
+        discussion: """
+          One that waits ends at once; the worker of one that runs is told, and what the job wrote in its transaction is undone. \
+          A record of it is kept for some days.
+          """)
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @OptionGroup var confirmation: Confirmation
+    @Argument(help: "The job's id.") var id: String
+
+    func run() async throws {
+      try await common.run { program in
+        try confirmation.ask("cancel job \(id)")
+        try await common.withAdmin(program) { desk in
+          try common.output.one(try await desk.jobs.cancel(id, by: .terminal)) { $0.sentence }
+        }
+      }
+    }
+  }
+
+  struct Delete: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "delete", abstract: "Throw a dead job away; one that is pending is cancelled instead.",
+        discussion: "A record of it is kept for some days.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @OptionGroup var confirmation: Confirmation
+    @Argument(help: "The job's id.") var id: String
+
+    func run() async throws {
+      try await common.run { program in
+        try confirmation.ask("delete the dead job \(id)")
+        try await common.withAdmin(program) { desk in
+          try common.output.one(try await desk.jobs.delete(id, by: .terminal)) { $0.sentence }
+        }
+      }
+    }
+  }
+}
+
+extension JobState: ExpressibleByArgument {}
+
+extension PayloadField {
+  fileprivate var text: String { isRequired ? "\(name): \(type)" : "[\(name): \(type)]" }
+}
+
+extension JobSummary {
+  var sentence: String { "\(id) is \(state.rawValue)" }
+}
+
+extension JobDetail {
+  var text: String {
+    let isColored = Terminal.output.isColored
+    let state = job.state.rawValue
+    var lines = [
+      ("id", job.id), ("kind", "\(job.kind), version \(version)"), ("queue", job.queue),
+      ("state", Style.ofState(state)?.paint(state, isColored: isColored) ?? state), ("priority", job.priority),
+      ("attempts", String(job.attempts)), ("asked for", job.createdAt.short),
+    ]
+    if let runAt = job.runAt { lines.append(("due", runAt.short)) }
+    if let diedAt = job.diedAt { lines.append(("died", diedAt.short)) }
+    if let endedAt = job.endedAt { lines.append(("ended", endedAt.short)) }
+    if let uniqueKey = job.uniqueKey { lines.append(("unique key", uniqueKey)) }
+    if let traceID { lines.append(("trace", traceID)) }
+    if let isInBroker { lines.append(("broker", isInBroker ? "knows it" : "does not know it; the relay will push it")) }
+    lines.append(("payload", payload))
+    for failure in failures {
+      lines.append(("attempt \(failure.attempt)", "\(failure.at.short), \(failure.worker): \(failure.error)"))
+    }
+    if timeline.isEmpty { return facts(lines) }
+    let events = Table(
+      [.text("at"), .text("what"), .elastic("")], rows: timeline.map { [$0.at.short, $0.what, $0.detail ?? ""] })
+    return facts(lines) + "\n\n" + events.text(on: .output)
+  }
+}

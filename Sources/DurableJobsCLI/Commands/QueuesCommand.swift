@@ -1,0 +1,180 @@
+import ArgumentParser
+import DurableJobsAdmin
+
+struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "queues", abstract: "Look at queues; pause, resume, drain and clear them.",
+      subcommands: [List.self, Show.self, Pause.self, Resume.self, Drain.self, Clear.self], defaultSubcommand: List.self
+    )
+  }
+
+  struct List: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "list", abstract: "List the queues.",
+        discussion: """
+          ready, delayed, claimed and workers are what the broker has in hand now; pending are the durable jobs among them, and \
+          parked those that no worker knows. waiting is for how long the oldest ready job has been so, and running for how \
+          long the longest running one has.
+          """)
+    }
+    @OptionGroup var common: CommandOptions<P>
+
+    func run() async throws {
+      try await common.withAdmin { desk in
+        try common.output.list(try await desk.queues.list(), empty: "there are no queues") { queues in
+          Table(
+            [
+              .id("queue"), .state(), .number("ready"), .number("delayed"), .number("claimed"), .number("workers"),
+              .number("pending").extra, .number("parked").extra, .number("waiting"), .number("running").extra,
+            ],
+            rows: queues.map { queue in
+              [queue.queue, queue.isPaused ? "paused" : "active"]
+                + [queue.ready, queue.delayed, queue.claimed, queue.workers, queue.pending].map(\.grouped)
+                + [queue.parkedText, queue.oldestWaiting?.span ?? "", queue.oldestRunning?.span ?? ""]
+            })
+        }
+      }
+    }
+  }
+
+  /// The queue that a command is about.
+  struct Name: ParsableArguments, Sendable {
+    @Argument(help: "The queue's name.", completion: .queues(of: P.self)) var name: String
+  }
+
+  struct Show: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "show", abstract: "Show a queue: what waits there, who serves it, what the last hour brought.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @OptionGroup var queue: Name
+
+    func run() async throws {
+      try await common.withAdmin { desk in
+        try common.output.one(try await desk.queues.show(queue.name)) { $0.text }
+      }
+    }
+  }
+
+  /// What became of a queue.
+  struct Changed: Encodable {
+    let queue: String
+    var isPaused: Bool?
+    var cancelled: Int?
+  }
+
+  struct Pause: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "pause", abstract: "Let workers claim nothing more from a queue; what runs goes on.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @OptionGroup var queue: Name
+
+    func run() async throws {
+      try await common.withAdmin { desk in
+        try await desk.queues.pause(queue.name, by: .terminal)
+        try common.output.one(Changed(queue: queue.name, isPaused: true)) { "\($0.queue) is paused" }
+      }
+    }
+  }
+
+  struct Resume: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "resume", abstract: "Let workers claim from a queue again.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @OptionGroup var queue: Name
+
+    func run() async throws {
+      try await common.withAdmin { desk in
+        try await desk.queues.resume(queue.name, by: .terminal)
+        try common.output.one(Changed(queue: queue.name, isPaused: false)) { "\($0.queue) is active" }
+      }
+    }
+  }
+
+  struct Drain: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "drain",
+        abstract: "Wait until nothing is pending in a queue any more; exit 1 if that takes too long.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @OptionGroup var queue: Name
+    @Option(help: "How long to wait, \(TimeSpan.form).") var timeout = TimeSpan(seconds: 300)
+
+    func run() async throws {
+      try await common.withAdmin { desk in
+        let line = ProgressLine()
+        defer { line.clear() }
+        try await desk.queues.drain(queue.name, limit: timeout.duration) { line.show($0, of: nil, "jobs are left") }
+        line.clear()
+        try common.output.one(Changed(queue: queue.name)) { "\($0.queue) is empty" }
+      }
+    }
+  }
+
+  struct Clear: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "clear", abstract: "Cancel all jobs that are pending in a queue.",
+        discussion:
+          """
+          Those that run are ended too, and what their transactions wrote is undone; where one does not end within 10 seconds it \
+          is said how many are left, with exit status 1. A job that only Redis has is forgotten, unless it runs already. A record \
+          of each cancelled job is kept for some days.
+          """)
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @OptionGroup var confirmation: Confirmation
+    @OptionGroup var queue: Name
+
+    func run() async throws {
+      try await common.run { program in
+        try confirmation.ask("cancel all jobs of queue \(queue.name)")
+        try await common.withAdmin(program) { desk in
+          let line = ProgressLine()
+          defer { line.clear() }
+          let count = try await desk.queues.clear(queue.name, by: .terminal) { line.show($0, of: nil, "are cancelled") }
+          line.clear()
+          try common.output.one(Changed(queue: queue.name, cancelled: count)) { _ in "\(count.grouped) are cancelled" }
+        }
+      }
+    }
+  }
+}
+
+extension QueueSummary {
+  fileprivate var parkedText: String { parked >= Self.maxCounted ? "\(parked.grouped)+" : parked.grouped }
+}
+
+extension QueueDetail {
+  fileprivate var text: String {
+    let queue = summary
+    var state = queue.isPaused ? "paused" : "active"
+    if let pausedAt { state += " since \(pausedAt.short) by \(pausedBy ?? "somebody")" }
+    var parts = [
+      facts([
+        ("queue", queue.queue), ("state", state),
+        ("ready", "\(queue.ready.grouped) (\(high.grouped) high, \(normal.grouped) normal, \(low.grouped) low)"),
+        ("delayed", queue.delayed.grouped), ("claimed", queue.claimed.grouped), ("pending", queue.pending.grouped),
+        ("parked", queue.parkedText), ("oldest waiting", queue.oldestWaiting?.span ?? "none"),
+        ("oldest running", queue.oldestRunning?.span ?? "none"),
+      ])
+    ]
+    if !workers.isEmpty {
+      parts.append(
+        Table(
+          [.id("worker"), .number("slots"), .number("running")],
+          rows: workers.map { [$0.name, $0.slots.grouped, $0.running.grouped] }
+        ).text(on: .output))
+    }
+    if !kinds.isEmpty { parts.append("The last hour:\n" + Table(statistics: kinds).text(on: .output)) }
+    return parts.joined(separator: "\n\n")
+  }
+}

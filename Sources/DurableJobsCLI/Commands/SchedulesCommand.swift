@@ -1,0 +1,108 @@
+import ArgumentParser
+import DurableJobs
+import DurableJobsAdmin
+
+struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "schedules", abstract: "Look at what is done again and again; pause it, resume it, do it now.",
+      discussion: """
+        A name that no schedule has ends with status 64 and the nearest one there is. Workers fire the schedules; \
+        docs/schedules.md says what they promise.
+        """,
+      subcommands: [List.self, Run.self, Pause.self, Resume.self], defaultSubcommand: List.self)
+  }
+
+  struct List: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "list", abstract: "List the schedules.",
+        discussion: """
+          active: a worker fires it. paused: nobody does. overdue: its next tick is more than a minute ago, so no worker runs. \
+          new: no worker has known it yet. unknown: another version had it.
+          """)
+    }
+    @OptionGroup var common: CommandOptions<P>
+
+    func run() async throws {
+      try await common.withSchedules { desk in
+        try common.output.list(try await desk.list(), empty: "there are no schedules") { schedules in
+          Table(
+            [
+              .id("schedule"), .state(), .text("timing"), .text("kind").extra, .text("last tick"), .text("next tick"),
+            ],
+            rows: schedules.map { schedule in
+              [
+                schedule.name, schedule.state.rawValue, schedule.timing, schedule.kind, schedule.lastTick?.away() ?? "",
+                schedule.nextTick?.away() ?? "",
+              ]
+            })
+        }
+      }
+    }
+  }
+
+  struct Run: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "run", abstract: "Ask for a schedule's job now, besides its ticks; also while it is paused.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @Argument(help: "The schedule's name.") var name: String
+
+    func run() async throws {
+      try await common.run { program in
+        let schedules = try program.schedules
+        // Refused before any server is asked.
+        _ = try ScheduleAdmin.schedule(name, of: schedules)
+        try await common.withAdmin(program) { desk in
+          let run = try await ScheduleAdmin(schedules, pool: desk.pool).run(name, on: desk.jobs, by: .terminal)
+          try common.output.one(run) { $0.id }
+        }
+      }
+    }
+  }
+
+  struct Pause: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "pause", abstract: "Let a schedule fire no more until it is resumed.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @Argument(help: "The schedule's name.") var name: String
+
+    func run() async throws {
+      try await common.withSchedules { desk in
+        try common.output.one(try await desk.pause(name, by: .terminal)) { "\($0.name) is \($0.state.rawValue)" }
+      }
+    }
+  }
+
+  struct Resume: AsyncParsableCommand, Sendable {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        commandName: "resume", abstract: "Let a paused schedule fire again, from its next tick on.")
+    }
+    @OptionGroup var common: CommandOptions<P>
+    @Argument(help: "The schedule's name.") var name: String
+
+    func run() async throws {
+      try await common.withSchedules { desk in
+        try common.output.one(try await desk.resume(name, by: .terminal)) { schedule in
+          "\(schedule.name) is \(schedule.state.rawValue)"
+            + (schedule.nextTick.map { "; its next tick is \($0.short)" } ?? "")
+        }
+      }
+    }
+  }
+}
+
+extension CommandOptions {
+  /// Runs a command's body with the schedules, which live in Postgres.
+  fileprivate func withSchedules(_ body: @escaping @Sendable (ScheduleAdmin) async throws -> Void) async throws {
+    try await run { program in
+      let schedules = try program.schedules
+      try await program.withLedger { pool in try await body(ScheduleAdmin(schedules, pool: pool)) }
+    }
+  }
+}

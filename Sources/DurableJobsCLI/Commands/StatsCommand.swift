@@ -1,0 +1,95 @@
+import ArgumentParser
+import DurableJobsAdmin
+import Foundation
+
+struct StatsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "stats", abstract: "Show what workers did: throughput, failures, how long jobs waited and ran.",
+      discussion: "Workers count minute by minute; the last few seconds are not in it yet. Times are means.")
+  }
+  @OptionGroup var common: CommandOptions<P>
+  @Option(help: "How far to look back.") var window = Statistics.Window.hour
+  @Option(help: "This queue alone.", completion: .queues(of: P.self)) var queue: String?
+  @Option(help: "This kind alone.", completion: .kinds(of: P.self)) var kind: String?
+
+  struct Report: Encodable {
+    let window: Statistics.Window
+    let totals: StatisticsTotals
+    /// By queue and kind.
+    let items: [KindStatistics]
+    /// A point a minute, a quarter of an hour or two hours, oldest first.
+    let series: [StatisticsPoint]
+  }
+
+  func run() async throws {
+    try await common.withPostgres { pool in
+      let statistics = Statistics(pool: pool)
+      let report = Report(
+        window: window, totals: try await statistics.totals(window, queue: queue, kind: kind),
+        items: try await statistics.kinds(window, queue: queue).filter { kind == nil || $0.kind == kind },
+        series: try await statistics.series(window, queue: queue, kind: kind))
+      try common.output.one(report) { $0.text }
+    }
+  }
+}
+
+extension Statistics.Window: ExpressibleByArgument {}
+
+extension StatsCommand.Report {
+  private var step: String {
+    switch window {
+    case .hour: "minute"
+    case .day: "quarter of an hour"
+    case .week: "two hours"
+    }
+  }
+
+  fileprivate var text: String {
+    let head = facts([
+      (
+        "last \(window.rawValue)",
+        "\(totals.completed.grouped) done, \((Double(totals.completed) / window.length).rate) a second"
+      ),
+      ("failed", "\(totals.failed.grouped) attempts, \(totals.dead.grouped) dead"),
+      ("mean", "\(totals.meanWait?.span ?? "nothing") waited, \(totals.meanRun?.span ?? "nothing") ran"),
+      ("done by \(step)", Sparkline.text(series.map { Double($0.completed) })),
+      ("failed by \(step)", Sparkline.text(series.map { Double($0.failed + $0.dead) })),
+    ])
+    return items.isEmpty ? head : head + "\n\n" + Table(statistics: items).text(on: .output)
+  }
+}
+
+extension Table {
+  init(statistics: [KindStatistics]) {
+    self.init(
+      [
+        .text("queue").extra, .id("kind"), .number("done"), .number("failed"), .number("dead"), .number("waited"),
+        .number("ran"),
+      ],
+      rows: statistics.map { kind in
+        let totals = kind.totals
+        return [
+          kind.queue, kind.kind, totals.completed.grouped, totals.failed.grouped, totals.dead.grouped,
+          totals.meanWait?.span ?? "", totals.meanRun?.span ?? "",
+        ]
+      })
+  }
+}
+
+/// Numbers as a line of bars.
+enum Sparkline {
+  private static let bars = Array("▁▂▃▄▅▆▇█")
+
+  static func text(_ numbers: [Double], columns: Int = 56) -> String {
+    if numbers.isEmpty { return "" }
+    // So many numbers to a bar that all have room.
+    let share = (numbers.count + columns - 1) / columns
+    let sums = stride(from: 0, to: numbers.count, by: share).map { start in
+      numbers[start..<min(start + share, numbers.count)].reduce(0, +)
+    }
+    guard let most = sums.max(), most > 0 else { return String(repeating: " ", count: sums.count) }
+    return String(
+      sums.map { $0 == 0 ? " " : bars[min(bars.count - 1, Int($0 / most * Double(bars.count - 1) + 0.5))] })
+  }
+}

@@ -1,0 +1,142 @@
+import ArgumentParser
+import DurableJobsAdmin
+import Foundation
+import Glibc
+import UnixSignals
+
+struct TopCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "top", abstract: "Watch queues, workers and failures live, and act on them.",
+      discussion: """
+        Keys: the arrows (or j and k) move, Tab goes to the next part, p pauses or resumes the chosen queue, r retries the chosen \
+        job that failed, c cancels the chosen job after a question, q quits. Rates and times are means of the last minute or two.
+        """)
+  }
+  @OptionGroup var common: CommandOptions<P>
+  @Option(help: "Between two looks, \(TimeSpan.form).") var every = TimeSpan(seconds: 1)
+
+  func validate() throws {
+    if common.json {
+      throw ValidationError("--json and a live screen do not go together: see `\(P.path) stats --json`")
+    }
+    guard every.seconds >= 0.1 else { throw ValidationError("--every is \(every.seconds) s: 100 ms at least") }
+  }
+
+  func run() async throws {
+    try await common.run { program in
+      let screen = try Screen()
+      try await common.withAdmin(program, endures: true) { desk in
+        screen.enter()
+        defer { screen.leave() }
+        try await Top(desk: desk, screen: screen, title: "\(P.path) top", pause: every.duration).run()
+      }
+    }
+  }
+}
+
+/// The live screen's loop: takes keys, looks and signals in turn, and draws.
+private struct Top: Sendable {
+  enum Event: Sendable {
+    case key(Key)
+    case view(LiveView)
+    case message(String)
+    /// The terminal has another size, or is back.
+    case redraw
+    case end
+  }
+
+  let desk: AdminSession
+  let screen: Screen
+  let title: String
+  let pause: Duration
+
+  func run() async throws {
+    let (events, event) = AsyncStream.makeStream(of: Event.self)
+    let signals = await UnixSignalsSequence(
+      trapping: .sigwinch, .sigint, .sigterm, .sighup, .sigquit, .sigcont)
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        for await signal in signals {
+          let isChange = signal == .sigwinch || signal == .sigcont
+          event.yield(isChange ? .redraw : .end)
+        }
+      }
+      group.addTask {
+        for await key in Key.stream() { event.yield(.key(key)) }
+        event.yield(.end)
+      }
+      group.addTask { await look { event.yield($0) } }
+      var model = TopModel()
+      draw(model)
+      for await next in events {
+        switch next {
+        case .key(let key):
+          switch model.press(key) {
+          case .quit:
+            group.cancelAll()
+            return
+          case .suspend: suspend()
+          case .some(let action): group.addTask { await perform(action) { event.yield($0) } }
+          case nil: break
+          }
+        case .view(let view): model.show(view)
+        case .message(let message): model.message = message
+        case .redraw: screen.enter()
+        case .end:
+          group.cancelAll()
+          return
+        }
+        draw(model)
+      }
+    }
+  }
+
+  private func draw(_ model: TopModel) {
+    let (columns, rows) = screen.size
+    screen.draw(
+      TopFrame(model: model, columns: columns, rows: rows, isColored: Terminal.output.isColored, title: title).lines)
+  }
+
+  /// Gives the terminal back until the shell brings this program to the front again.
+  private func suspend() {
+    screen.leave()
+    kill(getpid(), SIGSTOP)
+    screen.enter()
+  }
+
+  private func look(_ tell: @Sendable (Event) -> Void) async {
+    while !Task.isCancelled {
+      do {
+        tell(.view(try await desk.live.look()))
+      } catch {
+        if Task.isCancelled { return }
+        tell(.message("not seen: \(CommandFailure(error)?.line ?? "\(error)")"))
+      }
+      do { try await Task.sleep(for: pause) } catch { return }
+    }
+  }
+
+  private func perform(_ action: TopModel.Action, _ tell: @Sendable (Event) -> Void) async {
+    do {
+      switch action {
+      case .pause(let queue):
+        try await desk.queues.pause(queue, by: .terminal)
+        tell(.message("queue \(queue) is paused"))
+      case .resume(let queue):
+        try await desk.queues.resume(queue, by: .terminal)
+        tell(.message("queue \(queue) is resumed"))
+      case .retry(let id):
+        let job = try await desk.jobs.retry(id, by: .terminal)
+        tell(.message("job \(id) is \(job.state.rawValue)"))
+      case .cancel(let id):
+        let job = try await desk.jobs.cancel(id, by: .terminal)
+        tell(.message("job \(id) is \(job.state.rawValue)"))
+      case .quit, .suspend: break
+      }
+      tell(.view(try await desk.live.look()))
+    } catch {
+      tell(.message(CommandFailure(error)?.line ?? "\(error)"))
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import DurableJobsAdmin
+import Foundation
+
+/// What a command takes that destroys something.
+package struct Confirmation: ParsableArguments, Sendable {
+  package init() {}
+
+  @Flag(name: [.customShort("y"), .customLong("yes")], help: "Do it without a question.")
+  package var isGiven = false
+
+  /// Asks unless `--yes` stands there.
+  ///
+  /// - Parameter question: what would be done, such as `cancel job 42`.
+  /// - Throws: `.usage` where nobody can be asked, `.refused` for any answer but yes.
+  package func ask(_ question: String) throws(OperationError) {
+    if isGiven { return }
+    guard Terminal.canAsk else {
+      throw OperationError(
+        .usage, "nothing was done: nobody is here to be asked whether to \(question); --yes does it without a question")
+    }
+    FileHandle.standardError.write(Data("\(question.prefix(1).uppercased() + question.dropFirst())? [y/N] ".utf8))
+    let answer = (readLine() ?? "").trimmingCharacters(in: .whitespaces).lowercased()
+    guard answer == "y" || answer == "yes" else { throw OperationError(.refused, "nothing was done") }
+  }
+}
+
+extension OperationError.Code {
+  /// Somebody was asked and did not say yes.
+  package static let refused = OperationError.Code("refused")
+}

@@ -1,0 +1,100 @@
+import ArgumentParser
+import Bootstrap
+import DurableJobs
+import DurableJobsAdmin
+import DurableJobsCLI
+import DurableJobsRedis
+import Foundation
+import LibPQClient
+import LocalStack
+import Migrations
+import Social
+import SocialAdmin
+
+/// What every command takes.
+typealias CommonOptions = CommandOptions<FanmillProgram>
+
+/// How the commands reach this program's settings, servers, jobs and schedules.
+enum FanmillProgram: QueueProgram {
+  static var root: any ParsableCommand.Type { Fanmill.self }
+  static let path = "fanmill"
+  static let kinds = JobKinds.app
+
+  static var manual: Manual {
+    Manual(
+      date: FanmillVersion.date,
+      environment: Setting.all.map { setting in
+        let summary = setting.summary.prefix(1).uppercased() + setting.summary.dropFirst() + "."
+        return (setting.variable, summary + (setting.fallback.map { " The default is \($0)." } ?? ""))
+      })
+  }
+
+  static func run(
+    _ settings: SettingsOptions, isVerbose: Bool, _ body: (Program) async throws -> Void
+  ) async throws {
+    adoptLocalStack(settings)
+    try await Program.run("fanmill", settings, logLevel: isVerbose ? .debug : .critical, isCommand: true) { program in
+      do {
+        try await body(program)
+      } catch let error as SettingsError where error.code == .missing && LocalStackFolder().runner == nil {
+        Output.complain("\(error); or let `fanmill up` run both servers in this folder")
+        throw ExitStatus.configuration
+      }
+    }
+  }
+
+  static func doctor(_ session: Program, _ options: MigrateCommand.MigrationsOption) throws -> Doctor {
+    try session.doctor(migrations: try options.all())
+  }
+
+  static func failure(_ error: any Error) -> CommandFailure? {
+    switch error {
+    case let error as GraphImportError:
+      CommandFailure(
+        line: error.message, status: error.code == .unreadable ? CommandStatus.noInput : CommandStatus.data)
+    case let error as SocialError: CommandFailure(line: error.message, status: CommandStatus.failure)
+    case let error as MigrationError:
+      CommandFailure(
+        line: error.message, status: error.code == .unreadable ? CommandStatus.noInput : CommandStatus.failure)
+    case let error as PostgresError where error.sqlState == "42P01":
+      // A table that is not there: the most likely first mistake of all.
+      CommandFailure(
+        line: "the database is missing required tables: run `fanmill migrate up` (\(error.message))",
+        status: CommandStatus.failure)
+    default: nil
+    }
+  }
+
+  /// Where nobody says which servers are meant and a stack runs in this folder, it is meant.
+  ///
+  /// Either all of its settings hold or none: half of them would mix two stacks.
+  private static func adoptLocalStack(_ settings: SettingsOptions) {
+    let environment = ProcessInfo.processInfo.environment
+    let isSaid = [Setting.postgresURL, .redisURL].contains { setting in
+      settings.flags[setting] != nil || !(environment[setting.variable] ?? "").isEmpty
+    }
+    if isSaid || settings.file != nil || environment["FANMILL_CONFIG"] != nil { return }
+    let folder = LocalStackFolder()
+    if folder.runner == nil { return }
+    for (name, value) in folder.settings() { setenv(name, value, 0) }
+  }
+}
+
+extension Program: QueueSession {
+  /// The app's, by these settings.
+  public var schedules: [Schedule] {
+    get throws { try SocialSchedules.all(feedDays: settings.feedDays, rankings: rankingRefresh) }
+  }
+
+  public func withLedger(_ body: @escaping @Sendable (PostgresPool) async throws -> Void) async throws {
+    try await withPostgres(body)
+  }
+
+  public func withQueue(
+    endures: Bool, _ body: @escaping @Sendable (PostgresPool, RedisBroker) async throws -> Void
+  ) async throws {
+    try await (endures ? throughOutages : self).withServers { servers in
+      try await body(servers.postgres, try await RedisBroker(client: servers.redis, logger: logger))
+    }
+  }
+}
