@@ -2,11 +2,11 @@ internal import CCurl
 import Glibc
 import Reactor
 
-/// The one owner of a multi handle: connections, the transfers on them, and the handles that carry those. Confined to the
-/// loop's thread.
+/// The one owner of a multi handle: connections, the transfers on them, and the handles that carry those. Confined to
+/// the loop's thread.
 ///
-/// libcurl says through the file-scope functions in `CurlMulti+Hooks.swift` which sockets it waits for and when it wants
-/// to be called again.
+/// libcurl says through the file-scope functions in `CurlMulti+Hooks.swift` which sockets it waits for and when it
+/// wants to be called again.
 final class CurlMulti {
   /// How many handles are kept for the next transfers.
   private static let idleLimit = 64
@@ -51,7 +51,8 @@ final class CurlMulti {
   /// How many transfers libcurl has, and how many handles wait for the next ones.
   var counts: (transfers: Int, idle: Int, sockets: Int) { (transfers.count, idle.count, sockets.count) }
 
-  /// Fails what is under way with `.closed`, closes all connections, frees everything. Nothing may be called afterwards.
+  /// Fails what is under way with `.closed`, closes all connections, frees everything. Nothing may be called
+  /// afterwards.
   func close() {
     if isClosed { return }
     isClosed = true

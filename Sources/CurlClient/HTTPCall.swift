@@ -54,7 +54,8 @@ struct HTTPCall: Sendable {
       fields.append(value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)")
     }
     if !hasUserAgent { fields.append("User-Agent: \(userAgent)") }
-    // A field without a value is left out: libcurl would call every body a form, and wait for a go-ahead before large ones.
+    // A field without a value is left out: libcurl would call every body a form, and wait for a go-ahead before large
+    // ones.
     if !hasContentType { fields.append("Content-Type:") }
     fields.append("Expect:")
     self.fields = fields

@@ -6,11 +6,11 @@ import Reactor
 /// An HTTP client for HTTP/1.1 and HTTP/2 on libcurl, whose connections live on an event loop and are used again.
 ///
 /// Certificates are always verified. Responses are decompressed; a proxy is taken from the environment, as libcurl does
-/// (`https_proxy`, `no_proxy` and so on). Redirects are followed to `https` only; the fields `Authorization` and `Cookie`
-/// do not go to another host then, but others do, so a key belongs into one of these or into the query.
+/// (`https_proxy`, `no_proxy` and so on). Redirects are followed to `https` only; the fields `Authorization` and
+/// `Cookie` do not go to another host then, but others do, so a key belongs into one of these or into the query.
 ///
-/// libcurl sends a request again by itself when it met a kept connection that the server had just closed, before a byte of
-/// an answer. Nothing else is sent twice.
+/// libcurl sends a request again by itself when it met a kept connection that the server had just closed, before a byte
+/// of an answer. Nothing else is sent twice.
 public final class HTTPClient: Sendable {
   public let configuration: HTTPClientConfiguration
   let transfers: HTTPTransfers
@@ -32,8 +32,8 @@ public final class HTTPClient: Sendable {
   /// A cancelled task gets `.cancelled` at once, and the request's connection is given up or used for others.
   ///
   /// - Parameter body: not with GET and HEAD; the content type is the caller's to set.
-  /// - Returns: the response to the last of the requests where there were redirects, and its body, decompressed. Where it
-  ///   was compressed, the fields `Content-Encoding` and `Content-Length` are left out.
+  /// - Returns: the response to the last of the requests where there were redirects, and its body, decompressed. Where
+  ///   it was compressed, the fields `Content-Encoding` and `Content-Length` are left out.
   public nonisolated(nonsending) func send(
     _ request: HTTPRequest, body: [UInt8] = []
   ) async throws(HTTPClientError) -> (HTTPResponse, [UInt8]) {

@@ -7,8 +7,8 @@ import Locking
 ///
 /// `CurlMulti` keeps it for exactly as long as libcurl has pointers to it.
 final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
-  // `@unchecked Sendable`: `call` and `configuration` are constants, `outcome` is a lock; every other field is touched on
-  // the event loop's thread only.
+  // `@unchecked Sendable`: `call` and `configuration` are constants, `outcome` is a lock; every other field is touched
+  // on the event loop's thread only.
 
   let call: HTTPCall
   private let configuration: HTTPClientConfiguration

@@ -26,7 +26,8 @@ actor HTTPTransfers {
   /// How many transfers, idle handles and watched sockets there are.
   var counts: (transfers: Int, idle: Int, sockets: Int) { multi?.counts ?? (0, 0, 0) }
 
-  /// Carries the transfer out. A caller on the loop's own thread goes in directly; another comes through its inbox, once.
+  /// Carries the transfer out. A caller on the loop's own thread goes in directly; another comes through its inbox,
+  /// once.
   nonisolated(nonsending) func perform(_ transfer: any CurlTransfer) async throws(HTTPClientError) {
     let failure: HTTPClientError? = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

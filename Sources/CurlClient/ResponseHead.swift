@@ -6,7 +6,8 @@ struct ResponseHead: Sendable {
   /// Whether the empty line has come. Trailers may follow it.
   private(set) var isComplete = false
 
-  /// Takes one line, with its end. A status line begins anew: what came before was another response, such as a redirect.
+  /// Takes one line, with its end. A status line begins anew: what came before was another response, such as a
+  /// redirect.
   mutating func append(_ line: UnsafeRawBufferPointer) {
     if line.starts(with: Self.beginning) {
       bytes.removeAll(keepingCapacity: true)

@@ -2,8 +2,8 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// Serves the dashboard under `/admin` and the API everywhere else. They share a port and nothing else: each has contexts and
-/// errors of its own.
+/// Serves the dashboard under `/admin` and the API everywhere else. They share a port and nothing else: each has
+/// contexts and errors of its own.
 public struct Mount<API: HTTPResponder>: HTTPResponder
 where API.Context: RequestContext, API.Context.Source == ApplicationRequestContextSource {
   /// What a request comes with, before it is known whose it is.

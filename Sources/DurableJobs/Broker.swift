@@ -1,6 +1,6 @@
 /// Decides who runs what next, fast. It may be lost at any moment: what it owes is in the `Ledger`.
 ///
-/// Every implementation passes the conformance suite in `Tests/Conformance`.
+/// Every implementation passes one conformance suite, `Tests/ConformanceTests`.
 public protocol Broker: Sendable {
   /// A worker's part in one of its queues.
   associatedtype Consumer: BrokerConsumer
@@ -141,8 +141,8 @@ public struct Heartbeat: Sendable, Equatable {
   public var nextDue: Duration?
   /// Jobs of dead consumers that were handed on.
   public var reaped: Int
-  /// Receipts of this life's claims that are older than a lease, where the heartbeat was to list them. A worker that does
-  /// not know one of them never received it.
+  /// Receipts of this life's claims that are older than a lease, where the heartbeat was to list them. A worker that
+  /// does not know one of them never received it.
   public var held: [String]
 
   public init(

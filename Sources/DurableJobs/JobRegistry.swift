@@ -80,11 +80,11 @@ public struct JobRegistry<L: Ledger>: Sendable {
       })
   }
 
-  /// Runs up to `limit` jobs of a kind at once, for handlers that call something outside before they write: no transaction is open until
-  /// the handler opens one, and it ends the jobs by themselves or together, as it goes.
+  /// Runs up to `limit` jobs of a kind at once, for handlers that call something outside before they write: no
+  /// transaction is open until the handler opens one, and it ends the jobs by themselves or together, as it goes.
   ///
-  /// It is not run again with fewer jobs when it fails, since what it did outside would be done again: what it had neither
-  /// ended nor failed then is tried again later, each job by its kind's policy.
+  /// It is not run again with fewer jobs when it fails, since what it did outside would be done again: what it had
+  /// neither ended nor failed then is tried again later, each job by its kind's policy.
   public mutating func registerBatch<J: Job>(
     _ type: J.Type, upTo limit: Int, handler: @escaping @Sendable (JobBatch<J, L>) async throws -> Void
   ) {

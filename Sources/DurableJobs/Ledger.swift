@@ -1,7 +1,7 @@
-/// The record of every durable job that is pending: from the transaction that asked for it until the transaction that did
-/// it.
+/// The record of every durable job that is pending: from the transaction that asked for it until the transaction that
+/// did it.
 ///
-/// Every implementation passes the conformance suite in `Tests/Conformance`.
+/// Every implementation passes one conformance suite, `Tests/ConformanceTests`.
 public protocol Ledger: Sendable {
   /// What the ledger's own writes and the app's writes share, so that both commit or neither.
   associatedtype Transaction: Sendable
@@ -11,8 +11,8 @@ public protocol Ledger: Sendable {
     _ body: @Sendable (Transaction) async throws -> Result
   ) async throws -> Result
 
-  /// Owes jobs. Those whose unique key is pending already are left out, without a wait: a job that runs has its key until
-  /// the transaction that ends it has committed, and within that transaction the key is free.
+  /// Owes jobs. Those whose unique key is pending already are left out, without a wait: a job that runs has its key
+  /// until the transaction that ends it has committed, and within that transaction the key is free.
   ///
   /// - Returns: the ids of the jobs that were added.
   /// - Throws: `UniqueKeyHeld` where another transaction is adding a job under one of the keys and does not end.
@@ -39,7 +39,8 @@ public protocol Ledger: Sendable {
   @discardableResult
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID]
 
-  /// Makes jobs dead letters, with all their errors. Broker-only jobs too; of durable ones those that are still pending.
+  /// Makes jobs dead letters, with all their errors. Broker-only jobs too; of durable ones those that are still
+  /// pending.
   @discardableResult
   func deadLetter(_ dead: [DeadJob]) async throws -> [JobID]
 
@@ -76,8 +77,8 @@ public protocol Ledger: Sendable {
   /// Notes of pending jobs why the broker cannot take them.
   func refuse(_ refusals: [JobID: String], queue: QueueName) async throws
 
-  /// The records of those of `ids` that are pending and not parked, as the broker carries them: without payloads that stay
-  /// here.
+  /// The records of those of `ids` that are pending and not parked, as the broker carries them: without payloads that
+  /// stay here.
   ///
   /// - Returns: in the order of their ids, and no more than `PayloadLimit.batch` bytes of payloads. Where records are
   ///   missing at the end, the ids beyond the last record are to be asked for again.

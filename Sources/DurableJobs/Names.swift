@@ -9,8 +9,8 @@ public struct JobKind: RawRepresentable, Hashable, Sendable, Codable, Expressibl
   public static func < (one: JobKind, other: JobKind) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// Where a job waits. Jobs of one queue start in the order of their priority, then of their arrival; queues do not wait for
-/// one another.
+/// Where a job waits. Jobs of one queue start in the order of their priority, then of their arrival; queues do not wait
+/// for one another.
 public struct QueueName: RawRepresentable, Hashable, Sendable, Codable, ExpressibleByStringLiteral, Comparable,
   CustomStringConvertible
 {

@@ -1,4 +1,5 @@
-/// The statement that keeps a record of jobs that are not pending any more, in `ended_jobs` (`migrations/0016_operations.sql`).
+/// The statement that keeps a record of jobs that are not pending any more, in `ended_jobs`
+/// (`migrations/0016_operations.sql`).
 public enum FinishedRows {
   private static let columns = [
     "id", "queue", "kind", "version", "priority", "payload", "attempts", "unique_key", "failures", "created_at",
@@ -8,7 +9,8 @@ public enum FinishedRows {
   /// - Parameters:
   ///   - state: `done`, `cancelled` or `deleted`.
   ///   - source: what stands after `FROM`.
-  ///   - row: the column of the source that holds the whole row of `jobs` or `dead_jobs`; nil where the source has their columns.
+  ///   - row: the column of the source that holds the whole row of `jobs` or `dead_jobs`; nil where the source has
+  ///     their columns.
   public static func insert(_ state: String, from source: String, row: String? = nil) -> String {
     let names = columns.joined(separator: ", ")
     let values = columns.map { column in row.map { "(\($0)).\(column)" } ?? column }.joined(separator: ", ")

@@ -11,11 +11,12 @@ public struct ServerFacts: Sendable {
   public var usedMemory = 0
   /// 0 for no limit.
   public var memoryLimit = 0
-  /// What the server could not write to its disk the last time; nil if all is well. Its settings say whether it refuses commands then.
+  /// What the server could not write to its disk the last time; nil if all is well. Its settings say whether it refuses
+  /// commands then.
   public var unwritten: String?
 
-  /// What matters of all servers together: the oldest version, a policy that is not safe if one has such, the memory of the
-  /// one that is fullest, what one of them could not write.
+  /// What matters of all servers together: the oldest version, a policy that is not safe if one has such, the memory of
+  /// the one that is fullest, what one of them could not write.
   ///
   /// - Throws: `BrokerError`.
   public static func ask(_ client: RedisClient) async throws(BrokerError) -> ServerFacts {

@@ -302,12 +302,12 @@ public actor RedisConsumer: BrokerConsumer {
     let lookahead = max(1, (lease / 3).wholeMilliseconds)
     // Which server has the lease: that costs commands, and as long as this client's connections are the same, so is the
     // process behind them. A promoted replica, a server that was started again and a slot's new master are reached
-    // through a connection or a route that came later, and the number is read before the heartbeat is sent: a heartbeat that went
-    // to another server than the one before it did so under a newer number, or the next one does, and that one asks.
-    // Until then the lease may be renewed on a server that lacks the last writes: what is lost there stays in this
-    // consumer's hands for one heartbeat longer. A server that turns into a replica and back under an open connection is
-    // found out at the next heartbeat that asks anyway, one in twenty. That the broker forgot everything needs no asking:
-    // the lease is gone with it.
+    // through a connection or a route that came later, and the number is read before the heartbeat is sent: a heartbeat
+    // that went to another server than the one before it did so under a newer number, or the next one does, and that
+    // one asks. Until then the lease may be renewed on a server that lacks the last writes: what is lost there stays in
+    // this consumer's hands for one heartbeat longer. A server that turns into a replica and back under an open
+    // connection is found out at the next heartbeat that asks anyway, one in twenty. That the broker forgot everything
+    // needs no asking: the lease is gone with it.
     let routes = client.routeGeneration
     let known = beats % 20 == 1 || routes != confirmedRoutes ? epoch : ""
     let (kept, reaped, due, held) = try await evaluate(

@@ -1,6 +1,7 @@
 import DurableJobs
 
-/// A job's trace among its failures: the array's first element, `{"attempt":0,…,"trace":"…"}`, always of the same length.
+/// A job's trace among its failures: the array's first element, `{"attempt":0,…,"trace":"…"}`, always of the same
+/// length.
 enum TraceMark {
   private static let head = Array(#"[{"attempt":0,"at":0,"error":"","worker":"","trace":""#.utf8)
   private static let tail = Array(#""}"#.utf8)

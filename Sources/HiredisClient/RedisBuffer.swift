@@ -1,5 +1,5 @@
-/// A command under construction, in the wire format: `*N`, then N times `$length` and that many bytes, each line ended by
-/// CR LF (the Redis serialization protocol, RESP2).
+/// A command under construction, in the wire format: `*N`, then N times `$length` and that many bytes, each line ended
+/// by CR LF (the Redis serialization protocol, RESP2).
 ///
 /// The number of parts stands in front and is known last. So room for it is kept in front of the first part, and it is
 /// written right-aligned into that room: the finished command is contiguous without being moved.
@@ -71,7 +71,8 @@ public struct RedisBuffer: Sendable {
     parts += 1
   }
 
-  /// Writes the number of parts in front of them. Called when the command is complete, and again after more was appended.
+  /// Writes the number of parts in front of them. Called when the command is complete, and again after more was
+  /// appended.
   mutating func writeHeader() {
     var position = Self.headroom
     position -= 1

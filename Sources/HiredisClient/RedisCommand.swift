@@ -49,8 +49,8 @@ public struct RedisCommand: Sendable {
   /// How many parts it has, the name among them.
   public var count: Int { buffer.parts }
 
-  /// Whether it is one that changes what replies mean, such as `SUBSCRIBE` and `MONITOR`. hiredis treats those apart, and
-  /// the connection's bookkeeping, one reply a command, would not hold.
+  /// Whether it is one that changes what replies mean, such as `SUBSCRIBE` and `MONITOR`. hiredis treats those apart,
+  /// and the connection's bookkeeping, one reply a command, would not hold.
   var startsStream: Bool {
     // Of ordinary commands only the length and one letter are looked at.
     guard let name = buffer.firstPart, (7...12).contains(name.count), let last = name.last else { return false }

@@ -3,7 +3,8 @@ import Reactor
 /// What commands can be sent through: a connection, or a client that keeps one.
 ///
 /// All forms may be called from any task. Commands of one turn of the event loop leave in one write, so many tasks that
-/// send one command each are pipelined by themselves; a task with many commands uses the pipeline form, which suspends once.
+/// send one command each are pipelined by themselves; a task with many commands uses the pipeline form, which suspends
+/// once.
 ///
 /// In each, a cancelled task gets `.cancelled` at once, whether or not the server carries the command out.
 public protocol RedisCommandSender: Sendable {
@@ -20,7 +21,8 @@ public protocol RedisCommandSender: Sendable {
 
   /// Sends commands together and waits for all replies, which come in the commands' order.
   ///
-  /// - Returns: each command's decoded reply, or its error reply. Commands are independent: one that fails stops no other.
+  /// - Returns: each command's decoded reply, or its error reply. Commands are independent: one that fails stops no
+  ///   other.
   /// - Throws: when not every reply arrived. What the server did with the rest is unknown.
   nonisolated(nonsending) func send<Output: Sendable>(
     pipeline commands: [RedisCommand], timeout: Duration?,

@@ -9,8 +9,8 @@ extension RedisConfiguration {
   /// | `redis+sentinel://[user[:password]@]host[:port],host[:port]/NAME[/db]` | the master that the sentinels know as NAME; their own login is `?sentinel_user=…&sentinel_password=…` |
   /// | `redis+cluster://[user[:password]@]host[:port],host[:port]` | a Redis Cluster, found through any of these nodes |
   ///
-  /// User, password, name and path may be percent-encoded. `:password@` is a password without a user. User, password and
-  /// database are those of the servers that hold the data.
+  /// User, password, name and path may be percent-encoded. `:password@` is a password without a user. User, password
+  /// and database are those of the servers that hold the data.
   ///
   /// - Throws: `.configuration`; the message names the part that is wrong and never repeats the password.
   public init(url: String) throws(RedisError) {

@@ -2,8 +2,8 @@ import Reactor
 
 /// One connection to a Redis server, living on its event loop.
 ///
-/// It does not come back when it is lost: `RedisClient` keeps one that does. A connection of one's own is for commands that
-/// block, such as `XREADGROUP … BLOCK`, since everything sent behind them waits too.
+/// It does not come back when it is lost: `RedisClient` keeps one that does. A connection of one's own is for commands
+/// that block, such as `XREADGROUP … BLOCK`, since everything sent behind them waits too.
 public actor RedisConnection: RedisCommandSender, RedisRequestSink {
   public nonisolated let loop: EventLoop
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -26,8 +26,8 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
 
   /// Connects to the configuration's first endpoint, authenticates, selects the database.
   ///
-  /// - Throws: `.connection` when no address answers within `connectTimeout`; `.configuration` when the server refuses the
-  ///   password or the database.
+  /// - Throws: `.connection` when no address answers within `connectTimeout`; `.configuration` when the server refuses
+  ///   the password or the database.
   public static func connect(
     _ configuration: RedisConfiguration, loop: EventLoop
   ) async throws(RedisError) -> RedisConnection {

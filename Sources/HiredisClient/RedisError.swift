@@ -52,8 +52,8 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether a cluster is about to carry the keys from one node to another, or just has: what was asked for was not done, and
-  /// can be before long.
+  /// Whether a cluster is about to carry the keys from one node to another, or just has: what was asked for was not
+  /// done, and can be before long.
   public var meansKeysMove: Bool {
     switch serverPrefix {
     case "MOVED", "ASK", "TRYAGAIN": true

@@ -2,8 +2,8 @@ internal import CHiredis
 
 /// A reply as it lies in the client library's memory, lent for the time of one `decode` closure.
 ///
-/// The closure runs on the event loop: take out what is needed, compute elsewhere. It cannot be copied, and nothing of it
-/// (`bytes` above all) may be kept past the closure's end.
+/// The closure runs on the event loop: take out what is needed, compute elsewhere. It cannot be copied, and nothing of
+/// it (`bytes` above all) may be kept past the closure's end.
 public struct RedisReply: ~Copyable {
   /// What a reply can be (RESP2).
   public enum Kind: Sendable {

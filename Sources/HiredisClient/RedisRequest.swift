@@ -5,9 +5,9 @@ import Reactor
 /// hiredis holds it as the private data of every command it stands for, retained once and released with the last reply.
 /// When its task is cancelled it stays behind as a tombstone: the replies still come, and are dropped.
 class RedisRequest: @unchecked Sendable {
-  // `@unchecked Sendable`: the constants are set by `init`; every other field, here and in subclasses, is touched on the
-  // event loop's thread only, where `start`, `fail` and the reply callback are called. The output alone is also read by
-  // the waiting task, after it was resumed with success, when nobody writes it any more.
+  // `@unchecked Sendable`: the constants are set by `init`; every other field, here and in subclasses, is touched on
+  // the event loop's thread only, where `start`, `fail` and the reply callback are called. The output alone is also
+  // read by the waiting task, after it was resumed with success, when nobody writes it any more.
 
   let commands: [RedisCommand]
   /// nil: the connection's own limit.

@@ -3,9 +3,9 @@ import Reactor
 
 /// Asks sentinels who is the master.
 ///
-/// Nothing of what they said is kept: each new connection asks again, and the server that they name is asked itself (`ROLE`)
-/// before it is used. A sentinel that is cut off from the others may be wrong, so the next question goes to another one
-/// first.
+/// Nothing of what they said is kept: each new connection asks again, and the server that they name is asked itself
+/// (`ROLE`) before it is used. A sentinel that is cut off from the others may be wrong, so the next question goes to
+/// another one first.
 final class RedisSentinels: Sendable {
   private let configuration: RedisConfiguration
   private let sentinel: RedisConfiguration.Sentinel

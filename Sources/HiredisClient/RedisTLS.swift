@@ -4,7 +4,8 @@
 
   /// What it takes to begin TLS with servers: whom to trust, and who one is.
   final class RedisTLS: @unchecked Sendable {
-    // `@unchecked Sendable`: nothing changes the context after `init`, and OpenSSL lets several threads make sessions of one.
+    // `@unchecked Sendable`: nothing changes the context after `init`, and OpenSSL lets several threads make sessions
+    // of one.
     private let context: OpaquePointer
     static let isAvailable = true
 

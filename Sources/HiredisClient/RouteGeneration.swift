@@ -1,7 +1,7 @@
 import Locking
 
-/// Counts the moments from which on commands may reach another server than before: each connection that is made and, in a
-/// cluster, each slot that is found elsewhere.
+/// Counts the moments from which on commands may reach another server than before: each connection that is made and, in
+/// a cluster, each slot that is found elsewhere.
 final class RouteGeneration: Sendable {
   private let count = Locked(0)
 

@@ -3,8 +3,8 @@ import Logging
 import Reactor
 
 extension PostgresConnection {
-  /// Connects to the first server, and the first of its addresses, that takes the connection and is what the configuration
-  /// asks for.
+  /// Connects to the first server, and the first of its addresses, that takes the connection and is what the
+  /// configuration asks for.
   ///
   /// - Throws: `.connection`, `.timeout` or `.cancelled`.
   public static func connect(

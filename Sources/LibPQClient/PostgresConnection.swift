@@ -83,8 +83,8 @@ public actor PostgresConnection {
     onClose = body
   }
 
-  /// Whether nothing is under way and no transaction is open, so that somebody else may have it; one that was found to be
-  /// with the wrong server is for nobody.
+  /// Whether nothing is under way and no transaction is open, so that somebody else may have it; one that was found to
+  /// be with the wrong server is for nobody.
   var isAtRest: Bool {
     guard let libpq, !isReadOnly, pipeline.isIdle, backlog.isEmpty, exclusive == nil, !isCancelling else {
       return false

@@ -1,10 +1,12 @@
 import Locking
 import Logging
 
-/// Where reads go that may be a second old: to a replica while it is known to be no further behind, else to the primary.
+/// Where reads go that may be a second old: to a replica while it is known to be no further behind, else to the
+/// primary.
 ///
-/// `run()` watches how far the replica is and must run for as long as it is to be used; until it has found out, and whenever
-/// either server does not answer, reads go to the primary. What one writes and reads at once belongs to the primary's pool.
+/// `run()` watches how far the replica is and must run for as long as it is to be used; until it has found out, and
+/// whenever either server does not answer, reads go to the primary. What one writes and reads at once belongs to the
+/// primary's pool.
 public final class PostgresReads: Sendable {
   private let primary: PostgresPool
   private let replica: PostgresPool?
@@ -50,7 +52,8 @@ public final class PostgresReads: Sendable {
     }
   }
 
-  /// Runs several reads that belong together on one server. Where the replica does not answer, all of them are asked of the primary.
+  /// Runs several reads that belong together on one server. Where the replica does not answer, all of them are asked of
+  /// the primary.
   ///
   /// - Throws: as the primary's pool does, and what `body` throws itself.
   public func read<Result>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {

@@ -1,10 +1,11 @@
 import DequeModule
 
-/// How old what a replica shows may be at most: a value that is told what the servers said and does not ask them itself.
+/// How old what a replica shows may be at most: a value that is told what the servers said and does not ask them
+/// itself.
 ///
-/// Positions in the primary's log are noted with the time *before* they were asked for. A replica that has replayed such a
-/// position shows all that was committed by that time. So neither server's clock matters, and a replica that has lost its
-/// primary without knowing grows old all the same.
+/// Positions in the primary's log are noted with the time *before* they were asked for. A replica that has replayed
+/// such a position shows all that was committed by that time. So neither server's clock matters, and a replica that has
+/// lost its primary without knowing grows old all the same.
 struct ReplicaFreshness: Sendable {
   private var notes: Deque<(position: Int, time: ContinuousClock.Instant)> = []
   /// What was committed by then the replica shows; nil before that is known of any time.
@@ -15,7 +16,8 @@ struct ReplicaFreshness: Sendable {
     // After a failover the log may begin anew further back, and what was noted of the old one says nothing.
     if let last = notes.last, position < last.position { notes.removeAll() }
     notes.append((position, time))
-    // A minute's worth at four a second: a replica further behind is of no use, and the oldest notes are replayed first.
+    // A minute's worth at four a second: a replica further behind is of no use, and the oldest notes are replayed
+    // first.
     if notes.count > 240 { notes.removeFirst() }
   }
 

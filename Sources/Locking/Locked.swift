@@ -6,8 +6,8 @@
 
 /// A value that only one thread at a time can reach, behind a pthread mutex.
 ///
-/// The standard library's `Mutex` does the same, but the thread sanitizer does not see its ordering and reports races that
-/// are none. Hold it for a few instructions only: no I/O, no callback, no continuation under the lock.
+/// The standard library's `Mutex` does the same, but the thread sanitizer does not see its ordering and reports races
+/// that are none. Hold it for a few instructions only: no I/O, no callback, no continuation under the lock.
 public final class Locked<Value>: @unchecked Sendable {
   // `@unchecked Sendable`: `value` is touched in `withLock` alone, between lock and unlock of `mutex`; what goes in and
   // comes out is `sending`, so no reference to its inside survives on either side.

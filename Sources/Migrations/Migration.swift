@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 
-/// One numbered step of the schema: a file `NNNN_name.sql`, whose SQL up to a line `-- down` makes the step and whose rest
-/// undoes it.
+/// One numbered step of the schema: a file `NNNN_name.sql`, whose SQL up to a line `-- down` makes the step and whose
+/// rest undoes it.
 public struct Migration: Sendable, Hashable {
   public let number: Int
   public let name: String

@@ -3,9 +3,9 @@ import LibPQClient
 
 /// Brings a database to the schema that a folder of migrations describes, and back.
 ///
-/// Each migration is a transaction of its own, together with its line in `schema_migrations`. An advisory lock makes several
-/// migrators that start at once take turns: the second one finds the work done. A file that changed after it was applied is
-/// refused, since the database has what it said before.
+/// Each migration is a transaction of its own, together with its line in `schema_migrations`. An advisory lock makes
+/// several migrators that start at once take turns: the second one finds the work done. A file that changed after it
+/// was applied is refused, since the database has what it said before.
 public struct Migrator: Sendable {
   /// A migration and when it was applied.
   public struct Status: Sendable {

@@ -2,8 +2,8 @@ import Foundation
 
 /// A slot on its way from one master to another, all at once or step by step.
 extension PrivateRedisCluster {
-  /// Moves a slot with all its keys from one node to another while both serve it; `body` is called when the move has begun
-  /// and no key has gone, and when all have and nobody has been told.
+  /// Moves a slot with all its keys from one node to another while both serve it; `body` is called when the move has
+  /// begun and no key has gone, and when all have and nobody has been told.
   ///
   /// - Parameters:
   ///   - from: the index of the node that has it.
@@ -24,9 +24,10 @@ extension PrivateRedisCluster {
 
   /// Lets the one node give keys of the slot away and the other take them in.
   public func beginMove(of slot: Int, from: Int, to: Int) async throws(PrivateServerError) {
-    // A target that has not heard of the move before gives its claim a number (the config epoch) that another master has
-    // already. Of two with the same number one takes a higher one, and if that is this move's source while it still has the
-    // slot, the target hands the slot back; then the source is told that it is the target's, and nobody has it any more.
+    // A target that has not heard of the move before gives its claim a number (the config epoch) that another master
+    // has already. Of two with the same number one takes a higher one, and if that is this move's source while it still
+    // has the slot, the target hands the slot back; then the source is told that it is the target's, and nobody has it
+    // any more.
     try await agree { $0.isWell(masters: masterCount, replicas: nodes.count - masterCount) }
     try await nodes[to].run("CLUSTER", "SETSLOT", String(slot), "IMPORTING", ids[from])
     try await nodes[from].run("CLUSTER", "SETSLOT", String(slot), "MIGRATING", ids[to])
@@ -44,8 +45,8 @@ extension PrivateRedisCluster {
 
   /// Gives the slot to the node that has its keys by now, and returns when every node knows.
   public func endMove(of slot: Int, from: Int, to: Int) async throws(PrivateServerError) {
-    // The target before the source, or for a moment each would name the other. Then the rest, as Redis' own tool does it:
-    // they would hear of it by and by.
+    // The target before the source, or for a moment each would name the other. Then the rest, as Redis' own tool does
+    // it: they would hear of it by and by.
     let masters = try await view(of: to).masters.compactMap { ids.firstIndex(of: $0) }
     for index in [to, from] + masters.filter({ $0 != from && $0 != to }) {
       try await nodes[index].run("CLUSTER", "SETSLOT", String(slot), "NODE", ids[to])

@@ -18,8 +18,8 @@ public struct PrivateRedisCluster: Sendable {
   /// Starts all nodes, forms the cluster and waits until every node agrees with it and every replica is in step.
   ///
   /// - Parameters:
-  ///   - nodeTimeout: how long a node may be silent, in milliseconds, until a replica takes its place. Long where none shall:
-  ///     on a machine that is short of time, a node is silent for seconds and well.
+  ///   - nodeTimeout: how long a node may be silent, in milliseconds, until a replica takes its place. Long where none
+  ///     shall: on a machine that is short of time, a node is silent for seconds and well.
   ///   - settings: further ones of each node, by name.
   public static func start(
     masters: Int = 3, replicasEach: Int = 1, nodeTimeout: Int = 2000, settings: [String: String] = [:]

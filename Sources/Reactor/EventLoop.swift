@@ -5,17 +5,18 @@ import Locking
 
 /// One thread that waits on file descriptors, timers and work from elsewhere: the executor of every connection's actor.
 ///
-/// A connection is an actor whose `unownedExecutor` is its loop, so everything it does runs on the thread that does its I/O
-/// and no lock is needed. A task that only claims, acknowledges or renews can run here entirely
+/// A connection is an actor whose `unownedExecutor` is its loop, so everything it does runs on the thread that does its
+/// I/O and no lock is needed. A task that only claims, acknowledges or renews can run here entirely
 /// (`withTaskExecutorPreference(loop)`); a handler must not, since CPU work on the loop holds up all I/O.
 ///
 /// A turn of the loop: run what was enqueued, run the turn-end hooks (a connection writes there what the whole turn has
 /// gathered: that is the pipelining), wait in `epoll_wait`, serve what is ready, fire timers that are due.
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
-  // `@unchecked Sendable`: `inbox` is a lock; every other mutable field is confined to the loop's thread, which each entry
-  // point checks with `preconditionIsCurrent`.
+  // `@unchecked Sendable`: `inbox` is a lock; every other mutable field is confined to the loop's thread, which each
+  // entry point checks with `preconditionIsCurrent`.
 
-  /// What a descriptor is ready for. Errors and hang-ups are reported as both, so that the next read or write meets them.
+  /// What a descriptor is ready for. Errors and hang-ups are reported as both, so that the next read or write meets
+  /// them.
   public struct Readiness: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -69,7 +70,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     pthread_detach(id)
   }
 
-  /// Ends the thread after the turn under way. Work enqueued later is never run: stop a loop only after everything on it.
+  /// Ends the thread after the turn under way. Work enqueued later is never run: stop a loop only after everything on
+  /// it.
   public func stop() {
     inbox.withLock { $0.isStopping = true }
     signal()

@@ -2,8 +2,8 @@ import Locking
 
 /// Answers in one go what many ask for at once: what comes while one batch is under way is the next.
 ///
-/// A request that finds nothing under way is served at once and alone, so waiting for company costs nobody time; under load a
-/// batch holds as many as came meanwhile, and they share the cost of its transaction.
+/// A request that finds nothing under way is served at once and alone, so waiting for company costs nobody time; under
+/// load a batch holds as many as came meanwhile, and they share the cost of its transaction.
 public final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
   private struct Waiting: Sendable {
     let request: Request
@@ -39,8 +39,8 @@ public final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
   /// How many wait for the batch under way to end.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-  /// Has a request served, alone or with others. A caller that is cancelled meanwhile still gets its answer: it may have
-  /// taken effect.
+  /// Has a request served, alone or with others. A caller that is cancelled meanwhile still gets its answer: it may
+  /// have taken effect.
   public func answer(_ request: Request) async throws -> Answer {
     let turn = try await withCheckedThrowingContinuation { continuation in
       let isFirst = state.withLock { state in

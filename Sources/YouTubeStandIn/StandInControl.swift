@@ -39,7 +39,8 @@ public final class StandInControl: Sendable {
 
   // MARK: Calls
 
-  /// Counts a call, and says why it gets no ordinary answer: first what was ordered, then an unknown key or a spent budget.
+  /// Counts a call, and says why it gets no ordinary answer: first what was ordered, then an unknown key or a spent
+  /// budget.
   func admit(_ route: StandInUsage.Route, key: String?, text: String) -> (order: Order?, error: StandInError?) {
     guard let key, !key.isEmpty else { return (nil, .unregistered) }
     let (configuration, date) = (configuration, now())

@@ -121,8 +121,8 @@ struct StandInRoutes: Sendable {
     var title: String?
   }
 
-  /// `{"fault": NAME, "times": N, "key": …, "route": "search", "seconds": S}` orders a trouble, `{"fault": null}` takes all
-  /// back; `{"channel": ID, "title": …}` renames a channel, without a title it is gone.
+  /// `{"fault": NAME, "times": N, "key": …, "route": "search", "seconds": S}` orders a trouble, `{"fault": null}` takes
+  /// all back; `{"channel": ID, "title": …}` renames a channel, without a title it is gone.
   private func control(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
     let wish = try await request.decode(as: Wish.self, context: context)
     if let channel = wish.channel {

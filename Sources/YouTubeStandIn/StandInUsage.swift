@@ -32,8 +32,8 @@ struct StandInUsage: Sendable {
     byKey[key, default: Calls()].notModified += 1
   }
 
-  /// Takes what a call costs from its key's budget of the day, which ends at midnight Pacific time. A call that is refused
-  /// for another reason costs as well.
+  /// Takes what a call costs from its key's budget of the day, which ends at midnight Pacific time. A call that is
+  /// refused for another reason costs as well.
   ///
   /// - Returns: the error of a budget that is spent.
   mutating func spend(_ route: Route, key: String, at date: Date, _ budgets: StandInConfiguration) -> StandInError? {

@@ -5,8 +5,8 @@ import DurableJobsCLI
 
 /// The admin CLI: it parses, calls the admin libraries, and prints.
 ///
-/// Every command says its name: made from the name of its type, which asks the runtime for what the type conforms to, the names of
-/// all commands were a quarter of the time until one began.
+/// Every command says its name: made from the name of its type, which asks the runtime for what the type conforms to,
+/// the names of all commands were a quarter of the time until one began.
 @main
 struct Fanmill: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -7,6 +7,7 @@ import DurableJobsRedis
 import Foundation
 import LibPQClient
 import LocalStack
+import Logging
 import Migrations
 import Social
 import SocialAdmin

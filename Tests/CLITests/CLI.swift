@@ -10,8 +10,8 @@ struct CLI: Sendable {
   init(_ stack: TestStack) { settings = stack.settings }
   init(_ settings: [String: String] = [:]) { self.settings = settings }
 
-  /// Runs it and expects `status`, and, where something did not happen, a line that says why; not so where the result itself
-  /// says it (`isTold`).
+  /// Runs it and expects `status`, and, where something did not happen, a line that says why; not so where the result
+  /// itself says it (`isTold`).
   @discardableResult
   func callAsFunction(
     _ arguments: String..., status: Int32 = 0, isTold: Bool = false, location: SourceLocation = #_sourceLocation

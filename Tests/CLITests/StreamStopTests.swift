@@ -32,7 +32,8 @@ struct StreamStopTests {
       try await eventually("the streams are open") {
         listener.received.contains(": listening") && page.received.contains("event: page")
       }
-      // Both are sent the same. More than the system keeps for one that does not read: about 1.6 MB with a receiver as small as it.
+      // Both are sent the same. More than the system keeps for one that does not read: about 1.6 MB with a receiver as
+      // small as it.
       try await stack.pool.execute(
         """
         INSERT INTO messages (owner_id, peer_id, id, is_own, text, created_at)

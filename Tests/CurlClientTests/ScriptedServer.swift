@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Locking
 
-/// A server on 127.0.0.1 that answers byte for byte what a test writes down, however broken. Each connection has a thread.
+/// A server on 127.0.0.1 that answers byte for byte what a test writes down, however broken. Each connection has a
+/// thread.
 final class ScriptedServer: Sendable {
   private struct State {
     var connections: [Int32] = []

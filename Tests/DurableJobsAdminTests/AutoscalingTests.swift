@@ -3,7 +3,8 @@ import Testing
 @testable import DurableJobsAdmin
 
 @Suite struct AutoscalingTests {
-  /// A queue that is simulated second by second: what arrives waits, each worker ends `slots / runTime` jobs a second at most.
+  /// A queue that is simulated second by second: what arrives waits, each worker ends `slots / runTime` jobs a second
+  /// at most.
   private struct Simulation {
     var autoscaling = Autoscaling(minWorkers: 1, maxWorkers: 50)
     var runTime: Double

@@ -99,7 +99,8 @@ struct QueueAdminTests {
           try await desk(stack).clear("busy", by: .tester, patience: .milliseconds(200))
         }
         #expect(error?.code == .failed)
-        // The broker's record of the one that was left goes with the rest: its worker has it, or the relay brings it back.
+        // The broker's record of the one that was left goes with the rest: its worker has it, or the relay brings it
+        // back.
         #expect(error?.message.hasPrefix("1207 jobs of busy are cancelled; 1 more is still") == true)
       }
       #expect(try await stack.count("SELECT count(*) FROM jobs WHERE queue = 'busy'") == 0)

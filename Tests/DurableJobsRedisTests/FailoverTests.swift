@@ -55,7 +55,8 @@ import Testing
 
   private static let queues: [QueueName] = ["a", "b", "c", "d", "e", "f"]
 
-  /// Asks for jobs in six queues all the while, on two workers; `disturb` strikes in the middle. Expects each effect once.
+  /// Asks for jobs in six queues all the while, on two workers; `disturb` strikes in the middle. Expects each effect
+  /// once.
   private func run(
     _ url: String, _ what: String, disturb: @escaping @Sendable (RedisFixture, Delays, Barrier) async throws -> Void
   ) async throws {
@@ -173,8 +174,8 @@ import Testing
         }
         return true
       }
-      // Held still and hung up on it gets nothing, while the master goes on; then the master is gone, and it goes on alone.
-      // Without the hanging up it would find what was sent to it when it goes on.
+      // Held still and hung up on it gets nothing, while the master goes on; then the master is gone, and it goes on
+      // alone. Without the hanging up it would find what was sent to it when it goes on.
       await group.servers[1].freeze()
       try await group.servers[0].run("CLIENT", "KILL", "TYPE", "replica")
       barrier.open()

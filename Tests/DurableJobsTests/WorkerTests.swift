@@ -99,7 +99,8 @@ import Testing
         return stage.ledger.parkedCount == 3 && statistics.ready + statistics.claimed == 0
       }
       #expect(journal.entries == [4])
-      // The new version's worker comes while the old one still runs and relays: both may meet the jobs, and all get done.
+      // The new version's worker comes while the old one still runs and relays: both may meet the jobs, and all get
+      // done.
       try await stage.work(newer) { _ in
         try await eventually("all are done") { Set(journal.entries) == [1, 2, 3, 4] }
       }

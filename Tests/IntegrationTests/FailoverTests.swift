@@ -9,8 +9,8 @@ import ProgramTestSupport
 import Social
 import Testing
 
-/// A master or the primary is killed with SIGKILL while workers that are processes of their own are under load, and another
-/// server takes its place. Every job is done once; the hold-up is printed.
+/// A master or the primary is killed with SIGKILL while workers that are processes of their own are under load, and
+/// another server takes its place. Every job is done once; the hold-up is printed.
 @Suite("A server that is replaced", .timeLimit(.minutes(5)), .serialized)
 struct FailoverTests {
   /// Asks for jobs all the while, in the ledger with the time at which each was asked for; `strike` in the middle.

@@ -159,7 +159,8 @@ struct Scene: Sendable {
   }
   func claimed() async throws -> Int { try await stack.broker.statistics(of: Self.effects).claimed }
 
-  /// Waits until all is done, and checks every promise: nothing pending or dead, each effect there once, every feed exact.
+  /// Waits until all is done, and checks every promise: nothing pending or dead, each effect there once, every feed
+  /// exact.
   ///
   /// - Parameter asked: how many effects were asked for, numbered from 0.
   func expectAllDoneOnce(_ asked: Int, location: SourceLocation = #_sourceLocation) async throws {

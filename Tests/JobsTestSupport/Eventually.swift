@@ -3,8 +3,8 @@ public struct NeverHappened: Error, CustomStringConvertible {
   public let description: String
 }
 
-/// Waits until `condition` holds: at once where it does, and for a generous while where it does not, since a busy machine
-/// is slow and not wrong.
+/// Waits until `condition` holds: at once where it does, and for a generous while where it does not, since a busy
+/// machine is slow and not wrong.
 public func eventually(
   _ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
 ) async throws {

@@ -1,8 +1,8 @@
 import DurableJobs
 import Locking
 
-/// Many jobs, several workers, and everything goes wrong that may: handlers fail, leases end under running handlers, replies
-/// get lost, workers die, the broker forgets all. Each job's effect must be there exactly once.
+/// Many jobs, several workers, and everything goes wrong that may: handlers fail, leases end under running handlers,
+/// replies get lost, workers die, the broker forgets all. Each job's effect must be there exactly once.
 ///
 /// The effect of a job is another durable job that it asks for in its transaction, in a queue that nobody serves.
 public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {

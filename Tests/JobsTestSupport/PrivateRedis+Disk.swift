@@ -3,8 +3,8 @@ import HiredisClient
 import PrivateServers
 
 extension PrivateRedis {
-  /// A server that refuses to change anything, since it could not write its snapshot: a folder is in the way. One whose disk is full
-  /// refuses in the same words. It does not stop in order either, only by `kill9`.
+  /// A server that refuses to change anything, since it could not write its snapshot: a folder is in the way. One whose
+  /// disk is full refuses in the same words. It does not stop in order either, only by `kill9`.
   ///
   /// - Parameter refuses: false for one whose settings let it go on without a snapshot.
   public static func withoutDisk(refuses: Bool = true) async throws -> PrivateRedis {

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Locking
 
-/// A mail server on 127.0.0.1 that speaks as much SMTP as a client needs, keeps what it gets and refuses what a test wants refused.
-/// Each connection has a thread.
+/// A mail server on 127.0.0.1 that speaks as much SMTP as a client needs, keeps what it gets and refuses what a test
+/// wants refused. Each connection has a thread.
 public final class MailStandIn: Sendable {
   /// A mail that was taken.
   public struct Mail: Sendable, Equatable {
@@ -42,8 +42,8 @@ public final class MailStandIn: Sendable {
   /// - Parameters:
   ///   - port: 0 for any free one.
   ///   - credentials: `user:password`, asked for where they are set.
-  ///   - answers: what is said instead of the usual, by the word that a command begins with; `.` is the end of a mail, and an empty
-  ///     answer is none at all.
+  ///   - answers: what is said instead of the usual, by the word that a command begins with; `.` is the end of a mail,
+  ///     and an empty answer is none at all.
   public init(port: Int = 0, credentials: String? = nil, answers: [String: String] = [:]) throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()

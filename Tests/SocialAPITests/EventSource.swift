@@ -113,8 +113,8 @@ final class EventSource: Sendable {
   }
 }
 
-/// Closed when nobody holds it any more: not while a thread still reads, which would then read what comes to the next owner of its
-/// number.
+/// Closed when nobody holds it any more: not while a thread still reads, which would then read what comes to the next
+/// owner of its number.
 private final class Connection: Sendable {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
 

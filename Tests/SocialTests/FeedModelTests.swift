@@ -8,8 +8,8 @@ import Testing
 
 @testable import Social
 
-/// Many accounts follow, unfollow, post and delete at once, with workers running; at the end every feed must be what a plain
-/// model says.
+/// Many accounts follow, unfollow, post and delete at once, with workers running; at the end every feed must be what a
+/// plain model says.
 @Suite(.timeLimit(.minutes(3))) struct FeedModelTests {
   /// What follows and posts are, by what each account did itself.
   private struct Model: Sendable {
@@ -68,13 +68,13 @@ import Testing
     }
   }
 
-  /// What one account does, one thing after the other. Its follows and posts are its own, so the model knows them; whatever
-  /// happens at once happens between accounts.
+  /// What one account does, one thing after the other. Its follows and posts are its own, so the model knows them;
+  /// whatever happens at once happens between accounts.
   private func act(
     as account: Int, among accounts: [Int], _ app: App, _ model: Locked<Model>, _ random: inout SeededGenerator
   ) async throws {
-    // Two accounts post all the time and the others mostly come and go with them: races are between a post and a follow of one
-    // author.
+    // Two accounts post all the time and the others mostly come and go with them: races are between a post and a follow
+    // of one author.
     let celebrities = Array(accounts.prefix(2))
     let isCelebrity = celebrities.contains(account)
     for step in 0..<6 {
@@ -105,8 +105,8 @@ import Testing
   }
 }
 
-/// Makes one transaction in eight wait for 80 ms before it commits, with its statements done and its locks held: long enough for
-/// others to go all the way through meanwhile. Else such races are open for microseconds.
+/// Makes one transaction in eight wait for 80 ms before it commits, with its statements done and its locks held: long
+/// enough for others to go all the way through meanwhile. Else such races are open for microseconds.
 let slowCommits = """
   CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN IF random() < 0.125 THEN PERFORM pg_sleep(0.08); END IF; RETURN NULL; END $$;

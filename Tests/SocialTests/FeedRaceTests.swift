@@ -7,8 +7,8 @@ import Testing
 
 @testable import Social
 
-/// Each race between what adds rows to feeds and what changes which rows belong there, provoked: one transaction is held open
-/// after its last statement, the other one begins and must wait, or must not need to.
+/// Each race between what adds rows to feeds and what changes which rows belong there, provoked: one transaction is
+/// held open after its last statement, the other one begins and must wait, or must not need to.
 @Suite(.timeLimit(.minutes(2))) struct FeedRaceTests {
   @Test func postWaitsForAFollowThatHasReadThePosts() async throws {
     try await race { app, author, fan, _ in

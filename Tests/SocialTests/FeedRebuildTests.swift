@@ -7,8 +7,8 @@ import Testing
 @testable import Social
 
 @Suite(.timeLimit(.minutes(3))) struct FeedRebuildTests {
-  /// Follows, unfollows, posts and deletions by several at once, while all feeds are rebuilt again and again: whatever comes
-  /// between whichever two statements, no row is left that should not be there, and none is missing.
+  /// Follows, unfollows, posts and deletions by several at once, while all feeds are rebuilt again and again: whatever
+  /// comes between whichever two statements, no row is left that should not be there, and none is missing.
   @Test(arguments: [UInt64.random(in: 0...UInt64.max), 1])
   func rebuildBesideEverythingElse(seed: UInt64) async throws {
     print("rebuildBesideEverythingElse: seed \(seed)")

@@ -136,8 +136,8 @@ import Testing
     }
   }
 
-  /// Many fans of two celebs give hearts, come and go, while workers count and rankings are made: nothing is lost, nothing
-  /// counted twice, and what is left is what the fans saw accepted.
+  /// Many fans of two celebs give hearts, come and go, while workers count and rankings are made: nothing is lost,
+  /// nothing counted twice, and what is left is what the fans saw accepted.
   @Test(arguments: [UInt64.random(in: 0...UInt64.max), 7])
   func everyHeartCountsOnce(seed: UInt64) async throws {
     print("everyHeartCountsOnce: seed \(seed)")

@@ -8,8 +8,9 @@ import Testing
 
 @testable import Social
 
-/// Many accounts like, comment, follow, take it back, delete and check at once, with workers whose jobs fail, are tried again and
-/// overtake one another; at the end notifications must be what a plain model says, and their counts at every moment.
+/// Many accounts like, comment, follow, take it back, delete and check at once, with workers whose jobs fail, are tried
+/// again and overtake one another; at the end notifications must be what a plain model says, and their counts at every
+/// moment.
 @Suite(.timeLimit(.minutes(3))) struct NotificationModelTests {
   private struct Told: Hashable, Sendable {
     var owner: Int
@@ -120,8 +121,8 @@ import Testing
     try #require(audit.isExact, "\(place): \(audit)")
   }
 
-  /// What one account does, once. Its likes, comments and follows are its own, so the model knows them; whatever happens at once
-  /// happens between accounts.
+  /// What one account does, once. Its likes, comments and follows are its own, so the model knows them; whatever
+  /// happens at once happens between accounts.
   private func act(
     as account: Int, among accounts: [Int], _ app: App, _ model: Locked<Model>, _ random: inout SeededGenerator
   ) async throws {
@@ -197,8 +198,8 @@ import Testing
   }
 }
 
-/// Makes one transaction in eight wait for 40 ms before it commits, with its statements done and its locks held; and one of the
-/// jobs' in twenty fail then, to be tried again after others.
+/// Makes one transaction in eight wait for 40 ms before it commits, with its statements done and its locks held; and
+/// one of the jobs' in twenty fail then, to be tried again after others.
 private let badLuck = """
   CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN IF random() < 0.125 THEN PERFORM pg_sleep(0.04); END IF; RETURN NULL; END $$;

@@ -6,8 +6,9 @@ import Testing
 
 @testable import Social
 
-/// Fans come, go and give hearts over days and months, in different time zones, while counting lags behind in any order; each
-/// snapshot must be what a plain model says, the incremental ones and those that count everything anew alike.
+/// Fans come, go and give hearts over days and months, in different time zones, while counting lags behind in any
+/// order; each snapshot must be what a plain model says, the incremental ones and those that count everything anew
+/// alike.
 @Suite(.timeLimit(.minutes(3))) struct RankingModelTests {
   private static let zones = ["Asia/Seoul", "America/New_York", "UTC", "Pacific/Apia", "Australia/Lord_Howe"]
 

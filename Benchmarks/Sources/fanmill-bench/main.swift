@@ -1,4 +1,5 @@
-// Prints what Fanmill does a second, beside what the same servers do for plain C and for Sidekiq: see docs/benchmarks.md.
+// Prints what Fanmill does a second, beside what the same servers do for plain C and for Sidekiq: see
+// docs/benchmarks.md.
 
 import Foundation
 

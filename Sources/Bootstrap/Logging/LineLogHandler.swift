@@ -15,8 +15,8 @@ public struct LineLogHandler: LogHandler {
 
   /// - Parameters:
   ///   - label: the logger's name, part of the line.
-  ///   - secrets: texts that are replaced by stars wherever they would stand; shorter than four characters they are left,
-  ///     since they would be found everywhere.
+  ///   - secrets: texts that are replaced by stars wherever they would stand; shorter than four characters they are
+  ///     left, since they would be found everywhere.
   ///   - now: the time since 1970.
   ///   - write: gets each line, with its line feed.
   public init(

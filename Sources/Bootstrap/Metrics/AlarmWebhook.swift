@@ -5,8 +5,8 @@ import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 
-/// Posts alarms to a URL: `AlarmMessage`'s JSON, with `traceparent`. With a secret, `Fanmill-Signature: sha256=HEX` is the
-/// HMAC of the body.
+/// Posts alarms to a URL: `AlarmMessage`'s JSON, with `traceparent`. With a secret, `Fanmill-Signature: sha256=HEX` is
+/// the HMAC of the body.
 struct AlarmWebhook: Sendable {
   private let scheme: String
   private let authority: String

@@ -9,8 +9,8 @@ import Metrics
 /// Each name keeps at most `seriesLimit` combinations of label values. What comes after is counted under the value
 /// `other` in every label, so that a label fed from outside cannot grow the memory.
 ///
-/// A handle is made once for a name and its labels; asking again gives the same one. Counters and histograms live as long as
-/// the registry; a gauge that is destroyed is written no more.
+/// A handle is made once for a name and its labels; asking again gives the same one. Counters and histograms live as
+/// long as the registry; a gauge that is destroyed is written no more.
 public final class PrometheusRegistry: MetricsFactory, Sendable {
   private struct State {
     var families: [String: PrometheusFamily] = [:]

@@ -1,7 +1,8 @@
 /// Metrics in Prometheus' text format, as they are put together.
 ///
-/// The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format, version 0.0.4. A scrape writes
-/// thousands of lines, and their beginnings never change: each series keeps its own as bytes, and only numbers are written anew.
+/// The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format, version 0.0.4. A scrape
+/// writes thousands of lines, and their beginnings never change: each series keeps its own as bytes, and only numbers
+/// are written anew.
 struct PrometheusText {
   static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -25,8 +25,8 @@ public enum ProgramFiles {
     return path
   }
 
-  /// The folder of the migrations: installed in `../share/fanmill`, in the current folder, or the project's own, above the
-  /// build folder or the current one.
+  /// The folder of the migrations: installed in `../share/fanmill`, in the current folder, or the project's own, above
+  /// the build folder or the current one.
   public static func migrations() throws(OperationError) -> String {
     try find("migrations") { "no folder of migrations: give it with --migrations (looked in \($0))" }
   }

@@ -1,13 +1,13 @@
-/// An address that mail can be sent to or come from, such as `ann@example.org`: one that stays one wherever it is written, in a
-/// command to a server or in a mail's head.
+/// An address that mail can be sent to or come from, such as `ann@example.org`: one that stays one wherever it is
+/// written, in a command to a server or in a mail's head.
 public struct MailAddress: Sendable, Hashable {
   public let text: String
 
   /// What stands behind the `@`.
   public var domain: Substring { text[text.index(after: text.lastIndex(of: "@") ?? text.startIndex)...] }
 
-  /// Takes the plain form (`Dot-string@Domain` of RFC 5321, with RFC 6531's letters of all languages); not the quoted one, in
-  /// which spaces and further signs may stand.
+  /// Takes the plain form (`Dot-string@Domain` of RFC 5321, with RFC 6531's letters of all languages); not the quoted
+  /// one, in which spaces and further signs may stand.
   ///
   /// - Throws: `.invalid`.
   public init(_ text: String) throws(MailError) {

@@ -35,8 +35,8 @@ public final class MailClient: Sendable {
     }
   }
 
-  /// Hands a mail over and returns when the server has taken it. It is sent at most once; sent again after an error, it may
-  /// arrive twice, under one Message-ID.
+  /// Hands a mail over and returns when the server has taken it. It is sent at most once; sent again after an error, it
+  /// may arrive twice, under one Message-ID.
   ///
   /// - Throws: `MailError`, also for a server that does not take it.
   public nonisolated(nonsending) func send(_ message: MailMessage) async throws(MailError) {

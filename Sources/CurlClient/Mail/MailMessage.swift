@@ -7,7 +7,8 @@ public struct MailMessage: Sendable {
   public var subject: String
   /// Lines end with a line feed.
   public var text: String
-  /// What stands before the `@` of its Message-ID: the same when the same mail is sent again, so that mailboxes know it.
+  /// What stands before the `@` of its Message-ID: the same when the same mail is sent again, so that mailboxes know
+  /// it.
   public var id: String
   public var date: Date
 

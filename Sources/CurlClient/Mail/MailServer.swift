@@ -12,8 +12,8 @@ public struct MailServer: Sendable {
 
   /// `smtp://[user:password@]host[:port]`, port 587, or `smtps://…`, port 465, which is encrypted from the first byte.
   ///
-  /// With `smtp` the connection is encrypted (STARTTLS) where the server offers it; where there is a password and the server is
-  /// another machine, it has to. Reserved characters in user and password are percent-encoded.
+  /// With `smtp` the connection is encrypted (STARTTLS) where the server offers it; where there is a password and the
+  /// server is another machine, it has to. Reserved characters in user and password are percent-encoded.
   ///
   /// - Throws: `.invalid`; the message does not quote the URL.
   public init(url: String) throws(MailError) {

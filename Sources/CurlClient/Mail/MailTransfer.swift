@@ -2,7 +2,8 @@ internal import CCurl
 
 /// One mail on its way.
 final class MailTransfer: CurlTransfer, @unchecked Sendable {
-  // `@unchecked Sendable`: the constants are never written; every other field is touched on the event loop's thread only.
+  // `@unchecked Sendable`: the constants are never written; every other field is touched on the event loop's thread
+  // only.
 
   let server: MailServer
   let from: String

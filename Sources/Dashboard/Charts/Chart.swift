@@ -1,7 +1,7 @@
 import Foundation
 
-/// A chart as SVG, made on the server: a drawing without text, which stretches to its place, and around it the words and the
-/// figures that say the same.
+/// A chart as SVG, made on the server: a drawing without text, which stretches to its place, and around it the words
+/// and the figures that say the same.
 struct Chart: Sendable {
   /// One moment's values, the first series' first.
   struct Column: Sendable {

@@ -11,7 +11,8 @@ struct Gate: Sendable {
 
   /// Answers a request by a route's handler, or refuses it.
   ///
-  /// - Throws: `Refusal`: 401 without a session, 403 for a form of another site, without the session's token, or beyond the role.
+  /// - Throws: `Refusal`: 401 without a session, 403 for a form of another site, without the session's token, or beyond
+  ///   the role.
   func pass(_ request: Request, _ context: AdminContext, to route: Routes.Route) async throws -> Response {
     switch route.handler {
     case .open(let handler):

@@ -16,10 +16,11 @@ extension Response {
 }
 
 extension HTTPFields {
-  /// What every answer of the dashboard says to the browser: run and load nothing but what comes from here, be framed by nobody,
-  /// keep nothing.
+  /// What every answer of the dashboard says to the browser: run and load nothing but what comes from here, be framed
+  /// by nobody, keep nothing.
   ///
-  /// The referrer is kept within the site and not left out altogether: browsers send `Origin: null` with forms otherwise.
+  /// The referrer is kept within the site and not left out altogether: browsers send `Origin: null` with forms
+  /// otherwise.
   mutating func secure() {
     let policy = [
       "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",

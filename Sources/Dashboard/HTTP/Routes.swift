@@ -36,7 +36,8 @@ public enum DashboardAccess: Sendable, Hashable {
   case act
 }
 
-/// All routes of the dashboard, in one list: what guards a route follows from how it is put there, and tests go through it.
+/// All routes of the dashboard, in one list: what guards a route follows from how it is put there, and tests go through
+/// it.
 struct Routes: Sendable {
   struct Route: Sendable {
     let method: HTTPRequest.Method

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Tells for some seconds that a browser's operator has changed something: what he reads then comes from Postgres' primary, at
-/// whichever API process. A replica that is used is a second behind at most.
+/// Tells for some seconds that a browser's operator has changed something: what he reads then comes from Postgres'
+/// primary, at whichever API process. A replica that is used is a second behind at most.
 enum ActedCookie {
   static let name = "fanmill_admin_acted"
   /// In seconds.

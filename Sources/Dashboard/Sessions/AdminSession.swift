@@ -12,7 +12,8 @@ struct AdminSession: Sendable {
 
   var mayAct: Bool { actor.role == .full }
 
-  /// Goes into every form, and has to come back with it. Who cannot read the session's pages or its cookie cannot know it.
+  /// Goes into every form, and has to come back with it. Who cannot read the session's pages or its cookie cannot know
+  /// it.
   var formToken: String {
     let key = SymmetricKey(data: Array(token.text.utf8))
     return Data(HMAC<SHA256>.authenticationCode(for: Array("form".utf8), using: key)).base64EncodedString()

@@ -3,7 +3,8 @@ import DurableJobsAdmin
 import LibPQClient
 import Social
 
-/// Opens, finds and ends operators' sessions, which are kept in Postgres: signed out is signed out at every API process.
+/// Opens, finds and ends operators' sessions, which are kept in Postgres: signed out is signed out at every API
+/// process.
 struct AdminSessions: Sendable {
   /// How long a session lasts at most.
   static let hours = 12

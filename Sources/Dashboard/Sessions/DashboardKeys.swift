@@ -2,8 +2,8 @@ import Crypto
 import DurableJobsAdmin
 import Foundation
 
-/// The tokens that open the dashboard. They are compared by their hashes, so that the time it takes says nothing about how much
-/// of a guess is right.
+/// The tokens that open the dashboard. They are compared by their hashes, so that the time it takes says nothing about
+/// how much of a guess is right.
 public struct DashboardKeys: Sendable {
   private let full: Key
   private let readOnly: Key?

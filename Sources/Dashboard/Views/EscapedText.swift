@@ -2,9 +2,9 @@ import Mustache
 
 /// Text as the templates get it.
 ///
-/// They escape `<`, `>`, `&`, `"` and `'` by characters, as Swift counts these: a quotation mark with a combining accent behind it
-/// is another character to Swift, and goes through, and is a quotation mark to a browser. So the two are parted, with a word
-/// joiner that takes no room (U+2060, with which no character goes on).
+/// They escape `<`, `>`, `&`, `"` and `'` by characters, as Swift counts these: a quotation mark with a combining
+/// accent behind it is another character to Swift, and goes through, and is a quotation mark to a browser. So the two
+/// are parted, with a word joiner that takes no room (U+2060, with which no character goes on).
 extension String: @retroactive MustacheCustomRepresentation {
   public var representation: Any? { markupParted }
 

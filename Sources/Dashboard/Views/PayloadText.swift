@@ -14,8 +14,8 @@ struct PayloadText {
   init(_ payload: String) {
     let isLong = payload.utf8.count > Self.limit
     cutFrom = isLong ? Format.bytes(payload.utf8.count) : nil
-    // Of a part, too: what it keeps secret is no less so for being followed by more. And of what is no JSON to Foundation, which
-    // has limits that JSON has not.
+    // Of a part, too: what it keeps secret is no less so for being followed by more. And of what is no JSON to
+    // Foundation, which has limits that JSON has not.
     let shown = SecretFields.masked(Array(payload.utf8.prefix(Self.limit)))
     guard Self.isJSON(payload) else {
       text = String(decoding: shown, as: UTF8.self)

@@ -2,8 +2,8 @@ import DurableJobsAdmin
 import Foundation
 import Locking
 
-/// What the doctor found when he last looked. Pages never wait for him: they show the last look, and ask for a new one where it
-/// is old.
+/// What the doctor found when he last looked. Pages never wait for him: they show the last look, and ask for a new one
+/// where it is old.
 final class HealthBoard: Sendable {
   struct Look: Sendable {
     let findings: [Finding]

@@ -1,5 +1,5 @@
-/// Reads simple payloads several times as fast as Foundation does, and leaves to it whatever is not simple or not right: then
-/// its decoder begins anew, so that values, errors and their paths are always Foundation's.
+/// Reads simple payloads several times as fast as Foundation does, and leaves to it whatever is not simple or not
+/// right: then its decoder begins anew, so that values, errors and their paths are always Foundation's.
 final class PayloadReader {
   fileprivate let tape: PayloadTape
   /// Whether something came up that Foundation has to judge. The type that decodes may have caught the error.

@@ -1,5 +1,5 @@
-/// The values of a simple JSON text in the order in which they stand there, each with where it ends: read once, then looked at
-/// in place.
+/// The values of a simple JSON text in the order in which they stand there, each with where it ends: read once, then
+/// looked at in place.
 struct PayloadTape {
   enum Kind {
     case object, array, string, integer, yes, no, null
@@ -24,7 +24,8 @@ struct PayloadTape {
 
   /// Reads a text of RFC 8259.
   ///
-  /// - Returns: nil for one that is not valid, and for one with fractions, exponents or escapes, which are left to Foundation.
+  /// - Returns: nil for one that is not valid, and for one with fractions, exponents or escapes, which are left to
+  ///   Foundation.
   init?(_ bytes: [UInt8]) {
     self.bytes = bytes
     entries.reserveCapacity(16)

@@ -1,8 +1,8 @@
 /// The JSON of a payload under construction, written straight from what a `Codable` type says of itself.
 ///
-/// Foundation's encoder builds a tree first and costs some 3 µs for a small payload, half of what asking for a job in bulk
-/// costs altogether. This one knows flags, integers, texts, and objects and arrays of such. What else a type may encode
-/// (dates, fractions, inherited parts) it does not know, says so, and leaves it to Foundation's.
+/// Foundation's encoder builds a tree first and costs some 3 µs for a small payload, half of what asking for a job in
+/// bulk costs altogether. This one knows flags, integers, texts, and objects and arrays of such. What else a type may
+/// encode (dates, fractions, inherited parts) it does not know, says so, and leaves it to Foundation's.
 final class PayloadText {
   /// What the value that is being encoded has begun to be.
   fileprivate enum Form {

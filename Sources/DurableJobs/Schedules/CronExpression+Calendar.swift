@@ -2,8 +2,8 @@
 ///
 /// Times are seconds since 1970-01-01T00:00:00 as the clock on the wall shows them.
 extension CronExpression {
-  /// The first minute it names that does not begin before `wall`; nil if there is none in 400 years, after which the calendar
-  /// repeats itself with the same days of the week.
+  /// The first minute it names that does not begin before `wall`; nil if there is none in 400 years, after which the
+  /// calendar repeats itself with the same days of the week.
   func firstWallTime(from wall: Int64) -> Int64? {
     let first = (wall + 59).floored(by: 60)
     let day = first.floored(by: 1440)
@@ -64,9 +64,9 @@ struct CivilDate: Hashable, Sendable {
     self.day = day
   }
 
-  /// - Parameter day: days since 1970-01-01. The years are counted from March, so that the leap day is a year's last, and the
-  ///   calendar repeats every 146,097 days (E. G. Richards, "Calendars", in: Explanatory Supplement to the Astronomical Almanac,
-  ///   3rd ed., 2013).
+  /// - Parameter day: days since 1970-01-01. The years are counted from March, so that the leap day is a year's last,
+  ///   and the calendar repeats every 146,097 days (E. G. Richards, "Calendars", in: Explanatory Supplement to the
+  ///   Astronomical Almanac, 3rd ed., 2013).
   init(day: Int64) {
     // 719,468 days lie between 0000-03-01 and 1970-01-01.
     let shifted = day + 719_468

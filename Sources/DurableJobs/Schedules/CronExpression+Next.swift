@@ -82,8 +82,8 @@ private struct ClockSpans: Sequence, IteratorProtocol {
     offset = Self.offset(of: zone, at: start)
   }
 
-  /// Looks a day ahead, since clocks are not changed twice in a day. What Foundation says of the next change leaves out those
-  /// that are not for daylight saving.
+  /// Looks a day ahead, since clocks are not changed twice in a day. What Foundation says of the next change leaves out
+  /// those that are not for daylight saving.
   mutating func next() -> Span? {
     if start >= limit { return nil }
     var end = Swift.min(start + 86400, limit)

@@ -7,8 +7,8 @@
 ///     │ │ │ │ ┌ day of week (0–7 or sun–sat; 0 and 7 are Sunday)
 ///     0 3 * * mon-fri
 ///
-/// A field is `*`, a value, a range `a-b`, a step `*/n` or `a-b/n`, or a list of those, joined by commas. `@hourly`, `@daily`
-/// (`@midnight`), `@weekly`, `@monthly` and `@yearly` (`@annually`) stand for whole expressions.
+/// A field is `*`, a value, a range `a-b`, a step `*/n` or `a-b/n`, or a list of those, joined by commas. `@hourly`,
+/// `@daily` (`@midnight`), `@weekly`, `@monthly` and `@yearly` (`@annually`) stand for whole expressions.
 ///
 /// The two day fields combine as in Vixie cron: where neither begins with `*`, a day that either of them names will do
 /// (`0 0 13 * fri` is each 13th and each Friday); otherwise it takes both.

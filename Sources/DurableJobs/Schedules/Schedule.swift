@@ -11,8 +11,8 @@
 /// Schedule("sessions.sweep", try .every(.seconds(3600)), options: JobOptions(uniqueKey: "sweep")) { _ in SweepSessions() }
 /// ```
 ///
-/// A tick fires once, whatever the number of workers: it asks for its job in the transaction that notes it as fired. Like every
-/// durable job, that one may be delivered twice, and what it does outside its transaction must bear that.
+/// A tick fires once, whatever the number of workers: it asks for its job in the transaction that notes it as fired.
+/// Like every durable job, that one may be delivered twice, and what it does outside its transaction must bear that.
 public struct Schedule: Sendable {
   /// Under which its ticks and its pause are kept: rename it, and it begins anew.
   public let name: ScheduleName

@@ -1,4 +1,5 @@
-/// Names a schedule, for ever: what it has fired and whether it is paused is kept under this name, such as `rankings.daily`.
+/// Names a schedule, for ever: what it has fired and whether it is paused is kept under this name, such as
+/// `rankings.daily`.
 public struct ScheduleName: RawRepresentable, Hashable, Sendable, Codable, ExpressibleByStringLiteral, Comparable,
   CustomStringConvertible
 {

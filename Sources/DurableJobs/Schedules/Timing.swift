@@ -16,8 +16,8 @@ public struct Timing: Sendable, Hashable {
   /// The shortest interval.
   public static let shortestInterval = Duration.milliseconds(100)
 
-  /// At each multiple of `interval` since 1970-01-01T00:00:00Z, whenever a process was started: every 6 hours is at 0, 6, 12
-  /// and 18 o'clock UTC.
+  /// At each multiple of `interval` since 1970-01-01T00:00:00Z, whenever a process was started: every 6 hours is at 0,
+  /// 6, 12 and 18 o'clock UTC.
   ///
   /// - Throws: `.interval` if it is under 100 ms or no whole number of milliseconds.
   public static func every(_ interval: Duration) throws(ScheduleError) -> Timing {

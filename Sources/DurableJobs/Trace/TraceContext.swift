@@ -1,9 +1,10 @@
 import Instrumentation
 
-/// Where in a trace one is: what travels from process to process as the header `traceparent`, and within a process with the task.
+/// Where in a trace one is: what travels from process to process as the header `traceparent`, and within a process with
+/// the task.
 ///
-/// It rides in swift-distributed-tracing's context, so that it goes wherever that goes. A job asked for inside takes the
-/// trace's id along (`JobRecord.trace`), and its handler runs in the same trace.
+/// It rides in swift-distributed-tracing's context, so that it goes wherever that goes. A job asked for inside takes
+/// the trace's id along (`JobRecord.trace`), and its handler runs in the same trace.
 public struct TraceContext: Hashable, Sendable {
   /// The trace.
   public let id: TraceID
@@ -34,8 +35,8 @@ public struct TraceContext: Hashable, Sendable {
     TraceContext(id: trace, span: .random(in: 1...UInt64.max))
   }
 
-  /// - Parameter traceparent: version, trace id, parent id and flags (https://www.w3.org/TR/trace-context/#traceparent-header);
-  ///   of a version later than 00, what begins the same.
+  /// - Parameter traceparent: version, trace id, parent id and flags
+  ///   (https://www.w3.org/TR/trace-context/#traceparent-header); of a version later than 00, what begins the same.
   public init?(traceparent: String) {
     let text = Array(traceparent.utf8)
     guard text.count >= 55, text[2] == 0x2D, text[35] == 0x2D, text[52] == 0x2D,

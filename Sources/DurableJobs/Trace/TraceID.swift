@@ -1,5 +1,5 @@
-/// Names a trace: a request and all that follows from it, in whatever process. 16 bytes, not all of them zero, as W3C Trace
-/// Context has it (https://www.w3.org/TR/trace-context/#trace-id).
+/// Names a trace: a request and all that follows from it, in whatever process. 16 bytes, not all of them zero, as W3C
+/// Trace Context has it (https://www.w3.org/TR/trace-context/#trace-id).
 public struct TraceID: Hashable, Sendable {
   /// The first eight bytes, most significant first.
   public let high: UInt64

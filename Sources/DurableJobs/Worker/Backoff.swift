@@ -1,5 +1,7 @@
-/// The pauses of a loop whose other end is away: doubling, with full jitter, up to 2 seconds.
+/// The pauses of a loop whose other end is away: those of a retry policy, up to 2 seconds.
 struct Backoff {
+  private static let policy = RetryPolicy(base: .milliseconds(100), cap: .seconds(2))
+
   private var failures = 0
 
   mutating func reset() { failures = 0 }
@@ -7,8 +9,8 @@ struct Backoff {
   /// Waits for the next pause, or less if the stop comes or the task is cancelled.
   mutating func pause(until stop: StopSignal?) async {
     failures += 1
-    let ceiling = min(2000, 50 << min(failures, 10))
-    let pause = Duration.milliseconds(Int.random(in: ceiling / 4...ceiling))
+    var generator = SystemRandomNumberGenerator()
+    let pause = Self.policy.delay(afterAttempt: failures, using: &generator)
     guard let stop else {
       // Cancellation ends the pause; the loop looks for it itself.
       do { try await Task.sleep(for: pause) } catch { return }

@@ -1,8 +1,8 @@
 import Locking
 import Metrics
 
-/// The counters and timers of one kind in one queue: made once, so that the labels stay few and counting stays cheap; of a kind that
-/// belongs into another queue when the first of its jobs is met here, since mostly none ever is.
+/// The counters and timers of one kind in one queue: made once, so that the labels stay few and counting stays cheap;
+/// of a kind that belongs into another queue when the first of its jobs is met here, since mostly none ever is.
 struct JobMetrics: Sendable {
   private struct Handles: Sendable {
     let completed: Counter

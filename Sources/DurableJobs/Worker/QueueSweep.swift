@@ -1,8 +1,8 @@
 /// Decides which of a queue's jobs the relay compares with the broker next. A value without I/O; `Relay` does what it
 /// says.
 ///
-/// Where one page holds all that is pending, that page is read at each interval. Where more waits, the work is split three
-/// ways, so that a backlog of any size does not delay what matters:
+/// Where one page holds all that is pending, that page is read at each interval. Where more waits, the work is split
+/// three ways, so that a backlog of any size does not delay what matters:
 /// - an *increment* reads what has become old enough since the last one, at each interval;
 /// - a *recheck* asks the broker again about ids of the last minute, without reading the ledger;
 /// - a *pass* walks through all that is pending, newest first and at leisure, and finds the rest.

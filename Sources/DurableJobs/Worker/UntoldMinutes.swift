@@ -1,7 +1,7 @@
 /// What a worker has done and its registry has not confirmed.
 ///
-/// Minutes leave in numbered batches. One whose report got no answer may have been added all the same, so it is told again as it
-/// was, under its number, and what was done since waits for the next.
+/// Minutes leave in numbered batches. One whose report got no answer may have been added all the same, so it is told
+/// again as it was, under its number, and what was done since waits for the next.
 struct UntoldMinutes {
   /// Of the batch that is told; 0 before the first.
   private(set) var number: Int64 = 0

@@ -6,9 +6,9 @@ public protocol SelfEndingService: Service {}
 
 /// Runs jobs: claims them from a broker, gives them to their handlers, settles how they ended.
 ///
-/// `run()` serves until a graceful shutdown is asked for, or an operator asks it through the worker registry to stop: then no
-/// more is claimed, what runs gets `shutdownLimit` to finish, and the rest is handed back at once, neither lost nor
-/// marked failed.
+/// `run()` serves until a graceful shutdown is asked for, or an operator asks it through the worker registry to stop:
+/// then no more is claimed, what runs gets `shutdownLimit` to finish, and the rest is handed back at once, neither lost
+/// nor marked failed.
 public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
   private let broker: B
   private let ledger: L

@@ -5,8 +5,8 @@ import LibPQClient
 
 /// The alarms in Postgres: the table `alarms` (`migrations/0023_alarms.sql`).
 ///
-/// At most one of a kind is open for a queue, by a unique index: whoever looks, and however often, one writes the row, and is the one
-/// to tell of it.
+/// At most one of a kind is open for a queue, by a unique index: whoever looks, and however often, one writes the row,
+/// and is the one to tell of it.
 public struct AlarmBook: Sendable {
   /// How long the oldest job of a queue waits and runs now.
   public struct Reading: Sendable, Hashable {

@@ -2,8 +2,8 @@ import DurableJobs
 
 /// How long the oldest job of each queue may wait and run, before an alarm is given.
 ///
-/// Written as `QUEUE:waiting=TIME,running=TIME`, entries separated by semicolons; `*` is every queue that is not named, or for which
-/// a time is left out. A time is `500ms`, `30s`, `5m`, `2h`, or `off` for no limit.
+/// Written as `QUEUE:waiting=TIME,running=TIME`, entries separated by semicolons; `*` is every queue that is not named,
+/// or for which a time is left out. A time is `500ms`, `30s`, `5m`, `2h`, or `off` for no limit.
 public struct AlarmLimits: Sendable, Hashable {
   /// Why a text is not such limits.
   public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
@@ -21,7 +21,8 @@ public struct AlarmLimits: Sendable, Hashable {
   public let text: String
   private var limits: [String: [Alarm.Concern: Limit]] = [:]
 
-  /// What holds unless a setting says otherwise: a post reaches its followers within seconds, and what comes in bulk may wait.
+  /// What holds unless a setting says otherwise: a post reaches its followers within seconds, and what comes in bulk
+  /// may wait.
   public static let standard =
     "*:waiting=1m,running=10m;fanout:waiting=10s;fanout-bulk:waiting=5m;lookups:waiting=10m;rankings:waiting=10m,running=30m"
 

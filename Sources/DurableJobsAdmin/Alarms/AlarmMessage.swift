@@ -10,8 +10,8 @@ public typealias AlarmDelivery = @Sendable (AlarmMessage) async throws -> Void
 ///
 ///     {"id", "event": "opened" or "closed", "queue", "what": "waiting" or "running", "limit", "seconds", "openedAt", "closedAt", "text"}
 ///
-/// Limit and seconds are in seconds, times as ISO 8601 has them. `text` is a sentence for people, where chat services look
-/// for one. `id` and `event` name the message, which may come twice.
+/// Limit and seconds are in seconds, times as ISO 8601 has them. `text` is a sentence for people, where chat services
+/// look for one. `id` and `event` name the message, which may come twice.
 public struct AlarmMessage: Sendable, Hashable {
   /// As it is at this message: open, or over.
   public let alarm: Alarm

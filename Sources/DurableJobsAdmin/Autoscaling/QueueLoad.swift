@@ -21,8 +21,8 @@ public struct QueueLoad: Codable, Sendable, Hashable {
     }
   }
 
-  /// The weighted sums of arrivals, of ended attempts and of busy slots, each a second, and the weight of them all: less than 1
-  /// as long as little was seen, so that the first looks count in full.
+  /// The weighted sums of arrivals, of ended attempts and of busy slots, each a second, and the weight of them all:
+  /// less than 1 as long as little was seen, so that the first looks count in full.
   private var arrivals = 0.0
   private var endings = 0.0
   private var busy = 0.0
@@ -30,8 +30,8 @@ public struct QueueLoad: Codable, Sendable, Hashable {
 
   public init() {}
 
-  /// Jobs that become ready, a second. What is neither there any more nor ended did not arrive, so arrivals are what ended and
-  /// what the queue grew by. A job that failed arrives again when it is due again.
+  /// Jobs that become ready, a second. What is neither there any more nor ended did not arrive, so arrivals are what
+  /// ended and what the queue grew by. A job that failed arrives again when it is due again.
   public var arrivalRate: Double { weight > 0 ? max(0, arrivals / weight) : 0 }
 
   /// How long an attempt has its slot, in seconds; nil before one has ended.

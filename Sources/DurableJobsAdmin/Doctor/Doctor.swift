@@ -41,7 +41,8 @@ public struct Doctor: Sendable {
 
   /// Looks; changes nothing.
   ///
-  /// - Returns: what was found, in the order in which to read it. It never throws for a server that is away: that is a finding.
+  /// - Returns: what was found, in the order in which to read it. It never throws for a server that is away: that is a
+  ///   finding.
   public func examine() async -> [Finding] {
     let loop = EventLoop(name: "fanmill-doctor")
     defer { loop.stop() }

@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
 
-/// A file that is written whole or not at all: it takes its name when it is complete. Packed by gzip where the name ends in `.gz`;
-/// `-` is the standard output. Writes block, so they run on a thread of their own.
+/// A file that is written whole or not at all: it takes its name when it is complete. Packed by gzip where the name
+/// ends in `.gz`; `-` is the standard output. Writes block, so they run on a thread of their own.
 public final class ExportFile {
   public let path: String
   /// Where it is written before it has its name; nil for the standard output.

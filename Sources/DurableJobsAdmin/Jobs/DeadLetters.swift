@@ -192,8 +192,8 @@ extension JobAdmin {
 
   /// Tries one dead letter again.
   ///
-  /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not dead, or its unique key is pending by another
-  ///   job.
+  /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not dead, or its unique key is pending by
+  ///   another job.
   public func retryDead(_ text: String, by actor: Operator) async throws -> JobSummary {
     let id = try Self.parse(text)
     guard let job = try await summary(id) else { throw Self.unknown(id) }

@@ -5,8 +5,8 @@ import LibPQClient
 
 /// Puts a page of dead or ended jobs together, the last to die or end first.
 ///
-/// A kind, else a queue, leads to its own index of the dead. Other filters look at a bounded number of rows, however many there are,
-/// and the page then says where to go on.
+/// A kind, else a queue, leads to its own index of the dead. Other filters look at a bounded number of rows, however
+/// many there are, and the page then says where to go on.
 struct FinishedListing {
   let filter: JobFilter
   let pool: PostgresPool
@@ -52,8 +52,8 @@ struct FinishedListing {
       try filter.before.map { text throws(OperationError) in try Place(text) }
       ?? Place(at: filter.until ?? .distantFuture, id: JobID(high: 0, low: 0))
     let (found, edge) = try await pool.transaction { transaction in
-      // The index that has the order is to be used: of bounds that a prepared statement does not know yet the planner thinks too
-      // little, and would rather sort all there is.
+      // The index that has the order is to be used: of bounds that a prepared statement does not know yet the planner
+      // thinks too little, and would rather sort all there is.
       try await transaction.pipeline([
         "SET LOCAL plan_cache_mode = force_custom_plan", "SET LOCAL enable_sort = off",
         "SET LOCAL enable_bitmapscan = off",

@@ -5,13 +5,13 @@ import Foundation
 import LibPQClient
 
 extension JobAdmin {
-  /// Ends a pending job, without its effects: one that waits at once; of one that runs, the worker is told, and what its
-  /// transaction wrote is undone.
+  /// Ends a pending job, without its effects: one that waits at once; of one that runs, the worker is told, and what
+  /// its transaction wrote is undone.
   ///
   /// - Parameter patience: how long to wait for a worker.
   /// - Returns: the job as it is then: cancelled, or done where it was faster.
-  /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not pending; `.failed` if its worker has not ended it within
-  ///   `patience`, and then it may still do so.
+  /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not pending; `.failed` if its worker has not
+  ///   ended it within `patience`, and then it may still do so.
   public func cancel(_ text: String, by actor: Operator, patience: Duration = .seconds(10)) async throws -> JobSummary {
     let id = try Self.parse(text)
     guard let job = try await summary(id) else { throw Self.unknown(id) }
@@ -61,8 +61,8 @@ extension JobAdmin {
     }
   }
 
-  /// Lets the broker forget a job that has ended. Where a worker has it, the worker is told: its transaction finds nothing to end
-  /// whatever it does, and told, it does not go on in vain.
+  /// Lets the broker forget a job that has ended. Where a worker has it, the worker is told: its transaction finds
+  /// nothing to end whatever it does, and told, it does not go on in vain.
   ///
   /// - Parameter isTold: whether it was told already, and has let go.
   private func forget(_ id: JobID, _ queue: QueueName, isTold: Bool) async throws {

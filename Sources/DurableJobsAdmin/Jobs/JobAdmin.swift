@@ -30,7 +30,8 @@ public struct JobAdmin: Sendable {
 
   // MARK: Look
 
-  /// A page of the jobs that `filter` lets through: pending ones, unless it asks for a state in which nothing is pending.
+  /// A page of the jobs that `filter` lets through: pending ones, unless it asks for a state in which nothing is
+  /// pending.
   ///
   /// - Throws: `.usage` for a limit or a cursor that cannot be.
   public func page(_ filter: JobFilter) async throws -> JobPage { try await Self.page(filter, on: pool) }
@@ -42,8 +43,8 @@ public struct JobAdmin: Sendable {
     return try await FinishedListing(filter: filter, pool: pool).page()
   }
 
-  /// - Throws: `.usage` if `id` cannot be a job's, `.notFound` if it is neither pending nor dead and no record of its end
-  ///   is kept.
+  /// - Throws: `.usage` if `id` cannot be a job's, `.notFound` if it is neither pending nor dead and no record of its
+  ///   end is kept.
   public func show(_ id: String) async throws -> JobDetail {
     let id = try Self.parse(id)
     let others = try await JobEvent.others(of: id, in: pool)

@@ -39,7 +39,7 @@ public struct JobPage: Codable, Sendable {
   public let items: [JobSummary]
   /// What to ask for to get the next page; nil at the end.
   public let next: String?
-  /// How many rows were looked at, where a filter has no index and the look ended before the page was full: then the page may be short
-  /// or empty, and `next` goes on.
+  /// How many rows were looked at, where a filter has no index and the look ended before the page was full: then the
+  /// page may be short or empty, and `next` goes on.
   public let searched: Int?
 }

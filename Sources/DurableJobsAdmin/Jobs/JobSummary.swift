@@ -41,7 +41,8 @@ public struct JobDetail: Codable, Sendable {
   public let payload: String
   /// Oldest first.
   public let failures: [Failure]
-  /// Whether the broker knows it; nil for a job that is not pending. One that is due and unknown there is pushed by the relay.
+  /// Whether the broker knows it; nil for a job that is not pending. One that is due and unknown there is pushed by the
+  /// relay.
   public let isInBroker: Bool?
   /// What has happened to it so far, oldest first.
   public let timeline: [JobEvent]

@@ -4,9 +4,9 @@ import LibPQClient
 
 /// The search for a text in payloads, which finds what is shown and nothing else.
 ///
-/// Which payloads may have a secret in them does not depend on the text: Postgres hands all of these out, and they are masked and
-/// searched here; the others it searches itself. So neither what a page lists, nor where the next one begins, nor how long the
-/// look takes, tells of what is masked.
+/// Which payloads may have a secret in them does not depend on the text: Postgres hands all of these out, and they are
+/// masked and searched here; the others it searches itself. So neither what a page lists, nor where the next one
+/// begins, nor how long the look takes, tells of what is masked.
 struct PayloadSearch {
   let text: String?
   private let bytes: [UInt8]?
@@ -25,7 +25,8 @@ struct PayloadSearch {
     blotted = filter.blotted.map { Array($0.utf8) }.filter { !$0.isEmpty }.sorted { $0.count > $1.count }
   }
 
-  /// What the condition needs beside the table. OFFSET 0 keeps Postgres from making the letters small for each word anew.
+  /// What the condition needs beside the table. OFFSET 0 keeps Postgres from making the letters small for each word
+  /// anew.
   var prepared: String {
     text == nil ? "" : #", LATERAL (SELECT lower(payload COLLATE "C") AS small OFFSET 0) AS prepared"#
   }

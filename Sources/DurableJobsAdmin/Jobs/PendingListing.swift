@@ -5,8 +5,8 @@ import LibPQClient
 
 /// Puts a page of pending jobs together: a look into each queue, the newest first, merged by id.
 ///
-/// What a partial index holds (delayed, retrying and parked jobs) is found at once. Another filter looks at a bounded number of
-/// rows, however many there are, and the page then says where to go on.
+/// What a partial index holds (delayed, retrying and parked jobs) is found at once. Another filter looks at a bounded
+/// number of rows, however many there are, and the page then says where to go on.
 struct PendingListing {
   let filter: JobFilter
   let pool: PostgresPool
@@ -156,8 +156,8 @@ extension PostgresQuery.StringInterpolation {
   }
 }
 
-/// The queues in which something is pending, found without looking at every row: the key leads with the queue, and this steps from
-/// one to the next.
+/// The queues in which something is pending, found without looking at every row: the key leads with the queue, and this
+/// steps from one to the next.
 enum LedgerQueues {
   /// A statement's beginning, which gives it the table `queues (name)`; its last name is null.
   static let table = """

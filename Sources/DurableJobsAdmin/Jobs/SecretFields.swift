@@ -1,14 +1,15 @@
 /// What a payload keeps to itself: the values under names that tell of a secret.
 ///
-/// What is shown and what is searched is masked here, by the same names: else a search would tell, letter by letter, what no page
-/// shows.
+/// What is shown and what is searched is masked here, by the same names: else a search would tell, letter by letter,
+/// what no page shows.
 public enum SecretFields {
   /// A field is secret whose name has one of these in it, in capitals or not.
   static let words = ["password", "secret", "token", "apikey", "api_key", "authorization"]
   private static let mask = Array(#""••••••""#.utf8)
   private static let needles = words.map { Array($0.utf8) }
 
-  /// JSON with a mask for each value that is secret, and otherwise byte for byte as it was; a part of some, and what is none, too.
+  /// JSON with a mask for each value that is secret, and otherwise byte for byte as it was; a part of some, and what is
+  /// none, too.
   public static func masked(_ json: [UInt8]) -> [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(json.count)
@@ -32,8 +33,8 @@ public enum SecretFields {
     return output
   }
 
-  /// Whether a payload may have a secret in it, as a condition in SQL on its text in small letters: of what `masked` changes it lets
-  /// nothing out.
+  /// Whether a payload may have a secret in it, as a condition in SQL on its text in small letters: of what `masked`
+  /// changes it lets nothing out.
   static func mayBe(in column: String) -> String {
     "(" + words.map { "strpos(\(column), '\($0)') > 0" }.joined(separator: " OR ") + ")"
   }

@@ -1,7 +1,7 @@
 import ServiceLifecycle
 
-/// How long one write to a client that listens may take: a client that does not read holds what it was sent, a place among the few
-/// that there are, and the end of the program.
+/// How long one write to a client that listens may take: a client that does not read holds what it was sent, a place
+/// among the few that there are, and the end of the program.
 public struct WriteTimeout: Sendable {
   private let limit: Duration
   private let clock: any Clock<Duration>
@@ -13,8 +13,8 @@ public struct WriteTimeout: Sendable {
 
   /// Waits for a write.
   ///
-  /// - Parameter hangUp: ends the connection, so that the write fails; called when it takes too long, and when the program is asked to
-  ///   stop meanwhile.
+  /// - Parameter hangUp: ends the connection, so that the write fails; called when it takes too long, and when the
+  ///   program is asked to stop meanwhile.
   public func wait(
     for write: () async throws -> Void, orElse hangUp: @escaping @Sendable () -> Void
   ) async throws {

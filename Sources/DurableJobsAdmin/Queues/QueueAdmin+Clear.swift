@@ -5,15 +5,16 @@ import Foundation
 import LibPQClient
 
 extension QueueAdmin {
-  /// Cancels all that is pending in a queue when it is called, and forgets the jobs that only the broker has. Whoever runs one is told
-  /// to end it, and what its transaction wrote is undone; a job that only the broker has and that runs already goes on.
+  /// Cancels all that is pending in a queue when it is called, and forgets the jobs that only the broker has. Whoever
+  /// runs one is told to end it, and what its transaction wrote is undone; a job that only the broker has and that runs
+  /// already goes on.
   ///
   /// - Parameters:
   ///   - patience: how long to wait for jobs that are in the middle of their transaction.
   ///   - progress: is called after each batch with how many jobs are gone so far.
   /// - Returns: how many jobs are gone; one that was done before it could be cancelled is not among them.
-  /// - Throws: `.notFound`, `.forbidden`; `.failed` if some are still in their transaction after `patience`: all others are gone,
-  ///   and the workers of those stay told.
+  /// - Throws: `.notFound`, `.forbidden`; `.failed` if some are still in their transaction after `patience`: all others
+  ///   are gone, and the workers of those stay told.
   public func clear(
     _ name: String, by actor: Operator, patience: Duration = .seconds(10), progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> Int {
@@ -54,8 +55,8 @@ extension QueueAdmin {
 
   private static let batch = 1000
 
-  /// Ends those of `ids` that no open transaction holds, and lets the broker forget them. What it does not forget is in a worker's
-  /// hands, running or about to: that worker is told, and does not go on in vain.
+  /// Ends those of `ids` that no open transaction holds, and lets the broker forget them. What it does not forget is in
+  /// a worker's hands, running or about to: that worker is told, and does not go on in vain.
   private func cancelUnheld(_ ids: [JobID], of queue: QueueName) async throws -> [JobID] {
     let ledger = PostgresLedger(pool: pool)
     let gone = try await pool.transaction { try await ledger.cancelUnheld(ids, queue: queue, in: $0) }

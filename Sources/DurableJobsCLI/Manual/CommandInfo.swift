@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// A command as ArgumentParser describes it (`--experimental-dump-help`): what help, completions and man pages are made of.
+/// A command as ArgumentParser describes it (`--experimental-dump-help`): what help, completions and man pages are made
+/// of.
 struct CommandInfo: Decodable {
   struct Argument: Decodable {
     enum Kind: String, Decodable { case positional, option, flag }

@@ -1,8 +1,8 @@
 import Foundation
 import Locking
 
-/// A line on the terminal that tells how far something is that takes its time; nothing where the standard error output is no
-/// terminal.
+/// A line on the terminal that tells how far something is that takes its time; nothing where the standard error output
+/// is no terminal.
 package final class ProgressLine: Sendable {
   private struct State {
     var drawn: ContinuousClock.Instant?

@@ -19,8 +19,8 @@ package struct Terminal: Sendable {
 
   /// - Parameters:
   ///   - size: what the terminal says of itself.
-  ///   - environment: `COLUMNS` counts where the terminal does not say; `NO_COLOR` (no-color.org) and `TERM=dumb` say that
-  ///     colours are not wanted.
+  ///   - environment: `COLUMNS` counts where the terminal does not say; `NO_COLOR` (no-color.org) and `TERM=dumb` say
+  ///     that colours are not wanted.
   package init(isTerminal: Bool, size: Int?, environment: [String: String]) {
     self.isTerminal = isTerminal
     let said = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }

@@ -25,7 +25,8 @@ extension RedisCluster {
 
   /// Sends a command to the master of its slot; see `RedisCommandSender`.
   ///
-  /// What the cluster refuses for the moment is sent again within the command's limit. What may have been carried out is not.
+  /// What the cluster refuses for the moment is sent again within the command's limit. What may have been carried out
+  /// is not.
   nonisolated(nonsending) func send<Output: Sendable>(
     _ command: RedisCommand, timeout: Duration?,
     decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output

@@ -2,10 +2,11 @@ import Locking
 import Logging
 import Reactor
 
-/// The nodes of a Redis Cluster and which slots they have: sends each command to the master of its key's slot, and follows
-/// when slots move or masters are replaced.
+/// The nodes of a Redis Cluster and which slots they have: sends each command to the master of its key's slot, and
+/// follows when slots move or masters are replaced.
 ///
-/// There is one supervised connection a master, so what tasks send at once is pipelined on each as with a single server.
+/// There is one supervised connection a master, so what tasks send at once is pipelined on each as with a single
+/// server.
 final class RedisCluster: Sendable {
   typealias Endpoint = RedisConfiguration.Endpoint
 

@@ -7,9 +7,9 @@ import Migrations
 import PrivateServers
 import Social
 
-/// The main job from nothing: private servers, a real follower graph, the API and two workers as processes, posts by accounts
-/// of several sizes, a worker killed in the middle, likes and comments and follows of which authors are told, channels
-/// that fans look up and give hearts, rankings, and an audit of all. It leaves nothing behind.
+/// The main job from nothing: private servers, a real follower graph, the API and two workers as processes, posts by
+/// accounts of several sizes, a worker killed in the middle, likes and comments and follows of which authors are told,
+/// channels that fans look up and give hearts, rankings, and an audit of all. It leaves nothing behind.
 public struct Demo: Sendable {
   /// Something that happened, to be told to whoever watches.
   public enum Event: Sendable {

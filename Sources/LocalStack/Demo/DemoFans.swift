@@ -4,8 +4,8 @@ import Foundation
 import LibPQClient
 import Social
 
-/// What fans do: they look up channels, register them and give hearts; a ranking is computed, and computed again when hearts
-/// have changed it.
+/// What fans do: they look up channels, register them and give hearts; a ranking is computed, and computed again when
+/// hearts have changed it.
 struct DemoFans: Sendable {
   /// What is typed, and how many fans it has in the first ranking and joining before the second.
   private static let wishes: [(question: String, fans: Int, later: Int)] = [

@@ -3,7 +3,8 @@ import DurableJobsAdmin
 import Foundation
 import PrivateServers
 
-/// One of the stack's own processes: the API, a worker or the stand-in for YouTube, with its health on a port of 127.0.0.1.
+/// One of the stack's own processes: the API, a worker or the stand-in for YouTube, with its health on a port of
+/// 127.0.0.1.
 public struct LocalProcess: Sendable {
   /// Such as `api` or `worker-2`; names its log.
   public let name: String

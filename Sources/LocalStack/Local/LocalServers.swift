@@ -5,7 +5,8 @@ import Logging
 import PrivateServers
 import Reactor
 
-/// A private Postgres and a private Redis with a database of the newest schema: what the local stack and the demo stand on.
+/// A private Postgres and a private Redis with a database of the newest schema: what the local stack and the demo stand
+/// on.
 public struct LocalServers: Sendable {
   public let postgres: PrivatePostgres
   public let redis: PrivateRedis

@@ -50,8 +50,8 @@ public struct LocalStack: Sendable {
 
   /// Runs the stack until the task is cancelled, then stops it in order: API and workers, Redis, Postgres.
   ///
-  /// - Parameter rescales: each time, the number of workers becomes the one that the folder says is wanted; ends the stack
-  ///   if it ends.
+  /// - Parameter rescales: each time, the number of workers becomes the one that the folder says is wanted; ends the
+  ///   stack if it ends.
   /// - Throws: `.conflict` if it runs already; what keeps it from starting.
   public func run(
     rescales: some AsyncSequence<Void, Never> & Sendable, event: @escaping @Sendable (Event) -> Void

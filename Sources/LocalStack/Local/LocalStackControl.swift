@@ -49,8 +49,8 @@ public struct LocalStackControl: Sendable {
     return true
   }
 
-  /// Asks the stack that runs for another number of workers, and waits until it has them: the new ones can work, and those that
-  /// are too many have finished or handed back what they held, and are gone.
+  /// Asks the stack that runs for another number of workers, and waits until it has them: the new ones can work, and
+  /// those that are too many have finished or handed back what they held, and are gone.
   ///
   /// - Throws: `.failed` if there is no stack, or if it has not so many after `limit`.
   public func scale(to count: Int, limit: Duration = .seconds(60)) async throws {

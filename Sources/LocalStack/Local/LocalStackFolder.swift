@@ -74,7 +74,8 @@ public struct LocalStackFolder: Sendable {
     try replace(environmentFile, with: text, mode: 0o600)
   }
 
-  /// Writes a file so that nobody ever reads half of it, or any of it who may not: it has its mode before it has its text.
+  /// Writes a file so that nobody ever reads half of it, or any of it who may not: it has its mode before it has its
+  /// text.
   private func replace(_ file: String, with text: String, mode: mode_t) throws(OperationError) {
     let draft = file + ".new"
     unlink(draft)

@@ -3,8 +3,8 @@ import Foundation
 import Locking
 import PrivateServers
 
-/// The workers of a local stack: as many as are wanted, started again where they end unasked, and ended in order where there
-/// are too many.
+/// The workers of a local stack: as many as are wanted, started again where they end unasked, and ended in order where
+/// there are too many.
 final class LocalWorkers: Sendable {
   private struct Slot {
     /// Ends for good when its process does.

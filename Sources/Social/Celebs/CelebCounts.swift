@@ -4,7 +4,8 @@ import LibPQClient
 
 /// Adds what has happened to the counts of celebs: many events in one statement.
 ///
-/// Times are microseconds since 1970, which is what Postgres keeps: a job carries them to the row that they were read from.
+/// Times are microseconds since 1970, which is what Postgres keeps: a job carries them to the row that they were read
+/// from.
 struct CelebCounts: Sendable {
   private var celebs: [Int] = []
   private var moments: [Int] = []

@@ -25,7 +25,8 @@ public struct CertificateKey: Sendable {
 
   /// What a token says. Signatures are compared in a time that does not depend on where they differ.
   ///
-  /// - Throws: `malformed_certificate` for what is no token, `forged_certificate` for one that was not signed with this key.
+  /// - Throws: `malformed_certificate` for what is no token, `forged_certificate` for one that was not signed with this
+  ///   key.
   public func certificate(_ token: String) throws(SocialError) -> FanCertificate {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard token.utf8.count <= 2048, parts.count == 2, let content = Base64URL.bytes(parts[0]),

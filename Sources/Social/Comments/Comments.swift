@@ -2,7 +2,8 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Makes, lists and deletes comments. What tells a post's author of them is described in `migrations/0010_notifications.sql`.
+/// Makes, lists and deletes comments. What tells a post's author of them is described in
+/// `migrations/0010_notifications.sql`.
 public enum Comments {
   /// Comments on a post, and owes telling its author.
   ///

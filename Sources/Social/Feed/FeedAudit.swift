@@ -21,15 +21,16 @@ public struct FeedAudit: Sendable, Hashable {
   public let missingRows: [Row]
   /// The first of the stale rows.
   public let staleRows: [Row]
-  /// Posts that are not yet fanned out, and deleted ones that are not yet purged: while there are any, rows may differ rightly.
+  /// Posts that are not yet fanned out, and deleted ones that are not yet purged: while there are any, rows may differ
+  /// rightly.
   public let pending: Int
 
   public var isExact: Bool { missing == 0 && stale == 0 }
 
   /// Compares in one snapshot, whatever is written meanwhile.
   ///
-  /// One hash join finds what is missing. What is stale follows by counting: the key makes both sides sets, so it is what was
-  /// found less what was expected and found. Five million rows take a few seconds.
+  /// One hash join finds what is missing. What is stale follows by counting: the key makes both sides sets, so it is
+  /// what was found less what was expected and found. Five million rows take a few seconds.
   ///
   /// - Parameter examples: how many differing rows of either kind to return.
   public static func run(examples: Int = 20, on pool: PostgresPool) async throws -> FeedAudit {

@@ -29,12 +29,14 @@ public enum Hearts {
 
   /// Gives hearts and owes counting them for their celebs; each is taken or refused for itself.
   ///
-  /// The fans' own rows are locked first, in the order of their keys, so that no two transactions wait for each other; the next
-  /// statement, which sees what was committed until then, looks at the time and writes. So of requests that race for one
-  /// heart, in one transaction or in several, one is taken. No row is written that another fan's heart needs.
+  /// The fans' own rows are locked first, in the order of their keys, so that no two transactions wait for each other;
+  /// the next statement, which sees what was committed until then, looks at the time and writes. So of requests that
+  /// race for one heart, in one transaction or in several, one is taken. No row is written that another fan's heart
+  /// needs.
   ///
   /// - Parameter now: the time of the hearts; nil for the present.
-  /// - Returns: for each heart, in their order, what was taken, or its refusal: `celeb_not_registered`, `heart_too_soon`.
+  /// - Returns: for each heart, in their order, what was taken, or its refusal: `celeb_not_registered`,
+  ///   `heart_too_soon`.
   public static func give(
     _ hearts: [Heart], in transaction: AppTransaction, now: Date? = nil
   ) async throws -> [Result<Given, SocialError>] {

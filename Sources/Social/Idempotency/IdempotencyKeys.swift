@@ -2,8 +2,9 @@ import LibPQClient
 
 /// Remembers what requests with an Idempotency-Key were answered.
 ///
-/// The key is claimed in the transaction that does what the request asks for, and the answer is recorded there too: either both
-/// are there or the request can be sent again. A second request with the key waits at `claim` until the first has ended.
+/// The key is claimed in the transaction that does what the request asks for, and the answer is recorded there too:
+/// either both are there or the request can be sent again. A second request with the key waits at `claim` until the
+/// first has ended.
 public enum IdempotencyKeys {
   /// What is known of a key when a request comes with it.
   public enum Claim: Sendable, Hashable {
@@ -18,7 +19,8 @@ public enum IdempotencyKeys {
   /// - Parameters:
   ///   - account: the account that asks; nil for a request without one.
   ///   - requestHash: a hash of the method, the path and the body.
-  /// - Throws: `idempotency_key_reused` if another request had the key; `invalid_Idempotency-Key` if it has not 1–255 characters.
+  /// - Throws: `idempotency_key_reused` if another request had the key; `invalid_Idempotency-Key` if it has not 1–255
+  ///   characters.
   public static func claim(
     _ key: String, account: Int?, requestHash: [UInt8], in transaction: PostgresTransaction
   ) async throws -> Claim {

@@ -2,8 +2,8 @@ import LibPQClient
 
 /// Brings accounts and follows from files into the database, all of them or none.
 ///
-/// A line of accounts is `username[TAB]major`, one of follows `follower[TAB]followee`; a line that begins with `#` is a comment.
-/// What is there already is left as it is, so that the same files can be imported again.
+/// A line of accounts is `username[TAB]major`, one of follows `follower[TAB]followee`; a line that begins with `#` is a
+/// comment. What is there already is left as it is, so that the same files can be imported again.
 public struct GraphImport: Sendable {
   /// The file of accounts, plain or packed by gzip; nil for none.
   public var users: String?
@@ -66,7 +66,8 @@ public struct GraphImport: Sendable {
       }
       return report
     }
-    // The planner's numbers, and the marks of pages that all can see, which let a fan-out read followers from the index alone.
+    // The planner's numbers, and the marks of pages that all can see, which let a fan-out read followers from the index
+    // alone.
     for table in ["accounts", "follows"] {
       try await pool.execute("VACUUM (ANALYZE) \(unescaped: table)", timeout: Self.timeout)
     }
@@ -117,8 +118,8 @@ public struct GraphImport: Sendable {
       FROM import_edges WHERE follower IS NULL OR followee IS NULL ORDER BY line LIMIT \(GraphImportError.maxCount)
       """, timeout: timeout)
     try refuse(unknown, file)
-    // No post is made or deleted meanwhile: one lock instead of one for each author (`migrations/0006_fan_outs.sql`), of which
-    // a server has not that many. Fan-outs, follows and reading go on.
+    // No post is made or deleted meanwhile: one lock instead of one for each author (`migrations/0006_fan_outs.sql`),
+    // of which a server has not that many. Fan-outs, follows and reading go on.
     try await transaction.execute("LOCK TABLE posts IN SHARE MODE", timeout: timeout)
     let added = try await transaction.query(
       """

@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
 
-/// Reads the lines of a file, plain or packed by gzip (told by its first bytes, not by its name), without holding the file in
-/// memory. Reads block, so they run on a thread of their own.
+/// Reads the lines of a file, plain or packed by gzip (told by its first bytes, not by its name), without holding the
+/// file in memory. Reads block, so they run on a thread of their own.
 final class LineReader {
   let path: String
   /// The number of the line that `next` returned last.

@@ -40,7 +40,8 @@ public enum Likes {
     return try await changed(answer, post, by: account, in: transaction)
   }
 
-  /// A page of the posts that `account` likes, the latest liked first. The cursor is a number that grows with each like.
+  /// A page of the posts that `account` likes, the latest liked first. The cursor is a number that grows with each
+  /// like.
   public static func posts(likedBy account: Int, _ page: PageRequest, in reader: some SocialReader) async throws
     -> Page<Post>
   {

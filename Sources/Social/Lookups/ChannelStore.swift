@@ -71,7 +71,8 @@ public enum ChannelStore {
     return [keepAnswers] + keep(channels: seen.values.map { $0 }, at: date)
   }
 
-  /// The statement that keeps channels, each once, in the order of their ids, so that no two such statements wait for each other.
+  /// The statement that keeps channels, each once, in the order of their ids, so that no two such statements wait for
+  /// each other.
   static func keep(channels: [(channel: Channel, hasDetails: Bool)], at date: Date) -> [PostgresQuery] {
     if channels.isEmpty { return [] }
     let sorted = channels.sorted { $0.channel.id < $1.channel.id }

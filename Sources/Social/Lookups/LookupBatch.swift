@@ -3,8 +3,8 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Does a batch of lookups: sets aside what their calls cost, makes all calls at once, and writes down answers as they come,
-/// in as few transactions as that takes.
+/// Does a batch of lookups: sets aside what their calls cost, makes all calls at once, and writes down answers as they
+/// come, in as few transactions as that takes.
 struct LookupBatch<J: LookupJob>: Sendable {
   /// A lookup that this batch does.
   struct Open: Sendable {
@@ -68,8 +68,8 @@ struct LookupBatch<J: LookupJob>: Sendable {
     }
   }
 
-  /// Marks the lookups as running. Those that ended meanwhile, or that another job does, are left out: their jobs have nothing
-  /// to do.
+  /// Marks the lookups as running. Those that ended meanwhile, or that another job does, are left out: their jobs have
+  /// nothing to do.
   private func begin() async throws -> [Open] {
     let jobs = batch.jobs
     let rows = try await youtube.pool.query(

@@ -2,7 +2,8 @@ import DurableJobs
 import DurableJobsPostgres
 import Foundation
 
-/// A job that does one lookup. What it asks outside may be asked again when its worker dies: a call too much, no row too much.
+/// A job that does one lookup. What it asks outside may be asked again when its worker dies: a call too much, no row
+/// too much.
 protocol LookupJob: Job {
   var lookup: UUID { get }
   /// What is sent for the lookup's question.

@@ -71,8 +71,8 @@ public enum Messages {
     return Page(items, limit: page.limit, cursor: \.id)
   }
 
-  /// Notes that an account has read a conversation up to a message, that included. A lower id than was noted before changes
-  /// nothing.
+  /// Notes that an account has read a conversation up to a message, that included. A lower id than was noted before
+  /// changes nothing.
   ///
   /// - Throws: as `messages` does; `invalid_upTo`.
   public static func read(

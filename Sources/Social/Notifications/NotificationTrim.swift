@@ -2,8 +2,8 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Finds the owners with notifications that are too old or too many, and owes trimming each. To be run daily; a page of owners a
-/// job.
+/// Finds the owners with notifications that are too old or too many, and owes trimming each. To be run daily; a page of
+/// owners a job.
 public struct NotificationRetention: Job {
   public static let kind: JobKind = "notifications.retention"
   public static let queue = SocialJobs.notificationQueue
@@ -37,7 +37,8 @@ public struct NotificationRetention: Job {
   }
 }
 
-/// Takes away an owner's notifications that are older than 6 months or not among the newest 2,000, a few thousand a job.
+/// Takes away an owner's notifications that are older than 6 months or not among the newest 2,000, a few thousand a
+/// job.
 public struct NotificationTrim: Job {
   public static let kind: JobKind = "notifications.trim"
   public static let queue = SocialJobs.notificationQueue

@@ -2,11 +2,11 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Looks again at a like, a comment or a follow, and makes the notification that tells of it what it should be: there, gone, or
-/// there anew.
+/// Looks again at a like, a comment or a follow, and makes the notification that tells of it what it should be: there,
+/// gone, or there anew.
 ///
-/// It says where to look and not what to write, so that jobs may come in any order and more than once; what orders them is
-/// described in `migrations/0010_notifications.sql`.
+/// It says where to look and not what to write, so that jobs may come in any order and more than once; what orders them
+/// is described in `migrations/0010_notifications.sql`.
 public struct NotificationUpdate: Job, Hashable {
   public static let kind: JobKind = "notifications.update"
   public static let queue = SocialJobs.notificationQueue
@@ -36,8 +36,8 @@ public struct NotificationUpdate: Job, Hashable {
     if actor != owner { try await transaction.enqueue(self) }
   }
 
-  /// How many are done by one statement. Measured with 1,000,000 notifications there of 1,000 owners: 2,000 take the server
-  /// 47 ms, and 1,000 take it 31 ms, since each batch locks and counts an owner once.
+  /// How many are done by one statement. Measured with 1,000,000 notifications there of 1,000 owners: 2,000 take the
+  /// server 47 ms, and 1,000 take it 31 ms, since each batch locks and counts an owner once.
   static let batchLimit = 2000
 
   @Sendable

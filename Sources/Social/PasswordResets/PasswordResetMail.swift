@@ -5,9 +5,9 @@ import Logging
 
 /// Writes to an account's owner how to choose another password.
 ///
-/// The mail is sent at least once, under the job's id. Each attempt makes a token of its own, which stands nowhere but in the mail;
-/// the payload is shown to operators. The tokens of earlier attempts go on working: their mails may have arrived although the
-/// attempts failed, and a mailbox that knows the Message-ID keeps the first and drops the next.
+/// The mail is sent at least once, under the job's id. Each attempt makes a token of its own, which stands nowhere but
+/// in the mail; the payload is shown to operators. The tokens of earlier attempts go on working: their mails may have
+/// arrived although the attempts failed, and a mailbox that knows the Message-ID keeps the first and drops the next.
 public struct PasswordResetMail: Job {
   public static let kind: JobKind = "accounts.password-reset-mail"
   public static let queue = SocialJobs.mailQueue

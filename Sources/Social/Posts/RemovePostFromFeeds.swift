@@ -50,7 +50,8 @@ public struct RemovePostFromFeedsChunk: Job {
 
   func run(in transaction: PostgresTransaction) async throws {
     try await transaction.execute("SELECT purge_post(\(post), \(author), \(first), \(pastLast))")
-    // Last, since other chunks wait for this row. With the last chunk nothing is left that an unfollow would have to look for.
+    // Last, since other chunks wait for this row. With the last chunk nothing is left that an unfollow would have to
+    // look for.
     let left = try await transaction.query(
       "UPDATE deleted_posts SET chunks_left = chunks_left - 1 WHERE id = \(post) RETURNING chunks_left"
     ).decode(Int.self)

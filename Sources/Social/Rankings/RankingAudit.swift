@@ -1,13 +1,13 @@
 import Foundation
 import LibPQClient
 
-/// Compares the counts of celebs with the hearts and registrations that they are of, and every ranking as it goes on from the
-/// last snapshot with the same ranking made of all celebs.
+/// Compares the counts of celebs with the hearts and registrations that they are of, and every ranking as it goes on
+/// from the last snapshot with the same ranking made of all celebs.
 public struct RankingAudit: Sendable, Hashable {
   /// Something that is not what it should be.
   public struct Difference: Sendable, Hashable {
-    /// `count`: a celeb's count; `rank`: an entry of a ranking; `fans`: how many have registered a celeb; `given`: how many
-    /// hearts a fan has given.
+    /// `count`: a celeb's count; `rank`: an entry of a ranking; `fans`: how many have registered a celeb; `given`: how
+    /// many hearts a fan has given.
     public let problem: String
     public let platform: String
     /// Such as `hearts day`.

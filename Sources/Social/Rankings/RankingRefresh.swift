@@ -5,8 +5,8 @@ import LibPQClient
 
 /// Makes a new snapshot of all rankings that replaces the last one. To be run every few minutes.
 ///
-/// It takes up what has changed since the last snapshot; `recount` counts everything anew from the hearts themselves. A time
-/// zone other than the last one's has everything counted anew. See `docs/rankings.md`.
+/// It takes up what has changed since the last snapshot; `recount` counts everything anew from the hearts themselves. A
+/// time zone other than the last one's has everything counted anew. See `docs/rankings.md`.
 public struct RankingRefresh: Job {
   public static let kind: JobKind = "rankings.refresh"
   public static let queue = SocialJobs.rankingQueue

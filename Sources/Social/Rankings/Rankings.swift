@@ -3,7 +3,8 @@ import LibPQClient
 
 /// Reads rankings.
 public enum Rankings {
-  /// A page of a ranking. All pages that follow from one cursor are of one snapshot, even if there is a newer one meanwhile.
+  /// A page of a ranking. All pages that follow from one cursor are of one snapshot, even if there is a newer one
+  /// meanwhile.
   ///
   /// - Throws: `invalid_before` for a cursor whose snapshot is not kept any more.
   public static func page(
@@ -11,8 +12,8 @@ public enum Rankings {
   ) async throws -> RankingPage {
     let cursor = request.before.map(Cursor.init)
     let first = (cursor?.rank ?? 0) + 1
-    // The former places are looked up one by one: a join would compare each celeb of the former list with each of the page's,
-    // since Postgres takes what it unnests for ten rows.
+    // The former places are looked up one by one: a join would compare each celeb of the former list with each of the
+    // page's, since Postgres takes what it unnests for ten rows.
     let rows = try await reader.rows(
       """
       WITH snapshot AS MATERIALIZED (

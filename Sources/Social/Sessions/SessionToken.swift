@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 
-/// What a client shows to say who it is: 32 random bytes in Base64 for URLs. The database has only its hash; since the token is
-/// random, a plain SHA-256 is enough.
+/// What a client shows to say who it is: 32 random bytes in Base64 for URLs. The database has only its hash; since the
+/// token is random, a plain SHA-256 is enough.
 public struct SessionToken: Sendable, Hashable {
   /// The token as the client has it, 43 characters.
   public let text: String

@@ -15,7 +15,8 @@ public final class EventHub: Service {
   static let perAccount = 5
   static let perProcess = 10_000
 
-  /// How many looks' news wait for a client to read what came before; each is at most `EventFeed.maxCount` items of a kind.
+  /// How many looks' news wait for a client to read what came before; each is at most `EventFeed.maxCount` items of a
+  /// kind.
   static let perStream = 8
 
   /// What goes to one client.

@@ -43,7 +43,8 @@ struct Answer: ResponseGenerator, Sendable {
   }()
 }
 
-/// A value that may be missing and is written as `null` then: a field that is always there is easier to read for a client.
+/// A value that may be missing and is written as `null` then: a field that is always there is easier to read for a
+/// client.
 struct Nullable<Value: Encodable & Sendable>: Encodable, Sendable {
   let value: Value?
 

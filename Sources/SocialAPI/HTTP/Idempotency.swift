@@ -10,8 +10,8 @@ import Social
 public typealias AppJobs = JobClient<RedisBroker, PostgresLedger>
 
 extension AppJobs {
-  /// Does what a POST asks for in one transaction; with an `Idempotency-Key`, once: the key and its answer commit with the rest,
-  /// and the same request sent again gets that answer.
+  /// Does what a POST asks for in one transaction; with an `Idempotency-Key`, once: the key and its answer commit with
+  /// the rest, and the same request sent again gets that answer.
   func once(
     _ request: Request, _ body: RequestBody, by account: Int,
     _ act: @Sendable (AppTransaction) async throws -> Answer

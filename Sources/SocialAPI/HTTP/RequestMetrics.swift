@@ -3,8 +3,8 @@ import Hummingbird
 import Locking
 import Metrics
 
-/// Counts requests by the route that answered, never by their path, so that nobody outside makes new series; and how long the
-/// answers took.
+/// Counts requests by the route that answered, never by their path, so that nobody outside makes new series; and how
+/// long the answers took.
 public struct RequestMetrics<Context: RequestContext>: RouterMiddleware {
   private let handles = RequestMetricHandles()
 

@@ -3,8 +3,8 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Gives each request a step in a trace: that of its `traceparent`, or a new one. Whatever the request does is in it, the jobs it
-/// asks for too; its log lines carry the id as `trace_id`, and the answer the header `traceparent`.
+/// Gives each request a step in a trace: that of its `traceparent`, or a new one. Whatever the request does is in it,
+/// the jobs it asks for too; its log lines carry the id as `trace_id`, and the answer the header `traceparent`.
 public struct RequestTracing<Context: RequestContext>: RouterMiddleware {
   public init() {}
 
@@ -36,7 +36,8 @@ extension HTTPField.Name {
   }
 }
 
-/// A path as a log shows it: without the token that one route has in it, which whoever reads the log could use before its owner.
+/// A path as a log shows it: without the token that one route has in it, which whoever reads the log could use before
+/// its owner.
 enum LoggedPath {
   static func shown(_ path: String) -> String {
     let secret = "/v1/password-resets/"

@@ -15,7 +15,8 @@ public struct GraphExport: Sendable {
   private let follows: String?
 
   /// - Parameters:
-  ///   - users: the file of accounts, packed by gzip where its name ends in `.gz`, `-` for the standard output; nil for none.
+  ///   - users: the file of accounts, packed by gzip where its name ends in `.gz`, `-` for the standard output; nil for
+  ///     none.
   ///   - follows: the file of follows.
   public init(users: String? = nil, follows: String? = nil) {
     self.users = users

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// What the articles show is code that the tests build and run: every block of Swift stands, line for line, in a file of examples.
+/// What the articles show is code that the tests build and run: every block of Swift stands, line for line, in a file
+/// of examples.
 @Suite struct ArticleTests {
   private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
 

@@ -5,7 +5,8 @@ import Locking
 import Logging
 import Testing
 
-// What the articles of Sources/DurableJobs/DurableJobs.docc show stands here and in the files beside it, to the letter: ArticleTests compares.
+// What the articles of Sources/DurableJobs/DurableJobs.docc show stands here and in the files beside it, to the letter:
+// ArticleTests compares.
 
 struct SendReceipt: Job {
   static let kind: JobKind = "orders.receipt"

@@ -5,8 +5,8 @@ import Foundation
 import LibPQClient
 import SocialAdmin
 
-/// Every list and page that operators look at, beside what `AdminTables` holds: the calls behind them, the dashboard's pages by
-/// HTTP, and the lists of the CLI, from its start to its end.
+/// Every list and page that operators look at, beside what `AdminTables` holds: the calls behind them, the dashboard's
+/// pages by HTTP, and the lists of the CLI, from its start to its end.
 enum Admin {
   private static let repeats = 20
 

@@ -3,8 +3,8 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// What stands in the tables while operators look: 1,000,000 jobs that wait, 100,000 dead ones, 100,000 that have ended, a week of
-/// statistics, and a ranking of 10,000 celebs.
+/// What stands in the tables while operators look: 1,000,000 jobs that wait, 100,000 dead ones, 100,000 that have
+/// ended, a week of statistics, and a ranking of 10,000 celebs.
 enum AdminTables {
   private static let waiting = 1_000_000
   private static let dead = 100_000

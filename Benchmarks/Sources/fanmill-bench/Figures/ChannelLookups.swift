@@ -5,8 +5,8 @@ import Foundation
 import LibPQClient
 import PrivateServers
 
-/// Lookups that wait in the queue, asked of the stand-in for YouTube by a worker as `make build` makes it: each search a call
-/// of its own, and each answer 20 ms away.
+/// Lookups that wait in the queue, asked of the stand-in for YouTube by a worker as `make build` makes it: each search
+/// a call of its own, and each answer 20 ms away.
 enum ChannelLookups {
   private static let lookups = 20_000
   private static let queue: QueueName = "lookups"

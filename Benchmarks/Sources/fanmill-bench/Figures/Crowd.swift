@@ -1,7 +1,7 @@
 import LibPQClient
 
-/// A million synthetic accounts whose feeds hold 10,000,000 rows: 9,000,000 of older days, 1,000,000 of today. And an author
-/// for each number of followers, who are spread evenly over the accounts.
+/// A million synthetic accounts whose feeds hold 10,000,000 rows: 9,000,000 of older days, 1,000,000 of today. And an
+/// author for each number of followers, who are spread evenly over the accounts.
 struct Crowd: Sendable {
   static let accounts = 1_000_000
   private static let olderPosts = 9

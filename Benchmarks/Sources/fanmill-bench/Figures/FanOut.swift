@@ -3,8 +3,8 @@ import DurableJobsRedis
 import Foundation
 import PrivateServers
 
-/// One post on its way into its followers' feeds, which hold 10,000,000 rows, right after a checkpoint: through the API and
-/// a worker, both as `make build` makes them and with their default settings.
+/// One post on its way into its followers' feeds, which hold 10,000,000 rows, right after a checkpoint: through the API
+/// and a worker, both as `make build` makes them and with their default settings.
 enum FanOut {
   private static let sizes = [21_841, 100_000, 1_000_000]
   private static let queues: [QueueName] = ["fanout", "fanout-bulk"]

@@ -4,7 +4,8 @@ import DurableJobsRedis
 import Foundation
 import LibPQClient
 
-/// Notifications written from likes that wait in the queue, by a worker as `make build` makes it, with its default settings.
+/// Notifications written from likes that wait in the queue, by a worker as `make build` makes it, with its default
+/// settings.
 enum Notices {
   private static let likes = 100_000
   private static let authors = 1_000

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Requests to this machine over connections that stay open, each connection with a thread of its own that sends a request and
-/// reads its answer, by blocking calls.
+/// Requests to this machine over connections that stay open, each connection with a thread of its own that sends a
+/// request and reads its answer, by blocking calls.
 struct HTTPLoad: Sendable {
   struct Outcome: Sendable {
     var perSecond: Double
