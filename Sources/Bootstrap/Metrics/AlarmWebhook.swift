@@ -51,7 +51,7 @@ struct AlarmWebhook: Sendable {
     return name
   }
 
-  /// How the client should be configured: nobody waits for the answer, and it is not read.
+  /// Short limits: the answer's body is not read.
   static var configuration: HTTPClientConfiguration {
     var configuration = HTTPClientConfiguration()
     configuration.timeout = .seconds(10)

@@ -8,7 +8,8 @@ public typealias AlarmDelivery = @Sendable (AlarmMessage) async throws -> Void
 ///
 /// As JSON it is one object:
 ///
-///     {"id", "event": "opened" or "closed", "queue", "what": "waiting" or "running", "limit", "seconds", "openedAt", "closedAt", "text"}
+///     {"id", "event": "opened" or "closed", "queue", "what": "waiting" or "running", "limit", "seconds", "openedAt",
+///      "closedAt", "text"}
 ///
 /// Limit and seconds are in seconds, times as ISO 8601 has them. `text` is a sentence for people, where chat services
 /// look for one. `id` and `event` name the message, which may come twice.

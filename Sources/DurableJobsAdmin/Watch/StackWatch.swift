@@ -23,7 +23,7 @@ public struct StackWatch: Service {
     /// The app's own figures, read once for each sample.
     public var gauges: Gauges = { _, _ in [] }
     public var limits: AlarmLimits
-    /// Delivers alarms; nil where nobody wants them but the log.
+    /// Delivers alarms; nil to log them only.
     public var deliver: AlarmDelivery?
     public var autoscaling = Autoscaling()
     /// How many of a queue's jobs a worker runs at once, as long as none is there to tell.

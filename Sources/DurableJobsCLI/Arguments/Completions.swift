@@ -3,7 +3,7 @@ import DurableJobs
 import DurableJobsAdmin
 
 extension CompletionKind {
-  // Both stand in the completion scripts themselves: nothing is started while somebody types.
+  // Completion scripts embed both lists, so completing a word starts no process.
 
   /// The kinds of jobs.
   static func kinds<P: QueueProgram>(of program: P.Type) -> CompletionKind { .list(P.kinds.names) }
