@@ -161,6 +161,31 @@ import Testing
     #expect(rig.found[old] != nil)
   }
 
+  @Test func aCostlyPassRestsForAsLongAsFiveMinutesAllow() {
+    var rig = Rig()
+    // Half a minute of reading: an hour of dead entries, 8 microseconds for each millisecond of ids.
+    let (first, last) = (rig.base - 3_600_000, rig.base)
+    rig.cost = { after, before in
+      .milliseconds(1)
+        + .microseconds(max(0, min(last, before.milliseconds) - max(first, after.milliseconds)) * 8)
+    }
+    rig.run(.seconds(600))
+    let (begun, spent) = (rig.now, rig.spent)
+    var lost: [(id: JobID, at: Duration)] = []
+    for number in 1...40 {
+      let id = JobID(high: UInt64(first + Int64(number) * 80_000) << 16 | 0x7000, low: UInt64(number))
+      lost.append((id, rig.start.duration(to: rig.now)))
+      rig.lose(id)
+      rig.run(.seconds(37))
+    }
+    let share = (rig.spent - spent) / begun.duration(to: rig.now)
+    #expect(share < 0.15, "\(share) of the time")
+    rig.run(.seconds(300))
+    for (id, at) in lost {
+      #expect(rig.found[id].map { $0 - at < .seconds(300) } == true, "\(rig.found[id].map { $0 - at } ?? .zero)")
+    }
+  }
+
   @Test func anIDFromTheFutureIsReadByAPass() {
     var rig = Rig()
     let future = JobID(high: UInt64(rig.base + 3_600_000) << 16 | 0x7000, low: 1)

@@ -297,7 +297,9 @@ struct QueueSweep {
     } else if let began = width {
       width = Self.wider(began, by: 64)
     }
-    let rest = isSmall ? interval : min(max(interval, pass.busy * 20), interval * 75)
+    // What a pass just misses, the next one finds: both together take 150 intervals at most, five minutes by default.
+    let longest = max(interval * 75, interval * 145 - pass.begun.duration(to: now))
+    let rest = isSmall ? interval : min(max(interval, pass.busy * 20), longest)
     nextPass = max(pass.begun + rest, now + interval)
     self.pass = nil
   }

@@ -141,8 +141,7 @@ class Postgres(Server):
         settings = {
             # A process that is killed loses nothing without the disk's word; only a power cut would.
             "fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "max_connections": "400",
-            "autovacuum_naptime": "5s", "max_wal_size": "2GB",
-            "listen_addresses": self.address, "unix_socket_directories": self.folder,
+            "max_wal_size": "2GB", "listen_addresses": self.address, "unix_socket_directories": self.folder,
         }
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return [*self.as_postgres, f"{self.programs}/postgres", "-D", self.data, *words]
