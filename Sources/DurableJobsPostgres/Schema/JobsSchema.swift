@@ -1,0 +1,45 @@
+import LibPQClient
+
+/// The Postgres schema that holds a queue's tables, and their names as SQL takes them.
+public struct JobsSchema: Sendable, Hashable {
+  /// Where the tables are unless a program says otherwise.
+  public static let standard = JobsSchema("public")
+
+  public let name: String
+
+  /// Jobs that are pending.
+  let jobs: PostgresIdentifier
+  let deadJobs: PostgresIdentifier
+  let endedJobs: PostgresIdentifier
+  let workers: PostgresIdentifier
+  let queuePauses: PostgresIdentifier
+  let cancellations: PostgresIdentifier
+  let minutes: PostgresIdentifier
+  let hours: PostgresIdentifier
+  let actions: PostgresIdentifier
+  let schedules: PostgresIdentifier
+  let ticks: PostgresIdentifier
+  let alarms: PostgresIdentifier
+  let samples: PostgresIdentifier
+  let clocks: PostgresIdentifier
+
+  /// - Parameter name: without quotes, such as `jobs`.
+  public init(_ name: String) {
+    self.name = name
+    func table(_ table: String) -> PostgresIdentifier { PostgresIdentifier(table, in: name) }
+    jobs = table("jobs")
+    deadJobs = table("dead_jobs")
+    endedJobs = table("ended_jobs")
+    workers = table("workers")
+    queuePauses = table("queue_pauses")
+    cancellations = table("job_cancellations")
+    minutes = table("job_minutes")
+    hours = table("job_hours")
+    actions = table("actions")
+    schedules = table("schedules")
+    ticks = table("schedule_ticks")
+    alarms = table("alarms")
+    samples = table("stack_samples")
+    clocks = table("process_clocks")
+  }
+}
