@@ -16,7 +16,8 @@ public struct JobContext<L: Ledger>: Sendable {
   public let trace: TraceID?
   let base: Logger
   let isDurable: Bool
-  let ledger: L
+  /// The ledger that the job is in.
+  public let ledger: L
   let outbox: Outbox
   let isCompleted = Locked(false)
 

@@ -1,5 +1,4 @@
-/// The statement that keeps a record of jobs that are not pending any more, in `ended_jobs`
-/// (`migrations/0016_operations.sql`).
+/// The statement that keeps a record of jobs that are not pending any more, in `ended_jobs`.
 public enum FinishedRows {
   private static let columns = [
     "id", "queue", "kind", "version", "priority", "payload", "attempts", "unique_key", "failures", "created_at",
@@ -7,15 +6,18 @@ public enum FinishedRows {
   ]
 
   /// - Parameters:
+  ///   - schema: holds `ended_jobs`.
   ///   - state: `done`, `cancelled` or `deleted`.
   ///   - source: what stands after `FROM`.
   ///   - row: the column of the source that holds the whole row of `jobs` or `dead_jobs`; nil where the source has
   ///     their columns.
-  public static func insert(_ state: String, from source: String, row: String? = nil) -> String {
+  public static func insert(
+    in schema: JobsSchema, _ state: String, from source: String, row: String? = nil
+  ) -> String {
     let names = columns.joined(separator: ", ")
     let values = columns.map { column in row.map { "(\($0)).\(column)" } ?? column }.joined(separator: ", ")
     return """
-      INSERT INTO ended_jobs (\(names), state) SELECT \(values), '\(state)' FROM \(source)
+      INSERT INTO \(schema.endedJobs) (\(names), state) SELECT \(values), '\(state)' FROM \(source)
       ON CONFLICT (id) DO UPDATE SET attempts = excluded.attempts, failures = excluded.failures,
         state = excluded.state, ended_at = excluded.ended_at
       """

@@ -40,33 +40,34 @@ public struct LedgerSweep: Job {
   /// The handler to register it with. It asks for itself again while there is more to forget.
   @Sendable
   public static func run(_ job: LedgerSweep, _ context: JobContext<PostgresLedger>) async throws {
+    let schema = context.ledger.schema
     try await context.transaction { transaction in
       let swept = try await transaction.sql.pipeline([
         """
-        DELETE FROM ended_jobs WHERE id IN (
-          SELECT id FROM ended_jobs WHERE ended_at < now() - make_interval(days => \(Int32(clamping: job.endedDays)))
+        DELETE FROM \(schema.endedJobs) WHERE id IN (
+          SELECT id FROM \(schema.endedJobs) WHERE ended_at < now() - make_interval(days => \(Int32(clamping: job.endedDays)))
           ORDER BY ended_at LIMIT \(batch))
         """,
         """
-        DELETE FROM job_minutes WHERE (minute, queue, kind) IN (
-          SELECT minute, queue, kind FROM job_minutes WHERE minute < now() - interval '2 days'
+        DELETE FROM \(schema.minutes) WHERE (minute, queue, kind) IN (
+          SELECT minute, queue, kind FROM \(schema.minutes) WHERE minute < now() - interval '2 days'
           ORDER BY minute LIMIT \(batch))
         """,
         """
-        DELETE FROM job_hours WHERE (hour, queue, kind) IN (
-          SELECT hour, queue, kind FROM job_hours WHERE hour < now() - interval '8 days' ORDER BY hour LIMIT \(batch))
+        DELETE FROM \(schema.hours) WHERE (hour, queue, kind) IN (
+          SELECT hour, queue, kind FROM \(schema.hours) WHERE hour < now() - interval '8 days' ORDER BY hour LIMIT \(batch))
         """,
         // A row with a count in it outlives what the count may have been added to: then a batch of minutes that is told
         // again so late is swept with the rest, and counts nowhere twice.
         """
-        DELETE FROM workers
+        DELETE FROM \(schema.workers)
         WHERE seen_at < now() - interval '1 hour' AND counted = 0 OR seen_at < now() - interval '9 days'
         """,
-        "DELETE FROM job_cancellations WHERE asked_at < now() - interval '1 hour'",
-        "DELETE FROM process_clocks WHERE seen_at < now() - interval '1 day'",
+        "DELETE FROM \(schema.cancellations) WHERE asked_at < now() - interval '1 hour'",
+        "DELETE FROM \(schema.clocks) WHERE seen_at < now() - interval '1 day'",
       ])
-      let dead = try await sweep(job.dead.map(deadLetters), in: transaction, context, "dead letters")
-      let noted = try await sweep(job.actions.map(actions), in: transaction, context, "actions")
+      let dead = try await sweep(job.dead.map { deadLetters($0, schema) }, in: transaction, context, "dead letters")
+      let noted = try await sweep(job.actions.map { actions($0, schema) }, in: transaction, context, "actions")
       let isMore = swept.contains { $0.affected >= batch } || dead >= deadBatch || noted >= batch
       if isMore { try await transaction.enqueue(job) }
     }
@@ -87,33 +88,33 @@ public struct LedgerSweep: Job {
   }
 
   /// Skips those that another transaction is retrying or deleting.
-  private static func deadLetters(_ limit: Limit) -> [PostgresQuery] {
+  private static func deadLetters(_ limit: Limit, _ schema: JobsSchema) -> [PostgresQuery] {
     [
       """
-      DELETE FROM dead_jobs WHERE id IN (
-        SELECT id FROM dead_jobs WHERE died_at < now() - make_interval(days => \(limit.age))
+      DELETE FROM \(schema.deadJobs) WHERE id IN (
+        SELECT id FROM \(schema.deadJobs) WHERE died_at < now() - make_interval(days => \(limit.age))
         ORDER BY died_at, id LIMIT \(deadBatch) FOR UPDATE SKIP LOCKED)
       """,
       """
-      DELETE FROM dead_jobs WHERE id IN (
-        SELECT id FROM dead_jobs
+      DELETE FROM \(schema.deadJobs) WHERE id IN (
+        SELECT id FROM \(schema.deadJobs)
         WHERE (died_at, id) <= (
-          SELECT died_at, id FROM dead_jobs ORDER BY died_at DESC, id DESC OFFSET \(limit.rows) LIMIT 1)
+          SELECT died_at, id FROM \(schema.deadJobs) ORDER BY died_at DESC, id DESC OFFSET \(limit.rows) LIMIT 1)
         ORDER BY died_at, id LIMIT \(deadBatch) FOR UPDATE SKIP LOCKED)
       """,
     ]
   }
 
   /// Ids grow with time, so the oldest are the first.
-  private static func actions(_ limit: Limit) -> [PostgresQuery] {
+  private static func actions(_ limit: Limit, _ schema: JobsSchema) -> [PostgresQuery] {
     [
       """
-      DELETE FROM actions WHERE id IN (SELECT id FROM actions ORDER BY id LIMIT \(batch))
+      DELETE FROM \(schema.actions) WHERE id IN (SELECT id FROM \(schema.actions) ORDER BY id LIMIT \(batch))
         AND at < now() - make_interval(days => \(limit.age))
       """,
       """
-      DELETE FROM actions WHERE id IN (
-        SELECT id FROM actions WHERE id <= (SELECT id FROM actions ORDER BY id DESC OFFSET \(limit.rows) LIMIT 1)
+      DELETE FROM \(schema.actions) WHERE id IN (
+        SELECT id FROM \(schema.actions) WHERE id <= (SELECT id FROM \(schema.actions) ORDER BY id DESC OFFSET \(limit.rows) LIMIT 1)
         ORDER BY id LIMIT \(batch))
       """,
     ]

@@ -37,7 +37,9 @@ extension PostgresLedger {
   }
 
   private func tryLock(_ role: String, _ connection: PostgresConnection) async throws -> Bool {
-    let rows = try await connection.query("SELECT pg_try_advisory_lock(hashtextextended(\(role), 0))")
+    // The queue of another schema has leaders of its own.
+    let lock = schema == .standard ? role : "\(schema.name).\(role)"
+    let rows = try await connection.query("SELECT pg_try_advisory_lock(hashtextextended(\(lock), 0))")
     guard let row = rows.first else { return false }
     return try row.decode(Bool.self)
   }

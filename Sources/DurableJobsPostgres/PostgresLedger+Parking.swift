@@ -13,8 +13,8 @@ extension PostgresLedger {
       try await transaction.pipeline(
         Dictionary(grouping: jobs, by: \.queue).map { queue, group in
           """
-          WITH \(free: group.map(\.id), queue)
-          UPDATE jobs SET parked = true FROM free WHERE queue = \(queue.rawValue) AND id = free_id
+          WITH \(free: group.map(\.id), queue, in: schema)
+          UPDATE \(schema.jobs) SET parked = true FROM free WHERE queue = \(queue.rawValue) AND id = free_id
           """
         })
     }
@@ -23,7 +23,7 @@ extension PostgresLedger {
       held += try ids(
         try await pool.query(
           """
-          SELECT id FROM jobs
+          SELECT id FROM \(schema.jobs)
           WHERE queue = \(queue.rawValue) AND id = ANY(\(group.map { PostgresUUID($0.id) })) AND NOT parked
           """))
     }
@@ -35,7 +35,7 @@ extension PostgresLedger {
     let known = kinds.sorted { $0.key < $1.key }
     return try await pool.execute(
       """
-      UPDATE jobs SET parked = false
+      UPDATE \(schema.jobs) SET parked = false
       FROM unnest(\(known.map(\.key.rawValue)), \(known.map { Int32(clamping: $0.value) })) AS known (kind, version)
       WHERE jobs.queue = \(queue.rawValue) AND jobs.parked AND jobs.kind = known.kind
         AND jobs.version <= known.version

@@ -15,7 +15,7 @@ extension PostgresLedger {
             THEN (extract(epoch FROM least(greatest(run_at, 'epoch'), '9999-12-31')) * 1000)::bigint END AS run_at,
           sum(CASE WHEN octet_length(payload) <= \(PayloadLimit.carried) THEN octet_length(payload) ELSE 0 END)
             OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS total
-        FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) })) AND NOT parked
+        FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) })) AND NOT parked
       ) AS found
       WHERE total <= \(PayloadLimit.batch) ORDER BY id
       """)
@@ -34,7 +34,7 @@ extension PostgresLedger {
   public func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] {
     let rows = try await pool.query(
       """
-      SELECT id, payload FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))
+      SELECT id, payload FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))
       """)
     var payloads: [JobID: [UInt8]] = [:]
     // As bytes: a text of that size is copied once.

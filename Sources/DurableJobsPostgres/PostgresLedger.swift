@@ -7,19 +7,27 @@ import DurableJobs
 import LibPQClient
 import Logging
 
-/// The ledger in Postgres: the tables `jobs` and `dead_jobs` (`migrations/0001_jobs.sql`) and `ended_jobs`
-/// (`migrations/0016_operations.sql`).
+/// The ledger in Postgres: the tables `jobs`, `dead_jobs` and `ended_jobs` of a queue's schema (`JobsSchema`).
 public struct PostgresLedger: Ledger {
   public typealias Transaction = PostgresTransaction
 
-  let pool: PostgresPool
+  let database: JobsDatabase
   private let pulse: LedgerPulse
 
-  /// - Parameter pool: its `run()` must be running.
-  public init(pool: PostgresPool) {
-    self.pool = pool
-    pulse = LedgerPulse(pool: pool)
+  public init(_ database: JobsDatabase) {
+    self.database = database
+    pulse = LedgerPulse(pool: database.pool)
   }
+
+  /// - Parameters:
+  ///   - pool: its `run()` must be running.
+  ///   - schema: holds the tables.
+  public init(pool: PostgresPool, schema: JobsSchema = .standard) {
+    self.init(JobsDatabase(pool: pool, schema: schema))
+  }
+
+  var pool: PostgresPool { database.pool }
+  var schema: JobsSchema { database.schema }
 
   public func withTransaction<Result: Sendable>(
     _ body: @Sendable (PostgresTransaction) async throws -> Result
@@ -47,9 +55,9 @@ public struct PostgresLedger: Ledger {
     // for that transaction. The savepoint is for what is left to wait for: another transaction that adds the same key,
     // or one that deletes the row between the statement's snapshot and its insert. The latter is seen by the next try.
     let keyed: PostgresQuery = """
-      \(rows: jobs)
+      \(rows: jobs, in: schema)
       WHERE unique_key IS NULL OR NOT coalesce((
-        SELECT true FROM jobs AS old WHERE old.queue = new.queue AND old.unique_key = new.unique_key LIMIT 1), false)
+        SELECT true FROM \(schema.jobs) AS old WHERE old.queue = new.queue AND old.unique_key = new.unique_key LIMIT 1), false)
       ON CONFLICT DO NOTHING RETURNING id
       """
     let deadline = ContinuousClock.now + UniqueKeyHeld.limit
@@ -64,14 +72,14 @@ public struct PostgresLedger: Ledger {
   }
 
   private func insertion(of jobs: ArraySlice<JobRecord>) -> PostgresQuery {
-    "\(rows: jobs) ON CONFLICT DO NOTHING RETURNING id"
+    "\(rows: jobs, in: schema) ON CONFLICT DO NOTHING RETURNING id"
   }
 
   /// The same for one job, without arrays: the server does not know an array's length, and so replans a statement that
   /// has one each time.
   private func insertion(of job: JobRecord) -> PostgresQuery {
     """
-    INSERT INTO jobs (queue, id, kind, version, priority, payload, attempts, run_at, trace)
+    INSERT INTO \(schema.jobs) (queue, id, kind, version, priority, payload, attempts, run_at, trace)
     VALUES (\(job.queue.rawValue), \(PostgresUUID(job.id)), \(job.kind.rawValue), \(Int32(clamping: job.version)),
       \(Int16(job.priority.rawValue)), \(ledgerText(job.payload)), \(Int32(clamping: job.attempts)),
       to_timestamp(\(job.runAt)::bigint / 1000.0), \(job.trace.map { PostgresUUID($0) }))
@@ -87,17 +95,17 @@ public struct PostgresLedger: Ledger {
     let ended = try self.ids(
       try await transaction.query(
         """
-        WITH \(free: ids, queue), gone AS (
-          DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id
+        WITH \(free: ids, queue, in: schema), gone AS (
+          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id
           RETURNING id, CASE WHEN failures IS NOT NULL THEN jobs END AS job
-        ), kept AS (\(unescaped: FinishedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
+        ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
         SELECT id FROM gone
         """))
     let left = Self.rest(of: ids, without: ended)
     if left.isEmpty { return Completion(ended: ended) }
     let held = try self.ids(
       try await transaction.query(
-        "SELECT id FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(left.map { PostgresUUID($0) }))"))
+        "SELECT id FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = ANY(\(left.map { PostgresUUID($0) }))"))
     return Completion(ended: ended, held: held)
   }
 
@@ -106,10 +114,10 @@ public struct PostgresLedger: Ledger {
     if ids.isEmpty { return [] }
     let gone = try await pool.query(
       """
-      WITH \(free: ids, queue), gone AS (
-        DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id
+      WITH \(free: ids, queue, in: schema), gone AS (
+        DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id
         RETURNING CASE WHEN failures IS NOT NULL THEN jobs END AS job
-      ), kept AS (\(unescaped: FinishedRows.insert("done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
+      ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
       SELECT count(*) FROM gone
       """)[0].decode(Int.self)
     // Rows that are still there were locked by another transaction.
@@ -124,10 +132,10 @@ public struct PostgresLedger: Ledger {
     let gone = try self.ids(
       try await pool.query(
         """
-        WITH \(free: ids, queue), gone AS (
-          DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
-        ), unmarked AS (DELETE FROM job_cancellations WHERE id = ANY(\(ids.map { PostgresUUID($0) }))),
-        kept AS (\(unescaped: FinishedRows.insert("cancelled", from: "gone", row: "job")))
+        WITH \(free: ids, queue, in: schema), gone AS (
+          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
+        ), unmarked AS (DELETE FROM \(schema.cancellations) WHERE id = ANY(\(ids.map { PostgresUUID($0) }))),
+        kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
         SELECT id FROM gone
         """))
     return try await held(Self.rest(of: ids, without: gone), queue)
@@ -143,9 +151,9 @@ public struct PostgresLedger: Ledger {
     return try self.ids(
       try await transaction.query(
         """
-        WITH \(free: ids, queue), gone AS (
-          DELETE FROM jobs USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
-        ), kept AS (\(unescaped: FinishedRows.insert("cancelled", from: "gone", row: "job")))
+        WITH \(free: ids, queue, in: schema), gone AS (
+          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
+        ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
         SELECT id FROM gone
         """))
   }
@@ -155,7 +163,7 @@ public struct PostgresLedger: Ledger {
     if ids.isEmpty { return }
     try await transaction.execute(
       """
-      INSERT INTO job_cancellations (id, queue)
+      INSERT INTO \(schema.cancellations) (id, queue)
       SELECT id, \(queue.rawValue) FROM unnest(\(ids.map { PostgresUUID($0) })) AS told (id) ORDER BY id
       ON CONFLICT DO NOTHING
       """)
@@ -170,8 +178,8 @@ public struct PostgresLedger: Ledger {
     let noted = try self.ids(
       try await pool.query(
         """
-        WITH \(free: ids, queue)
-        UPDATE jobs SET attempts = attempt, run_at = to_timestamp(due / 1000.0),
+        WITH \(free: ids, queue, in: schema)
+        UPDATE \(schema.jobs) SET attempts = attempt, run_at = to_timestamp(due / 1000.0),
           failures = coalesce(failures, '[]'::jsonb) || failure::jsonb
         FROM unnest(\(ids.map { PostgresUUID($0) }), \(failures.map { Int32(clamping: $0.failure.attempt) }),
             \(failures.map(\.runAt)), \(try failures.map { try json($0.failure) }))
@@ -201,13 +209,13 @@ public struct PostgresLedger: Ledger {
     let record = job.record
     if record.isDurable {
       return """
-        WITH \(free: [record.id], record.queue), gone AS (
-          DELETE FROM jobs USING free WHERE queue = \(record.queue.rawValue) AND id = free_id RETURNING jobs.*
+        WITH \(free: [record.id], record.queue, in: schema), gone AS (
+          DELETE FROM \(schema.jobs) USING free WHERE queue = \(record.queue.rawValue) AND id = free_id RETURNING jobs.*
         ), unmarked AS (
           -- An order to end the job was meant for an attempt that is over, and not for the dead letter's retry.
-          DELETE FROM job_cancellations USING gone WHERE job_cancellations.id = gone.id
+          DELETE FROM \(schema.cancellations) AS old USING gone WHERE old.id = gone.id
         )
-        INSERT INTO dead_jobs
+        INSERT INTO \(schema.deadJobs)
           (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at, trace)
         SELECT id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)), unique_key,
           coalesce(failures, '[]'::jsonb) || \(try json(job.failure))::jsonb, created_at, trace
@@ -215,7 +223,7 @@ public struct PostgresLedger: Ledger {
         """
     }
     return """
-      INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, trace)
+      INSERT INTO \(schema.deadJobs) (id, queue, kind, version, priority, payload, attempts, failures, created_at, trace)
       VALUES (\(PostgresUUID(record.id)), \(record.queue.rawValue), \(record.kind.rawValue),
         \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(ledgerText(record.payload)),
         \(Int32(clamping: job.attempts)), \(try json(record.failures + [job.failure]))::jsonb,
@@ -229,7 +237,7 @@ public struct PostgresLedger: Ledger {
   public func pending(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
     try self.ids(
       try await pool.query(
-        "SELECT id FROM jobs WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))"))
+        "SELECT id FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))"))
   }
 
   public func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
@@ -237,7 +245,7 @@ public struct PostgresLedger: Ledger {
     return try ids(
       try await pool.query(
         """
-        SELECT id FROM jobs
+        SELECT id FROM \(schema.jobs)
         WHERE queue = \(queue.rawValue) AND id > \(after) AND id < \(PostgresUUID(before)) AND NOT parked
         ORDER BY id LIMIT \(limit)
         """))
@@ -249,7 +257,7 @@ public struct PostgresLedger: Ledger {
     try ids(
       try await pool.query(
         """
-        SELECT id FROM jobs
+        SELECT id FROM \(schema.jobs)
         WHERE queue = \(queue.rawValue) AND id > \(PostgresUUID(after)) AND id < \(PostgresUUID(before)) AND NOT parked
           AND created_at <= now() - make_interval(secs => \(age / .seconds(1)))
         ORDER BY id DESC LIMIT \(limit)
@@ -261,13 +269,13 @@ public struct PostgresLedger: Ledger {
     try await pool.execute(
       """
       WITH free AS (
-        SELECT id AS free_id, reason FROM jobs
+        SELECT id AS free_id, reason FROM \(schema.jobs)
         JOIN unnest(\(refused.map { PostgresUUID($0.key) }), \(refused.map { ledgerText(Array($0.value.utf8)) }))
           AS refused (refused_id, reason) ON id = refused_id
         WHERE queue = \(queue.rawValue) AND refusal IS DISTINCT FROM reason
         FOR UPDATE OF jobs SKIP LOCKED
       )
-      UPDATE jobs SET refusal = reason FROM free WHERE queue = \(queue.rawValue) AND id = free_id
+      UPDATE \(schema.jobs) SET refusal = reason FROM free WHERE queue = \(queue.rawValue) AND id = free_id
       """)
   }
 
@@ -308,10 +316,10 @@ private func ledgerText(_ bytes: [UInt8]) -> String {
 
 extension PostgresQuery.StringInterpolation {
   /// The beginning of a statement that owes jobs: what it selects from is `new`.
-  fileprivate mutating func appendInterpolation(rows jobs: ArraySlice<JobRecord>) {
+  fileprivate mutating func appendInterpolation(rows jobs: ArraySlice<JobRecord>, in schema: JobsSchema) {
     let columns = "queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace"
     let values = columns.replacing("run_at", with: "to_timestamp(run_at / 1000.0)")
-    appendLiteral("INSERT INTO jobs (\(columns)) SELECT \(values) FROM unnest(")
+    appendLiteral("INSERT INTO \(schema.jobs) (\(columns)) SELECT \(values) FROM unnest(")
     appendInterpolation(jobs.map(\.queue.rawValue))
     appendLiteral(", ")
     appendInterpolation(jobs.map { PostgresUUID($0.id) })
@@ -336,8 +344,10 @@ extension PostgresQuery.StringInterpolation {
 
   /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of
   /// their key, so that two statements that lock the same rows never wait in a circle, and waits for none.
-  mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName) {
-    appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM jobs WHERE queue = ")
+  mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName, in schema: JobsSchema) {
+    appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM ")
+    appendInterpolation(schema.jobs)
+    appendLiteral(" WHERE queue = ")
     appendInterpolation(queue.rawValue)
     if ids.count == 1 {
       // Without an array, whose length the server does not know, it keeps its plan.

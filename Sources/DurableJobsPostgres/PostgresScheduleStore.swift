@@ -1,16 +1,23 @@
 import DurableJobs
 import LibPQClient
 
-/// The states of schedules in Postgres: the tables `schedules` and `schedule_ticks` (`migrations/0008_schedules.sql`).
+/// The states of schedules in Postgres: the tables `schedules` and `schedule_ticks` of a queue's schema.
 public struct PostgresScheduleStore: ScheduleStore {
   public typealias Transaction = PostgresTransaction
 
-  private let pool: PostgresPool
+  private let database: JobsDatabase
 
-  /// - Parameter pool: its `run()` must be running.
-  public init(pool: PostgresPool) {
-    self.pool = pool
+  public init(_ database: JobsDatabase) { self.database = database }
+
+  /// - Parameters:
+  ///   - pool: its `run()` must be running.
+  ///   - schema: holds the tables.
+  public init(pool: PostgresPool, schema: JobsSchema = .standard) {
+    self.init(JobsDatabase(pool: pool, schema: schema))
   }
+
+  private var pool: PostgresPool { database.pool }
+  private var schema: JobsSchema { database.schema }
 
   /// The columns of a state; moments as milliseconds since 1970.
   private static let columns = """
@@ -19,19 +26,21 @@ public struct PostgresScheduleStore: ScheduleStore {
     """
 
   public func states() async throws -> [ScheduleState] {
-    try await pool.query("SELECT \(unescaped: Self.columns) FROM schedules ORDER BY name").map { try Self.state($0) }
+    try await pool.query("SELECT \(unescaped: Self.columns) FROM \(schema.schedules) ORDER BY name").map {
+      try Self.state($0)
+    }
   }
 
   public func lock(_ beginning: ScheduleState, in transaction: PostgresTransaction) async throws -> ScheduleState {
     let queries: [PostgresQuery] = [
       """
-      INSERT INTO schedules (name, timing, kind, paused, decided_until, last_tick, next_tick)
+      INSERT INTO \(schema.schedules) (name, timing, kind, paused, decided_until, last_tick, next_tick)
       VALUES (\(beginning.name.rawValue), \(beginning.timing), \(beginning.kind.rawValue), \(beginning.isPaused),
         to_timestamp(\(beginning.decidedUntil) / 1000.0), to_timestamp(\(beginning.lastTick) / 1000.0),
         to_timestamp(\(beginning.nextTick) / 1000.0))
       ON CONFLICT DO NOTHING
       """,
-      "SELECT \(unescaped: Self.columns) FROM schedules WHERE name = \(beginning.name.rawValue) FOR UPDATE",
+      "SELECT \(unescaped: Self.columns) FROM \(schema.schedules) WHERE name = \(beginning.name.rawValue) FOR UPDATE",
     ]
     guard let rows = try await transaction.pipeline(queries, lockLimit: ScheduleError.lockLimit) else {
       throw ScheduleError(held: beginning.name)
@@ -42,7 +51,7 @@ public struct PostgresScheduleStore: ScheduleStore {
   public func save(_ state: ScheduleState, in transaction: PostgresTransaction) async throws {
     try await transaction.execute(
       """
-      UPDATE schedules SET timing = \(state.timing), kind = \(state.kind.rawValue), paused = \(state.isPaused),
+      UPDATE \(schema.schedules) SET timing = \(state.timing), kind = \(state.kind.rawValue), paused = \(state.isPaused),
         decided_until = to_timestamp(\(state.decidedUntil) / 1000.0),
         last_tick = to_timestamp(\(state.lastTick) / 1000.0), next_tick = to_timestamp(\(state.nextTick) / 1000.0)
       WHERE name = \(state.name.rawValue)
@@ -54,7 +63,7 @@ public struct PostgresScheduleStore: ScheduleStore {
   ) async throws -> Set<Int64> {
     let rows = try await transaction.query(
       """
-      INSERT INTO schedule_ticks (schedule, tick, job_id)
+      INSERT INTO \(schema.ticks) (schedule, tick, job_id)
       SELECT \(schedule.rawValue), to_timestamp(tick / 1000.0), job
       FROM unnest(\(ticks.map(\.tick)), \(ticks.map { PostgresUUID($0.job) })) AS new (tick, job)
       ON CONFLICT DO NOTHING
@@ -67,13 +76,13 @@ public struct PostgresScheduleStore: ScheduleStore {
     ticksAfter moment: Int64, of schedule: ScheduleName, in transaction: PostgresTransaction
   ) async throws {
     try await transaction.execute(
-      "DELETE FROM schedule_ticks WHERE schedule = \(schedule.rawValue) AND tick > to_timestamp(\(moment) / 1000.0)")
+      "DELETE FROM \(schema.ticks) WHERE schedule = \(schedule.rawValue) AND tick > to_timestamp(\(moment) / 1000.0)")
   }
 
   public func ticks(of schedule: ScheduleName, limit: Int) async throws -> [FiredTick] {
     try await pool.query(
       """
-      SELECT (extract(epoch FROM tick) * 1000)::bigint, job_id FROM schedule_ticks
+      SELECT (extract(epoch FROM tick) * 1000)::bigint, job_id FROM \(schema.ticks)
       WHERE schedule = \(schedule.rawValue) ORDER BY tick DESC LIMIT \(limit)
       """
     ).map { row in
@@ -86,10 +95,10 @@ public struct PostgresScheduleStore: ScheduleStore {
   public func prune(_ schedule: ScheduleName, keep: Int, batch: Int) async throws -> Int {
     try await pool.execute(
       """
-      DELETE FROM schedule_ticks WHERE schedule = \(schedule.rawValue) AND tick IN (
-        SELECT tick FROM schedule_ticks WHERE schedule = \(schedule.rawValue) AND tick < (
+      DELETE FROM \(schema.ticks) WHERE schedule = \(schedule.rawValue) AND tick IN (
+        SELECT tick FROM \(schema.ticks) WHERE schedule = \(schedule.rawValue) AND tick < (
           SELECT min(tick) FROM (
-            SELECT tick FROM schedule_ticks WHERE schedule = \(schedule.rawValue) ORDER BY tick DESC LIMIT \(keep)
+            SELECT tick FROM \(schema.ticks) WHERE schedule = \(schedule.rawValue) ORDER BY tick DESC LIMIT \(keep)
           ) AS kept)
         ORDER BY tick LIMIT \(batch))
       """)

@@ -6,23 +6,32 @@
 import DurableJobs
 import LibPQClient
 
-/// The worker registry in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations`, `job_minutes`
-/// (`migrations/0016_operations.sql`, `0025_counted_reports.sql`, `0037_worker_connections.sql`) and `job_hours`
-/// (`migrations/0017_job_hours.sql`).
+/// The worker registry in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations`, `job_minutes` and
+/// `job_hours` of a queue's schema.
 ///
 /// It has a connection of its own: a worker whose jobs have all of the pool's is still heard and told.
 public actor PostgresWorkerRegistry: WorkerRegistry {
-  private let pool: PostgresPool
+  private let database: JobsDatabase
   private let limit: Duration
   private var connection: PostgresConnection?
 
   /// - Parameters:
-  ///   - pool: says where Postgres is.
+  ///   - database: says where Postgres is, and which schema holds the tables.
   ///   - limit: how long an answer may take.
-  public init(pool: PostgresPool, limit: Duration = .seconds(5)) {
-    self.pool = pool
+  public init(_ database: JobsDatabase, limit: Duration = .seconds(5)) {
+    self.database = database
     self.limit = limit
   }
+
+  /// - Parameters:
+  ///   - pool: says where Postgres is.
+  ///   - schema: holds the tables.
+  ///   - limit: how long an answer may take.
+  public init(pool: PostgresPool, schema: JobsSchema = .standard, limit: Duration = .seconds(5)) {
+    self.init(JobsDatabase(pool: pool, schema: schema), limit: limit)
+  }
+
+  private var schema: JobsSchema { database.schema }
 
   public func heartbeat(_ report: WorkerReport) async throws -> WorkerCommands {
     let rows = try await send(try told(report))[0]
@@ -44,7 +53,7 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
     let queues = report.queues.map(\.queue.rawValue)
     let seen: PostgresQuery = """
       WITH seen AS (
-        INSERT INTO workers (name, host, pid, version, started_at, state, queues, running, connections)
+        INSERT INTO \(schema.workers) (name, host, pid, version, started_at, state, queues, running, connections)
         VALUES (\(report.name), \(report.host), \(report.pid), \(report.version),
           to_timestamp(\(report.startedAt) / 1000.0), \(report.state.rawValue), \(try json(report.queues)),
           \(try json(report.running)), \(try report.connections.map { try json($0) }))
@@ -53,16 +62,17 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
             connections = excluded.connections
         RETURNING orders
       )
-      SELECT \(endingSessionsOfLost: report.lease), (SELECT orders FROM seen), ARRAY(SELECT queue FROM queue_pauses WHERE queue = ANY(\(queues))),
-        ARRAY(SELECT id FROM job_cancellations WHERE queue = ANY(\(queues)) LIMIT 10000)
+      SELECT \(endingSessionsOfLost: report.lease, in: schema), (SELECT orders FROM seen),
+        ARRAY(SELECT queue FROM \(schema.queuePauses) WHERE queue = ANY(\(queues))),
+        ARRAY(SELECT id FROM \(schema.cancellations) WHERE queue = ANY(\(queues)) LIMIT 10000)
       """
     if report.minutes.isEmpty { return [seen] }
     return [
       seen,
       """
       WITH fresh AS (
-        UPDATE workers SET counted = \(report.batch) WHERE name = \(report.name) AND counted < \(report.batch) RETURNING name
-      ) \(counting: report.minutes, ifAny: "fresh") SELECT 1
+        UPDATE \(schema.workers) SET counted = \(report.batch) WHERE name = \(report.name) AND counted < \(report.batch) RETURNING name
+      ) \(counting: report.minutes, ifAny: "fresh", in: schema) SELECT 1
       """,
     ]
   }
@@ -70,7 +80,7 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
   public func leave(_ report: WorkerReport) async throws {
     defer { connection = nil }
     do {
-      _ = try await send(try told(report) + ["DELETE FROM workers WHERE name = \(report.name)"])
+      _ = try await send(try told(report) + ["DELETE FROM \(schema.workers) WHERE name = \(report.name)"])
     } catch {
       await connection?.close()
       throw error
@@ -84,7 +94,7 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
     if let open = self.connection {
       connection = open
     } else {
-      connection = try await pool.dedicatedConnection()
+      connection = try await database.pool.dedicatedConnection()
       self.connection = connection
     }
     return try await connection.pipeline(queries, timeout: limit)
@@ -103,12 +113,12 @@ extension PostgresQuery.StringInterpolation {
   /// Every worker's report ends them, by name (`application_name`), since only Postgres' own clock and its own view of
   /// its sessions decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions
   /// of the living.
-  fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration) {
+  fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration, in schema: JobsSchema) {
     // Half a second longer: a report that is on its way is no silence.
     let silence = (lease + .milliseconds(500)) / .seconds(1)
     appendLiteral(
       """
-      (SELECT count(pg_terminate_backend(a.pid)) FROM workers w
+      (SELECT count(pg_terminate_backend(a.pid)) FROM \(schema.workers) w
         JOIN pg_stat_activity a ON a.application_name = left(w.name, 63) AND a.usename = current_user
           AND a.datname = current_database() AND a.xact_start < now() - make_interval(secs =>
       """)
@@ -120,7 +130,9 @@ extension PostgresQuery.StringInterpolation {
 
   /// Parts of a WITH clause that add minutes to what was counted before, by the minute and by the hour, if `source` has
   /// rows.
-  fileprivate mutating func appendInterpolation(counting minutes: [JobMinute], ifAny source: String) {
+  fileprivate mutating func appendInterpolation(
+    counting minutes: [JobMinute], ifAny source: String, in schema: JobsSchema
+  ) {
     // In the order of the key: workers that count the same minutes wait for one another, never in a circle.
     let minutes = minutes.sorted { ($0.minute, $0.queue, $0.kind) < ($1.minute, $1.queue, $1.kind) }
     appendLiteral(
@@ -154,10 +166,10 @@ extension PostgresQuery.StringInterpolation {
     appendLiteral(
       """
       , counted AS (
-        INSERT INTO job_minutes AS old (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        INSERT INTO \(schema.minutes) AS old (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
         SELECT * FROM new ORDER BY minute, queue, kind ON CONFLICT (minute, queue, kind) \(sum)
       , counted_by_hour AS (
-        INSERT INTO job_hours AS old (hour, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        INSERT INTO \(schema.hours) AS old (hour, queue, kind, completed, failed, dead, run_ms, wait_ms)
         SELECT date_trunc('hour', minute, 'UTC') AS hour, queue, kind, sum(completed), sum(failed), sum(dead), sum(run_ms), sum(wait_ms)
         FROM new GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 ON CONFLICT (hour, queue, kind) \(sum)
       """)

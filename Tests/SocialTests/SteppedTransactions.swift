@@ -113,7 +113,7 @@ struct SteppedTransactions: Sendable {
   /// Whether the order of this statement and another activity's can matter. If not, it belongs to the step before it.
   @Sendable private static func isStep(_ statement: some StringProtocol) -> Bool {
     let others = [
-      "INTO jobs ", "SET LOCAL", "to_regclass", "fan_outs", "post_lock(", "UPDATE deleted_posts",
+      "\"jobs\" (", "SET LOCAL", "to_regclass", "fan_outs", "post_lock(", "UPDATE deleted_posts",
       "DELETE FROM deleted_posts",
       // These step by themselves.
       "deliver_post(", "purge_post(",

@@ -80,7 +80,7 @@ public struct DeadLetters: Sendable {
         try await transaction.execute(
           """
           WITH gone AS (DELETE FROM dead_jobs WHERE id = ANY(\(ids.map { PostgresUUID($0) })) RETURNING *)
-          \(unescaped: FinishedRows.insert("deleted", from: "gone"))
+          \(unescaped: FinishedRows.insert(in: .standard, "deleted", from: "gone"))
           """)
         try await ActionLog.record(
           choice.action("delete"), choice.subject, detail: ["jobs": "\(ids.count)"], by: actor, in: transaction)

@@ -1,7 +1,9 @@
 import LibPQClient
 
 /// The Postgres schema that holds a queue's tables, and their names as SQL takes them.
-public struct JobsSchema: Sendable, Hashable {
+///
+/// A class, so that a ledger, which has one, is copied with one reference and not with one for each name.
+public final class JobsSchema: Sendable {
   /// Where the tables are unless a program says otherwise.
   public static let standard = JobsSchema("public")
 
@@ -42,4 +44,10 @@ public struct JobsSchema: Sendable, Hashable {
     samples = table("stack_samples")
     clocks = table("process_clocks")
   }
+}
+
+extension JobsSchema: Hashable {
+  public static func == (one: JobsSchema, other: JobsSchema) -> Bool { one.name == other.name }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
