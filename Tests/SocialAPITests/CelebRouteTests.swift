@@ -1,5 +1,7 @@
 import Foundation
+import JobsTestSupport
 import LibPQClient
+import Locking
 import Social
 import Testing
 
@@ -118,6 +120,45 @@ import Testing
       #expect(try await api.count("SELECT count(*) FROM hearts") == 2)
       #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'hearts.count'") == 2)
       #expect(try await api.send("GET", "/v1/me/celebs", as: ann).items.first?["count"] as? Int == 1)
+    }
+  }
+
+  @Test func heartsWithAKeyShareATransactionToo() async throws {
+    try await API.run { api in
+      var fans: [String] = []
+      for number in 1...12 { fans.append(try await api.open("fan\(number)")) }
+      for fan in fans { #expect(try await api.send("PUT", path, as: fan).status == 200) }
+      // While one fan's row is held, the hearts of the others gather behind the first batch.
+      let blocker = Locked<CheckedContinuation<Void, Never>?>(nil)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          try await api.pool.transaction { transaction in
+            _ = try await transaction.query("SELECT FROM celeb_fans FOR UPDATE")
+            await withCheckedContinuation { continuation in blocker.withLock { $0 = continuation } }
+          }
+        }
+        try await eventually("the rows are held") { blocker.withLock { $0 != nil } }
+        for (number, fan) in fans.enumerated() {
+          // The same request twice, one key: one heart.
+          for _ in 1...2 {
+            group.addTask {
+              let answer = try await api.send("POST", path + "/hearts", as: fan, key: "key \(number)")
+              #expect(answer.status == 201 && answer.json["count"] as? Int == 1)
+            }
+          }
+        }
+        try await eventually("a batch waits") {
+          try await api.count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") > 0
+        }
+        blocker.withLock { $0 }?.resume()
+        try await group.waitForAll()
+      }
+      #expect(try await api.count("SELECT count(*) FROM hearts") == 12)
+      #expect(try await api.count("SELECT count(DISTINCT xmin::text) FROM hearts") < 12)
+      // A refused heart gives its key back.
+      #expect(try await api.send("POST", path + "/hearts", as: fans[0], key: "soon").code == "heart_too_soon")
+      try await api.pool.execute("UPDATE celeb_fans SET hearted_at = hearted_at - interval '10 minutes'")
+      #expect(try await api.send("POST", path + "/hearts", as: fans[0], key: "soon").status == 201)
     }
   }
 

@@ -160,10 +160,9 @@ import Testing
       let hash: [UInt8] = [1, 2, 3]
       func claim(_ key: String, _ account: Int?, _ hash: [UInt8]) async throws -> IdempotencyKeys.Claim {
         try await app.pool.transaction { transaction in
-          let claim = try await IdempotencyKeys.claim(key, account: account, requestHash: hash, in: transaction)
-          if claim == .first {
-            try await IdempotencyKeys.record(key, account: account, status: 201, body: [42], in: transaction)
-          }
+          let request = try IdempotencyKeys.Request(key, account: account, hash: hash)
+          let claim = try await IdempotencyKeys.claim(request, in: transaction)
+          if claim == .first { try await IdempotencyKeys.record([(request, 201, [42])], in: transaction) }
           return claim
         }
       }
@@ -175,13 +174,37 @@ import Testing
       #expect(try await code { _ = try await claim("", 1, hash) } == .invalid("Idempotency-Key"))
       // The second of two at once waits for the first and gets its answer.
       let held = try await app.hold { transaction in
-        _ = try await IdempotencyKeys.claim("both", account: 1, requestHash: hash, in: transaction.sql)
-        try await IdempotencyKeys.record("both", account: 1, status: 200, body: [], in: transaction.sql)
+        let both = try IdempotencyKeys.Request("both", account: 1, hash: hash)
+        _ = try await IdempotencyKeys.claim(both, in: transaction.sql)
+        try await IdempotencyKeys.record([(both, 200, [])], in: transaction.sql)
       }
       async let second = claim("both", 1, hash)
       try await held.commit()
       #expect(try await second == .answered(status: 200, body: []))
       #expect(try await app.pool.transaction { try await IdempotencyKeys.sweep(olderThan: 0, in: $0) } == 4)
+    }
+  }
+
+  @Test func keysOfABatchAreClaimedEachForItself() async throws {
+    try await App.run { app in
+      func request(_ key: String, _ hash: UInt8 = 1) throws -> IdempotencyKeys.Request {
+        try IdempotencyKeys.Request(key, account: 1, hash: [hash])
+      }
+      let (kept, refused, new) = (try request("kept"), try request("refused"), try request("new"))
+      try await app.pool.transaction { transaction in
+        let claims = try await IdempotencyKeys.claim([refused, kept], in: transaction)
+        #expect(claims == [.success(.first), .success(.first)])
+        try await IdempotencyKeys.record([(kept, 201, [42])], in: transaction)
+        try await IdempotencyKeys.release([refused], in: transaction)
+      }
+      let claims = try await app.pool.transaction { transaction in
+        try await IdempotencyKeys.claim([new, kept, refused], in: transaction)
+      }
+      #expect(claims == [.success(.first), .success(.answered(status: 201, body: [42])), .success(.first)])
+      let reused = try await app.pool.transaction { transaction in
+        try await IdempotencyKeys.claim([request("kept", 2), request("fresh")], in: transaction)
+      }
+      #expect(reused.map { (try? $0.get()) } == [nil, .first])
     }
   }
 }

@@ -14,44 +14,116 @@ public enum IdempotencyKeys {
     case answered(status: Int, body: [UInt8])
   }
 
-  /// Claims a key.
-  ///
-  /// - Parameters:
-  ///   - account: the account that asks; nil for a request without one.
-  ///   - requestHash: a hash of the method, the path and the body.
-  /// - Throws: `idempotency_key_reused` if another request had the key; `invalid_Idempotency-Key` if it has not 1–255
-  ///   characters.
-  public static func claim(
-    _ key: String, account: Int?, requestHash: [UInt8], in transaction: PostgresTransaction
-  ) async throws -> Claim {
-    try FieldRules.text(key, "Idempotency-Key", 1...255)
-    let added = try await transaction.execute(
-      """
-      INSERT INTO idempotency_keys (account_id, key, request_hash) VALUES (\(account ?? 0), \(key), \(requestHash))
-      ON CONFLICT DO NOTHING
-      """)
-    if added == 1 { return .first }
-    let rows = try await transaction.query(
-      """
-      SELECT request_hash, status, response FROM idempotency_keys WHERE account_id = \(account ?? 0) AND key = \(key)
-      """
-    ).decode([UInt8].self, Int32?.self, [UInt8]?.self)
-    guard let row = rows.first, row.0 == requestHash, let status = row.1 else {
-      throw SocialError(
-        .idempotencyKeyReused, "the Idempotency-Key was used for another request: take a fresh one for each request",
-        field: "Idempotency-Key")
+  /// A request with a key.
+  public struct Request: Sendable, Hashable {
+    /// The account that asks; 0 for a request without one.
+    public let account: Int
+    public let key: String
+    /// A hash of the method, the path and the body.
+    public let hash: [UInt8]
+
+    /// - Parameter account: nil for a request without one.
+    /// - Throws: `invalid_Idempotency-Key` if the key has not 1–255 characters.
+    public init(_ key: String, account: Int?, hash: [UInt8]) throws(SocialError) {
+      try FieldRules.text(key, "Idempotency-Key", 1...255)
+      self.account = account ?? 0
+      self.key = key
+      self.hash = hash
     }
-    return .answered(status: Int(status), body: row.2 ?? [])
+
+    public var id: ID { ID(account: account, key: key) }
   }
 
-  /// Records what the first request was answered.
+  /// What a key is kept by.
+  public struct ID: Sendable, Hashable {
+    let account: Int
+    let key: String
+  }
+
+  /// Claims a key.
+  ///
+  /// - Throws: `idempotency_key_reused` if another request had the key.
+  public static func claim(_ request: Request, in transaction: PostgresTransaction) async throws -> Claim {
+    try await claim([request], in: transaction)[0].get()
+  }
+
+  /// Claims the keys of several requests, no key twice.
+  ///
+  /// The keys are claimed in one order, so that transactions that claim the same keys never wait in a circle.
+  ///
+  /// - Returns: for each request, in their order, what is known of its key, or `idempotency_key_reused` if another
+  ///   request had it.
+  public static func claim(
+    _ requests: [Request], in transaction: PostgresTransaction
+  ) async throws -> [Result<Claim, SocialError>] {
+    let added = Set(
+      try await transaction.query(
+        """
+        INSERT INTO idempotency_keys (account_id, key, request_hash)
+        SELECT account_id, key, request_hash
+        FROM unnest(\(requests.map(\.account)), \(requests.map(\.key)), \(requests.map(\.hash)))
+          AS request (account_id, key, request_hash)
+        ORDER BY account_id, key ON CONFLICT DO NOTHING RETURNING account_id, key
+        """
+      ).decode(Int.self, String.self).map { ID(account: $0, key: $1) })
+    let known = requests.filter { !added.contains($0.id) }
+    let answers = known.isEmpty ? [:] : try await self.answers(to: known, in: transaction)
+    return requests.map { request in
+      if added.contains(request.id) { return .success(.first) }
+      guard let answer = answers[request.id], answer.hash == request.hash, let status = answer.status else {
+        return .failure(reused)
+      }
+      return .success(.answered(status: status, body: answer.body))
+    }
+  }
+
+  private struct Kept {
+    let hash: [UInt8]
+    /// nil while its transaction is under way.
+    let status: Int?
+    let body: [UInt8]
+  }
+
+  private static func answers(
+    to requests: [Request], in transaction: PostgresTransaction
+  ) async throws -> [ID: Kept] {
+    let rows = try await transaction.query(
+      """
+      SELECT account_id, key, request_hash, status, response FROM idempotency_keys
+      WHERE (account_id, key) IN (SELECT * FROM unnest(\(requests.map(\.account)), \(requests.map(\.key))))
+      """
+    ).decode(Int.self, String.self, [UInt8].self, Int32?.self, [UInt8]?.self)
+    return Dictionary(
+      rows.map { account, key, hash, status, body in
+        (ID(account: account, key: key), Kept(hash: hash, status: status.map(Int.init), body: body ?? []))
+      }, uniquingKeysWith: { $1 })
+  }
+
+  private static let reused = SocialError(
+    .idempotencyKeyReused, "the Idempotency-Key was used for another request: take a fresh one for each request",
+    field: "Idempotency-Key")
+
+  /// Records what first requests were answered.
   public static func record(
-    _ key: String, account: Int?, status: Int, body: [UInt8], in transaction: PostgresTransaction
+    _ answers: [(request: Request, status: Int, body: [UInt8])], in transaction: PostgresTransaction
   ) async throws {
+    if answers.isEmpty { return }
     try await transaction.execute(
       """
-      UPDATE idempotency_keys SET status = \(Int32(status)), response = \(body)
-      WHERE account_id = \(account ?? 0) AND key = \(key)
+      UPDATE idempotency_keys AS kept SET status = answer.status, response = answer.response
+      FROM unnest(\(answers.map(\.request.account)), \(answers.map(\.request.key)), \(answers.map { Int32($0.status) }),
+          \(answers.map(\.body))) AS answer (account_id, key, status, response)
+      WHERE kept.account_id = answer.account_id AND kept.key = answer.key
+      """)
+  }
+
+  /// Gives the keys of first requests back that were refused, so that they can be sent again.
+  public static func release(_ requests: [Request], in transaction: PostgresTransaction) async throws {
+    if requests.isEmpty { return }
+    try await transaction.execute(
+      """
+      DELETE FROM idempotency_keys
+      WHERE (account_id, key) IN (SELECT * FROM unnest(\(requests.map(\.account)), \(requests.map(\.key))))
       """)
   }
 

@@ -25,24 +25,73 @@ extension AppJobs {
   func once(
     _ request: Request, saying said: [UInt8], by account: Int, _ act: @Sendable (AppTransaction) async throws -> Answer
   ) async throws -> Answer {
-    guard let key = request.headers[.idempotencyKey] else { return try await transaction(act) }
-    let hash = request.fingerprint(said)
+    guard let key = try request.idempotencyKey(saying: said, by: account) else { return try await transaction(act) }
     return try await transaction { transaction in
-      switch try await IdempotencyKeys.claim(key, account: account, requestHash: hash, in: transaction.sql) {
-      case .answered(let status, let body): return Answer(status: HTTPResponse.Status(code: status), body: body)
-      case .first:
-        let answer = try await act(transaction)
-        try await IdempotencyKeys.record(
-          key, account: account, status: answer.status.code, body: answer.body, in: transaction.sql)
-        return answer
+      if case .answered(let status, let body) = try await IdempotencyKeys.claim(key, in: transaction.sql) {
+        return Answer(status: HTTPResponse.Status(code: status), body: body)
       }
+      let answer = try await act(transaction)
+      try await IdempotencyKeys.record([(key, answer.status.code, answer.body)], in: transaction.sql)
+      return answer
+    }
+  }
+
+  /// The same for requests that share a transaction. Each is answered or refused for itself; the key of a refused one
+  /// can be used again.
+  ///
+  /// - Parameter act: does what is asked for, and answers in the order of what it was given.
+  func once<Asked: Sendable>(
+    _ requests: [(key: IdempotencyKeys.Request?, asked: Asked)],
+    _ act: @Sendable ([Asked], AppTransaction) async throws -> [Result<Answer, SocialError>]
+  ) async throws -> [Result<Answer, SocialError>] {
+    try await transaction { transaction in
+      var answers = [Result<Answer, SocialError>?](repeating: nil, count: requests.count)
+      var left = Array(requests.indices)
+      // A key that stands in the batch twice is left for another round, which finds the answer of the first.
+      while !left.isEmpty {
+        var keys: Set<IdempotencyKeys.ID> = []
+        let round = left.filter { index in requests[index].key.map { keys.insert($0.id).inserted } ?? true }
+        left.removeAll(where: Set(round).contains)
+        var first = round.filter { requests[$0].key == nil }
+        let keyed = round.filter { requests[$0].key != nil }
+        if !keyed.isEmpty {
+          let claims = try await IdempotencyKeys.claim(keyed.compactMap { requests[$0].key }, in: transaction.sql)
+          for (index, claim) in zip(keyed, claims) {
+            switch claim {
+            case .success(.first): first.append(index)
+            case .success(.answered(let status, let body)):
+              answers[index] = .success(Answer(status: HTTPResponse.Status(code: status), body: body))
+            case .failure(let refusal): answers[index] = .failure(refusal)
+            }
+          }
+        }
+        if first.isEmpty { continue }
+        var kept: [(request: IdempotencyKeys.Request, status: Int, body: [UInt8])] = []
+        var refused: [IdempotencyKeys.Request] = []
+        for (index, answer) in zip(first, try await act(first.map { requests[$0].asked }, transaction)) {
+          answers[index] = answer
+          guard let key = requests[index].key else { continue }
+          switch answer {
+          case .success(let answer): kept.append((key, answer.status.code, answer.body))
+          case .failure: refused.append(key)
+          }
+        }
+        try await IdempotencyKeys.record(kept, in: transaction.sql)
+        try await IdempotencyKeys.release(refused, in: transaction.sql)
+      }
+      return answers.compactMap { $0 }
     }
   }
 }
 
 extension Request {
-  /// Whether it may be sent again and is to be answered as it was the first time.
-  var isRepeatable: Bool { headers[.idempotencyKey] != nil }
+  /// Its `Idempotency-Key`, with what tells the request from another; nil where it has none.
+  ///
+  /// - Throws: `invalid_Idempotency-Key`.
+  func idempotencyKey(saying said: [UInt8], by account: Int) throws(SocialError) -> IdempotencyKeys.Request? {
+    guard let key = headers[.idempotencyKey] else { return nil }
+    return try IdempotencyKeys.Request(key, account: account, hash: fingerprint(said))
+  }
 
   /// What makes another request another: method, path, and what it says.
   func fingerprint(_ said: [UInt8]) -> [UInt8] {

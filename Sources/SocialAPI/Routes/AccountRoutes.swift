@@ -41,22 +41,18 @@ struct AccountRoutes: Sendable {
       major: wanted.major ?? "", bio: wanted.bio ?? "")
     // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
     let said = [registration.username, registration.email, registration.name, registration.major, registration.bio]
-    let fingerprint = request.fingerprint(Array(said.joined(separator: "\0").utf8))
+    let key = try request.idempotencyKey(saying: Array(said.joined(separator: "\0").utf8), by: 0)
     try await attempts.countSignUp(by: context.client.key)
     let hash = try await hasher.hash(registration.password, for: context.client.key)
-    let key = request.headers[.idempotencyKey]
     let opened = try await jobs.transaction { transaction -> Opened? in
-      if let key {
-        let claim = try await IdempotencyKeys.claim(key, account: nil, requestHash: fingerprint, in: transaction.sql)
-        guard claim == .first else { return nil }
-      }
+      if let key, try await IdempotencyKeys.claim(key, in: transaction.sql) != .first { return nil }
       let id = try await Accounts.open(registration, passwordHash: hash, in: transaction.sql)
       try await AccountNetworks.note(context.client.network, of: id, in: transaction.sql)
       let token = try await Sessions.open(for: id, in: transaction.sql)
       let opened = Opened(id: id, username: registration.username, token: token.text)
       if let key {
         // Kept without the token, of which only a hash is stored anywhere.
-        try await IdempotencyKeys.record(key, account: nil, status: 201, body: [], in: transaction.sql)
+        try await IdempotencyKeys.record([(key, 201, [])], in: transaction.sql)
       }
       return opened
     }

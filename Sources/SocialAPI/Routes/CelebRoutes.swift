@@ -14,7 +14,7 @@ struct CelebRoutes: Sendable {
   /// Without one there are no certificates.
   let certificateKey: CertificateKey?
   /// Hearts that come at the same time share a transaction: everybody loves the same celeb at the same time.
-  private let hearts: Batcher<Heart, Result<Hearts.Given, SocialError>>
+  private let hearts: Batcher<HeartRequest, Result<Answer, SocialError>>
 
   init(
     jobs: AppJobs, pool: PostgresPool, reads: any SocialReader, limit: Int, certificateKey: CertificateKey?
@@ -25,7 +25,9 @@ struct CelebRoutes: Sendable {
     self.limit = limit
     self.certificateKey = certificateKey
     hearts = Batcher(upTo: 256) { batch in
-      try await jobs.transaction { try await Hearts.give(batch, in: $0) }
+      try await jobs.once(batch) { hearts, transaction in
+        try await Hearts.give(hearts, in: transaction).map(Self.answer)
+      }
     }
   }
 
@@ -69,6 +71,8 @@ struct CelebRoutes: Sendable {
 
   // MARK: Hearts
 
+  private typealias HeartRequest = (key: IdempotencyKeys.Request?, asked: Heart)
+
   private struct Given: Encodable {
     let count: Int
     let nextAt: Date
@@ -78,16 +82,15 @@ struct CelebRoutes: Sendable {
     let viewer = try context.viewer
     let account = try context.celebAccount()
     let body = try await RequestBody(request, context)
-    let heart = Heart(to: account, by: viewer.id)
-    guard request.isRepeatable else { return try Self.answer(try await hearts.answer(heart)) }
-    return try await jobs.once(request, body, by: viewer.id) { transaction in
-      try Self.answer(try await Hearts.give([heart], in: transaction)[0])
-    }
+    let key = try request.idempotencyKey(saying: body.bytes, by: viewer.id)
+    return try await hearts.answer((key, Heart(to: account, by: viewer.id))).get()
   }
 
-  private static func answer(_ outcome: Result<Hearts.Given, SocialError>) throws -> Answer {
-    let given = try outcome.get()
-    return try Answer(.created, Given(count: given.count, nextAt: given.nextAt))
+  private static func answer(_ outcome: Result<Hearts.Given, SocialError>) throws -> Result<Answer, SocialError> {
+    switch outcome {
+    case .success(let given): .success(try Answer(.created, Given(count: given.count, nextAt: given.nextAt)))
+    case .failure(let refusal): .failure(refusal)
+    }
   }
 
   // MARK: Certificates
