@@ -3,6 +3,7 @@
 /// ```swift
 /// var registry = JobRegistry<PostgresLedger>()
 /// registry.register(SendWelcome.self) { job, context in … }
+/// registry.registerTransaction(CountPost.self) { job, transaction in … }
 /// registry.registerBatch(CountLike.self, upTo: 500) { likes, transaction in … }
 /// registry.registerBatch(AskOutside.self, upTo: 50) { batch in … }
 /// ```
@@ -57,6 +58,14 @@ public struct JobRegistry<L: Ledger>: Sendable {
       .single { record, context in
         try await handler(try Self.decode(J.self, record.payload, record.version), context)
       })
+  }
+
+  /// Runs each job of a kind by itself, in one transaction that also completes it: for handlers that do all they do
+  /// in it.
+  public mutating func registerTransaction<J: Job>(
+    _ type: J.Type, handler: @escaping @Sendable (J, JobTransaction<L>) async throws -> Void
+  ) {
+    register(type) { job, context in try await context.transaction { try await handler(job, $0) } }
   }
 
   /// Runs up to `limit` jobs of a kind at once, in one transaction that ends all of them.

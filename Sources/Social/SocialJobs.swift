@@ -28,25 +28,25 @@ public enum SocialJobs {
   public static func register(
     in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil, mailer: PasswordResetMailer? = nil
   ) {
-    registry.register(PostFanOut.self, handler: PostFanOut.run)
-    registry.register(PostFanOutChunk.self, handler: PostFanOutChunk.run)
-    registry.register(RemovePostFromFeeds.self, handler: RemovePostFromFeeds.run)
-    registry.register(RemovePostFromFeedsChunk.self, handler: RemovePostFromFeedsChunk.run)
-    registry.register(FeedBackfill.self, handler: FeedBackfill.run)
-    registry.register(FeedPartitions.self, handler: FeedPartitions.run)
+    registry.registerTransaction(PostFanOut.self) { try await $0.run(in: $1) }
+    registry.registerTransaction(PostFanOutChunk.self) { try await $0.run(in: $1.sql) }
+    registry.registerTransaction(RemovePostFromFeeds.self) { try await $0.run(in: $1) }
+    registry.registerTransaction(RemovePostFromFeedsChunk.self) { try await $0.run(in: $1.sql) }
+    registry.registerTransaction(FeedBackfill.self) { try await $0.run(in: $1) }
+    registry.registerTransaction(FeedPartitions.self) { try await $0.run(in: $1) }
     registry.register(FeedPartitionTrim.self, handler: FeedPartitionTrim.run)
     registry.registerBatch(
       NotificationUpdate.self, upTo: NotificationUpdate.batchLimit, handler: NotificationUpdate.run)
-    registry.register(NotificationRetention.self, handler: NotificationRetention.run)
-    registry.register(NotificationTrim.self, handler: NotificationTrim.run)
-    registry.register(DeletePostReactions.self, handler: DeletePostReactions.run)
-    registry.register(SessionSweep.self, handler: SessionSweep.run)
-    registry.register(IdempotencyKeySweep.self, handler: IdempotencyKeySweep.run)
+    registry.registerTransaction(NotificationRetention.self) { try await $0.run(in: $1) }
+    registry.registerTransaction(NotificationTrim.self) { try await $0.run(in: $1) }
+    registry.registerTransaction(DeletePostReactions.self) { try await $0.run(in: $1) }
+    registry.registerTransaction(SessionSweep.self) { try await $0.run(in: $1) }
+    registry.registerTransaction(IdempotencyKeySweep.self) { try await $0.run(in: $1) }
     registry.register(PasswordResetMail.self) { try await $0.run(mailer, $1) }
     registry.registerLookups(youtube)
     registry.registerBatch(HeartCount.self, upTo: 1000, handler: HeartCount.run)
     registry.registerBatch(FanCount.self, upTo: 1000, handler: FanCount.run)
-    registry.register(RankingRefresh.self, handler: RankingRefresh.run)
+    registry.registerTransaction(RankingRefresh.self) { _ = try await $0.run(in: $1.sql) }
     registry.register(LedgerSweep.self, handler: LedgerSweep.run)
   }
 }

@@ -11,10 +11,6 @@ public struct FeedPartitions: Job {
 
   public init(keepDays: Int? = nil) { self.keepDays = keepDays }
 
-  static func run(_ job: FeedPartitions, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { try await job.run(in: $0) }
-  }
-
   /// Asks for a `FeedPartitionTrim` where partitions lie below the floor.
   func run(in transaction: AppTransaction) async throws {
     guard let keepDays else {

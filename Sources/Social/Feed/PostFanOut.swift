@@ -17,10 +17,6 @@ public struct PostFanOut: Job {
     self.author = author
   }
 
-  static func run(_ job: PostFanOut, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { try await job.run(in: $0) }
-  }
-
   func run(in transaction: AppTransaction) async throws {
     // The row lock keeps the post from being deleted until the fan-out's row is there to be deleted with it.
     let found = try await transaction.sql.query(
@@ -54,10 +50,6 @@ public struct PostFanOutChunk: Job {
   public var author: Int
   public var first: Int
   public var pastLast: Int
-
-  static func run(_ job: PostFanOutChunk, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { try await job.run(in: $0.sql) }
-  }
 
   func run(in transaction: PostgresTransaction) async throws {
     let delivered = try await transaction.query(

@@ -19,12 +19,6 @@ public struct FeedBackfill: Job {
   }
 
   /// Adds the next page and owes the one after it, unless the follow is over.
-  static func run(_ job: FeedBackfill, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { transaction in
-      try await job.run(in: transaction)
-    }
-  }
-
   func run(in transaction: AppTransaction) async throws {
     let follow = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock_shared(posts_lock(\(followee)))",

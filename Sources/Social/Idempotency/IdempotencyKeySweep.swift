@@ -8,11 +8,9 @@ public struct IdempotencyKeySweep: Job {
 
   public init() {}
 
-  static func run(_ job: IdempotencyKeySweep, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { transaction in
-      if try await IdempotencyKeys.sweep(upTo: batch, in: transaction.sql) == batch {
-        try await transaction.enqueue(job)
-      }
+  func run(in transaction: AppTransaction) async throws {
+    if try await IdempotencyKeys.sweep(upTo: Self.batch, in: transaction.sql) == Self.batch {
+      try await transaction.enqueue(self)
     }
   }
 }

@@ -15,10 +15,6 @@ public struct DeletePostReactions: Job {
     self.author = author
   }
 
-  static func run(_ job: DeletePostReactions, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { try await job.run(in: $0) }
-  }
-
   func run(in transaction: AppTransaction) async throws {
     let isMoreLeft = try await transaction.sql.query(
       "SELECT sweep_post(\(post), \(author), \(NotificationSizes.current.budget))")[0].decode(Bool.self)

@@ -13,10 +13,6 @@ public struct NotificationRetention: Job {
 
   public init(after: Int? = nil) { self.after = after }
 
-  static func run(_ job: NotificationRetention, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { try await job.run(in: $0) }
-  }
-
   func run(in transaction: AppTransaction) async throws {
     let sizes = NotificationSizes.current
     // The rows of the least ids stand for all: ids grow with time, but for what a job was late to write.
@@ -46,10 +42,6 @@ public struct NotificationTrim: Job {
   public var owner: Int
 
   public init(owner: Int) { self.owner = owner }
-
-  static func run(_ job: NotificationTrim, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { try await job.run(in: $0) }
-  }
 
   func run(in transaction: AppTransaction) async throws {
     let sizes = NotificationSizes.current

@@ -15,10 +15,6 @@ public struct RemovePostFromFeeds: Job {
     self.author = author
   }
 
-  static func run(_ job: RemovePostFromFeeds, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { try await job.run(in: $0) }
-  }
-
   func run(in transaction: AppTransaction) async throws {
     let ranges = try await FollowerRange.cut(followersOf: author, in: transaction.sql)
     try await transaction.sql.execute(
@@ -43,10 +39,6 @@ public struct RemovePostFromFeedsChunk: Job {
   public var author: Int
   public var first: Int
   public var pastLast: Int
-
-  static func run(_ job: RemovePostFromFeedsChunk, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { try await job.run(in: $0.sql) }
-  }
 
   func run(in transaction: PostgresTransaction) async throws {
     try await transaction.execute("SELECT purge_post(\(post), \(author), \(first), \(pastLast))")

@@ -46,10 +46,6 @@ public struct RankingRefresh: Job {
     public let corrected: Int
   }
 
-  static func run(_ job: RankingRefresh, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { try await job.run(in: $0.sql) }
-  }
-
   /// - Parameter now: the time of the snapshot; nil for the present.
   @discardableResult
   public func run(in transaction: PostgresTransaction, now: Date? = nil) async throws -> Outcome {

@@ -9,14 +9,12 @@ public struct SessionSweep: Job {
 
   public init() {}
 
-  static func run(_ job: SessionSweep, _ context: JobContext<PostgresLedger>) async throws {
-    try await context.transaction { transaction in
-      let sessions = try await Sessions.sweep(upTo: batch, in: transaction.sql)
-      let attempts = try await AttemptBook.sweep(upTo: batch, in: transaction.sql)
-      let networks = try await AccountNetworks.sweep(upTo: batch, in: transaction.sql)
-      let resets = try await PasswordResets.sweep(upTo: batch, in: transaction.sql)
-      try await EmailAddresses.normalize(in: transaction.sql)
-      if max(sessions, attempts, networks, resets) == batch { try await transaction.enqueue(job) }
-    }
+  func run(in transaction: AppTransaction) async throws {
+    let sessions = try await Sessions.sweep(upTo: Self.batch, in: transaction.sql)
+    let attempts = try await AttemptBook.sweep(upTo: Self.batch, in: transaction.sql)
+    let networks = try await AccountNetworks.sweep(upTo: Self.batch, in: transaction.sql)
+    let resets = try await PasswordResets.sweep(upTo: Self.batch, in: transaction.sql)
+    try await EmailAddresses.normalize(in: transaction.sql)
+    if max(sessions, attempts, networks, resets) == Self.batch { try await transaction.enqueue(self) }
   }
 }
