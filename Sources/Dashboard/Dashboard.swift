@@ -107,10 +107,11 @@ public struct Dashboard: Service {
     _ services: Services, _ health: HealthBoard, _ work: BulkWork, _ clock: any Clock<Duration>
   ) {
     let pool = services.pool
+    let database = JobsDatabase(pool: pool)
     let jobs = services.jobs
-    let figures = Figures(statistics: Statistics(pool: pool, now: kit.now))
-    let queues = QueueAdmin(pool: pool, broker: services.broker, known: jobs.kinds.queues, now: kit.now)
-    let workers = WorkerAdmin(pool: pool)
+    let figures = Figures(statistics: Statistics(database, now: kit.now))
+    let queues = QueueAdmin(database, broker: services.broker, known: jobs.kinds.queues, now: kit.now)
+    let workers = WorkerAdmin(database)
     let names = { @Sendable () async throws in try await queues.list().map(\.queue) }
     SignInPages(
       kit: kit, gate: gate, keys: keys, attempts: AttemptBook(pool: pool),
@@ -118,7 +119,7 @@ public struct Dashboard: Service {
     ).add(to: &routes)
     let overview = OverviewDesk(
       queues: queues, workers: workers, figures: figures, health: health,
-      alarms: AlarmBook(pool: pool, limits: AlarmLimits(), isDelivered: false), pool: pool, redis: services.redis,
+      alarms: AlarmBook(database, limits: AlarmLimits(), isDelivered: false), pool: pool, redis: services.redis,
       now: kit.now)
     OverviewPages(kit: kit, desk: overview, streams: LiveStreams(clock: clock)).add(to: &routes)
     QueuePages(kit: kit, queues: queues, figures: figures, work: work).add(to: &routes)

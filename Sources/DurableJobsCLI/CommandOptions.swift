@@ -1,5 +1,7 @@
 import ArgumentParser
+import DurableJobs
 import DurableJobsAdmin
+import DurableJobsPostgres
 import DurableJobsRedis
 import LibPQClient
 
@@ -34,8 +36,13 @@ extension CommandOptions {
   }
 
   /// Runs it with Postgres alone.
+  package func withDatabase(_ body: @escaping @Sendable (JobsDatabase) async throws -> Void) async throws {
+    try await run { session in try await session.withDatabase(body) }
+  }
+
+  /// Runs it with Postgres alone, for the app's tables.
   package func withPostgres(_ body: @escaping @Sendable (PostgresPool) async throws -> Void) async throws {
-    try await run { session in try await session.withLedger(body) }
+    try await withDatabase { try await body($0.pool) }
   }
 
   /// Runs it with both servers and the broker.
@@ -47,22 +54,22 @@ extension CommandOptions {
   package func withAdmin(
     _ session: P.Session, endures: Bool = false, _ body: @escaping @Sendable (AdminSession) async throws -> Void
   ) async throws {
-    try await session.withQueue(endures: endures) { pool, broker in
-      let jobs = JobAdmin(pool: pool, broker: broker, kinds: P.kinds, logger: session.logger)
+    try await session.withQueue(endures: endures) { database, broker in
+      let client = JobClient(broker: broker, ledger: PostgresLedger(database), logger: session.logger)
       try await body(
         AdminSession(
-          pool: pool, broker: broker, jobs: jobs, queues: QueueAdmin(pool: pool, broker: broker, known: P.kinds.queues))
-      )
+          database: database, broker: broker, jobs: JobAdmin(client, kinds: P.kinds),
+          queues: QueueAdmin(database, broker: broker, known: P.kinds.queues)))
     }
   }
 }
 
 /// What a command needs that works with both servers.
 package struct AdminSession: Sendable {
-  package let pool: PostgresPool
+  package let database: JobsDatabase
   package let broker: RedisBroker
   package let jobs: JobAdmin
   package let queues: QueueAdmin
 
-  var live: LiveMonitor { LiveMonitor(pool: pool, queues: queues) }
+  var live: LiveMonitor { LiveMonitor(queues) }
 }

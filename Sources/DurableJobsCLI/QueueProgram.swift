@@ -1,8 +1,8 @@
 import ArgumentParser
 import DurableJobs
 import DurableJobsAdmin
+import DurableJobsPostgres
 import DurableJobsRedis
-import LibPQClient
 import Logging
 
 /// A program that mounts the queue's commands: `QueueCommands<MyProgram>.all` goes among the subcommands of its root.
@@ -62,14 +62,14 @@ public protocol QueueSession: Sendable {
   /// What the program does again and again.
   var schedules: [Schedule] { get throws }
 
-  /// Connects to Postgres alone.
-  func withLedger(_ body: @escaping @Sendable (PostgresPool) async throws -> Void) async throws
+  /// Connects to Postgres alone, where the queue's tables are.
+  func withDatabase(_ body: @escaping @Sendable (JobsDatabase) async throws -> Void) async throws
 
   /// Connects to both servers.
   ///
   /// - Parameter endures: whether the body goes on while a server does not answer, as a live screen does.
   func withQueue(
-    endures: Bool, _ body: @escaping @Sendable (PostgresPool, RedisBroker) async throws -> Void
+    endures: Bool, _ body: @escaping @Sendable (JobsDatabase, RedisBroker) async throws -> Void
   ) async throws
 }
 

@@ -1,5 +1,5 @@
 /// The statement that keeps a record of jobs that are not pending any more, in `ended_jobs`.
-public enum FinishedRows {
+enum FinishedRows {
   private static let columns = [
     "id", "queue", "kind", "version", "priority", "payload", "attempts", "unique_key", "failures", "created_at",
     "trace",
@@ -11,7 +11,7 @@ public enum FinishedRows {
   ///   - source: what stands after `FROM`.
   ///   - row: the column of the source that holds the whole row of `jobs` or `dead_jobs`; nil where the source has
   ///     their columns.
-  public static func insert(
+  static func insert(
     in schema: JobsSchema, _ state: String, from source: String, row: String? = nil
   ) -> String {
     let names = columns.joined(separator: ", ")

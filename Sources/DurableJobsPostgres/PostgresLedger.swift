@@ -11,7 +11,8 @@ import Logging
 public struct PostgresLedger: Ledger {
   public typealias Transaction = PostgresTransaction
 
-  let database: JobsDatabase
+  /// Where its tables are.
+  public let database: JobsDatabase
   private let pulse: LedgerPulse
 
   public init(_ database: JobsDatabase) {

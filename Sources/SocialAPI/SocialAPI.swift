@@ -104,7 +104,7 @@ public struct SocialAPI: Sendable {
         middleware: AdminAuthentication(
           pool: pool, adminToken: adminToken, adminReadToken: adminReadToken, attempts: attempts))
       JobRoutes(desk: desk).add(to: group)
-      AutoscalingRoutes(pool: pool).add(to: group)
+      AutoscalingRoutes(database: jobs.ledger.database).add(to: group)
     }
     return router.buildResponder()
   }

@@ -1,6 +1,7 @@
 import Bootstrap
 import Dashboard
 import DurableJobsAdmin
+import DurableJobsPostgres
 import DurableJobsRedis
 import Logging
 import Migrations
@@ -19,7 +20,7 @@ extension Program {
         keys: keys, url: settings.adminURL, secrets: settings.secrets, proxies: settings.trustedProxies),
       Dashboard.Services(
         pool: servers.postgres, reads: servers.reads, redis: servers.redis, broker: broker, jobs: jobs,
-        schedules: ScheduleAdmin(schedules, pool: servers.postgres), lookups: settings.lookupRules,
+        schedules: ScheduleAdmin(schedules, database: servers.database), lookups: settings.lookupRules,
         examine: { await doctor.examine() }), logger: logger)
   }
 

@@ -38,11 +38,9 @@ struct APIProgram: AsyncParsableCommand {
         // One for all that asks Redis: a request that has waited for its budget in vain does not wait for its push.
         let breaker = CircuitBreaker()
         let jobs = JobClient(
-          broker: broker, ledger: PostgresLedger(pool: servers.postgres), patience: Self.patience, breaker: breaker,
+          broker: broker, ledger: PostgresLedger(servers.database), patience: Self.patience, breaker: breaker,
           logger: program.logger)
-        let desk = JobAdmin(
-          pool: servers.postgres, broker: broker, kinds: .app, patience: Self.patience, breaker: breaker,
-          logger: program.logger)
+        let desk = JobAdmin(jobs, kinds: .app)
         // Requests are answered without Redis: their jobs wait in the ledger.
         let health = Health(
           checks: Health.Check.postgres(servers), degrading: [.redis(servers)], registry: program.registry,

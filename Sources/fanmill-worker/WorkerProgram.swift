@@ -43,13 +43,13 @@ struct WorkerProgram: AsyncParsableCommand {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) })
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
-    let ledger = PostgresLedger(pool: servers.postgres)
+    let ledger = PostgresLedger(servers.database)
     // First, so that it stops last.
     var services = try program.observation(servers, broker: broker)
     services.append(
       Worker(
         broker: broker, ledger: ledger, registry: registry, configuration: configuration,
-        workers: PostgresWorkerRegistry(pool: servers.postgres), logger: program.logger))
+        workers: PostgresWorkerRegistry(servers.database), logger: program.logger))
     if program.settings.scheduler {
       services.append(
         try Scheduler(
@@ -57,7 +57,7 @@ struct WorkerProgram: AsyncParsableCommand {
             feedDays: program.settings.feedDays, rankings: program.settings.rankingRefresh,
             sweep: program.settings.sweep),
           client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
-          store: PostgresScheduleStore(pool: servers.postgres), logger: program.logger))
+          store: PostgresScheduleStore(servers.database), logger: program.logger))
     }
     if program.settings.workerPort != 0 { services.append(program.health(servers)) }
     try await program.serve(services)

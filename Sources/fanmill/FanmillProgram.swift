@@ -2,6 +2,7 @@ import ArgumentParser
 import Bootstrap
 import DurableJobs
 import DurableJobsAdmin
+import DurableJobsPostgres
 import DurableJobsCLI
 import DurableJobsRedis
 import Foundation
@@ -87,15 +88,15 @@ extension Program: QueueSession {
     get throws { try SocialSchedules.all(feedDays: settings.feedDays, rankings: rankingRefresh) }
   }
 
-  public func withLedger(_ body: @escaping @Sendable (PostgresPool) async throws -> Void) async throws {
-    try await withPostgres(body)
+  public func withDatabase(_ body: @escaping @Sendable (JobsDatabase) async throws -> Void) async throws {
+    try await withPostgres { try await body(JobsDatabase(pool: $0)) }
   }
 
   public func withQueue(
-    endures: Bool, _ body: @escaping @Sendable (PostgresPool, RedisBroker) async throws -> Void
+    endures: Bool, _ body: @escaping @Sendable (JobsDatabase, RedisBroker) async throws -> Void
   ) async throws {
     try await (endures ? throughOutages : self).withServers { servers in
-      try await body(servers.postgres, try await RedisBroker(client: servers.redis, logger: logger))
+      try await body(servers.database, try await RedisBroker(client: servers.redis, logger: logger))
     }
   }
 }

@@ -118,7 +118,7 @@ import Testing
     try await Stage.with { stage in
       let one = try await stage.signIn()
       for _ in 0..<60 {
-        try await ActionLog(pool: stage.stack.pool).record(
+        try await ActionLog(stage.stack.database).record(
           "queues.pause", "<queue>", detail: ["why": "<b>"], by: Operator(name: "bob"))
       }
       let first = try await one.get("/admin/actions")

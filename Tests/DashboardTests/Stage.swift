@@ -56,8 +56,9 @@ struct Stage: Sendable {
       Dashboard.Configuration(keys: keys, url: url, secrets: [token, readToken, password], proxies: proxies),
       Dashboard.Services(
         pool: stack.pool, reads: reads, redis: stack.redisClient, broker: stack.broker,
-        jobs: JobAdmin(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet),
-        schedules: ScheduleAdmin([schedule], pool: stack.pool), lookups: LookupRules(keys: []), examine: examine),
+        jobs: JobAdmin(stack.client, kinds: .app),
+        schedules: ScheduleAdmin([schedule], database: stack.database), lookups: LookupRules(keys: []), examine: examine
+      ),
       logger: .quiet)
   }
 
@@ -161,7 +162,7 @@ struct Stage: Sendable {
 
   /// What was noted, the latest first.
   func actions() async throws -> [String] {
-    try await ActionLog(pool: stack.pool).page().items.map { "\($0.action) \($0.subject)" }
+    try await ActionLog(stack.database).page().items.map { "\($0.action) \($0.subject)" }
   }
 }
 

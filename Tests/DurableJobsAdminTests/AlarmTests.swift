@@ -21,7 +21,7 @@ import Testing
 
   @Test func anAlarmIsGivenOnceAndOnceWhenItIsOver() async throws {
     try await TestStack.with { stack in
-      let book = AlarmBook(pool: stack.pool, limits: try AlarmLimits("*:waiting=10s,running=60s"), isDelivered: false)
+      let book = AlarmBook(stack.database, limits: try AlarmLimits("*:waiting=10s,running=60s"), isDelivered: false)
       var told: [String] = []
       for (second, waiting) in [0, 9.9, 10.1, 20, 30, 9, 8.1, 8.0, 0, nil, 11, 0].enumerated() {
         for alarm in try await book.judge([reading(waiting)], at: Self.start + Double(second)) {
@@ -37,7 +37,7 @@ import Testing
 
   @Test func waitingAndRunningAreTwoAlarmsAndAPausedQueueMayWait() async throws {
     try await TestStack.with { stack in
-      let book = AlarmBook(pool: stack.pool, limits: try AlarmLimits("*:waiting=10s,running=60s"), isDelivered: false)
+      let book = AlarmBook(stack.database, limits: try AlarmLimits("*:waiting=10s,running=60s"), isDelivered: false)
       let paused = try await book.judge([reading(99, running: 99, isPaused: true)], at: Self.start)
       #expect(paused.map(\.concern) == [.running])
       #expect(try await book.judge([reading(99, running: 99)], at: Self.start).map(\.concern) == [.waiting])
@@ -45,7 +45,7 @@ import Testing
       #expect(try await book.open().map(\.concern) == [.running, .waiting])
       // With the limit its alarm goes.
       let without = AlarmBook(
-        pool: stack.pool, limits: try AlarmLimits("*:waiting=off,running=60s"), isDelivered: false)
+        stack.database, limits: try AlarmLimits("*:waiting=off,running=60s"), isDelivered: false)
       #expect(try await without.judge([reading(99, running: 99)], at: Self.start).map(\.concern) == [.waiting])
       #expect(try await without.open().map(\.concern) == [.running])
     }
@@ -59,7 +59,7 @@ import Testing
           for _ in 0..<12 {
             group.addTask {
               // A process of its own, as far as the table is concerned.
-              let book = AlarmBook(pool: stack.pool, limits: limits, isDelivered: true)
+              let book = AlarmBook(stack.database, limits: limits, isDelivered: true)
               return try await book.judge([reading(waiting)], at: Self.start)
             }
           }
@@ -121,7 +121,7 @@ import Testing
 
   @Test func theWebhookGetsEachMessageInOrderAndOnce() async throws {
     try await TestStack.with { stack in
-      let book = AlarmBook(pool: stack.pool, limits: try AlarmLimits("*:waiting=10s"), isDelivered: true)
+      let book = AlarmBook(stack.database, limits: try AlarmLimits("*:waiting=10s"), isDelivered: true)
       let receiver = Receiver(answers: [500, nil, 204, 404])
       let messenger = try messenger(book, receiver, secret: "a secret of the tests")
       let alarm = try #require(try await book.judge([reading(12.5)], at: Self.start).first)
@@ -152,7 +152,7 @@ import Testing
 
   @Test func whatTheWebhookRefusesIsLoggedWithoutItsSecrets() async throws {
     try await TestStack.with { stack in
-      let book = AlarmBook(pool: stack.pool, limits: try AlarmLimits("*:waiting=10s"), isDelivered: true)
+      let book = AlarmBook(stack.database, limits: try AlarmLimits("*:waiting=10s"), isDelivered: true)
       let alarm = try #require(try await book.judge([reading(99)], at: Self.start).first)
       let log = Locked<[String]>([])
       let logger = Logger(label: "test") { _ in LogRecorder(log) }
@@ -170,7 +170,7 @@ import Testing
       let limits = try AlarmLimits("*:waiting=10s")
       let receiver = Receiver()
       for _ in 0..<3 {
-        let book = AlarmBook(pool: stack.pool, limits: limits, isDelivered: true)
+        let book = AlarmBook(stack.database, limits: limits, isDelivered: true)
         _ = try await book.judge([reading(99)], at: Self.start)
         try await tellAll(try messenger(book, receiver))
       }
@@ -183,7 +183,7 @@ import Testing
 
   @Test func aMessageThatIsNotTakenForADayIsGivenUp() async throws {
     try await TestStack.with { stack in
-      let book = AlarmBook(pool: stack.pool, limits: try AlarmLimits("*:waiting=10s"), isDelivered: true)
+      let book = AlarmBook(stack.database, limits: try AlarmLimits("*:waiting=10s"), isDelivered: true)
       _ = try await book.judge([reading(99)], at: Self.start)
       let receiver = Receiver(answers: Array(repeating: nil, count: 10))
       let hours = Locked(0.0)
@@ -204,7 +204,7 @@ import Testing
 
   @Test func whatWasOverLongAgoIsForgotten() async throws {
     try await TestStack.with { stack in
-      let book = AlarmBook(pool: stack.pool, limits: try AlarmLimits("*:waiting=10s"), isDelivered: false)
+      let book = AlarmBook(stack.database, limits: try AlarmLimits("*:waiting=10s"), isDelivered: false)
       _ = try await book.judge([reading(99)], at: Self.start)
       _ = try await book.judge([reading(0)], at: Self.start + 1)
       _ = try await book.judge([reading(99)], at: Self.start + 2)

@@ -9,7 +9,7 @@ import Testing
 
 /// What the doctor says of workers' connections to Postgres.
 @Suite(.timeLimit(.minutes(3))) struct ConnectionExaminationTests {
-  private typealias Worker = ConnectionExamination.Worker
+  private typealias Worker = WorkerConnectionRow
 
   private func worker(_ name: String, slots: Int, pool: Int) -> Worker {
     Worker(name: name, slots: slots, connections: WorkerConnections(pool: pool, kept: 6, jobs: slots))
@@ -49,7 +49,9 @@ import Testing
           connections: pool.map { WorkerConnections(pool: $0, kept: 6, jobs: 22) })
       }
       func findings() async throws -> [String: Finding] {
-        let found = try await ConnectionExamination(connection: connection, terms: DoctorTerms()).run()
+        let found = try await connection.transaction {
+          try await ConnectionExamination(schema: .standard, terms: DoctorTerms()).run(in: $0)
+        }
         return Dictionary(uniqueKeysWithValues: found.map { ($0.name, $0) })
       }
       let none = try await findings()

@@ -1,4 +1,5 @@
 import DurableJobs
+import DurableJobsPostgres
 import HiredisClient
 import JobsTestSupport
 import LibPQClient
@@ -12,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3)), .serialized) struct DoctorTests {
   private func redis(_ url: String) async throws -> [String: Finding] {
     let examination = RedisExamination(
-      configuration: try RedisConfiguration(url: url), queues: [.default], terms: DoctorTerms(),
+      configuration: try RedisConfiguration(url: url), prefix: "fanmill", queues: [.default], terms: DoctorTerms(),
       loop: RedisFixture.loop, logger: .quiet)
     return Dictionary(await examination.run().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
   }
@@ -45,10 +46,12 @@ import Testing
         try PostgresConfiguration(url: stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
       try await stack.pool.transaction(.snapshot) { transaction in
         let holder = try await transaction.query("SELECT pg_backend_pid()")[0].decode(Int.self)
-        let oldest = try await OldestSnapshot.read(connection)
+        let oldest = try await connection.transaction { try await OldestSnapshot.read(in: $0) }
         #expect(oldest?.holder.hasPrefix("session \(holder)") == true, "\(oldest?.holder ?? "none")")
-        try await eventually("it grows old") { try await LedgerFacts.read(stack.pool).oldestSnapshot > 0.01 }
-        let found = try await OperationsExamination(connection: connection, terms: DoctorTerms()).run()
+        try await eventually("it grows old") { try await stack.database.facts().oldestSnapshot > 0.01 }
+        let found = try await connection.transaction {
+          try await OperationsExamination(schema: .standard, terms: DoctorTerms()).run(in: $0)
+        }
         #expect(found.first { $0.name == "oldest snapshot" }?.detail.contains("session \(holder)") == true)
       }
       await connection.close()

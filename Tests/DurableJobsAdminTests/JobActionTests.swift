@@ -15,7 +15,7 @@ import Testing
 @Suite("Acting on jobs", .timeLimit(.minutes(5)))
 struct JobActionTests {
   private func desk(_ stack: TestStack) -> JobAdmin {
-    JobAdmin(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
+    JobAdmin(stack.client, kinds: .app)
   }
 
   private func ask(_ stack: TestStack, runAt: Date? = nil, uniqueKey: String? = nil) async throws -> String {
@@ -27,7 +27,7 @@ struct JobActionTests {
   }
 
   private func actions(_ stack: TestStack, _ subject: String? = nil) async throws -> [String] {
-    try await ActionLog(pool: stack.pool).page(subject: subject).items.map(\.action)
+    try await ActionLog(stack.database).page(subject: subject).items.map(\.action)
   }
 
   private func refusal(_ body: () async throws -> Void) async -> OperationError.Code? {
@@ -172,6 +172,20 @@ struct JobActionTests {
       // Its transaction has ended it: it was faster.
       #expect(await refusal { _ = try await desk(stack).cancel(id, by: .tester) } == .notFound)
       #expect(try await actions(stack, id).filter { $0 == "jobs.cancel" }.count == 1)
+    }
+  }
+
+  @Test("A worker is told to end pending jobs alone")
+  func tellToEndPending() async throws {
+    try await TestStack.with { stack in
+      let (one, other) = (try await ask(stack), try await ask(stack))
+      let ids = [try #require(JobID(one)), try #require(JobID(other))]
+      try await stack.ledger.complete([ids[0]], queue: "fanout")
+      try await stack.pool.transaction {
+        try await stack.database.schema.tellToEndPending(ids, in: "fanout", in: $0)
+      }
+      let told = try await stack.pool.query("SELECT id FROM job_cancellations").decode(PostgresUUID.self)
+      #expect(told.map { JobID($0) } == [ids[1]])
     }
   }
 
@@ -334,9 +348,9 @@ struct JobActionTests {
       #expect(try await stack.count("SELECT count(*) FROM ended_jobs WHERE state = 'deleted'") == 2300)
       #expect(try await desk(stack).retryDead(kind: nil, by: .tester) == 200)
       #expect(try await actions(stack).filter { $0 == "dead.delete-all" }.count == 3)
-      let last = try await ActionLog(pool: stack.pool).page(limit: 1)
+      let last = try await ActionLog(stack.database).page(limit: 1)
       #expect(last.items.map(\.detail) == [["jobs": "200"]] && last.items.map(\.subject) == ["*"])
-      let before = try await ActionLog(pool: stack.pool).page(before: last.next, limit: 1).items
+      let before = try await ActionLog(stack.database).page(before: last.next, limit: 1).items
       #expect(before.map(\.detail) == [["jobs": "300"]] && before.map(\.subject) == ["posts.fan-out"])
     }
   }
@@ -347,8 +361,8 @@ struct JobActionTests {
       let (pending, dead) = (try await ask(stack, runAt: .now + 3600), try await ask(stack))
       try await kill(dead, on: stack)
       let desk = desk(stack)
-      let queues = QueueAdmin(pool: stack.pool, broker: stack.broker, known: JobKinds.app.queues)
-      let workers = WorkerAdmin(pool: stack.pool)
+      let queues = QueueAdmin(stack.database, broker: stack.broker, known: JobKinds.app.queues)
+      let workers = WorkerAdmin(stack.database)
       let attempts: [@Sendable () async throws -> Void] = [
         { _ = try await desk.cancel(pending, by: .visitor) },
         { _ = try await desk.reschedule(pending, at: .now + 60, by: .visitor) },
@@ -366,7 +380,7 @@ struct JobActionTests {
         { _ = try await queues.clear("fanout", by: .visitor) },
         { _ = try await workers.quiet(nil, by: .visitor) },
         { _ = try await workers.stop(nil, by: .visitor) },
-        { try await ActionLog(pool: stack.pool).record("x", "y", by: .visitor) },
+        { try await ActionLog(stack.database).record("x", "y", by: .visitor) },
       ]
       for (number, attempt) in attempts.enumerated() {
         #expect(await refusal(attempt) == .forbidden, "attempt \(number)")

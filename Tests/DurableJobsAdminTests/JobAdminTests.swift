@@ -12,7 +12,7 @@ import Testing
 @Suite("Jobs as an operator sees them", .timeLimit(.minutes(5)))
 struct JobAdminTests {
   private func desk(_ stack: TestStack) -> JobAdmin {
-    JobAdmin(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
+    JobAdmin(stack.client, kinds: .app)
   }
 
   private func ask(_ stack: TestStack, uniqueKey: String? = nil) async throws -> JobRecord {

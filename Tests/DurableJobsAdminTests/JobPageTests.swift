@@ -1,5 +1,4 @@
 import DurableJobs
-import DurableJobsPostgres
 import Foundation
 import JobsTestSupport
 import LibPQClient
@@ -8,16 +7,19 @@ import SocialAdmin
 import Testing
 
 @testable import DurableJobsAdmin
+@testable import DurableJobsPostgres
 
 /// Lists of jobs, page by page.
 @Suite("Pages of jobs", .timeLimit(.minutes(5)))
 struct JobPageTests {
   /// Goes through all pages.
-  private func all(_ filter: JobFilter, on pool: PostgresPool) async throws -> (items: [JobSummary], pages: [JobPage]) {
+  private func all(_ filter: JobFilter, on database: JobsDatabase) async throws -> (
+    items: [JobSummary], pages: [JobPage]
+  ) {
     var filter = filter
     var pages: [JobPage] = []
     repeat {
-      let page = try await JobAdmin.page(filter, on: pool)
+      let page = try await JobAdmin.page(filter, on: database)
       pages.append(page)
       filter.before = page.next
       try #require(pages.count < 1000, "the last page never comes")
@@ -43,13 +45,13 @@ struct JobPageTests {
     try await TestStack.with { stack in
       let ids = try await owe(0..<250, on: stack)
       for limit in [1, 7, 50, 250, 1000] {
-        let (items, pages) = try await all(JobFilter(limit: limit), on: stack.pool)
+        let (items, pages) = try await all(JobFilter(limit: limit), on: stack.database)
         #expect(items.map(\.id) == ids.reversed().map(\.description), "limit \(limit)")
         #expect(pages.dropLast().allSatisfy { $0.items.count == limit && $0.searched == nil })
       }
-      let one = try await all(JobFilter(queue: "b", limit: 10), on: stack.pool).items
+      let one = try await all(JobFilter(queue: "b", limit: 10), on: stack.database).items
       #expect(one.map(\.id) == ids.enumerated().filter { $0.offset % 3 == 1 }.reversed().map(\.element.description))
-      #expect(try await all(JobFilter(queue: "nobody's"), on: stack.pool).items.isEmpty)
+      #expect(try await all(JobFilter(queue: "nobody's"), on: stack.database).items.isEmpty)
     }
   }
 
@@ -58,7 +60,7 @@ struct JobPageTests {
     try await TestStack.with { stack in
       let ids = try await owe(0..<60, on: stack)
       func found(_ filter: JobFilter) async throws -> [Int] {
-        try await all(filter, on: stack.pool).items.map { item in
+        try await all(filter, on: stack.database).items.map { item in
           try #require(ids.firstIndex { $0.description == item.id })
         }
       }
@@ -84,7 +86,7 @@ struct JobPageTests {
       }
       try await stack.ledger.withTransaction { _ = try await stack.ledger.add(records, in: $0) }
       func found(_ text: String) async throws -> [String] {
-        try await all(JobFilter(text: text, limit: 10), on: stack.pool).items.map(\.id)
+        try await all(JobFilter(text: text, limit: 10), on: stack.database).items.map(\.id)
       }
       #expect(try await found("xneedle") == [records[0].id.description])
       #expect(try await found("xhay") == [records[1].id.description])
@@ -101,11 +103,11 @@ struct JobPageTests {
         SELECT 'q', lpad(to_hex(i), 32, '0')::uuid, CASE WHEN i IN (10, 30000) THEN 'rare' ELSE 'usual' END, 1, '{}'
         FROM generate_series(1, 45000) i
         """)
-      let (items, pages) = try await all(JobFilter(kind: "rare", limit: 10), on: stack.pool)
+      let (items, pages) = try await all(JobFilter(kind: "rare", limit: 10), on: stack.database)
       #expect(items.count == 2)
       #expect(pages.count == 5 && pages.dropLast().allSatisfy { $0.searched == 10_000 && $0.next != nil })
       #expect(pages[1].items.count == 1, "the second page has the newer one")
-      let (none, looks) = try await all(JobFilter(text: "nowhere"), on: stack.pool)
+      let (none, looks) = try await all(JobFilter(text: "nowhere"), on: stack.database)
       #expect(none.isEmpty && looks.count == 5)
     }
   }
@@ -121,7 +123,7 @@ struct JobPageTests {
           CASE WHEN i <= 100 THEN 'sought' ELSE 'other' END, 1, '{}'
         FROM generate_series(1, 5103) i
         """)
-      let (items, pages) = try await all(JobFilter(kind: "sought", limit: 10), on: stack.pool)
+      let (items, pages) = try await all(JobFilter(kind: "sought", limit: 10), on: stack.database)
       #expect(items.count == 100 && Set(items.map(\.id)).count == 100)
       // A third of the budget of the many, the three, and of the hundred the ten of a page and the next.
       #expect(pages[0].items.isEmpty && pages[0].searched == 3333 + 3 + 11)
@@ -142,25 +144,28 @@ struct JobPageTests {
       let expected = try await stack.pool.query("SELECT id FROM dead_jobs ORDER BY died_at DESC, id DESC")
         .decode(PostgresUUID.self).map { JobID($0).description }
       for limit in [1, 10, 210, 500] {
-        let found = try await all(JobFilter(state: .dead, limit: limit), on: stack.pool).items
+        let found = try await all(JobFilter(state: .dead, limit: limit), on: stack.database).items
         #expect(found.map(\.id) == expected, "limit \(limit)")
       }
-      #expect(try await all(JobFilter(state: .dead, kind: "x", limit: 8), on: stack.pool).items.count == 42)
-      #expect(try await all(JobFilter(state: .dead, queue: "a", limit: 8), on: stack.pool).items.count == 105)
-      #expect(try await all(JobFilter(state: .dead, kind: "x", queue: "a", limit: 8), on: stack.pool).items.count == 21)
-      #expect(try await all(JobFilter(state: .dead, text: #"{"i":7}"#), on: stack.pool).items.count == 1)
-      let moment = Date(timeIntervalSince1970: 1_767_225_600)
-      #expect(try await all(JobFilter(state: .dead, since: moment.addingTimeInterval(1)), on: stack.pool).items.isEmpty)
-      #expect(try await all(JobFilter(state: .dead, until: moment), on: stack.pool).items.isEmpty)
+      #expect(try await all(JobFilter(state: .dead, kind: "x", limit: 8), on: stack.database).items.count == 42)
+      #expect(try await all(JobFilter(state: .dead, queue: "a", limit: 8), on: stack.database).items.count == 105)
       #expect(
-        try await all(JobFilter(state: .dead, since: moment, until: moment.addingTimeInterval(1)), on: stack.pool).items
+        try await all(JobFilter(state: .dead, kind: "x", queue: "a", limit: 8), on: stack.database).items.count == 21)
+      #expect(try await all(JobFilter(state: .dead, text: #"{"i":7}"#), on: stack.database).items.count == 1)
+      let moment = Date(timeIntervalSince1970: 1_767_225_600)
+      #expect(
+        try await all(JobFilter(state: .dead, since: moment.addingTimeInterval(1)), on: stack.database).items.isEmpty)
+      #expect(try await all(JobFilter(state: .dead, until: moment), on: stack.database).items.isEmpty)
+      #expect(
+        try await all(JobFilter(state: .dead, since: moment, until: moment.addingTimeInterval(1)), on: stack.database)
+          .items
           .count == 210)
 
-      let desk = JobAdmin(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
+      let desk = JobAdmin(stack.client, kinds: .app)
       #expect(try await desk.deleteDead(kind: "x", by: .tester) == 42)
-      #expect(try await all(JobFilter(state: .deleted, limit: 5), on: stack.pool).items.count == 42)
-      #expect(try await all(JobFilter(state: .cancelled), on: stack.pool).items.isEmpty)
-      #expect(try await all(JobFilter(state: .dead, limit: 50), on: stack.pool).items.count == 168)
+      #expect(try await all(JobFilter(state: .deleted, limit: 5), on: stack.database).items.count == 42)
+      #expect(try await all(JobFilter(state: .cancelled), on: stack.database).items.isEmpty)
+      #expect(try await all(JobFilter(state: .dead, limit: 50), on: stack.database).items.count == 168)
     }
   }
 
@@ -193,7 +198,7 @@ struct JobPageTests {
         return filter
       }
       func numbers(_ filter: JobFilter) async throws -> [Int?] {
-        try await all(filter, on: stack.pool).items.map { Int($0.id.suffix(8), radix: 16) }
+        try await all(filter, on: stack.database).items.map { Int($0.id.suffix(8), radix: 16) }
       }
       #expect(try await numbers(filter(#""n7.""#)) == [7])
       #expect(try await numbers(filter(#""n9.""#)) == [9])
@@ -203,10 +208,10 @@ struct JobPageTests {
         #expect(try await numbers(filter(#"accessTOKEN":"••••••","note":"n"#, limit: limit)).count == 8000)
         #expect(try await numbers(filter(#"1.""#, limit: limit)).filter { ($0 ?? 0) % 3 != 0 } == expected)
       }
-      let nothing = try await JobAdmin.page(filter("nowhere"), on: stack.pool)
+      let nothing = try await JobAdmin.page(filter("nowhere"), on: stack.database)
       #expect(nothing.items.isEmpty && nothing.searched == 10_000)
       for probe in ["hunter2", "hun", #"["h"#, #"2"]"#, #"[""#, "blotted-out", "blot", #"key":"b"#, #"out","no"#] {
-        let page = try await JobAdmin.page(filter(probe), on: stack.pool)
+        let page = try await JobAdmin.page(filter(probe), on: stack.database)
         #expect(
           page.items == nothing.items && page.next == nothing.next && page.searched == nothing.searched, "\(probe)")
       }
@@ -225,7 +230,7 @@ struct JobPageTests {
         SELECT 'w', 'h', 1, '1', now(), 'running', '[]', jsonb_agg(jsonb_build_object('id', id, 'queue', queue)) FROM jobs
         """)
       for (text, count) in [("note", 3), ("n2.", 1), ("TOKEN", 2), ("hunter", 0)] {
-        let page = try await JobAdmin.page(JobFilter(state: .running, text: text), on: stack.pool)
+        let page = try await JobAdmin.page(JobFilter(state: .running, text: text), on: stack.database)
         #expect(page.items.count == count, "\(text)")
       }
     }
@@ -245,10 +250,11 @@ struct JobPageTests {
         (0..<Int.random(in: 1...14, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }.joined())
     }
     try await TestStack.with { [texts] stack in
+      let secrets = PayloadCondition(text: "\u{1}nowhere", orWords: SecretFields.words, carried: 0)
       let letOut = try await stack.pool.query(
         """
-        SELECT \(unescaped: SecretFields.mayBe(in: "small")) FROM (
-          SELECT lower(payload COLLATE "C") AS small, n FROM unnest(\(texts)) WITH ORDINALITY AS t (payload, n)) AS t ORDER BY n
+        SELECT \(secrets) FROM (
+          SELECT payload, lower(payload COLLATE "C") AS small, n FROM unnest(\(texts)) WITH ORDINALITY AS t (payload, n)) AS t ORDER BY n
         """
       ).decode(Bool.self)
       var changed = 0
@@ -267,7 +273,7 @@ struct JobPageTests {
         JobFilter(limit: 0), JobFilter(limit: 1_000_000), JobFilter(before: "nonsense"),
         JobFilter(state: .dead, before: "nonsense"), JobFilter(state: .dead, before: JobID.next().description),
       ] {
-        let error = await #expect(throws: OperationError.self) { try await JobAdmin.page(filter, on: stack.pool) }
+        let error = await #expect(throws: OperationError.self) { try await JobAdmin.page(filter, on: stack.database) }
         #expect(error?.code == .usage)
       }
     }

@@ -28,7 +28,7 @@ struct LedgerAuditTests {
   ) -> LedgerAudit {
     // As if it were a minute later: nothing is too young to be looked at.
     LedgerAudit(
-      pool: stack.pool, broker: stack.broker, queues: ["fanout", "idle"], clock: Meanwhile(act: act),
+      stack.database, broker: stack.broker, queues: ["fanout", "idle"], clock: Meanwhile(act: act),
       now: { Date().addingTimeInterval(60) })
   }
 
@@ -113,7 +113,7 @@ struct LedgerAuditTests {
       let ids = try await own(2, "fanout", on: stack)
       try await disown([ids[0]], on: stack)
       let report = try await Audit(
-        pool: stack.pool, broker: stack.broker, queues: ["fanout"], clock: Meanwhile { _ in }
+        stack.database, broker: stack.broker, queues: ["fanout"], clock: Meanwhile { _ in }
       ).run()
       let finding = try #require(report.items.first { $0.audit == "broker" })
       #expect(finding.verdict == .wrong && finding.compared == 2 && finding.differing == 1)

@@ -12,7 +12,7 @@ import Testing
 @Suite("Queues as an operator sees them", .timeLimit(.minutes(5)))
 struct QueueAdminTests {
   private func desk(_ stack: TestStack) -> QueueAdmin {
-    QueueAdmin(pool: stack.pool, broker: stack.broker, known: ["idle", "fanout"])
+    QueueAdmin(stack.database, broker: stack.broker, known: ["idle", "fanout"])
   }
 
   private func own(_ count: Int, _ queue: QueueName, on stack: TestStack, isDurable: Bool = true) async throws
@@ -73,7 +73,7 @@ struct QueueAdminTests {
       #expect(try await desk(stack).show("fanout").pausedBy == "tester")
       try await desk(stack).resume("fanout", by: .tester)
       #expect(try await workers.heartbeat(report) == WorkerCommands())
-      let entries = try await ActionLog(pool: stack.pool).page(subject: "fanout").items
+      let entries = try await ActionLog(stack.database).page(subject: "fanout").items
       #expect(entries.map(\.action) == ["queues.resume", "queues.pause", "queues.pause"])
       #expect(entries.map(\.detail) == [[:], ["was": "paused"], [:]])
       #expect(

@@ -27,7 +27,7 @@ struct ScheduleAdminTests {
   }
 
   private func desk(_ stack: TestStack, _ clock: ManualClock) throws -> ScheduleAdmin {
-    ScheduleAdmin(try schedules(), pool: stack.pool, now: { clock.now })
+    ScheduleAdmin(try schedules(), database: stack.database, now: { clock.now })
   }
 
   @Test("Each state is told from the others")
@@ -88,7 +88,7 @@ struct ScheduleAdminTests {
     try await TestStack.with { stack in
       let clock = try ManualClock()
       let desk = try desk(stack, clock)
-      let jobs = JobAdmin(pool: stack.pool, broker: stack.broker, kinds: .app, logger: .quiet)
+      let jobs = JobAdmin(stack.client, kinds: .app)
       let run = try await desk.run("hourly", on: jobs, by: .terminal)
       #expect(run.tick == clock.now && run.kind == "test.sweep" && run.queue == "default")
       let refused = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs, by: .terminal) }

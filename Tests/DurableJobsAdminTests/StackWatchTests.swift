@@ -22,7 +22,7 @@ import Testing
 
   private func sampler(_ stack: TestStack) -> StackSampler {
     StackSampler(
-      pool: stack.pool, broker: stack.broker, known: ["tasks", "idle"], kinds: ["test.task"],
+      stack.database, broker: stack.broker, known: ["tasks", "idle"], kinds: ["test.task"],
       gauges: { try await AppGauges(lookups: LookupRules(keys: [])).read($0, at: $1) }, autoscaling: Autoscaling(),
       usualSlots: 4, logger: .quiet)
   }
@@ -88,8 +88,8 @@ import Testing
           StackSample.JobCount(queue: "tasks", kind: "test.task", state: "parked", jobs: 1),
           StackSample.JobCount(queue: "tasks", kind: "test.task", state: "waiting", jobs: 3),
         ])
-      try await sample.save(in: stack.pool)
-      var kept = try #require(try await StackSample.latest(in: stack.pool))
+      try await sample.save(in: stack.database)
+      var kept = try #require(try await StackSample.latest(in: stack.database))
       #expect(abs(kept.at.timeIntervalSince(now)) < 0.001)
       kept.at = sample.at
       #expect(kept == sample)
@@ -104,7 +104,7 @@ import Testing
         _ = try await stack.broker.join(queue, worker: "w", lease: .seconds(60))
       }
       let sampler = StackSampler(
-        pool: stack.pool, broker: stack.broker, known: queues, kinds: [],
+        stack.database, broker: stack.broker, known: queues, kinds: [],
         gauges: { try await AppGauges(lookups: LookupRules(keys: [])).read($0, at: $1) }, autoscaling: Autoscaling(),
         usualSlots: 4, logger: .quiet)
       func round() async throws -> Int {
@@ -129,9 +129,9 @@ import Testing
     try await TestStack.with { stack in
       var late = StackSample(at: Date(timeIntervalSince1970: 2000))
       late.queues = [StackSample.QueueSample(queue: "late")]
-      try await late.save(in: stack.pool)
-      try await StackSample(at: Date(timeIntervalSince1970: 1000)).save(in: stack.pool)
-      #expect(try await StackSample.latest(in: stack.pool)?.queues.map(\.queue) == ["late"])
+      try await late.save(in: stack.database)
+      try await StackSample(at: Date(timeIntervalSince1970: 1000)).save(in: stack.database)
+      #expect(try await StackSample.latest(in: stack.database)?.queues.map(\.queue) == ["late"])
     }
   }
 
@@ -197,24 +197,26 @@ import Testing
       configuration.countInterval = .milliseconds(20)
       let watched = configuration
       func watch() -> StackWatch {
-        StackWatch(watched, pool: stack.pool, broker: stack.broker, logger: .quiet)
+        StackWatch(watched, database: stack.database, broker: stack.broker, logger: .quiet)
       }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<3 { group.addTask { try await watch().run() } }
         try await eventually("it is told") { told.withLock { $0.count } == 1 }
         try await eventually("it is shown") {
-          try await StackSample.latest(in: stack.pool)?.alarms == [.init(queue: "tasks", what: "waiting")]
+          try await StackSample.latest(in: stack.database)?.alarms == [.init(queue: "tasks", what: "waiting")]
         }
         // A message that was sent and not noted yet would be sent again.
-        let book = AlarmBook(pool: stack.pool, limits: watched.limits, isDelivered: true)
+        let book = AlarmBook(stack.database, limits: watched.limits, isDelivered: true)
         try await eventually("it is noted as told") { try await book.untold() == nil }
         // The leader goes, and its successor finds the alarm open.
         group.cancelAll()
       }
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await watch().run() }
-        let before = try #require(try await StackSample.latest(in: stack.pool)).at
-        try await eventually("another watches") { try await StackSample.latest(in: stack.pool)?.at ?? before > before }
+        let before = try #require(try await StackSample.latest(in: stack.database)).at
+        try await eventually("another watches") {
+          try await StackSample.latest(in: stack.database)?.at ?? before > before
+        }
         #expect(told.withLock { $0.count } == 1)
         let id = try #require(
           try await stack.ledger.pendingIDs(queue: "tasks", after: nil, before: .min(at: 4e12), limit: 1).first)
@@ -229,7 +231,7 @@ import Testing
   @Test func anAlarmOfAQueueThatIsGoneIsOver() async throws {
     try await TestStack.with { stack in
       _ = try await stack.client.enqueue(Task1(), options: JobOptions(queue: "made-up"))
-      let book = AlarmBook(pool: stack.pool, limits: try AlarmLimits("*:waiting=1s"), isDelivered: false)
+      let book = AlarmBook(stack.database, limits: try AlarmLimits("*:waiting=1s"), isDelivered: false)
       let sampler = sampler(stack)
       try await sampler.count()
       let full = try await sampler.sample(at: Date() + 10)
@@ -255,7 +257,8 @@ import Testing
           """)
       }
       let watch = StackWatch(
-        StackWatch.Configuration(limits: try AlarmLimits("")), pool: stack.pool, broker: stack.broker, logger: .quiet)
+        StackWatch.Configuration(limits: try AlarmLimits("")), database: stack.database, broker: stack.broker,
+        logger: .quiet)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await watch.run() }
         try await eventually("the old one is forgotten") {

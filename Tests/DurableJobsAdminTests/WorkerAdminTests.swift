@@ -20,7 +20,7 @@ struct WorkerAdminTests {
   @Test("A report is shown as it was made, the next replaces it, and leaving takes it away")
   func reports() async throws {
     try await TestStack.with { stack in
-      let (workers, desk) = (PostgresWorkerRegistry(pool: stack.pool), WorkerAdmin(pool: stack.pool))
+      let (workers, desk) = (PostgresWorkerRegistry(pool: stack.pool), WorkerAdmin(stack.database))
       #expect(try await workers.heartbeat(report("w")) == WorkerCommands())
       let worker = try #require(try await desk.list().first)
       #expect(worker.name == "w" && worker.host == "host" && worker.pid == 7 && worker.version == "1.0")
@@ -42,7 +42,7 @@ struct WorkerAdminTests {
   @Test("Orders reach the worker they are for, and to stop outlasts to be quiet")
   func orders() async throws {
     try await TestStack.with { stack in
-      let (workers, desk) = (PostgresWorkerRegistry(pool: stack.pool), WorkerAdmin(pool: stack.pool))
+      let (workers, desk) = (PostgresWorkerRegistry(pool: stack.pool), WorkerAdmin(stack.database))
       for name in ["one", "two"] { _ = try await workers.heartbeat(report(name)) }
       #expect(try await desk.stop("one", by: .tester) == ["one"])
       #expect(try await workers.heartbeat(report("two")) == WorkerCommands())
@@ -52,7 +52,7 @@ struct WorkerAdminTests {
       #expect(try await desk.list().map(\.orders) == ["stop", "quiet"])
       let unknown = await #expect(throws: OperationError.self) { try await desk.quiet("tow", by: .tester) }
       #expect(unknown?.code == .notFound && unknown?.message.contains("'two'") == true)
-      let actions = try await ActionLog(pool: stack.pool).page().items.map { "\($0.action) \($0.subject)" }
+      let actions = try await ActionLog(stack.database).page().items.map { "\($0.action) \($0.subject)" }
       #expect(actions == ["workers.quiet two", "workers.quiet one", "workers.stop one"])
     }
   }
@@ -73,7 +73,7 @@ struct WorkerAdminTests {
           return true
         } catch { return false }
       }
-      #expect(try await WorkerAdmin(pool: stack.pool).list().map(\.name) == ["again", "w"])
+      #expect(try await WorkerAdmin(stack.database).list().map(\.name) == ["again", "w"])
       try await workers.leave(report("again"))
     }
   }
@@ -93,7 +93,7 @@ struct WorkerAdminTests {
   @Test("A batch of minutes that is told again adds nothing, even while its first telling is still on its way")
   func toldAgain() async throws {
     try await TestStack.with { stack in
-      let statistics = Statistics(pool: stack.pool)
+      let statistics = Statistics(stack.database)
       let first = PostgresWorkerRegistry(pool: stack.pool)
       for _ in 1...2 { _ = try await first.heartbeat(report("w", minutes: minutes(), batch: 1)) }
       #expect(try await statistics.totals(.hour, kind: "x").completed == 3)
@@ -142,7 +142,7 @@ struct WorkerAdminTests {
         }
         try await group.waitForAll()
       }
-      let statistics = Statistics(pool: stack.pool)
+      let statistics = Statistics(stack.database)
       let totals = try await statistics.totals(.hour, kind: "x")
       #expect(totals.completed == 4 * 26 * 3 && totals.failed == 4 * 26 && totals.dead == 0)
       #expect(totals.meanRun == 2 && totals.meanWait == 0.5)
@@ -159,7 +159,7 @@ struct WorkerAdminTests {
   func series(_ window: Statistics.Window) async throws {
     try await TestStack.with { stack in
       let now = Date(timeIntervalSince1970: 1_790_000_123)
-      let statistics = Statistics(pool: stack.pool, now: { now })
+      let statistics = Statistics(stack.database, now: { now })
       try await stack.pool.execute(
         """
         INSERT INTO job_minutes
@@ -291,7 +291,7 @@ struct WorkerAdminTests {
       #expect(try await stack.count("SELECT count(*) FROM job_hours WHERE queue = 'q'") == 1)
       #expect(
         try await stack.pool.query("SELECT name FROM workers ORDER BY name").decode(String.self) == ["away", "counted"])
-      #expect(try await WorkerAdmin(pool: stack.pool).list().map(\.name) == ["away"])
+      #expect(try await WorkerAdmin(stack.database).list().map(\.name) == ["away"])
       // Told again after so long, a batch is not added again.
       _ = try await PostgresWorkerRegistry(pool: stack.pool).heartbeat(report("counted", minutes: [counted], batch: 1))
       #expect(try await stack.count("SELECT coalesce(sum(completed), 0)::int8 FROM job_minutes WHERE kind = 'x'") == 6)

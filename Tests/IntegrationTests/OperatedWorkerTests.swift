@@ -14,14 +14,14 @@ struct OperatedWorkerTests {
   private let actor = Operator(name: "tester")
 
   private func queues(_ scene: Scene) -> QueueAdmin {
-    QueueAdmin(pool: scene.stack.pool, broker: scene.stack.broker, known: [Scene.effects])
+    QueueAdmin(scene.stack.database, broker: scene.stack.broker, known: [Scene.effects])
   }
 
   private func jobs(_ scene: Scene) -> JobAdmin {
-    JobAdmin(pool: scene.stack.pool, broker: scene.stack.broker, kinds: .app, logger: .quiet)
+    JobAdmin(scene.stack.client, kinds: .app)
   }
 
-  private func workers(_ scene: Scene) -> WorkerAdmin { WorkerAdmin(pool: scene.stack.pool) }
+  private func workers(_ scene: Scene) -> WorkerAdmin { WorkerAdmin(scene.stack.database) }
 
   /// Waits until every worker has reported again, and so has heard what is asked of it.
   private func heard(_ scene: Scene) async throws {
@@ -81,7 +81,7 @@ struct OperatedWorkerTests {
       try await queues(scene).resume("effects", by: actor)
       try await scene.expectAllDoneOnce(30)
       #expect(
-        try await ActionLog(pool: scene.stack.pool).page(subject: "effects").items.map(\.action)
+        try await ActionLog(scene.stack.database).page(subject: "effects").items.map(\.action)
           == ["queues.resume", "queues.pause"])
     }
   }
@@ -170,11 +170,11 @@ struct OperatedWorkerTests {
       _ = try await scene.startWorker()
       try await scene.askForEffects(0..<25)
       try await eventually("it is counted") {
-        try await Statistics(pool: scene.stack.pool).totals(.hour, queue: "effects").completed == 25
+        try await Statistics(scene.stack.database).totals(.hour, queue: "effects").completed == 25
       }
-      let kinds = try await Statistics(pool: scene.stack.pool).kinds(.hour).filter { $0.queue == "effects" }
+      let kinds = try await Statistics(scene.stack.database).kinds(.hour).filter { $0.queue == "effects" }
       #expect(kinds.map(\.kind) == ["test.count-effect"] && kinds.allSatisfy { ($0.totals.meanRun ?? 0) > 0 })
-      let series = try await Statistics(pool: scene.stack.pool).series(.day, kind: "test.count-effect")
+      let series = try await Statistics(scene.stack.database).series(.day, kind: "test.count-effect")
       #expect(series.reduce(0) { $0 + $1.completed } == 25 && series.count == 96)
     }
   }

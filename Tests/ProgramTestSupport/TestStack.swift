@@ -20,7 +20,9 @@ public struct TestStack: Sendable {
   public let redisClient: RedisClient
   public let broker: RedisBroker
 
-  public var ledger: PostgresLedger { PostgresLedger(pool: pool) }
+  /// Where the queue's tables are.
+  public var database: JobsDatabase { JobsDatabase(pool: pool) }
+  public var ledger: PostgresLedger { PostgresLedger(database) }
   public var client: JobClient<RedisBroker, PostgresLedger> {
     JobClient(broker: broker, ledger: ledger, logger: .quiet)
   }

@@ -1,5 +1,5 @@
+import DurableJobsPostgres
 import Foundation
-import LibPQClient
 import Testing
 
 @testable import DurableJobsAdmin
@@ -11,7 +11,7 @@ import Testing
     (queue.ready, queue.workers, queue.wanted) = (70, 2, 5)
     queue.load.note(QueueLoad.Flow(seconds: 5, ended: 50, slotSeconds: 10, growth: 0), halfLife: 30)
     sample.queues = [queue]
-    try await sample.save(in: api.pool)
+    try await sample.save(in: JobsDatabase(pool: api.pool))
   }
 
   @Test func anAutoscalerLearnsWhatAQueueNeeds() async throws {

@@ -88,7 +88,7 @@ struct API: Sendable {
       pool: pool, interval: .milliseconds(10), patience: WriteTimeout(patience), logger: logger)
     let api = SocialAPI(
       jobs: jobs, pool: pool,
-      hasher: hasher, desk: JobAdmin(pool: pool, broker: broker, kinds: .app, logger: logger),
+      hasher: hasher, desk: JobAdmin(jobs, kinds: .app),
       adminToken: AdminToken(adminToken), adminReadToken: AdminToken(adminReadToken),
       lookups: Lookups(rules: rules), certificateKey: certificateKey, sendsMail: sendsMail,
       requestTimeout: requestTimeout, attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies,

@@ -59,7 +59,7 @@ extension App {
   }
 
   func expectExactRankings(now: Date? = nil, _ location: SourceLocation = #_sourceLocation) async throws {
-    let audit = try await RankingAudit.run(on: pool, now: now)
+    let audit = try await RankingAudit.run(on: database, now: now)
     #expect(audit.isExact, "\(audit)", sourceLocation: location)
   }
 }

@@ -117,7 +117,7 @@ import Testing
       let counted = try await app.unread(of: owner)
       try #require(counted == unread[owner, default: 0], "\(place): unread of \(owner)")
     }
-    let audit = try await NotificationAudit.run(on: app.pool)
+    let audit = try await NotificationAudit.run(on: app.database)
     try #require(audit.isExact, "\(place): \(audit)")
   }
 
@@ -187,7 +187,7 @@ import Testing
       }
     default:
       // Counts are right at every moment, whatever is on its way.
-      let audit = try await NotificationAudit.run(on: app.pool)
+      let audit = try await NotificationAudit.run(on: app.database)
       try #require(audit.miscounted == 0, "\(audit.miscountedOwners)")
     }
   }

@@ -230,9 +230,9 @@ import Testing
       let post = try await app.post(by: ids[0])
       for fan in ids[1...] { try await app.like(post, by: fan) }
       try await app.follow(ids[0], by: ids[1])
-      #expect(try await NotificationAudit.run(on: app.pool).pending == 4)
+      #expect(try await NotificationAudit.run(on: app.database).pending == 4)
       try await app.drain()
-      let exact = try await NotificationAudit.run(on: app.pool)
+      let exact = try await NotificationAudit.run(on: app.database)
       #expect(exact.isExact && exact.expected == 4 && exact.found == 4 && exact.pending == 0)
       // One that is gone, one of nothing, one of another time, an unannounced follow, and two wrong counts.
       try await app.pool.execute("DELETE FROM notifications WHERE actor_id = \(ids[2])")
@@ -241,7 +241,7 @@ import Testing
       try await app.pool.execute("UPDATE follows SET is_announced = false")
       try await app.pool.execute("UPDATE notification_counts SET unread = unread - 1 WHERE owner_id = \(ids[0])")
       try await app.pool.execute("INSERT INTO notification_counts (owner_id, kept) VALUES (4711, 1)")
-      let audit = try await NotificationAudit.run(on: app.pool)
+      let audit = try await NotificationAudit.run(on: app.database)
       #expect(!audit.isExact && audit.missing == 2 && audit.stale == 3 && audit.miscounted == 2)
       #expect(Set(audit.missingRows.map(\.actor)) == [ids[1], ids[2]])
       #expect(Set(audit.staleRows.map(\.actor)) == [ids[1], ids[3]])
@@ -253,7 +253,7 @@ import Testing
           NotificationAudit.Count(
             username: "(no account 4711)", owner: 4711, kept: 1, keptFound: 0, unread: 0, unreadFound: 0),
         ])
-      #expect(try await NotificationAudit.run(examples: 1, on: app.pool).missingRows.count == 1)
+      #expect(try await NotificationAudit.run(examples: 1, on: app.database).missingRows.count == 1)
     }
   }
 }

@@ -50,7 +50,7 @@ import Testing
         try await count(share: [0, 0.5, 1].randomElement(using: &random) ?? 1, app, &model, &random)
         if Int.random(in: 0..<4, using: &random) == 0 { now += Double(Int.random(in: 0..<200_000, using: &random)) }
         let recount = Int.random(in: 0..<5, using: &random) == 0
-        let audited = try await RankingAudit.run(on: app.pool, now: now)
+        let audited = try await RankingAudit.run(on: app.database, now: now)
         try #require(audited.isExact, "seed \(seed), round \(round): \(audited)")
         let outcome = try await app.refresh(RankingRefresh(depth: depth, recount: recount), now: now)
         try #require(outcome.corrected == 0, "seed \(seed), round \(round): \(outcome)")

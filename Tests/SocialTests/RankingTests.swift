@@ -1,4 +1,5 @@
 import DurableJobs
+import DurableJobsPostgres
 import Foundation
 import JobsTestSupport
 import LibPQClient
@@ -135,12 +136,12 @@ import Testing
         try await rollingBack(app) { transaction in
           let touched = try await transaction.execute(PostgresQuery(unescaped: breakage))
           try #require(touched > 0, "\(breakage)")
-          let audit = try await RankingAudit.run(examples: 20, transaction, now: sunday)
+          let audit = try await RankingAudit.run(examples: 20, .standard, transaction, now: sunday)
           #expect(!audit.isExact && audit.differences.contains { $0.what == what }, "\(breakage): \(audit)")
           if !breakage.contains("celeb_fans"), !breakage.contains("hearts SELECT"), !breakage.contains("FROM hearts") {
             // Counting everything anew puts it right.
             try await RankingRefresh(recount: true).run(in: transaction, now: sunday)
-            let repaired = try await RankingAudit.run(examples: 20, transaction, now: sunday)
+            let repaired = try await RankingAudit.run(examples: 20, .standard, transaction, now: sunday)
             #expect(repaired.isExact, "\(breakage): \(repaired)")
           }
         }

@@ -25,6 +25,8 @@ struct App: Sendable {
   let broker = InMemoryBroker()
   let client: JobClient<InMemoryBroker, PostgresLedger>
 
+  var database: JobsDatabase { JobsDatabase(pool: pool) }
+
   init(pool: PostgresPool) {
     self.pool = pool
     client = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
@@ -160,7 +162,7 @@ struct App: Sendable {
   }
 
   func expectExactNotifications(_ location: SourceLocation = #_sourceLocation) async throws {
-    let audit = try await NotificationAudit.run(on: pool)
+    let audit = try await NotificationAudit.run(on: database)
     #expect(
       audit.isExact, "missing \(audit.missingRows), stale \(audit.staleRows), miscounted \(audit.miscountedOwners)",
       sourceLocation: location)

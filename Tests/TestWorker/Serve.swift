@@ -46,7 +46,7 @@ struct Serve: AsyncParsableCommand {
           gate: acknowledgeGate.map { Gate(key: $0, pool: servers.postgres) })
         let ledger = PostgresLedger(pool: servers.postgres)
         var services: [any Service] = [
-          program.clockWatch(servers.postgres),
+          program.clockWatch(servers.database),
           Worker(
             broker: broker, ledger: ledger, registry: registry, configuration: configuration,
             workers: PostgresWorkerRegistry(pool: servers.postgres), logger: program.logger),

@@ -11,7 +11,7 @@ struct ClockWatch: Service {
   let program: String
   let process: String
   let host: String
-  let pool: PostgresPool
+  let database: JobsDatabase
   let factory: any MetricsFactory
   let logger: Logger
   var interval: Duration = .seconds(10)
@@ -22,10 +22,12 @@ struct ClockWatch: Service {
       var (wasOff, isFailing) = (false, false)
       while !Task.isCancelled {
         do {
-          let clock = try await LedgerClock.measure(pool)
+          let clock = try await LedgerClock.measure(database.pool)
           gauge.set(clock.ahead / .seconds(1))
           if clock.isOff != wasOff { say(clock) }
-          if clock.isOff || wasOff { try await note(clock) }
+          if clock.isOff || wasOff {
+            try await database.note(clock, of: process, program: program, host: host)
+          }
           (wasOff, isFailing) = (clock.isOff, false)
         } catch {
           if Task.isCancelled { return }
@@ -46,18 +48,5 @@ struct ClockWatch: Service {
     } else {
       logger.notice("this machine's clock is right again", metadata: ["ahead_seconds": "\(seconds)"])
     }
-  }
-
-  private func note(_ clock: LedgerClock) async throws {
-    guard clock.isOff else {
-      try await pool.execute("DELETE FROM process_clocks WHERE process = \(process)")
-      return
-    }
-    let ahead = Int64(clock.ahead / .milliseconds(1))
-    try await pool.execute(
-      """
-      INSERT INTO process_clocks (process, program, host, ahead_ms) VALUES (\(process), \(program), \(host), \(ahead))
-      ON CONFLICT (process) DO UPDATE SET ahead_ms = excluded.ahead_ms, seen_at = now()
-      """)
   }
 }

@@ -1,6 +1,7 @@
 import CurlClient
 import DurableJobs
 import DurableJobsAdmin
+import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 import HiredisClient
@@ -38,16 +39,16 @@ extension Program {
       ProcessSampler(
         loops: [("redis", servers.redis.loop), ("postgres", servers.postgres.loop)], pool: servers.postgres,
         poolSize: servers.postgres.size, factory: registry),
-      clockWatch(servers.postgres),
-      StackGauges(pool: servers.postgres, factory: registry, logger: logger),
-      StackWatch(watched, pool: servers.postgres, broker: broker, logger: logger),
+      clockWatch(servers.database),
+      StackGauges(database: servers.database, factory: registry, logger: logger),
+      StackWatch(watched, database: servers.database, broker: broker, logger: logger),
     ]
   }
 
   /// Compares the process' clock with Postgres', and says where it is off.
-  package func clockWatch(_ pool: PostgresPool) -> any Service {
+  package func clockWatch(_ database: JobsDatabase) -> any Service {
     ClockWatch(
-      program: name, process: "\(name)-\(JobID.next())", host: ProcessInfo.processInfo.hostName, pool: pool,
+      program: name, process: "\(name)-\(JobID.next())", host: ProcessInfo.processInfo.hostName, database: database,
       factory: registry, logger: logger)
   }
 }

@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsAdmin
+import DurableJobsPostgres
 import Foundation
 import LibPQClient
 import Logging
@@ -9,7 +10,7 @@ import ServiceLifecycle
 /// Shows what was seen of the whole stack in this process' metrics: reads the latest sample, one row, every few
 /// seconds. A scrape asks neither Postgres nor Redis.
 struct StackGauges: Service {
-  let pool: PostgresPool
+  let database: JobsDatabase
   let factory: any MetricsFactory
   let logger: Logger
   var interval: Duration = .seconds(5)
@@ -20,7 +21,7 @@ struct StackGauges: Service {
       var isFailing = false
       while !Task.isCancelled {
         do {
-          let sample = try await StackSample.latest(in: pool)
+          let sample = try await StackSample.latest(in: database)
           shown.show(sample.map { $0.gauges(at: JobClock.now) } ?? [])
           isFailing = false
         } catch {

@@ -11,6 +11,9 @@ public struct Servers: Sendable {
   public let postgres: PostgresPool
   /// For reads that may be a second old: the replica, if there is one and it is well, else `postgres`.
   public let reads: PostgresReads
+
+  /// Where the queue's tables are.
+  public var database: JobsDatabase { JobsDatabase(pool: postgres) }
 }
 
 extension Program {

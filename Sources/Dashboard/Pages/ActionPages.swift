@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsAdmin
+import DurableJobsPostgres
 import Foundation
 import Hummingbird
 
@@ -28,7 +29,7 @@ struct ActionPages: Sendable {
 
   @Sendable private func list(_ visit: Visit) async throws -> Response {
     let before = visit.query["before"].flatMap { Int($0) }
-    let page = try await kit.read(visit) { try await ActionLog(pool: $0).page(before: before, limit: 50) }
+    let page = try await kit.read(visit) { try await ActionLog(JobsDatabase(pool: $0)).page(before: before, limit: 50) }
     let model = Model(
       hasEntries: !page.items.isEmpty,
       entries: page.items.map { entry in

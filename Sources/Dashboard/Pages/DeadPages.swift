@@ -1,4 +1,5 @@
 import DurableJobsAdmin
+import DurableJobsPostgres
 import Foundation
 import Hummingbird
 
@@ -40,7 +41,7 @@ struct DeadPages: Sendable {
     filter.text = query["text"]
     filter.blotted = kit.pages.blotted
     filter.before = query["before"]
-    let page = try await kit.read(visit) { try await JobAdmin.page(filter, on: $0) }
+    let page = try await kit.read(visit) { try await JobAdmin.page(filter, on: JobsDatabase(pool: $0)) }
     let now = kit.now()
     let model = Model(
       work: work.sentences, kindText: filter.kind ?? "", ofKind: filter.kind, kinds: jobs.kinds.names,

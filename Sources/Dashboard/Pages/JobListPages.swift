@@ -1,4 +1,5 @@
 import DurableJobsAdmin
+import DurableJobsPostgres
 import Foundation
 import Hummingbird
 
@@ -49,7 +50,7 @@ struct JobListPages: Sendable {
     filter.since = try query.date("since")
     filter.until = try query.date("until")
     filter.before = query["before"]
-    let page = try await kit.read(visit) { try await JobAdmin.page(filter, on: $0) }
+    let page = try await kit.read(visit) { try await JobAdmin.page(filter, on: JobsDatabase(pool: $0)) }
     let now = kit.now()
     let model = Model(
       states: Choice.all(JobState.allCases.map(\.rawValue), chosen: state?.rawValue), kind: filter.kind ?? "",

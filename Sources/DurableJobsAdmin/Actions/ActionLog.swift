@@ -1,3 +1,4 @@
+import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
@@ -24,21 +25,20 @@ public struct ActionPage: Codable, Sendable {
 
 /// What operators did, at a terminal or in the dashboard.
 public struct ActionLog: Sendable {
-  private let pool: PostgresPool
+  private let database: JobsDatabase
 
-  public init(pool: PostgresPool) {
-    self.pool = pool
+  public init(_ database: JobsDatabase) {
+    self.database = database
   }
 
   /// Notes an action in the transaction that does it: both take effect or neither.
   ///
   /// - Throws: `.forbidden` for an actor who may only look.
-  public static func record(
+  public func record(
     _ action: String, _ subject: String, detail: [String: String] = [:], by actor: Operator,
     in transaction: PostgresTransaction
   ) async throws {
-    try actor.mustBeAbleToAct()
-    try await transaction.execute(entry(action, subject, detail, actor))
+    try await database.schema.note(try Self.entry(action, subject, detail, actor), in: transaction)
   }
 
   /// Notes an action that is done elsewhere than in Postgres, before it is done.
@@ -47,18 +47,14 @@ public struct ActionLog: Sendable {
   public func record(
     _ action: String, _ subject: String, detail: [String: String] = [:], by actor: Operator
   ) async throws {
-    try actor.mustBeAbleToAct()
-    try await pool.execute(try Self.entry(action, subject, detail, actor))
+    try await database.note(try Self.entry(action, subject, detail, actor))
   }
 
   private static func entry(
     _ action: String, _ subject: String, _ detail: [String: String], _ actor: Operator
-  ) throws -> PostgresQuery {
-    let json = detail.isEmpty ? nil : PostgresJSON(Array(try JSONEncoder().encode(detail)))
-    return """
-      INSERT INTO actions (actor, role, action, subject, detail)
-      VALUES (\(actor.name), \(actor.role.rawValue), \(action), \(subject), \(json))
-      """
+  ) throws(OperationError) -> NewAction {
+    try actor.mustBeAbleToAct()
+    return NewAction(actor: actor.name, role: actor.role.rawValue, action: action, subject: subject, detail: detail)
   }
 
   /// - Parameters:
@@ -67,23 +63,10 @@ public struct ActionLog: Sendable {
   ///   - limit: 1 to 100,000.
   public func page(before: Int? = nil, subject: String? = nil, limit: Int = 50) async throws -> ActionPage {
     try OperationError.check(limit: limit)
-    var query: PostgresQuery =
-      """
-      SELECT id, at, actor, role, action, subject, detail FROM actions WHERE id < \(before ?? .max)
-      ORDER BY id DESC LIMIT \(limit + 1)
-      """
-    if let subject {
-      query = """
-        SELECT id, at, actor, role, action, subject, detail FROM actions
-        WHERE subject = \(subject) AND id < \(before ?? .max) ORDER BY id DESC LIMIT \(limit + 1)
-        """
-    }
-    let found = try await pool.query(query).map { row in
-      let (id, at, actor, role, action, subject, detail) = try row.decode(
-        Int.self, Date.self, String.self, String.self, String.self, String.self, PostgresJSON?.self)
-      return ActionEntry(
-        id: id, at: at, actor: actor, role: role, action: action, subject: subject,
-        detail: try detail.map { try JSONDecoder().decode([String: String].self, from: Data($0.bytes)) } ?? [:])
+    let found = try await database.actions(before: before, subject: subject, limit: limit + 1).map { row in
+      ActionEntry(
+        id: row.id, at: row.at, actor: row.actor, role: row.role, action: row.action, subject: row.subject,
+        detail: row.detail)
     }
     let items = Array(found.prefix(limit))
     return ActionPage(items: items, next: found.count > limit ? items.last?.id : nil)

@@ -1,9 +1,8 @@
 import DurableJobs
 import DurableJobsPostgres
 import Foundation
-import LibPQClient
 
-/// The alarms in Postgres: the table `alarms` (`migrations/0023_alarms.sql`).
+/// The alarms in Postgres.
 ///
 /// At most one of a kind is open for a queue, by a unique index: whoever looks, and however often, one writes the row,
 /// and is the one to tell of it.
@@ -35,13 +34,13 @@ public struct AlarmBook: Sendable {
   /// The part of its limit below which an alarm is over: a queue that stays at its limit does not come and go.
   private static let over = 0.8
 
-  private let pool: PostgresPool
+  private let database: JobsDatabase
   private let limits: AlarmLimits
   private let isDelivered: Bool
 
   /// - Parameter isDelivered: whether alarms are delivered somewhere, not logged alone.
-  public init(pool: PostgresPool, limits: AlarmLimits, isDelivered: Bool) {
-    self.pool = pool
+  public init(_ database: JobsDatabase, limits: AlarmLimits, isDelivered: Bool) {
+    self.database = database
     self.limits = limits
     self.isDelivered = isDelivered
   }
@@ -70,68 +69,44 @@ public struct AlarmBook: Sendable {
   }
 
   /// Those that are not over.
-  public func open() async throws -> [Alarm] {
-    try await pool.query(
-      "SELECT \(unescaped: Self.columns) FROM alarms WHERE closed_at IS NULL ORDER BY queue, what"
-    ).map { try Self.alarm($0) }
-  }
+  public func open() async throws -> [Alarm] { try await database.openAlarms().map { Alarm($0) } }
 
   private func add(_ alarm: Alarm) async throws -> Bool {
-    try await pool.execute(
-      """
-      INSERT INTO alarms (id, queue, what, limit_seconds, seconds, opened_at, opening_told, closing_told)
-      VALUES (\(PostgresUUID(alarm.id)), \(alarm.queue), \(alarm.concern.rawValue), \(alarm.limit), \(alarm.seconds),
-        \(alarm.openedAt), \(!isDelivered), \(!isDelivered))
-      ON CONFLICT (queue, what) WHERE closed_at IS NULL DO NOTHING
-      """) == 1
+    try await database.open(
+      AlarmRow(
+        id: alarm.id, queue: alarm.queue, what: alarm.concern.rawValue, limit: alarm.limit, seconds: alarm.seconds,
+        openedAt: alarm.openedAt), isTold: !isDelivered)
   }
 
   private func close(_ alarm: Alarm, at now: Date) async throws -> Alarm? {
-    let closed = try await pool.execute(
-      "UPDATE alarms SET closed_at = \(now) WHERE id = \(PostgresUUID(alarm.id)) AND closed_at IS NULL")
-    guard closed == 1 else { return nil }
+    guard try await database.closeAlarm(alarm.id, at: now) else { return nil }
     var over = alarm
     over.closedAt = now
     return over
   }
 
   /// Forgets what was over before `date`.
-  public func forget(before date: Date) async throws {
-    try await pool.execute("DELETE FROM alarms WHERE closed_at < \(date)")
-  }
+  public func forget(before date: Date) async throws { try await database.forgetAlarms(before: date) }
 
   // MARK: Messages
 
   /// The oldest message that is not delivered yet: of an alarm its opening, as it was then, before its end.
   func untold() async throws -> Alarm? {
-    let rows = try await pool.query(
-      """
-      SELECT \(unescaped: Self.columns), opening_told FROM alarms
-      WHERE NOT (opening_told AND closing_told) AND (NOT opening_told OR closed_at IS NOT NULL)
-      ORDER BY opened_at, id LIMIT 1
-      """)
-    guard let row = rows.first else { return nil }
-    var alarm = try Self.alarm(row)
-    if try !row.decode(Bool.self, named: "opening_told") { alarm.closedAt = nil }
+    guard let (row, isOpeningTold) = try await database.untoldAlarm() else { return nil }
+    var alarm = Alarm(row)
+    if !isOpeningTold { alarm.closedAt = nil }
     return alarm
   }
 
   func told(_ message: Alarm) async throws {
-    let id = PostgresUUID(message.id)
-    try await pool.execute(
-      message.closedAt == nil
-        ? "UPDATE alarms SET opening_told = true WHERE id = \(id)"
-        : "UPDATE alarms SET closing_told = true WHERE id = \(id)")
+    try await database.noteDelivery(of: message.id, isOpening: message.closedAt == nil)
   }
+}
 
-  private static let columns = "id, queue, what, limit_seconds, seconds, opened_at, closed_at"
-
-  private static func alarm(_ row: PostgresRow) throws -> Alarm {
-    Alarm(
-      id: JobID(try row.decode(PostgresUUID.self, named: "id")), queue: try row.decode(String.self, named: "queue"),
-      concern: Alarm.Concern(rawValue: try row.decode(String.self, named: "what")) ?? .waiting,
-      limit: try row.decode(Double.self, named: "limit_seconds"),
-      seconds: try row.decode(Double.self, named: "seconds"), openedAt: try row.decode(Date.self, named: "opened_at"),
-      closedAt: try row.decode(Date?.self, named: "closed_at"))
+extension Alarm {
+  fileprivate init(_ row: AlarmRow) {
+    self.init(
+      id: row.id, queue: row.queue, concern: Concern(rawValue: row.what) ?? .waiting, limit: row.limit,
+      seconds: row.seconds, openedAt: row.openedAt, closedAt: row.closedAt)
   }
 }

@@ -2,7 +2,6 @@ import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
-import LibPQClient
 
 /// Compares what the ledger owes with what the broker knows, and the other way round.
 ///
@@ -33,7 +32,7 @@ public struct LedgerAudit: Sendable {
 
   private static let page = 1000
 
-  private let pool: PostgresPool
+  private let database: JobsDatabase
   private let broker: RedisBroker
   private let queues: [QueueName]
   private let limit: Int
@@ -47,10 +46,11 @@ public struct LedgerAudit: Sendable {
   ///   - age: younger jobs are left out; the relay looks at jobs of 5 seconds every 5 seconds.
   ///   - clock: measures the pause before what looks unknown is looked at again.
   public init(
-    pool: PostgresPool, broker: RedisBroker, queues: [QueueName], limit: Int = .max, age: Duration = .seconds(15),
-    clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { JobClock.now }
+    _ database: JobsDatabase, broker: RedisBroker, queues: [QueueName], limit: Int = .max,
+    age: Duration = .seconds(15), clock: any Clock<Duration> = ContinuousClock(),
+    now: @escaping @Sendable () -> Date = { JobClock.now }
   ) {
-    self.pool = pool
+    self.database = database
     self.broker = broker
     self.queues = queues
     self.limit = limit
@@ -63,7 +63,7 @@ public struct LedgerAudit: Sendable {
   public func run() async throws -> Report {
     var report = Report()
     var suspects: [QueueName: [JobID]] = [:]
-    let ledger = PostgresLedger(pool: pool)
+    let ledger = PostgresLedger(database)
     let before = JobID.min(at: Int64((now().timeIntervalSince1970 - age / .seconds(1)) * 1000))
     for queue in try await allQueues() {
       var after: JobID?
@@ -123,7 +123,7 @@ public struct LedgerAudit: Sendable {
   }
 
   private func orphaned(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
-    let ledger = PostgresLedger(pool: pool)
+    let ledger = PostgresLedger(database)
     return try await inPages(ids) { page in
       Array(Set(page).subtracting(try await ledger.pending(page, queue: queue)))
     }
@@ -138,7 +138,6 @@ public struct LedgerAudit: Sendable {
   }
 
   private func allQueues() async throws -> [QueueName] {
-    let found = try await pool.query(LedgerQueues.query).decode(String.self)
-    return Set(queues).union(found.map { QueueName(rawValue: $0) }).sorted()
+    Set(queues).union(try await database.pendingQueues()).sorted()
   }
 }

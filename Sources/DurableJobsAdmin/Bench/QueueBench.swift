@@ -2,7 +2,6 @@ import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
-import LibPQClient
 import Locking
 import Logging
 
@@ -43,7 +42,7 @@ public struct QueueBench: Sendable {
   }
 
   public let queue: QueueName
-  private let pool: PostgresPool
+  private let database: JobsDatabase
   private let broker: RedisBroker
   private let jobs: Int
   private let concurrency: Int
@@ -56,8 +55,8 @@ public struct QueueBench: Sendable {
   /// - Parameters:
   ///   - jobs: how many of them, half enqueued singly up to 10,000.
   ///   - concurrency: how many handlers run at once.
-  public init(pool: PostgresPool, broker: RedisBroker, jobs: Int, concurrency: Int, logger: Logger) {
-    self.pool = pool
+  public init(_ database: JobsDatabase, broker: RedisBroker, jobs: Int, concurrency: Int, logger: Logger) {
+    self.database = database
     self.broker = broker
     self.jobs = jobs
     self.concurrency = concurrency
@@ -67,7 +66,7 @@ public struct QueueBench: Sendable {
 
   /// Runs all of it in a queue of its own, which is empty again at the end.
   public func run(progress: @escaping @Sendable (Progress) -> Void = { _ in }) async throws -> QueueBenchReport {
-    let client = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
+    let client = JobClient(broker: broker, ledger: PostgresLedger(database), logger: logger)
     let singly = min(jobs / 2, 10_000)
     let singleTime = try await ContinuousClock().measure {
       try await enqueueSingly(singly, client) { progress(.enqueuing($0)) }
@@ -88,7 +87,7 @@ public struct QueueBench: Sendable {
       if job.number < 0 { start.yield(now) }
     }
     let worker = Worker(
-      broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
+      broker: broker, ledger: PostgresLedger(database), registry: registry,
       configuration: WorkerConfiguration(queues: [queue: concurrency], name: "bench-\(getpid())"), logger: logger)
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await worker.run() }
@@ -96,7 +95,7 @@ public struct QueueBench: Sendable {
       let drainTime = try await ContinuousClock().measure {
         while true {
           let done = ran.withLock { $0 }
-          if done >= jobs, try await !isPending() { return }
+          if done >= jobs, try await !database.isPending(in: queue) { return }
           progress(.draining(done))
           try await Task.sleep(for: .milliseconds(10))
         }
@@ -122,18 +121,11 @@ public struct QueueBench: Sendable {
 
   /// Takes away the queue's jobs, its dead letters, what was counted of it and its keys in the broker.
   public func cleanUp() async throws {
-    try await pool.pipeline([
-      "DELETE FROM jobs WHERE queue = \(queue.rawValue)", "DELETE FROM dead_jobs WHERE queue = \(queue.rawValue)",
-      "DELETE FROM job_minutes WHERE queue = \(queue.rawValue)",
-    ])
+    try await database.deleteQueue(queue)
     try await broker.forget(queue)
   }
 
   private var options: JobOptions { JobOptions(queue: queue) }
-
-  private func isPending() async throws -> Bool {
-    try await pool.query("SELECT EXISTS (SELECT FROM jobs WHERE queue = \(queue.rawValue))")[0].decode(Bool.self)
-  }
 
   private func enqueueSingly(
     _ count: Int, _ client: JobClient<RedisBroker, PostgresLedger>, progress: @escaping @Sendable (Int) -> Void

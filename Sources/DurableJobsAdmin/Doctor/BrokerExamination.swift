@@ -1,4 +1,5 @@
 import DurableJobs
+import DurableJobsPostgres
 import DurableJobsRedis
 import HiredisClient
 import LibPQClient
@@ -8,7 +9,9 @@ import Reactor
 /// The doctor's look at the oldest jobs that the ledger owes: whether the broker knows them.
 struct BrokerExamination {
   let postgres: PostgresConfiguration
+  let tables: JobsSchema
   let redis: RedisConfiguration
+  let prefix: String
   let queues: [QueueName]
   let loop: EventLoop
   let logger: Logger
@@ -24,8 +27,9 @@ struct BrokerExamination {
       group.addTask { await client.run() }
       defer { group.cancelAll() }
       do {
-        let broker = try await RedisBroker(client: client, logger: logger)
-        let audit = LedgerAudit(pool: pool, broker: broker, queues: queues, limit: Self.sample)
+        let broker = try await RedisBroker(client: client, prefix: prefix, logger: logger)
+        let audit = LedgerAudit(
+          JobsDatabase(pool: pool, schema: tables), broker: broker, queues: queues, limit: Self.sample)
         return [finding(try await audit.run())]
       } catch {
         return [.fail("ledger and broker", "they were not compared: \(error)", "look into the servers' logs")]

@@ -9,8 +9,10 @@ import Reactor
 /// Looks at everything that a queue rests on and says what is wrong with it.
 public struct Doctor: Sendable {
   private let postgres: PostgresConfiguration
+  private let tables: JobsSchema
   private let replica: PostgresConfiguration?
   private let redis: RedisConfiguration
+  private let prefix: String
   private let queues: [QueueName]
   private let schema: (any Examination)?
   private let more: [any Examination]
@@ -18,14 +20,17 @@ public struct Doctor: Sendable {
   private let logger: Logger
 
   /// - Parameters:
+  ///   - tables: the schema that holds the queue's tables.
   ///   - replica: where reads may go; nil if there is none.
+  ///   - prefix: of the broker's keys in Redis.
   ///   - queues: those that should have workers.
   ///   - schema: says whether the tables are there; if it fails, none of them is looked at. Nil where nothing can say.
   ///   - more: what the app has to look at besides.
   ///   - terms: for advice.
   public init(
-    postgres: PostgresConfiguration, replica: PostgresConfiguration? = nil, redis: RedisConfiguration,
-    queues: [QueueName], schema: (any Examination)? = nil, more: [any Examination] = [],
+    postgres: PostgresConfiguration, tables: JobsSchema = .standard, replica: PostgresConfiguration? = nil,
+    redis: RedisConfiguration, prefix: String = "fanmill", queues: [QueueName], schema: (any Examination)? = nil,
+    more: [any Examination] = [],
     terms: DoctorTerms = DoctorTerms(),
     logger: Logger
   ) {
@@ -33,6 +38,8 @@ public struct Doctor: Sendable {
     self.more = more
     self.terms = terms
     self.postgres = postgres
+    self.tables = tables
+    self.prefix = prefix
     self.replica = replica
     self.redis = redis
     self.queues = queues
@@ -47,7 +54,7 @@ public struct Doctor: Sendable {
     let loop = EventLoop(name: "fanmill-doctor")
     defer { loop.stop() }
     var findings = await PostgresExamination(
-      configuration: postgres, schema: schema, more: more, terms: terms, loop: loop, logger: logger
+      configuration: postgres, tables: tables, schema: schema, more: more, terms: terms, loop: loop, logger: logger
     )
     .run()
     if let replica {
@@ -56,12 +63,14 @@ public struct Doctor: Sendable {
       ).run()
     }
     findings += await RedisExamination(
-      configuration: redis, queues: queues, terms: terms, loop: loop, logger: logger
+      configuration: redis, prefix: prefix, queues: queues, terms: terms, loop: loop, logger: logger
     ).run()
     // What the two know of each other can be compared only where both answer.
     if findings.contains(where: { $0.status == .fail }) { return findings }
     return findings
-      + (await BrokerExamination(postgres: postgres, redis: redis, queues: queues, loop: loop, logger: logger).run())
+      + (await BrokerExamination(
+        postgres: postgres, tables: tables, redis: redis, prefix: prefix, queues: queues, loop: loop, logger: logger
+      ).run())
   }
 
   /// How far a server's clock is from this machine's: asked at `before`, answered at `after`.

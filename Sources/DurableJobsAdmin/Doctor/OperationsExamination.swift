@@ -5,25 +5,24 @@ import LibPQClient
 
 /// The doctor's look at what operators watch: workers that went without a word, schedules that nobody fires, queues
 /// that stand still.
-struct OperationsExamination {
-  let connection: PostgresConnection
+struct OperationsExamination: Examination {
+  let schema: JobsSchema
   let terms: DoctorTerms
 
-  func run() async throws -> [Finding] {
+  /// From how many seconds on an old snapshot is worth a word.
+  private static let longSnapshot: Double = 300
+
+  func run(in transaction: PostgresTransaction) async throws -> [Finding] {
     [
-      try await lostWorkers(), try await processClocks(), try await schedules(), try await pausedQueues(),
-      try await refusedJobs(), try await oldestSnapshot(),
+      lost(try await schema.lostWorkers(in: transaction)), clocks(try await schema.processClocks(in: transaction)),
+      overdue(try await schema.overdueSchedules(in: transaction)),
+      paused(try await schema.pausedQueues(in: transaction)),
+      refused(try await schema.refusedJobs(in: transaction)),
+      snapshot(try await OldestSnapshot.read(in: transaction)),
     ]
   }
 
-  private func lostWorkers() async throws -> Finding {
-    let lost = try await connection.query(
-      """
-      SELECT name FROM workers
-      WHERE \(unescaped: WorkerPresence.isListed) AND NOT (\(unescaped: WorkerPresence.isHeard))
-      ORDER BY seen_at DESC
-      """
-    ).decode(String.self)
+  private func lost(_ lost: [String]) -> Finding {
     if lost.isEmpty { return .ok("lost workers", "none in the last hour") }
     return .warn(
       "lost workers", "\(lost.count) went without a word in the last hour: \(list(lost))",
@@ -31,60 +30,44 @@ struct OperationsExamination {
   }
 
   /// What processes say of their machines' clocks; those that are right say nothing.
-  private func processClocks() async throws -> Finding {
-    let off = try await connection.query(
-      """
-      SELECT program, host, ahead_ms FROM process_clocks
-      WHERE seen_at > now() - interval '1 minute' ORDER BY abs(ahead_ms) DESC, process
-      """
-    ).decode(String.self, String.self, Int64.self)
+  private func clocks(_ off: [ProcessClock]) -> Finding {
     if off.isEmpty { return .ok("process clocks", "none is off by more than a second") }
-    let processes = off.map { program, host, ahead in
-      "\(program) on \(host) (\(abs(ahead) / 1000) s \(ahead < 0 ? "behind" : "ahead of") Postgres)"
+    let processes = off.map { clock in
+      "\(clock.program) on \(clock.host) (\(abs(clock.ahead) / 1000) s \(clock.ahead < 0 ? "behind" : "ahead of") Postgres)"
     }
     return .warn(
       "process clocks", list(processes),
       "set the clocks of these machines by NTP: the processes go by Postgres' clock meanwhile")
   }
 
-  private func schedules() async throws -> Finding {
-    let overdue = try await connection.query(
-      "SELECT name FROM schedules WHERE NOT paused AND next_tick < now() - interval '1 minute' ORDER BY next_tick"
-    ).decode(String.self)
+  private func overdue(_ overdue: [String]) -> Finding {
     if overdue.isEmpty { return .ok("schedules", "none is overdue") }
     return .warn(
       "schedules", "overdue: \(list(overdue))",
       "start \(terms.schedulingWorker); `\(terms.command) schedules list` shows the ticks")
   }
 
-  private func pausedQueues() async throws -> Finding {
-    let paused = try await connection.query("SELECT queue, paused_at, paused_by FROM queue_pauses ORDER BY paused_at")
-      .decode(String.self, Date.self, String.self)
+  private func paused(_ paused: [(queue: String, at: Date, by: String)]) -> Finding {
     if paused.isEmpty { return .ok("paused queues", "none") }
     return .warn(
-      "paused queues", list(paused.map { "\($0.0) (since \($0.1.formatted(.iso8601)) by \($0.2))" }),
+      "paused queues", list(paused.map { "\($0.queue) (since \($0.at.formatted(.iso8601)) by \($0.by))" }),
       "`\(terms.command) queues resume QUEUE` when what it was paused for is over")
   }
 
   /// Owed jobs that the broker cannot take, as the relay has left word.
-  private func refusedJobs() async throws -> Finding {
-    let refused = try await connection.query(
-      "SELECT id, queue, refusal FROM jobs WHERE refusal IS NOT NULL ORDER BY queue, id LIMIT 100"
-    ).decode(PostgresUUID.self, String.self, String.self)
+  private func refused(_ refused: [(id: JobID, queue: String, refusal: String)]) -> Finding {
     if refused.isEmpty { return .ok("refused jobs", "none") }
     return .warn(
-      "refused jobs", list(refused.map { "\(JobID($0.0)) in \($0.1) (\($0.2))" }),
+      "refused jobs", list(refused.map { "\($0.id) in \($0.queue) (\($0.refusal))" }),
       "something else than this program has written them: correct the row in `jobs` and set its `refusal` to null, or `\(terms.command) jobs cancel ID`"
     )
   }
 
   /// What keeps Postgres from cleaning up after jobs that are done.
-  private func oldestSnapshot() async throws -> Finding {
-    guard let oldest = try await OldestSnapshot.read(connection) else {
-      return .ok("oldest snapshot", "none is held")
-    }
+  private func snapshot(_ oldest: OldestSnapshot?) -> Finding {
+    guard let oldest else { return .ok("oldest snapshot", "none is held") }
     let detail = "held for \(Int(oldest.seconds)) s by \(oldest.holder)"
-    if oldest.seconds < OldestSnapshot.long { return .ok("oldest snapshot", detail) }
+    if oldest.seconds < Self.longSnapshot { return .ok("oldest snapshot", detail) }
     return .warn(
       "oldest snapshot", detail,
       "what jobs leave behind cannot be cleaned up meanwhile: end it where it is not needed, and back up from a replica"

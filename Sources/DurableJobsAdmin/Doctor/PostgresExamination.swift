@@ -1,3 +1,4 @@
+import DurableJobsPostgres
 import Foundation
 import LibPQClient
 import Logging
@@ -6,6 +7,7 @@ import Reactor
 /// The doctor's look at Postgres.
 struct PostgresExamination {
   let configuration: PostgresConfiguration
+  let tables: JobsSchema
   let schema: (any Examination)?
   let more: [any Examination]
   let terms: DoctorTerms
@@ -34,13 +36,14 @@ struct PostgresExamination {
       findings.append(await version(connection))
       findings.append(try await clock(connection))
       findings.append(try await durability(connection))
-      let tables = try await connection.transaction { [schema] in try await schema?.run(in: $0) ?? [] }
-      findings += tables
-      if !tables.contains(where: { $0.status == .fail }) {
-        findings += try await work(connection)
-        findings += try await OperationsExamination(connection: connection, terms: terms).run()
-        findings += try await ConnectionExamination(connection: connection, terms: terms).run()
-        for examination in more {
+      let found = try await connection.transaction { [schema] in try await schema?.run(in: $0) ?? [] }
+      findings += found
+      if !found.contains(where: { $0.status == .fail }) {
+        let own: [any Examination] = [
+          WorkExamination(schema: tables, terms: terms), OperationsExamination(schema: tables, terms: terms),
+          ConnectionExamination(schema: tables, terms: terms),
+        ]
+        for examination in own + more {
           findings += try await connection.transaction { try await examination.run(in: $0) }
         }
       }
@@ -78,23 +81,5 @@ struct PostgresExamination {
     return .warn(
       "Postgres durability", "off: \(off.map(\.0).joined(separator: ", "))",
       "switch them on where the data matter: a committed job can be lost in a power cut")
-  }
-
-  private func work(_ connection: PostgresConnection) async throws -> [Finding] {
-    let row = try await connection.query(
-      "SELECT (SELECT count(*) FROM dead_jobs), (SELECT count(*) FROM jobs WHERE parked)")[0]
-    let (dead, parked) = try row.decode(Int.self, Int.self)
-    return [
-      dead == 0
-        ? .ok("dead letters", "none")
-        : .warn(
-          "dead letters", "\(dead)",
-          "`\(terms.command) dead list` shows why; `\(terms.command) dead retry ID` tries one again"),
-      parked == 0
-        ? .ok("parked jobs", "none")
-        : .warn(
-          "parked jobs", "\(parked) are of a kind or version that no worker knows",
-          "start workers of the newer version; `\(terms.command) jobs list --state parked` shows them"),
-    ]
   }
 }

@@ -8,6 +8,7 @@ import Reactor
 /// The doctor's look at Redis and at the workers that it knows.
 struct RedisExamination {
   let configuration: RedisConfiguration
+  let prefix: String
   let queues: [QueueName]
   let terms: DoctorTerms
   let loop: EventLoop
@@ -98,7 +99,7 @@ struct RedisExamination {
   }
 
   private func workers(_ client: RedisClient) async throws -> [Finding] {
-    let broker = try await RedisBroker(client: client, logger: logger)
+    let broker = try await RedisBroker(client: client, prefix: prefix, logger: logger)
     var idle: [String] = []
     var served: [String] = []
     for queue in queues {

@@ -1,15 +1,13 @@
 import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
-import Foundation
 import LibPQClient
 
 /// What an operator does with jobs that are not tried any more, one or many at a time.
 public struct DeadLetters: Sendable {
   private let client: JobClient<RedisBroker, PostgresLedger>
-  private let pool: PostgresPool
   /// So many in one transaction.
-  fileprivate static let batch = 1000
+  private static let batch = 1000
 
   /// Which dead letters.
   public enum Choice: Sendable {
@@ -31,12 +29,21 @@ public struct DeadLetters: Sendable {
       case .all: "dead.\(verb)-all"
       }
     }
+
+    /// The next of them behind an id.
+    fileprivate func batch(after id: JobID) -> DeadBatch {
+      switch self {
+      case .one(let id): .one(id)
+      case .all(let kind): .next(after: id, kind: kind, limit: DeadLetters.batch)
+      }
+    }
   }
 
-  init(client: JobClient<RedisBroker, PostgresLedger>, pool: PostgresPool) {
+  init(client: JobClient<RedisBroker, PostgresLedger>) {
     self.client = client
-    self.pool = pool
   }
+
+  private var database: JobsDatabase { client.ledger.database }
 
   /// Owes dead letters again, from their first attempt on, under their old ids.
   ///
@@ -51,11 +58,11 @@ public struct DeadLetters: Sendable {
     try actor.mustBeAbleToAct()
     return try await inBatches(choice, progress) { after in
       try await client.transaction { transaction in
-        let records = try await take(choice, after: after, in: transaction.sql)
+        let records = try await database.schema.lockedRecords(choice.batch(after: after), in: transaction.sql)
         let added = try await transaction.readd(records)
-        try await forget(added, in: transaction.sql)
+        try await database.schema.forgetDead(added, in: transaction.sql)
         if !added.isEmpty {
-          try await ActionLog.record(
+          try await ActionLog(database).record(
             choice.action("retry"), choice.subject, detail: ["jobs": "\(added.count)"], by: actor, in: transaction.sql)
         }
         return (added, records.last?.id)
@@ -73,16 +80,10 @@ public struct DeadLetters: Sendable {
   ) async throws -> [JobID] {
     try actor.mustBeAbleToAct()
     return try await inBatches(choice, progress) { after in
-      try await pool.transaction { transaction in
-        let ids = try await transaction.query("SELECT id FROM dead_jobs WHERE \(choice, after) FOR UPDATE")
-          .decode(PostgresUUID.self).map { JobID($0) }.sorted()
+      try await database.pool.transaction { transaction in
+        let ids = try await database.schema.deleteDead(choice.batch(after: after), in: transaction)
         if ids.isEmpty { return (ids, nil) }
-        try await transaction.execute(
-          """
-          WITH gone AS (DELETE FROM dead_jobs WHERE id = ANY(\(ids.map { PostgresUUID($0) })) RETURNING *)
-          \(unescaped: FinishedRows.insert(in: .standard, "deleted", from: "gone"))
-          """)
-        try await ActionLog.record(
+        try await ActionLog(database).record(
           choice.action("delete"), choice.subject, detail: ["jobs": "\(ids.count)"], by: actor, in: transaction)
         return (ids, ids.last)
       }
@@ -106,71 +107,11 @@ public struct DeadLetters: Sendable {
       after = last
     }
   }
-
-  /// A batch of records, bounded by its bytes too.
-  private func take(
-    _ choice: Choice, after: JobID, in sql: PostgresTransaction
-  ) async throws -> [JobRecord] {
-    let query: PostgresQuery = """
-      SELECT id, queue, kind, version, priority, payload, unique_key, trace FROM dead_jobs WHERE id IN (
-        SELECT id FROM (
-          SELECT id, octet_length(payload) AS size,
-            sum(octet_length(payload)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS total
-          FROM dead_jobs WHERE \(choice, after)
-        ) AS next WHERE total <= \(PayloadLimit.batch) OR total = size
-      ) ORDER BY id FOR UPDATE
-      """
-    return try await sql.query(query).map { row in
-      let (id, queue, kind, version, priority, payload, uniqueKey, trace) = try row.decode(
-        PostgresUUID.self, String.self, String.self, Int.self, Int.self, String.self, String?.self, PostgresUUID?.self)
-      return JobRecord(
-        id: JobID(id), kind: JobKind(rawValue: kind), queue: QueueName(rawValue: queue),
-        priority: JobPriority(rawValue: UInt8(clamping: priority)) ?? .normal, version: version,
-        payload: Array(payload.utf8), isDurable: true, uniqueKey: uniqueKey, trace: trace.flatMap { TraceID($0) })
-    }
-  }
-
-  /// Takes dead letters away and leaves their errors with the jobs that they are again.
-  private func forget(_ ids: [JobID], in sql: PostgresTransaction) async throws {
-    if ids.isEmpty { return }
-    let ids = ids.map { PostgresUUID($0) }
-    // An order to end one of them was meant for an attempt before its death.
-    try await sql.execute("DELETE FROM job_cancellations WHERE id = ANY(\(ids))")
-    try await sql.execute(
-      """
-      WITH gone AS (
-        DELETE FROM dead_jobs WHERE id = ANY(\(ids)) RETURNING id, queue, failures, created_at
-      )
-      UPDATE jobs SET failures = gone.failures, created_at = gone.created_at
-      FROM gone WHERE jobs.queue = gone.queue AND jobs.id = gone.id
-      """)
-  }
-}
-
-extension PostgresQuery.StringInterpolation {
-  /// Which dead letters a batch is of.
-  fileprivate mutating func appendInterpolation(_ choice: DeadLetters.Choice, _ after: JobID) {
-    switch choice {
-    case .one(let id):
-      appendLiteral("id = ")
-      appendInterpolation(PostgresUUID(id))
-    case .all(let kind):
-      appendLiteral("id IN (SELECT id FROM dead_jobs WHERE id > ")
-      appendInterpolation(PostgresUUID(after))
-      appendLiteral(" AND (")
-      appendInterpolation(kind)
-      appendLiteral(" IS NULL OR kind = ")
-      appendInterpolation(kind)
-      appendLiteral(") ORDER BY id LIMIT ")
-      appendInterpolation(DeadLetters.batch)
-      appendLiteral(")")
-    }
-  }
 }
 
 extension JobAdmin {
   /// Dead letters, to be tried again or thrown away.
-  public var deadLetters: DeadLetters { DeadLetters(client: client, pool: pool) }
+  public var deadLetters: DeadLetters { DeadLetters(client: client) }
 
   /// Tries all dead letters again, or those of one kind; one whose unique key is pending stays.
   ///

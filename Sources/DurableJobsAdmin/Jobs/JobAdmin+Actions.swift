@@ -17,7 +17,7 @@ extension JobAdmin {
             .conflict,
             "not enqueued: a job with the unique key '\(request.uniqueKey ?? "")' is pending in \(record.queue)")
         }
-        try await ActionLog.record(
+        try await ActionLog(database).record(
           "jobs.enqueue", record.id.description,
           detail: ["kind": record.kind.rawValue, "queue": record.queue.rawValue], by: actor, in: transaction.sql)
       }
@@ -50,10 +50,9 @@ extension JobAdmin {
       }
     case .delayed, .retrying: break
     }
-    try await pool.transaction { transaction in
-      try await transaction.execute(
-        "UPDATE jobs SET run_at = NULL WHERE queue = \(job.queue) AND id = \(PostgresUUID(id)) AND NOT parked")
-      try await ActionLog.record("jobs.retry", id.description, by: actor, in: transaction)
+    try await database.pool.transaction { transaction in
+      try await database.schema.makeDue(id, in: queue, in: transaction)
+      try await ActionLog(database).record("jobs.retry", id.description, by: actor, in: transaction)
     }
     if try await client.broker.promote([id], in: queue).isEmpty {
       // Pushing what it knows changes nothing.
@@ -75,16 +74,10 @@ extension JobAdmin {
     }
     let queue = QueueName(rawValue: job.queue)
     let isRunning = OperationError(.conflict, "job \(id) runs, or is about to: it cannot be rescheduled")
-    try await pool.transaction { transaction in
+    try await database.pool.transaction { transaction in
       // Who runs it may hold the row.
-      let changed = try await transaction.execute(
-        """
-        UPDATE jobs SET run_at = \(moment) WHERE queue = \(job.queue) AND id IN (
-          SELECT id FROM jobs WHERE queue = \(job.queue) AND id = \(PostgresUUID(id)) AND NOT parked
-          FOR UPDATE SKIP LOCKED)
-        """)
-      if changed == 0 { throw isRunning }
-      try await ActionLog.record(
+      guard try await database.schema.reschedule(id, in: queue, at: moment, in: transaction) else { throw isRunning }
+      try await ActionLog(database).record(
         "jobs.reschedule", id.description, detail: ["at": moment.formatted(.iso8601)], by: actor, in: transaction)
       let due = Int64(moment.timeIntervalSince1970 * 1000)
       let isMoved = try await !client.broker.reschedule([id], in: queue, to: due).isEmpty
@@ -143,16 +136,11 @@ extension JobAdmin {
 
   /// A job of which only the action is known that asked for it.
   private func asked(_ id: JobID) async throws -> JobSummary? {
-    let rows = try await pool.query(
-      """
-      SELECT at, detail->>'kind', detail->>'queue' FROM actions
-      WHERE subject = \(id.description) AND action = 'jobs.enqueue' LIMIT 1
-      """
-    ).decode(Date.self, String?.self, String?.self)
-    return rows.first.map { at, kind, queue in
+    try await database.action("jobs.enqueue", on: id.description).map { action in
       JobSummary(
-        id: id.description, kind: kind ?? "", queue: queue ?? "", state: .done, priority: "", attempts: 1,
-        createdAt: at, runAt: nil, diedAt: nil, endedAt: nil, uniqueKey: nil, error: nil)
+        id: id.description, kind: action.detail["kind"] ?? "", queue: action.detail["queue"] ?? "", state: .done,
+        priority: "", attempts: 1, createdAt: action.at, runAt: nil, diedAt: nil, endedAt: nil, uniqueKey: nil,
+        error: nil)
     }
   }
 }

@@ -1,7 +1,6 @@
 import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
-import Foundation
 import LibPQClient
 
 extension JobAdmin {
@@ -46,17 +45,10 @@ extension JobAdmin {
   /// - Parameter actor: who asks, to be noted; nil if that is noted already.
   /// - Returns: whether it has ended.
   private func end(_ id: JobID, _ queue: QueueName, _ actor: Operator?) async throws -> Bool {
-    try await pool.transaction { transaction in
+    try await database.pool.transaction { transaction in
       let isEnded = try await !client.ledger.cancelUnheld([id], queue: queue, in: transaction).isEmpty
-      if let actor { try await ActionLog.record("jobs.cancel", id.description, by: actor, in: transaction) }
-      if !isEnded {
-        // Whoever runs it may have ended it meanwhile, as it was told: then there is nobody to tell any more.
-        let isPending = try await transaction.query(
-          "SELECT EXISTS(SELECT FROM jobs WHERE queue = \(queue.rawValue) AND id = \(PostgresUUID(id)))")
-        if try isPending[0].decode(Bool.self) {
-          try await client.ledger.tellToEnd([id], queue: queue, in: transaction)
-        }
-      }
+      if let actor { try await ActionLog(database).record("jobs.cancel", id.description, by: actor, in: transaction) }
+      if !isEnded { try await database.schema.tellToEndPending([id], in: queue, in: transaction) }
       return isEnded
     }
   }
@@ -69,9 +61,9 @@ extension JobAdmin {
     if try await client.broker.remove([id], from: queue).isEmpty, !isTold,
       try await client.broker.missing([id], in: queue).isEmpty
     {
-      try await pool.transaction { try await client.ledger.tellToEnd([id], queue: queue, in: $0) }
+      try await database.pool.transaction { try await client.ledger.tellToEnd([id], queue: queue, in: $0) }
     } else {
-      try await pool.execute("DELETE FROM job_cancellations WHERE id = \(PostgresUUID(id))")
+      try await database.forgetOrder(toEnd: id)
     }
   }
 }

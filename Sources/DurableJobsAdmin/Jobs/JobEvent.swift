@@ -1,7 +1,5 @@
-import DurableJobs
 import DurableJobsPostgres
 import Foundation
-import LibPQClient
 
 /// Something that happened to a job, or is to happen.
 public struct JobEvent: Codable, Sendable, Hashable {
@@ -18,8 +16,10 @@ public struct JobEvent: Codable, Sendable, Hashable {
   }
 
   /// All that is known of a job, oldest first.
-  static func timeline(of job: JobSummary, failures: [JobDetail.Failure], others: [JobEvent]) -> [JobEvent] {
-    var events = [JobEvent("asked for", at: job.createdAt)] + others
+  static func timeline(of job: JobSummary, failures: [JobDetail.Failure], _ history: JobHistory) -> [JobEvent] {
+    var events = [JobEvent("asked for", at: job.createdAt)]
+    events += history.actions.map { JobEvent($0.action, at: $0.at, "by \($0.actor)") }
+    events += history.runs.map { JobEvent("running", at: $0.since, "attempt \($0.attempt), \($0.worker)") }
     for failure in failures {
       events.append(
         JobEvent("attempt \(failure.attempt) failed", at: failure.at, "\(failure.error) (\(failure.worker))"))
@@ -29,25 +29,5 @@ public struct JobEvent: Codable, Sendable, Hashable {
     if let endedAt = job.endedAt { events.append(JobEvent(job.state.rawValue, at: endedAt)) }
     // What is of one moment stays in the order in which it was put together.
     return events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
-  }
-
-  /// What operators did to a job, and which workers run it now.
-  static func others(of id: JobID, in pool: PostgresPool) async throws -> [JobEvent] {
-    let subject = id.description
-    let answers = try await pool.pipeline([
-      "SELECT at, action, actor FROM actions WHERE subject = \(subject) ORDER BY id DESC LIMIT 100",
-      """
-      SELECT to_timestamp((run->>'since')::bigint / 1000.0), (run->>'attempt')::bigint, name
-      FROM workers, jsonb_array_elements(running) AS run
-      WHERE run->>'id' = \(subject) AND \(unescaped: WorkerPresence.isHeard)
-      """,
-    ])
-    let actions = try answers[0].decode(Date.self, String.self, String.self).map { at, action, actor in
-      JobEvent(action, at: at, "by \(actor)")
-    }
-    let runs = try answers[1].decode(Date.self, Int.self, String.self).map { at, attempt, worker in
-      JobEvent("running", at: at, "attempt \(attempt), \(worker)")
-    }
-    return actions.reversed() + runs
   }
 }

@@ -1,3 +1,5 @@
+import DurableJobsPostgres
+
 /// Where a durable job is, as the ledger and the workers' reports know it.
 public enum JobState: String, Codable, Sendable, CaseIterable {
   /// Due, and in nobody's hands as far as workers have said.
@@ -24,6 +26,44 @@ public enum JobState: String, Codable, Sendable, CaseIterable {
     switch self {
     case .waiting, .running, .delayed, .retrying, .parked: true
     case .dead, .done, .cancelled, .deleted: false
+    }
+  }
+}
+
+extension JobState {
+  /// As the job's row tells it; a job that runs looks like one that waits.
+  init(_ place: JobRow.Place) {
+    self =
+      switch place {
+      case .pending(.waiting): .waiting
+      case .pending(.delayed): .delayed
+      case .pending(.retrying): .retrying
+      case .pending(.parked): .parked
+      case .dead: .dead
+      case .ended(.done, _): .done
+      case .ended(.cancelled, _): .cancelled
+      case .ended(.deleted, _): .deleted
+      }
+  }
+
+  /// What the ledger calls it; nil for a state that is none of a pending job, or that the ledger does not know.
+  var pending: PendingState? {
+    switch self {
+    case .waiting: .waiting
+    case .delayed: .delayed
+    case .retrying: .retrying
+    case .parked: .parked
+    case .running, .dead, .done, .cancelled, .deleted: nil
+    }
+  }
+
+  /// The end of which a record is kept; nil for a state that is no such end.
+  var end: EndState? {
+    switch self {
+    case .done: .done
+    case .cancelled: .cancelled
+    case .deleted: .deleted
+    case .waiting, .running, .delayed, .retrying, .parked, .dead: nil
     }
   }
 }

@@ -1,7 +1,6 @@
 import DurableJobs
 import DurableJobsPostgres
 import Foundation
-import LibPQClient
 
 /// A job, in a line.
 public struct JobSummary: Codable, Sendable, Hashable {
@@ -50,60 +49,43 @@ public struct JobDetail: Codable, Sendable {
   public let traceID: String?
 }
 
-/// The columns of a `JobSummary`, the same from both tables.
-enum JobRow {
-  /// From the ledger, which does not tell running jobs from those that wait.
-  static let pending = """
-    id, kind, queue, CASE WHEN parked THEN 'parked' WHEN run_at > now() AND failures IS NOT NULL THEN 'retrying'
-      WHEN run_at > now() THEN 'delayed' ELSE 'waiting' END AS state,
-    priority, attempts, created_at, run_at, NULL::timestamptz AS died_at, NULL::timestamptz AS ended_at, unique_key,
-    failures->-1->>'error' AS error
-    """
-  static let dead = """
-    id, kind, queue, 'dead' AS state, priority, attempts, created_at, NULL::timestamptz AS run_at, died_at,
-    NULL::timestamptz AS ended_at, unique_key, failures->-1->>'error' AS error
-    """
-  static let ended = """
-    id, kind, queue, state, priority, attempts, created_at, NULL::timestamptz AS run_at, NULL::timestamptz AS died_at,
-    ended_at, unique_key, failures->-1->>'error' AS error
-    """
-
-  /// - Parameter running: tells running jobs from those that wait; nil where nobody asks.
-  static func summary(_ row: PostgresRow, running: RunningJobs? = nil) throws -> JobSummary {
-    let id = JobID(try row.decode(PostgresUUID.self, named: "id"))
-    var state = JobState(rawValue: try row.decode(String.self, named: "state")) ?? .waiting
-    if state == .waiting, running?.contains(id) == true { state = .running }
-    let priority = JobPriority(rawValue: UInt8(clamping: try row.decode(Int.self, named: "priority"))) ?? .normal
-    return JobSummary(
-      id: id.description,
-      kind: try row.decode(String.self, named: "kind"), queue: try row.decode(String.self, named: "queue"),
-      state: state, priority: "\(priority)",
-      attempts: try row.decode(Int.self, named: "attempts"),
-      createdAt: try row.decode(Date.self, named: "created_at"), runAt: try row.decode(Date?.self, named: "run_at"),
-      diedAt: try row.decode(Date?.self, named: "died_at"),
-      endedAt: try row.decode(Date?.self, named: "ended_at"),
-      uniqueKey: try row.decode(String?.self, named: "unique_key"),
-      error: try row.decode(String?.self, named: "error"))
+extension JobSummary {
+  /// - Parameter isRunning: whether a worker says that it runs it, which its row does not tell.
+  init(_ row: JobRow, isRunning: Bool = false) {
+    let state = JobState(row.place)
+    id = row.id.description
+    kind = row.kind.rawValue
+    queue = row.queue.rawValue
+    self.state = isRunning && state == .waiting ? .running : state
+    priority = "\(row.priority)"
+    attempts = row.attempts
+    createdAt = row.createdAt
+    runAt = row.runAt
+    switch row.place {
+    case .pending: (diedAt, endedAt) = (nil, nil)
+    case .dead(let at): (diedAt, endedAt) = (at, nil)
+    case .ended(_, let at): (diedAt, endedAt) = (nil, at)
+    }
+    uniqueKey = row.uniqueKey
+    error = row.error
   }
+}
 
-  /// The whole of it; the row has `version`, `payload`, `failures` and `trace` besides.
-  ///
-  /// - Parameter others: what happened to it besides what its own row tells.
-  static func detail(
-    _ row: PostgresRow, isInBroker: Bool?, others: [JobEvent], running: RunningJobs? = nil
-  ) throws -> JobDetail {
-    let noted = try row.decode(PostgresJSON?.self, named: "failures")
-    let failures = try noted.map { try JSONDecoder().decode([JobFailure].self, from: Data($0.bytes)) } ?? []
-    let job = try summary(row, running: running)
-    let told = failures.map { failure in
-      JobDetail.Failure(
+extension JobDetail {
+  /// - Parameters:
+  ///   - history: what happened to it besides what its own row tells.
+  ///   - isRunning: as for a `JobSummary`.
+  init(_ job: WholeJob, isInBroker: Bool?, _ history: JobHistory, isRunning: Bool = false) {
+    self.job = JobSummary(job.row, isRunning: isRunning)
+    version = job.version
+    payload = job.payload
+    failures = job.failures.map { failure in
+      Failure(
         attempt: failure.attempt, at: Date(timeIntervalSince1970: Double(failure.at) / 1000), error: failure.error,
         worker: failure.worker)
     }
-    return JobDetail(
-      job: job, version: try row.decode(Int.self, named: "version"),
-      payload: try row.decode(String.self, named: "payload"), failures: told, isInBroker: isInBroker,
-      timeline: JobEvent.timeline(of: job, failures: told, others: others),
-      traceID: try row.decode(PostgresUUID?.self, named: "trace").flatMap { TraceID($0) }?.description)
+    self.isInBroker = isInBroker
+    timeline = JobEvent.timeline(of: self.job, failures: failures, history)
+    traceID = job.trace?.description
   }
 }

@@ -1,6 +1,5 @@
 import DurableJobs
 import DurableJobsPostgres
-import LibPQClient
 
 /// The search for a text in payloads, which finds what is shown and nothing else.
 ///
@@ -25,36 +24,19 @@ struct PayloadSearch {
     blotted = filter.blotted.map { Array($0.utf8) }.filter { !$0.isEmpty }.sorted { $0.count > $1.count }
   }
 
-  /// What the condition needs beside the table. OFFSET 0 keeps Postgres from making the letters small for each word
-  /// anew.
-  var prepared: String {
-    text == nil ? "" : #", LATERAL (SELECT lower(payload COLLATE "C") AS small OFFSET 0) AS prepared"#
+  /// What Postgres checks; nil where nothing is searched for.
+  var condition: PayloadCondition? {
+    text.map { PayloadCondition(text: $0, orWords: SecretFields.words, carried: Self.carried) }
   }
 
-  /// The column that `isFound` needs, beside `queue` and `id`.
-  var sought: String {
-    let column = text == nil ? "NULL::text" : "CASE WHEN octet_length(payload) <= \(Self.carried) THEN payload END"
-    return "\(column) AS sought"
-  }
-
-  /// Whether a row that Postgres let through is among those looked for.
+  /// Whether a job that Postgres let through is among those looked for.
   ///
-  /// - Parameters:
-  ///   - table: where the row is from.
-  ///   - query: reads the payload where it is too large to come with the row.
-  func isFound(
-    _ row: PostgresRow, in table: String, _ query: (PostgresQuery) async throws -> PostgresRows
-  ) async throws -> Bool {
+  /// - Parameter payload: reads the payload where it is too large to come with its row; nil where the job has ended
+  ///   since.
+  func isFound(_ job: FoundJob, payload: (JobRow) async throws -> String?) async throws -> Bool {
     guard let bytes else { return true }
-    if let payload = try row.decode(String?.self, named: "sought") { return isFound(bytes, in: payload) }
-    let (queue, id) = (
-      try row.decode(String.self, named: "queue"), try row.decode(PostgresUUID.self, named: "id")
-    )
-    let payload = try await query(
-      "SELECT payload FROM \(unescaped: table) WHERE queue = \(queue) AND id = \(id)"
-    ).decode(String.self).first
-    // Without a row it has ended since the page was read.
-    return payload.map { isFound(bytes, in: $0) } ?? false
+    if let payload = job.payload { return isFound(bytes, in: payload) }
+    return try await payload(job.row).map { isFound(bytes, in: $0) } ?? false
   }
 
   private func isFound(_ bytes: [UInt8], in payload: String) -> Bool {
@@ -73,16 +55,6 @@ struct PayloadSearch {
       rest = (output + rest)[...]
     }
     return Array(rest)
-  }
-}
-
-extension PostgresQuery.StringInterpolation {
-  /// What lets a row through that the search may find.
-  mutating func appendInterpolation(_ search: PayloadSearch) {
-    guard let text = search.text else { return appendLiteral("true") }
-    appendLiteral("(strpos(payload, ")
-    appendInterpolation(text)
-    appendLiteral(") > 0 OR \(SecretFields.mayBe(in: "small")))")
   }
 }
 

@@ -1,6 +1,6 @@
 import DurableJobs
+import DurableJobsPostgres
 import DurableJobsRedis
-import Foundation
 import LibPQClient
 
 extension QueueAdmin {
@@ -9,13 +9,10 @@ extension QueueAdmin {
   /// - Throws: `.notFound`, `.forbidden`.
   public func pause(_ name: String, by actor: Operator) async throws {
     let queue = try await queue(name)
-    try await pool.transaction { transaction in
-      let paused = try await transaction.execute(
-        """
-        INSERT INTO queue_pauses (queue, paused_by) VALUES (\(queue.rawValue), \(actor.name)) ON CONFLICT DO NOTHING
-        """)
-      try await ActionLog.record(
-        "queues.pause", name, detail: paused == 0 ? ["was": "paused"] : [:], by: actor, in: transaction)
+    try await database.pool.transaction { transaction in
+      let isNew = try await database.schema.pause(queue, by: actor.name, in: transaction)
+      try await ActionLog(database).record(
+        "queues.pause", name, detail: isNew ? [:] : ["was": "paused"], by: actor, in: transaction)
     }
   }
 
@@ -24,10 +21,10 @@ extension QueueAdmin {
   /// - Throws: `.notFound`, `.forbidden`.
   public func resume(_ name: String, by actor: Operator) async throws {
     let queue = try await queue(name)
-    try await pool.transaction { transaction in
-      let resumed = try await transaction.execute("DELETE FROM queue_pauses WHERE queue = \(queue.rawValue)")
-      try await ActionLog.record(
-        "queues.resume", name, detail: resumed == 0 ? ["was": "running"] : [:], by: actor, in: transaction)
+    try await database.pool.transaction { transaction in
+      let wasPaused = try await database.schema.resume(queue, in: transaction)
+      try await ActionLog(database).record(
+        "queues.resume", name, detail: wasPaused ? [:] : ["was": "running"], by: actor, in: transaction)
     }
   }
 
@@ -43,11 +40,7 @@ extension QueueAdmin {
     let queue = try await queue(name)
     var (left, pause) = (limit, Duration.milliseconds(50))
     while true {
-      let row = try await pool.query(
-        """
-        SELECT EXISTS(SELECT FROM jobs WHERE queue = \(name)), EXISTS(SELECT FROM queue_pauses WHERE queue = \(name))
-        """)[0]
-      let (isPending, isPaused) = try row.decode(Bool.self, Bool.self)
+      let (isPending, isPaused) = try await database.isPendingIsPaused(queue)
       let depth = try await broker.depth(of: queue)
       let waiting = depth.ready + depth.claimed + depth.delayed
       progress(waiting)

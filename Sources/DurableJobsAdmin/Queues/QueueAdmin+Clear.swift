@@ -19,18 +19,13 @@ extension QueueAdmin {
     _ name: String, by actor: Operator, patience: Duration = .seconds(10), progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> Int {
     let queue = try await queue(name)
-    try await ActionLog(pool: pool).record("queues.clear", name, by: actor)
+    try await ActionLog(database).record("queues.clear", name, by: actor)
     // Up to the greatest id that can have been made by now.
     let end = JobID.min(at: Int64(now().timeIntervalSince1970 * 1000) + 1)
     var (after, cleared) = (JobID(high: 0, low: 0), 0)
     var held: [JobID] = []
     while true {
-      let ids = try await pool.query(
-        """
-        SELECT id FROM jobs WHERE queue = \(queue.rawValue) AND id > \(PostgresUUID(after)) AND id < \(PostgresUUID(end))
-        ORDER BY id LIMIT \(Self.batch)
-        """
-      ).decode(PostgresUUID.self).map { JobID($0) }
+      let ids = try await database.allPendingIDs(in: queue, after: after, before: end, limit: Self.batch)
       guard let last = ids.last else { break }
       let gone = try await cancelUnheld(ids, of: queue)
       held += Set(ids).subtracting(gone)
@@ -58,12 +53,12 @@ extension QueueAdmin {
   /// Ends those of `ids` that no open transaction holds, and lets the broker forget them. What it does not forget is in
   /// a worker's hands, running or about to: that worker is told, and does not go on in vain.
   private func cancelUnheld(_ ids: [JobID], of queue: QueueName) async throws -> [JobID] {
-    let ledger = PostgresLedger(pool: pool)
-    let gone = try await pool.transaction { try await ledger.cancelUnheld(ids, queue: queue, in: $0) }
+    let ledger = PostgresLedger(database)
+    let gone = try await database.pool.transaction { try await ledger.cancelUnheld(ids, queue: queue, in: $0) }
     let claimed = Set(gone).subtracting(try await broker.remove(gone, from: queue))
     let unknown = try await broker.missing(Array(claimed), in: queue)
     let told = claimed.subtracting(unknown).sorted()
-    if !told.isEmpty { try await pool.transaction { try await ledger.tellToEnd(told, queue: queue, in: $0) } }
+    if !told.isEmpty { try await database.pool.transaction { try await ledger.tellToEnd(told, queue: queue, in: $0) } }
     return gone
   }
 
@@ -73,10 +68,10 @@ extension QueueAdmin {
   private func outlast(
     _ held: [JobID], of queue: QueueName, patience: Duration
   ) async throws -> (cancelled: Int, left: Int) {
-    let ledger = PostgresLedger(pool: pool)
+    let ledger = PostgresLedger(database)
     var (pending, left) = (try await ledger.pending(held, queue: queue), patience)
     let told = pending
-    try await pool.transaction { try await ledger.tellToEnd(told, queue: queue, in: $0) }
+    try await database.pool.transaction { try await database.schema.tellToEndPending(told, in: queue, in: $0) }
     while true {
       _ = try await cancelUnheld(pending, of: queue)
       pending = try await ledger.pending(pending, queue: queue)
@@ -85,10 +80,6 @@ extension QueueAdmin {
       try await clock.sleep(for: nap)
       left -= nap
     }
-    let cancelled = try await pool.query(
-      """
-      SELECT count(*) FROM ended_jobs WHERE id = ANY(\(held.map { PostgresUUID($0) })) AND state = 'cancelled'
-      """)
-    return (try cancelled[0].decode(Int.self), pending.count)
+    return (try await database.cancelledCount(of: held), pending.count)
   }
 }

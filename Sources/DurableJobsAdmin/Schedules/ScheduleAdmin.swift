@@ -6,16 +6,16 @@ import LibPQClient
 /// What an operator does with schedules: look, pause, resume. None of it needs a worker to run.
 public struct ScheduleAdmin: Sendable {
   let schedules: [Schedule]
-  private let pool: PostgresPool
+  let database: JobsDatabase
   let store: PostgresScheduleStore
   let now: @Sendable () -> Date
 
   /// - Parameter schedules: the app's.
-  public init(_ schedules: [Schedule], pool: PostgresPool, now: @escaping @Sendable () -> Date = { JobClock.now }) {
+  public init(_ schedules: [Schedule], database: JobsDatabase, now: @escaping @Sendable () -> Date = { JobClock.now }) {
     self.schedules = schedules
-    self.pool = pool
+    self.database = database
     self.now = now
-    store = PostgresScheduleStore(pool: pool)
+    store = PostgresScheduleStore(database)
   }
 
   /// All there are, by name: the app's, and those that another version of it had.
@@ -54,11 +54,11 @@ public struct ScheduleAdmin: Sendable {
       let beginning = schedule.map({ ScheduleState(beginning: $0, at: milliseconds) })
         ?? kept.first(where: { $0.name.rawValue == name })
     else { throw Self.unknown(name, of: schedules.map(\.name) + kept.map(\.name)) }
-    let state = try await PostgresLedger(pool: pool).withTransaction { [store] transaction in
+    let state = try await database.pool.transaction { [store, database] transaction in
       var state = try await Self.lock(beginning, store, in: transaction)
       body(&state, schedule)
       try await store.save(state, in: transaction)
-      try await ActionLog.record(action, name, by: actor, in: transaction)
+      try await ActionLog(database).record(action, name, by: actor, in: transaction)
       return state
     }
     return summary(state)

@@ -33,7 +33,7 @@ extension ScheduleAdmin {
     let schedule = try Self.schedule(name, of: schedules)
     let tick = Tick(schedule: schedule.name, milliseconds: milliseconds)
     let record = try schedule.job(at: tick)
-    try await jobs.client.transaction { [store] transaction in
+    try await jobs.client.transaction { [store, database] transaction in
       let beginning = ScheduleState(beginning: schedule, at: tick.milliseconds)
       var state = try await Self.lock(beginning, store, in: transaction.sql)
       let fired = FiredTick(tick: tick.milliseconds, job: record.id)
@@ -48,7 +48,7 @@ extension ScheduleAdmin {
       }
       state.lastTick = max(state.lastTick ?? .min, tick.milliseconds)
       try await store.save(state, in: transaction.sql)
-      try await ActionLog.record(
+      try await ActionLog(database).record(
         "schedules.run", name, detail: ["job": record.id.description], by: actor, in: transaction.sql)
     }
     return ScheduleRun(

@@ -1,11 +1,11 @@
 import DurableJobs
+import DurableJobsPostgres
 import Foundation
-import LibPQClient
 
 /// What workers did over the last hour, day or week, as they counted it minute by minute. The last few seconds are not
 /// in it yet.
 public struct Statistics: Sendable {
-  private let pool: PostgresPool
+  private let database: JobsDatabase
   private let now: @Sendable () -> Date
 
   /// How far to look back.
@@ -24,8 +24,7 @@ public struct Statistics: Sendable {
     }
 
     /// A week is counted by the hour, less by the minute.
-    fileprivate var table: String { self == .week ? "job_hours" : "job_minutes" }
-    fileprivate var time: String { self == .week ? "hour" : "minute" }
+    fileprivate var table: CountTable { self == .week ? .hours : .minutes }
 
     /// Between two points of a series, in seconds: a minute, a quarter of an hour, two hours.
     public var step: Double {
@@ -37,8 +36,8 @@ public struct Statistics: Sendable {
     }
   }
 
-  public init(pool: PostgresPool, now: @escaping @Sendable () -> Date = { JobClock.now }) {
-    self.pool = pool
+  public init(_ database: JobsDatabase, now: @escaping @Sendable () -> Date = { JobClock.now }) {
+    self.database = database
     self.now = now
   }
 
@@ -47,18 +46,12 @@ public struct Statistics: Sendable {
     _ window: Window, queue: String? = nil, kind: String? = nil
   ) async throws -> [StatisticsPoint] {
     let (since, step) = (start(of: window), window.step)
-    let rows = try await pool.query(
-      """
-      SELECT floor(extract(epoch FROM \(unescaped: window.time)) / \(step))::bigint, \(unescaped: Self.sums)
-      FROM \(unescaped: window.table) WHERE \(unescaped: window.time) >= \(since) \(only: queue, kind) GROUP BY 1
-      """
-    ).decode(Int.self, Int.self, Int.self, Int.self, Double.self, Double.self)
-    let sums = Dictionary(uniqueKeysWithValues: rows.map { ($0.0, StatisticsTotals($0.1, $0.2, $0.3, $0.4, $0.5)) })
+    let sums = try await database.counts(window.table, since: since, step: step, queue: queue, kind: kind)
     let first = Int((since.timeIntervalSince1970 / step).rounded(.down))
     let last = Int((now().timeIntervalSince1970 / step).rounded(.down))
     return (first...max(first, last)).map { index in
       StatisticsPoint(
-        at: Date(timeIntervalSince1970: Double(index) * step), sums[index] ?? StatisticsTotals(0, 0, 0, 0, 0))
+        at: Date(timeIntervalSince1970: Double(index) * step), StatisticsTotals(sums[index] ?? CountSums()))
     }
   }
 
@@ -66,49 +59,20 @@ public struct Statistics: Sendable {
   public func totals(
     _ window: Window, queue: String? = nil, kind: String? = nil
   ) async throws -> StatisticsTotals {
-    let row = try await pool.query(
-      """
-      SELECT \(unescaped: Self.sums) FROM \(unescaped: window.table)
-      WHERE \(unescaped: window.time) >= \(start(of: window)) \(only: queue, kind)
-      """)[0]
-    let sums = try row.decode(Int.self, Int.self, Int.self, Double.self, Double.self)
-    return StatisticsTotals(sums.0, sums.1, sums.2, sums.3, sums.4)
+    StatisticsTotals(
+      try await database.countSums(window.table, since: start(of: window), queue: queue, kind: kind))
   }
 
   /// Each kind of each queue, by queue and kind.
   public func kinds(_ window: Window, queue: String? = nil) async throws -> [KindStatistics] {
-    try await pool.query(
-      """
-      SELECT queue, kind, \(unescaped: Self.sums) FROM \(unescaped: window.table)
-      WHERE \(unescaped: window.time) >= \(start(of: window)) \(only: queue, nil) GROUP BY 1, 2 ORDER BY 1, 2
-      """
-    ).decode(String.self, String.self, Int.self, Int.self, Int.self, Double.self, Double.self).map { row in
-      KindStatistics(queue: row.0, kind: row.1, totals: StatisticsTotals(row.2, row.3, row.4, row.5, row.6))
+    try await database.countsByKind(window.table, since: start(of: window), queue: queue).map {
+      KindStatistics(queue: $0.queue, kind: $0.kind, totals: StatisticsTotals($0.sums))
     }
   }
-
-  private static let sums = """
-    coalesce(sum(completed), 0)::bigint, coalesce(sum(failed), 0)::bigint, coalesce(sum(dead), 0)::bigint,
-    coalesce(sum(run_ms), 0), coalesce(sum(wait_ms), 0)
-    """
 
   /// The beginning of a step, so that every point of a series is whole.
   private func start(of window: Window) -> Date {
     let last = (now().timeIntervalSince1970 / window.step).rounded(.down) * window.step
     return Date(timeIntervalSince1970: last - window.length + window.step)
-  }
-}
-
-extension PostgresQuery.StringInterpolation {
-  /// The rows of one queue, of one kind, of both.
-  fileprivate mutating func appendInterpolation(only queue: String?, _ kind: String?) {
-    if let queue {
-      appendLiteral("AND queue = ")
-      appendInterpolation(queue)
-    }
-    if let kind {
-      appendLiteral(" AND kind = ")
-      appendInterpolation(kind)
-    }
   }
 }

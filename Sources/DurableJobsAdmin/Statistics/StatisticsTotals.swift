@@ -1,3 +1,4 @@
+import DurableJobsPostgres
 import Foundation
 
 /// What was done in a stretch of time.
@@ -11,16 +12,13 @@ public struct StatisticsTotals: Codable, Sendable, Hashable {
   /// How long a job was ready on average before it began, in seconds; nil where there was none.
   public let meanWait: Double?
 
-  /// - Parameters:
-  ///   - run: the sum, in milliseconds.
-  ///   - wait: the sum, in milliseconds.
-  init(_ completed: Int, _ failed: Int, _ dead: Int, _ run: Double, _ wait: Double) {
-    self.completed = completed
-    self.failed = failed
-    self.dead = dead
+  init(_ sums: CountSums) {
+    completed = sums.completed
+    failed = sums.failed
+    dead = sums.dead
     let attempts = Double(completed + failed + dead)
-    meanRun = attempts > 0 ? run / attempts / 1000 : nil
-    meanWait = attempts > 0 ? wait / attempts / 1000 : nil
+    meanRun = attempts > 0 ? sums.run / attempts / 1000 : nil
+    meanWait = attempts > 0 ? sums.wait / attempts / 1000 : nil
   }
 }
 

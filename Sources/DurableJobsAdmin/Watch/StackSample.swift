@@ -1,5 +1,5 @@
+import DurableJobsPostgres
 import Foundation
-import LibPQClient
 
 /// What was seen of the whole stack at one moment: what `/metrics` of every process shows of it, and the autoscaling
 /// route.
@@ -87,22 +87,15 @@ public struct StackSample: Codable, Sendable, Hashable {
 
 extension StackSample {
   /// Leaves it for all; an older one than what is there is not kept.
-  func save(in pool: PostgresPool) async throws {
-    let text = PostgresJSON(Array(try JSONEncoder().encode(self)))
-    try await pool.execute(
-      """
-      INSERT INTO stack_samples (sampled_at, sample) VALUES (\(at), \(text))
-      ON CONFLICT (id) DO UPDATE SET sampled_at = excluded.sampled_at, sample = excluded.sample
-      WHERE stack_samples.sampled_at < excluded.sampled_at
-      """)
+  func save(in database: JobsDatabase) async throws {
+    try await database.saveSample(Array(try JSONEncoder().encode(self)), at: at)
   }
 
   /// The last one, however old; nil before there is one.
   ///
   /// - Throws: `DecodingError` for one of a version that wrote it differently.
-  public static func latest(in pool: PostgresPool) async throws -> StackSample? {
-    guard let row = try await pool.query("SELECT sample FROM stack_samples").first else { return nil }
-    return try JSONDecoder().decode(StackSample.self, from: Data(try row.decode(PostgresJSON.self).bytes))
+  public static func latest(in database: JobsDatabase) async throws -> StackSample? {
+    try await database.latestSample().map { try JSONDecoder().decode(StackSample.self, from: Data($0)) }
   }
 
   /// How old one may be that still says what is.

@@ -2,13 +2,12 @@ import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
-import LibPQClient
 import Logging
 
 /// Takes samples of the stack. What it asks each time costs the same however many jobs wait: the broker's own figures,
 /// a row of each worker, the last minutes' counts. Only `count` walks through the ledger.
 actor StackSampler {
-  private let pool: PostgresPool
+  private let database: JobsDatabase
   private let broker: RedisBroker
   private let known: [QueueName]
   private let kinds: Set<String>
@@ -24,7 +23,8 @@ actor StackSampler {
     var load: QueueLoad
   }
   private var past: [String: Past] = [:]
-  private var minutes: [Minute: Counted] = [:]
+  /// nil before the first look.
+  private var minutes: [Minute: LedgerFacts.Minute]?
   private var counts: Counts?
   /// Whether it has failed to answer in this sample, and in the one before.
   private var isBrokerAway = false
@@ -38,11 +38,11 @@ actor StackSampler {
   ///   - kinds: those that have a name of their own in the counts.
   ///   - usualSlots: how many of a queue's jobs a worker runs at once, as long as none is there to tell.
   init(
-    pool: PostgresPool, broker: RedisBroker, known: [QueueName], kinds: Set<String>,
+    _ database: JobsDatabase, broker: RedisBroker, known: [QueueName], kinds: Set<String>,
     gauges: @escaping StackWatch.Gauges,
     autoscaling: Autoscaling, usualSlots: Int, logger: Logger
   ) {
-    self.pool = pool
+    self.database = database
     self.broker = broker
     self.known = known
     self.kinds = kinds
@@ -60,11 +60,11 @@ actor StackSampler {
   }
 
   func sample(at now: Date) async throws -> StackSample {
-    let facts = try await LedgerFacts.read(pool)
+    let facts = try await database.facts()
     var sample = StackSample(at: now)
     sample.jobs = counts?.jobs
     sample.oldestSnapshot = facts.oldestSnapshot
-    sample.gauges = try await gauges(pool, now)
+    sample.gauges = try await gauges(database.pool, now)
     isBrokerAway = false
     sample.broker = await memory()
     let ended = note(facts.minutes)
@@ -89,7 +89,7 @@ actor StackSampler {
 
   private func queues(_ facts: LedgerFacts) -> [QueueName] {
     var names = Set(known.map(\.rawValue)).union(facts.alarmed)
-    for name in Array(facts.workers.keys) + Array(counts?.debt.keys ?? [:].keys) + facts.minutes.map(\.minute.queue)
+    for name in Array(facts.workers.keys) + Array(counts?.debt.keys ?? [:].keys) + facts.minutes.map(\.queue)
     where names.count < Self.maxQueues { names.insert(name) }
     return names.map { QueueName(rawValue: $0) }.sorted()
   }
@@ -112,8 +112,8 @@ actor StackSampler {
     at queue: QueueName, _ backlog: RedisBroker.Backlog?, _ seen: inout StackSample.QueueSample, _ now: Date
   ) async throws {
     guard let backlog else {
-      seen.oldestWaiting = try await LedgerFacts.oldestPending(in: queue, pool).map {
-        max(0, now.timeIntervalSince($0))
+      seen.oldestWaiting = try await database.oldestPending(in: queue).map {
+        max(0, now.timeIntervalSince1970 - Double($0.milliseconds) / 1000)
       }
       return
     }
@@ -143,41 +143,38 @@ actor StackSampler {
 
   // MARK: Load
 
-  struct Minute: Hashable {
-    var queue: String
-    /// Seconds since 1970.
-    var start: Int
+  private struct Minute: Hashable {
+    let queue: String
+    let start: Int
   }
 
   /// Attempts that ended, and for how long they had slots.
-  struct Counted {
-    var ended = 0
+  private struct Ended {
+    var attempts = 0
     var slotSeconds = 0.0
   }
 
   /// What ended since the last look: the minutes' counts grow, until they are over.
-  private func note(_ seen: [(minute: Minute, counted: Counted)]) -> [String: Counted] {
-    let isFirst = minutes.isEmpty
-    var new: [String: Counted] = [:]
-    var kept: [Minute: Counted] = [:]
-    for (minute, counted) in seen {
-      kept[minute] = counted
-      let before = minutes[minute] ?? Counted()
-      new[minute.queue, default: Counted()].ended += max(0, counted.ended - before.ended)
-      new[minute.queue, default: Counted()].slotSeconds += max(0, counted.slotSeconds - before.slotSeconds)
+  private func note(_ seen: [LedgerFacts.Minute]) -> [String: Ended] {
+    let known = minutes
+    minutes = Dictionary(uniqueKeysWithValues: seen.map { (Minute(queue: $0.queue, start: $0.start), $0) })
+    guard let known else { return [:] }
+    var new: [String: Ended] = [:]
+    for minute in seen {
+      let before = known[Minute(queue: minute.queue, start: minute.start)]
+      new[minute.queue, default: Ended()].attempts += max(0, minute.ended - (before?.ended ?? 0))
+      new[minute.queue, default: Ended()].slotSeconds += max(0, minute.slotSeconds - (before?.slotSeconds ?? 0))
     }
-    // An empty minute as a mark that something was seen, where nothing was done.
-    minutes = kept.isEmpty ? [Minute(queue: "", start: 0): Counted()] : kept
-    return isFirst ? [:] : new
+    return new
   }
 
-  private func estimate(_ seen: inout StackSample.QueueSample, _ ended: Counted?, _ now: Date) {
+  private func estimate(_ seen: inout StackSample.QueueSample, _ ended: Ended?, _ now: Date) {
     let inHand = seen.ready + seen.claimed
     var load = past[seen.queue]?.load ?? QueueLoad()
     if let before = past[seen.queue], !isBrokerAway {
       load.note(
         QueueLoad.Flow(
-          seconds: now.timeIntervalSince(before.at), ended: ended?.ended ?? 0, slotSeconds: ended?.slotSeconds ?? 0,
+          seconds: now.timeIntervalSince(before.at), ended: ended?.attempts ?? 0, slotSeconds: ended?.slotSeconds ?? 0,
           growth: inHand - before.inHand), halfLife: autoscaling.halfLife)
     }
     if !isBrokerAway { past[seen.queue] = Past(at: now, inHand: inHand, load: load) }
@@ -195,12 +192,14 @@ actor StackSampler {
 
   /// Counts what is pending and what is dead: a walk through the ledger.
   func count() async throws {
-    let rows = try await LedgerFacts.count(pool)
+    let rows = try await database.jobCounts()
     var jobs: [[String]: Int] = [:]
     var pending: [String: Int] = [:]
-    for (queue, kind, state, count) in rows {
-      if state != "parked", state != "dead" { pending[queue, default: 0] += count }
-      jobs[[queue, kinds.contains(kind) ? kind : "other", state], default: 0] += count
+    for row in rows {
+      let (queue, kind) = (row.queue.rawValue, row.kind.rawValue)
+      let state = row.state.map(\.rawValue) ?? JobState.dead.rawValue
+      if let state = row.state, state != .parked { pending[queue, default: 0] += row.count }
+      jobs[[queue, kinds.contains(kind) ? kind : "other", state], default: 0] += row.count
     }
     var debt: [String: Int] = [:]
     for queue in Set(known.map(\.rawValue)).union(pending.keys).sorted().prefix(Self.maxQueues) {

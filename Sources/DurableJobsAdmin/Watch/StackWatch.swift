@@ -43,7 +43,7 @@ public struct StackWatch: Service {
   public static let role = "watch"
 
   private let configuration: Configuration
-  private let pool: PostgresPool
+  private let database: JobsDatabase
   private let broker: RedisBroker
   private let now: @Sendable () -> Date
   private let pause: @Sendable (Duration) async throws -> Void
@@ -51,24 +51,24 @@ public struct StackWatch: Service {
   private let book: AlarmBook
 
   public init(
-    _ configuration: Configuration, pool: PostgresPool, broker: RedisBroker,
+    _ configuration: Configuration, database: JobsDatabase, broker: RedisBroker,
     now: @escaping @Sendable () -> Date = { JobClock.now },
     pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, logger: Logger
   ) {
     self.configuration = configuration
-    self.pool = pool
+    self.database = database
     self.broker = broker
     self.now = now
     self.pause = pause
     self.logger = logger
-    book = AlarmBook(pool: pool, limits: configuration.limits, isDelivered: configuration.deliver != nil)
+    book = AlarmBook(database, limits: configuration.limits, isDelivered: configuration.deliver != nil)
   }
 
   public func run() async throws {
     await cancelWhenGracefulShutdown {
       while !Task.isCancelled {
         do {
-          try await PostgresLedger(pool: pool).lead(Self.role) { try await watch() }
+          try await PostgresLedger(database).lead(Self.role) { try await watch() }
         } catch {
           if Task.isCancelled { return }
           logger.warning("watching is interrupted", metadata: [LogKeys.error: "\(error)"])
@@ -82,7 +82,7 @@ public struct StackWatch: Service {
   func watch() async throws {
     logger.info("this process watches the stack")
     let sampler = StackSampler(
-      pool: pool, broker: broker, known: configuration.queues, kinds: configuration.kinds,
+      database, broker: broker, known: configuration.queues, kinds: configuration.kinds,
       gauges: configuration.gauges, autoscaling: configuration.autoscaling, usualSlots: configuration.usualSlots,
       logger: logger)
     if let last = await latest(), now().timeIntervalSince(last.at) < 600 { await sampler.resume(from: last) }
@@ -101,7 +101,7 @@ public struct StackWatch: Service {
 
   private func latest() async -> StackSample? {
     do {
-      return try await StackSample.latest(in: pool)
+      return try await StackSample.latest(in: database)
     } catch {
       logger.info("the last sample cannot be read: it begins anew", metadata: [LogKeys.error: "\(error)"])
       return nil
@@ -146,7 +146,7 @@ public struct StackWatch: Service {
     for alarm in changes { tell(alarm) }
     if !changes.isEmpty { changed.yield() }
     sample.alarms = try await book.open().map { StackSample.OpenAlarm(queue: $0.queue, what: $0.concern.rawValue) }
-    try await sample.save(in: pool)
+    try await sample.save(in: database)
     if sweep { try await book.forget(before: now() - 30 * 86_400) }
   }
 

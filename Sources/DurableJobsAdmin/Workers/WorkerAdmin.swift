@@ -1,42 +1,30 @@
 import DurableJobs
+import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
 /// What an operator does with workers: look, let them claim no more, end them.
 public struct WorkerAdmin: Sendable {
-  private let pool: PostgresPool
+  private let database: JobsDatabase
 
-  public init(pool: PostgresPool) {
-    self.pool = pool
+  public init(_ database: JobsDatabase) {
+    self.database = database
   }
 
   /// All that are there, and those that went without a word less than an hour ago, by name.
   public func list() async throws -> [WorkerSummary] {
-    let answers = try await pool.pipeline([
-      """
-      SELECT name, host, pid, version, started_at, seen_at,
-        CASE WHEN \(unescaped: WorkerPresence.isHeard) THEN state ELSE 'lost' END, orders, queues, running
-      FROM workers WHERE \(unescaped: WorkerPresence.isListed) ORDER BY name
-      """,
-      "SELECT queue FROM queue_pauses",
-    ])
-    let paused = Set(try answers[1].decode(String.self))
-    return try answers[0].map { row in
-      let (name, host, pid, version, startedAt, seenAt, state, orders, queues, running) = try row.decode(
-        String.self, String.self, Int.self, String.self, Date.self, Date.self, String.self, String?.self,
-        PostgresJSON.self, PostgresJSON.self)
-      let served = try JSONDecoder().decode([WorkerReport.Queue].self, from: Data(queues.bytes))
-      let runs = try JSONDecoder().decode([WorkerReport.Running].self, from: Data(running.bytes))
-      let isQuiet = state == "quiet" || state == "stopping"
+    let (workers, paused) = try await database.workers()
+    return workers.map { worker in
+      let isQuiet = worker.state == .quiet || worker.state == .stopping
       return WorkerSummary(
-        name: name, host: host, pid: pid, version: version, startedAt: startedAt, seenAt: seenAt,
-        state: WorkerSummary.State(rawValue: state) ?? .lost, orders: state == "lost" ? nil : orders,
-        queues: served.map { queue in
+        name: worker.name, host: worker.host, pid: worker.pid, version: worker.version, startedAt: worker.startedAt,
+        seenAt: worker.seenAt, state: WorkerSummary.State(worker.state),
+        orders: worker.state == nil ? nil : worker.command,
+        queues: worker.queues.map { served in
           WorkerSummary.Queue(
-            queue: queue.queue.rawValue, slots: queue.slots,
-            isPaused: isQuiet || paused.contains(queue.queue.rawValue))
+            queue: served.queue.rawValue, slots: served.slots, isPaused: isQuiet || paused.contains(served.queue))
         }.sorted { $0.queue < $1.queue },
-        running: runs.map { run in
+        running: worker.running.map { run in
           WorkerSummary.Running(
             id: run.id.description, kind: run.kind.rawValue, queue: run.queue.rawValue, attempt: run.attempt,
             since: Date(timeIntervalSince1970: Double(run.since) / 1000))
@@ -64,25 +52,32 @@ public struct WorkerAdmin: Sendable {
 
   private func order(_ order: String, _ name: String?, by actor: Operator) async throws -> [String] {
     try actor.mustBeAbleToAct()
-    return try await pool.transaction { transaction in
-      // Who is to stop is not made quiet instead.
-      let told = try await transaction.query(
-        """
-        UPDATE workers SET orders = CASE WHEN orders = 'stop' THEN orders ELSE \(order) END
-        WHERE \(unescaped: WorkerPresence.isHeard) AND (\(name) IS NULL OR name = \(name)) RETURNING name
-        """
-      ).decode(String.self).sorted()
+    return try await database.pool.transaction { transaction in
+      let told = try await database.schema.leave(order, forWorker: name, in: transaction)
       if told.isEmpty, let name {
-        let names = try await transaction.query(
-          "SELECT name FROM workers WHERE \(unescaped: WorkerPresence.isListed)"
-        ).decode(String.self)
+        let names = try await database.schema.workerNames(in: transaction)
         if names.contains(name) {
           throw OperationError(.notFound, "the worker \(name) is lost: nobody has heard of it for ten seconds")
         }
         throw OperationError(.notFound, EditDistance.unknown("worker", name, of: names).message)
       }
-      for worker in told { try await ActionLog.record("workers.\(order)", worker, by: actor, in: transaction) }
+      for worker in told {
+        try await ActionLog(database).record("workers.\(order)", worker, by: actor, in: transaction)
+      }
       return told
     }
+  }
+}
+
+extension WorkerSummary.State {
+  /// - Parameter state: nil for a worker of which nothing is heard.
+  fileprivate init(_ state: WorkerReport.State?) {
+    self =
+      switch state {
+      case .running: .running
+      case .quiet: .quiet
+      case .stopping: .stopping
+      case nil: .lost
+      }
   }
 }

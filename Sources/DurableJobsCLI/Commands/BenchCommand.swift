@@ -29,7 +29,7 @@ struct BenchCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
         let line = ProgressLine()
         defer { line.clear() }
         let bench = QueueBench(
-          pool: desk.pool, broker: desk.broker, jobs: jobs, concurrency: concurrency, logger: program.logger)
+          desk.database, broker: desk.broker, jobs: jobs, concurrency: concurrency, logger: program.logger)
         let result: Result<QueueBenchReport, any Error>
         do {
           let report = try await interruptible {

@@ -20,9 +20,9 @@ struct DeadCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var filter: JobFilterOptions<P>
 
     func run() async throws {
-      try await common.withPostgres { pool in
+      try await common.withDatabase { database in
         try common.output.jobs(
-          try await JobAdmin.page(filter.filter(.dead), on: pool), kind: filter.kind, of: P.kinds,
+          try await JobAdmin.page(filter.filter(.dead), on: database), kind: filter.kind, of: P.kinds,
           empty: "there are no dead letters"
         )
       }

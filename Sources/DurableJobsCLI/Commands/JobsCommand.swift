@@ -54,9 +54,9 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var filter: JobFilterOptions<P>
 
     func run() async throws {
-      try await common.withPostgres { pool in
+      try await common.withDatabase { database in
         try common.output.jobs(
-          try await JobAdmin.page(filter.filter(state), on: pool), kind: filter.kind, of: P.kinds,
+          try await JobAdmin.page(filter.filter(state), on: database), kind: filter.kind, of: P.kinds,
           empty: state?.isPending == false ? "there is no such job" : "no such job is pending")
       }
     }

@@ -56,7 +56,7 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
         // Refused before any server is asked.
         _ = try ScheduleAdmin.schedule(name, of: schedules)
         try await common.withAdmin(program) { desk in
-          let run = try await ScheduleAdmin(schedules, pool: desk.pool).run(name, on: desk.jobs, by: .terminal)
+          let run = try await ScheduleAdmin(schedules, database: desk.database).run(name, on: desk.jobs, by: .terminal)
           try common.output.one(run) { $0.id }
         }
       }
@@ -102,7 +102,7 @@ extension CommandOptions {
   fileprivate func withSchedules(_ body: @escaping @Sendable (ScheduleAdmin) async throws -> Void) async throws {
     try await run { program in
       let schedules = try program.schedules
-      try await program.withLedger { pool in try await body(ScheduleAdmin(schedules, pool: pool)) }
+      try await program.withDatabase { database in try await body(ScheduleAdmin(schedules, database: database)) }
     }
   }
 }

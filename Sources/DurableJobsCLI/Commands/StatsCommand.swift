@@ -23,8 +23,8 @@ struct StatsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   }
 
   func run() async throws {
-    try await common.withPostgres { pool in
-      let statistics = Statistics(pool: pool)
+    try await common.withDatabase { database in
+      let statistics = Statistics(database)
       let report = Report(
         window: window, totals: try await statistics.totals(window, queue: queue, kind: kind),
         items: try await statistics.kinds(window, queue: queue).filter { kind == nil || $0.kind == kind },

@@ -20,8 +20,8 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var common: CommandOptions<P>
 
     func run() async throws {
-      try await common.withPostgres { pool in
-        try common.output.list(try await WorkerAdmin(pool: pool).list(), empty: "no worker runs") { workers in
+      try await common.withDatabase { database in
+        try common.output.list(try await WorkerAdmin(database).list(), empty: "no worker runs") { workers in
           Table(
             [
               .id("worker"), .state(), .text("version").extra, .text("since"), .text("seen").extra,
@@ -65,8 +65,8 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var choice: Choice
 
     func run() async throws {
-      try await common.withPostgres { pool in
-        let told = try await WorkerAdmin(pool: pool).quiet(choice.name, by: .terminal)
+      try await common.withDatabase { database in
+        let told = try await WorkerAdmin(database).quiet(choice.name, by: .terminal)
         try common.output.one(Told(items: told)) { $0.text("claim no more") }
       }
     }
@@ -86,8 +86,8 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try confirmation.ask("stop \(choice.text)")
-        try await program.withLedger { pool in
-          let told = try await WorkerAdmin(pool: pool).stop(choice.name, by: .terminal)
+        try await program.withDatabase { database in
+          let told = try await WorkerAdmin(database).stop(choice.name, by: .terminal)
           try common.output.one(Told(items: told)) { $0.text("stop") }
         }
       }

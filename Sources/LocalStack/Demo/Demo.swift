@@ -1,6 +1,7 @@
 import DurableJobsAdmin
 import Foundation
 import Glibc
+import DurableJobsPostgres
 import LibPQClient
 import Logging
 import Migrations
@@ -110,13 +111,13 @@ public struct Demo: Sendable {
     report.fans = try await DemoFans().play(on: stage, pool)
     event(.step("auditing every feed, every notification and every ranking"))
     try await stage.waitUntilNothingIsPending()
-    report.areNotificationsExact = try await NotificationAudit.run(on: pool).isExact
-    report.areRankingsExact = try await RankingAudit.run(on: pool).isExact
+    let database = JobsDatabase(pool: pool)
+    report.areNotificationsExact = try await NotificationAudit.run(on: database).isExact
+    report.areRankingsExact = try await RankingAudit.run(on: database).isExact
     let audit = try await FeedAudit.run(on: pool)
     (report.isExact, report.feedRows) = (audit.isExact, audit.found)
     (report.missing, report.stale) = (audit.missing, audit.stale)
-    let left = try await pool.query("SELECT (SELECT count(*) FROM jobs), (SELECT count(*) FROM dead_jobs)")[0]
-    (report.pending, report.dead) = try left.decode(Int.self, Int.self)
+    (report.pending, report.dead) = (try await database.pendingCount(), try await database.deadCount())
     return report
   }
 }

@@ -1,6 +1,7 @@
 import DurableJobsAdmin
 import Foundation
 import Glibc
+import DurableJobsPostgres
 import LibPQClient
 import PrivateServers
 import Social
@@ -120,7 +121,7 @@ actor DemoStage {
   /// The last rows of a fan-out are there a moment before its last job is ended.
   func waitUntilNothingIsPending() async throws {
     let deadline = ContinuousClock.now + .seconds(30)
-    while try await pool.query("SELECT count(*) FROM jobs")[0].decode(Int.self) > 0 {
+    while try await JobsDatabase(pool: pool).pendingCount() > 0 {
       if .now > deadline { return }
       try await Task.sleep(for: .milliseconds(20))
     }

@@ -17,7 +17,7 @@ public struct LookupUpkeep: Job {
     let date = youtube.now()
     try await Self.deleteOld(before: date.addingTimeInterval(-youtube.rules.keep), in: youtube.pool)
     try await context.transaction { transaction in
-      try await transaction.sql.execute(Lookups.endAbandoned(nil, at: date))
+      try await transaction.sql.execute(Lookups.endAbandoned(nil, at: date, context.ledger.database.schema))
       let stale = try await transaction.sql.query(
         """
         SELECT id FROM channels WHERE fetched_at < \(date.addingTimeInterval(-youtube.rules.refresh))

@@ -90,7 +90,7 @@ public struct Lookups: Sendable {
       return try await client.transaction { transaction in
         let rows = try await transaction.sql.pipeline([
           // One whose job was given up would keep its question for ever.
-          Self.endAbandoned(question, at: date),
+          Self.endAbandoned(question, at: date, client.ledger.database.schema),
           """
           INSERT INTO lookups (id, question, job, created_at)
           VALUES (\(PostgresUUID(lookup)), \(question.key), \(PostgresUUID(record.id)), \(date))
@@ -137,7 +137,7 @@ public struct Lookups: Sendable {
   /// Ends open lookups whose jobs nobody owes any more, such as dead ones.
   ///
   /// - Parameter question: nil for all.
-  static func endAbandoned(_ question: ChannelQuestion?, at date: Date) -> PostgresQuery {
+  static func endAbandoned(_ question: ChannelQuestion?, at date: Date, _ schema: JobsSchema) -> PostgresQuery {
     // The job is compared again once the row is locked: a lookup that was parked meanwhile has another one.
     """
     UPDATE lookups l SET state = 'failed', retry_at = NULL, ended_at = \(date),
@@ -145,7 +145,7 @@ public struct Lookups: Sendable {
     FROM (
       SELECT id, job FROM lookups open
       WHERE state IN ('waiting', 'running', 'parked') AND (\(question == nil) OR question = \(question?.key ?? ""))
-        AND NOT EXISTS (SELECT FROM jobs WHERE queue = \(SocialJobs.lookupQueue.rawValue) AND jobs.id = open.job)
+        AND NOT \(pending: "open.job", in: SocialJobs.lookupQueue, of: schema)
     ) abandoned
     WHERE l.id = abandoned.id AND l.job = abandoned.job AND l.state IN ('waiting', 'running', 'parked')
     """

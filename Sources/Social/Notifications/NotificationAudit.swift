@@ -1,4 +1,5 @@
 import DurableJobs
+import DurableJobsPostgres
 import LibPQClient
 
 /// Compares every notification, and every count of them, with what likes, comments and follows say.
@@ -47,23 +48,25 @@ public struct NotificationAudit: Sendable, Hashable {
   /// Compares in one snapshot, whatever is written meanwhile.
   ///
   /// - Parameter examples: how many that differ, of each kind, to return.
-  public static func run(examples: Int = 20, on pool: PostgresPool) async throws -> NotificationAudit {
-    try await pool.transaction(.snapshot) { try await run(examples: examples, in: $0) }
+  public static func run(examples: Int = 20, on database: JobsDatabase) async throws -> NotificationAudit {
+    try await database.pool.transaction(.snapshot) { try await run(examples: examples, database.schema, in: $0) }
   }
 
-  private static func run(examples: Int, in transaction: PostgresTransaction) async throws -> NotificationAudit {
+  private static func run(
+    examples: Int, _ schema: JobsSchema, in transaction: PostgresTransaction
+  ) async throws -> NotificationAudit {
     try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])
     let counts = try await transaction.query(
       """
       SELECT count(*) FILTER (WHERE is_due AND (is_there OR is_missing)), count(*) FILTER (WHERE is_there),
         count(*) FILTER (WHERE is_missing), count(*) FILTER (WHERE is_stale),
-        (SELECT count(*) FROM (\(unescaped: miscounted)) x),
-        (SELECT count(*) FROM jobs WHERE queue = \(SocialJobs.notificationQueue.rawValue)
-          AND kind IN (\(NotificationUpdate.kind.rawValue), \(DeletePostReactions.kind.rawValue)))
+        (SELECT count(*) FROM (\(unescaped: miscounted)) x)
       FROM (\(unescaped: compared)) compared
       """, timeout: .seconds(3600))
-    let (expected, found, missing, stale, miscount, pending) = try counts[0].decode(
-      Int.self, Int.self, Int.self, Int.self, Int.self, Int.self)
+    let (expected, found, missing, stale, miscount) = try counts[0].decode(
+      Int.self, Int.self, Int.self, Int.self, Int.self)
+    let pending = try await schema.pendingCount(
+      of: [NotificationUpdate.kind, DeletePostReactions.kind], queue: SocialJobs.notificationQueue, in: transaction)
     return NotificationAudit(
       expected: expected, found: found, missing: missing, stale: stale, miscounted: miscount,
       missingRows: missing == 0 ? [] : try await rows("is_missing", examples, in: transaction),

@@ -1,3 +1,5 @@
+import DurableJobs
+import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
@@ -38,12 +40,14 @@ public struct RankingAudit: Sendable, Hashable {
   /// - Parameters:
   ///   - examples: how many differences of a kind to return.
   ///   - now: the time whose day, week and month are compared; nil for the present.
-  public static func run(examples: Int = 20, on pool: PostgresPool, now: Date? = nil) async throws -> RankingAudit {
-    try await pool.transaction(.snapshot) { try await run(examples: examples, $0, now: now) }
+  public static func run(examples: Int = 20, on database: JobsDatabase, now: Date? = nil) async throws -> RankingAudit {
+    try await database.pool.transaction(.snapshot) { transaction in
+      try await run(examples: examples, database.schema, transaction, now: now)
+    }
   }
 
   static func run(
-    examples: Int, _ transaction: PostgresTransaction, now: Date?
+    examples: Int, _ schema: JobsSchema, _ transaction: PostgresTransaction, now: Date?
   ) async throws -> RankingAudit {
     try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])
     let counts = try await rows(
@@ -52,7 +56,7 @@ public struct RankingAudit: Sendable, Hashable {
     let entries = try await rows(
       "SELECT problem, platform, what, place, expected, found, total FROM audit_rankings(\(now), \(Int32(clamping: examples)))",
       transaction)
-    let (celebs, listed, waiting, changed) = try await transaction.query(
+    let (celebs, listed, changed) = try await transaction.query(
       """
       SELECT (SELECT count(*) FROM celebs),
         (SELECT coalesce(sum(least(cardinality(l.celeb_ids), s.depth)), 0)::bigint
@@ -60,10 +64,12 @@ public struct RankingAudit: Sendable, Hashable {
             SELECT celeb_ids FROM ranking_lists
             WHERE platform = k.platform AND measure = k.measure AND span = k.span ORDER BY snapshot_id DESC LIMIT 1) l
           WHERE s.id = (SELECT max(id) FROM ranking_snapshots)),
-        (SELECT count(*) FROM jobs WHERE kind IN ('hearts.count', 'celebs.count'))
-          + (SELECT count(*) FROM dead_jobs WHERE kind IN ('hearts.count', 'celebs.count')),
         (SELECT count(DISTINCT celeb_id) FROM ranking_changes)
-      """, timeout: .seconds(3600))[0].decode(Int.self, Int.self, Int.self, Int.self)
+      """, timeout: .seconds(3600))[0].decode(Int.self, Int.self, Int.self)
+    let kinds = [HeartCount.kind, FanCount.kind]
+    let waiting =
+      try await schema.pendingCount(of: kinds, in: transaction, timeout: .seconds(3600))
+      + schema.deadCount(of: kinds, in: transaction, timeout: .seconds(3600))
     return RankingAudit(
       celebs: celebs, entries: listed, wrongCounts: counts.total, wrongEntries: entries.total,
       differences: counts.differences + entries.differences, waiting: waiting, changed: changed)

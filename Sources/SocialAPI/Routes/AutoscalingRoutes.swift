@@ -1,12 +1,13 @@
 import DurableJobs
 import DurableJobsAdmin
+import DurableJobsPostgres
 import Foundation
 import Hummingbird
 import LibPQClient
 
 /// `autoscaling`: for whatever starts and ends workers, such as KEDA's metrics-api scaler, with an operators' token.
 struct AutoscalingRoutes: Sendable {
-  let pool: PostgresPool
+  let database: JobsDatabase
 
   func add(to group: RouterGroup<APIContext>) {
     group.get("autoscaling/{queue}", use: show)
@@ -31,7 +32,7 @@ struct AutoscalingRoutes: Sendable {
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
     try context.requireOperator()
     let name = try context.parameter("queue")
-    guard let sample = try await StackSample.latest(in: pool),
+    guard let sample = try await StackSample.latest(in: database),
       JobClock.now.timeIntervalSince(sample.at) < StackSample.freshness
     else {
       throw Problem(

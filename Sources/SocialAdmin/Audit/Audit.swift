@@ -10,7 +10,7 @@ import Social
 ///
 /// None changes anything. Each compares in a snapshot of its own, whatever is written meanwhile.
 public struct Audit: Sendable {
-  private let pool: PostgresPool
+  private let database: JobsDatabase
   private let broker: RedisBroker
   private let queues: [QueueName]
   private let clock: any Clock<Duration>
@@ -22,9 +22,9 @@ public struct Audit: Sendable {
   ///   - queues: those to compare even if the ledger owes nothing there.
   ///   - clock: measures the pause before what looks lost is looked at again.
   public init(
-    pool: PostgresPool, broker: RedisBroker, queues: [QueueName], clock: any Clock<Duration> = ContinuousClock()
+    _ database: JobsDatabase, broker: RedisBroker, queues: [QueueName], clock: any Clock<Duration> = ContinuousClock()
   ) {
-    self.pool = pool
+    self.database = database
     self.broker = broker
     self.queues = queues
     self.clock = clock
@@ -34,7 +34,7 @@ public struct Audit: Sendable {
   public func run(progress: @Sendable (Int, String) -> Void = { _, _ in }) async throws -> AuditReport {
     var items: [AuditFinding] = []
     progress(0, "feeds")
-    let feeds = try await FeedAudit.run(examples: 0, on: pool)
+    let feeds = try await FeedAudit.run(examples: 0, on: database.pool)
     items.append(
       AuditFinding(
         "feeds", compared: feeds.expected + feeds.stale, differing: feeds.missing + feeds.stale, pending: feeds.pending,
@@ -46,7 +46,7 @@ public struct Audit: Sendable {
     progress(3, "hearts and rankings")
     items += try await rankings()
     progress(4, "jobs")
-    let audit = LedgerAudit(pool: pool, broker: broker, queues: queues, clock: clock)
+    let audit = LedgerAudit(database, broker: broker, queues: queues, clock: clock)
     let jobs = try await audit.run()
     items.append(
       AuditFinding(
@@ -61,7 +61,7 @@ public struct Audit: Sendable {
   }
 
   private func notifications() async throws -> [AuditFinding] {
-    let audit = try await NotificationAudit.run(examples: 0, on: pool)
+    let audit = try await NotificationAudit.run(examples: 0, on: database)
     return [
       AuditFinding(
         "notifications", compared: audit.expected + audit.stale, differing: audit.missing + audit.stale,
@@ -75,8 +75,8 @@ public struct Audit: Sendable {
 
   /// Triggers keep these counts, so no job that is pending excuses them.
   private func counts() async throws -> [AuditFinding] {
-    let posts = try await PostCountAudit.run(on: pool)
-    let levels = try await FanLevelAudit.run(on: pool)
+    let posts = try await PostCountAudit.run(on: database.pool)
+    let levels = try await FanLevelAudit.run(on: database.pool)
     return [
       AuditFinding(
         "post counts", compared: posts.compared, differing: posts.wrong, pending: 0,
@@ -88,7 +88,7 @@ public struct Audit: Sendable {
   }
 
   private func rankings() async throws -> [AuditFinding] {
-    let audit = try await RankingAudit.run(examples: 0, on: pool)
+    let audit = try await RankingAudit.run(examples: 0, on: database)
     let advice = "`fanmill ranking audit` shows them, `fanmill ranking run --full` puts them right"
     return [
       // What waits to be counted is taken into account there, so it excuses nothing either.

@@ -18,7 +18,7 @@ struct AuditCommand: AsyncParsableCommand, Sendable {
     try await common.withAdmin { desk in
       let line = ProgressLine()
       defer { line.clear() }
-      let report = try await Audit(pool: desk.pool, broker: desk.broker, queues: JobKinds.app.queues).run {
+      let report = try await Audit(desk.database, broker: desk.broker, queues: JobKinds.app.queues).run {
         done, what in
         line.show(Double(done) / Double(Audit.steps), "auditing \(what)")
       }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DurableJobsAdmin
+import DurableJobsPostgres
 import DurableJobsCLI
 import SocialAdmin
 
@@ -37,22 +38,22 @@ struct ExportCommand: AsyncParsableCommand, Sendable {
   }
 
   func run() async throws {
-    try await common.withPostgres { pool in
+    try await common.withDatabase { database in
       let line = ProgressLine()
       defer { line.clear() }
       var report = Report()
       if users != nil || follows != nil {
-        let graph = try await GraphExport(users: users, follows: follows).run(on: pool) {
+        let graph = try await GraphExport(users: users, follows: follows).run(on: database.pool) {
           line.show($0, of: nil, "accounts and follows")
         }
         if users != nil { report.accounts = graph.accounts }
         if follows != nil { report.follows = graph.follows }
       }
       if let jobs {
-        report.jobs = try await JobExport(.pending, to: jobs).run(on: pool) { line.show($0, of: nil, "jobs") }
+        report.jobs = try await JobExport(.pending, to: jobs).run(on: database) { line.show($0, of: nil, "jobs") }
       }
       if let dead {
-        report.dead = try await JobExport(.dead, to: dead).run(on: pool) { line.show($0, of: nil, "dead letters") }
+        report.dead = try await JobExport(.dead, to: dead).run(on: database) { line.show($0, of: nil, "dead letters") }
       }
       line.clear()
       // The standard output is a file's.

@@ -69,8 +69,8 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
       try await common.run { program in
         try await common.withAdmin(program) { desk in
           let jobs = JobClient(
-            broker: desk.broker, ledger: PostgresLedger(pool: desk.pool), logger: program.logger)
-          let report = try await LookupAdmin(rules: program.settings.lookupRules, pool: desk.pool)
+            broker: desk.broker, ledger: PostgresLedger(desk.database), logger: program.logger)
+          let report = try await LookupAdmin(rules: program.settings.lookupRules, pool: desk.database.pool)
             .run(question, through: jobs, patience: timeout.duration)
           try common.output.one(report) { $0.text }
         }

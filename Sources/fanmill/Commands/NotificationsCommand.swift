@@ -20,8 +20,8 @@ struct NotificationsCommand: AsyncParsableCommand, Sendable {
     @OptionGroup var shown: ExampleOptions
 
     func run() async throws {
-      try await common.withPostgres { pool in
-        let audit = try await NotificationAudit.run(examples: shown.examples, on: pool)
+      try await common.withDatabase { database in
+        let audit = try await NotificationAudit.run(examples: shown.examples, on: database)
         try common.output.one(NotificationAuditReport(audit)) { $0.text }
         if !audit.isExact { throw ExitStatus.failure }
       }

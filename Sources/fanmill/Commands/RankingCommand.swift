@@ -76,8 +76,8 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
     @OptionGroup var shown: ExampleOptions
 
     func run() async throws {
-      try await common.withPostgres { pool in
-        let audit = try await RankingAudit.run(examples: shown.examples, on: pool)
+      try await common.withDatabase { database in
+        let audit = try await RankingAudit.run(examples: shown.examples, on: database)
         try common.output.one(RankingAuditReport(audit)) { $0.text }
         if !audit.isExact { throw ExitStatus.failure }
       }

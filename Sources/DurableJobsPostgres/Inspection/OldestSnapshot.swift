@@ -5,14 +5,11 @@ import LibPQClient
 /// Rows that were deleted since it was taken are kept for it. The ledger's rows live for milliseconds, so dead rows
 /// outnumber live ones after minutes. A role that may not see other roles' sessions (`pg_read_all_stats`) sees its
 /// own alone.
-struct OldestSnapshot: Sendable {
+package struct OldestSnapshot: Sendable {
   /// For how long.
-  let seconds: Double
+  package let seconds: Double
   /// A session or a prepared transaction.
-  let holder: String
-
-  /// From how many seconds on it is worth a word.
-  static let long: Double = 300
+  package let holder: String
 
   static let query: PostgresQuery = """
     SELECT extract(epoch FROM clock_timestamp() - since)::float8, holder FROM (
@@ -26,8 +23,9 @@ struct OldestSnapshot: Sendable {
     ) AS held ORDER BY since LIMIT 1
     """
 
-  static func read(_ connection: PostgresConnection) async throws -> OldestSnapshot? {
-    try decode(try await connection.query(query))
+  /// - Returns: nil where none is held.
+  package static func read(in transaction: PostgresTransaction) async throws -> OldestSnapshot? {
+    try decode(try await transaction.query(query))
   }
 
   static func decode(_ rows: PostgresRows) throws -> OldestSnapshot? {

@@ -1,0 +1,24 @@
+import DurableJobsPostgres
+import LibPQClient
+
+/// The doctor's look at jobs that nobody works on: dead letters and parked jobs.
+struct WorkExamination: Examination {
+  let schema: JobsSchema
+  let terms: DoctorTerms
+
+  func run(in transaction: PostgresTransaction) async throws -> [Finding] {
+    let (dead, parked) = try await schema.troubleCounts(in: transaction)
+    return [
+      dead == 0
+        ? .ok("dead letters", "none")
+        : .warn(
+          "dead letters", "\(dead)",
+          "`\(terms.command) dead list` shows why; `\(terms.command) dead retry ID` tries one again"),
+      parked == 0
+        ? .ok("parked jobs", "none")
+        : .warn(
+          "parked jobs", "\(parked) are of a kind or version that no worker knows",
+          "start workers of the newer version; `\(terms.command) jobs list --state parked` shows them"),
+    ]
+  }
+}

@@ -1,0 +1,99 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DurableJobs
+import LibPQClient
+
+/// An alarm of a queue.
+package struct AlarmRow: Sendable, Hashable {
+  package let id: JobID
+  package let queue: String
+  /// What takes too long.
+  package let what: String
+  /// In seconds.
+  package let limit: Double
+  /// How long it was when the limit was found passed.
+  package let seconds: Double
+  package let openedAt: Date
+  package let closedAt: Date?
+
+  package init(
+    id: JobID, queue: String, what: String, limit: Double, seconds: Double, openedAt: Date, closedAt: Date? = nil
+  ) {
+    self.id = id
+    self.queue = queue
+    self.what = what
+    self.limit = limit
+    self.seconds = seconds
+    self.openedAt = openedAt
+    self.closedAt = closedAt
+  }
+
+  fileprivate static let columns = "id, queue, what, limit_seconds, seconds, opened_at, closed_at"
+
+  fileprivate init(_ row: PostgresRow) throws {
+    id = JobID(try row.decode(PostgresUUID.self, named: "id"))
+    queue = try row.decode(String.self, named: "queue")
+    what = try row.decode(String.self, named: "what")
+    limit = try row.decode(Double.self, named: "limit_seconds")
+    seconds = try row.decode(Double.self, named: "seconds")
+    openedAt = try row.decode(Date.self, named: "opened_at")
+    closedAt = try row.decode(Date?.self, named: "closed_at")
+  }
+}
+
+/// Alarms. At most one of a kind is open for a queue, by a unique index.
+extension JobsDatabase {
+  /// Those that are not over, by queue.
+  package func openAlarms() async throws -> [AlarmRow] {
+    try await pool.query(
+      "SELECT \(unescaped: AlarmRow.columns) FROM \(schema.alarms) WHERE closed_at IS NULL ORDER BY queue, what"
+    ).map { try AlarmRow($0) }
+  }
+
+  /// Opens an alarm unless one of its kind is open.
+  ///
+  /// - Parameter isTold: whether no messages of it are to be delivered.
+  /// - Returns: whether this call has opened it.
+  package func open(_ alarm: AlarmRow, isTold: Bool) async throws -> Bool {
+    try await pool.execute(
+      """
+      INSERT INTO \(schema.alarms) (id, queue, what, limit_seconds, seconds, opened_at, opening_told, closing_told)
+      VALUES (\(PostgresUUID(alarm.id)), \(alarm.queue), \(alarm.what), \(alarm.limit), \(alarm.seconds),
+        \(alarm.openedAt), \(isTold), \(isTold))
+      ON CONFLICT (queue, what) WHERE closed_at IS NULL DO NOTHING
+      """) == 1
+  }
+
+  /// - Returns: whether this call has closed it.
+  package func closeAlarm(_ id: JobID, at now: Date) async throws -> Bool {
+    try await pool.execute(
+      "UPDATE \(schema.alarms) SET closed_at = \(now) WHERE id = \(PostgresUUID(id)) AND closed_at IS NULL") == 1
+  }
+
+  /// Forgets alarms that were over before `date`.
+  package func forgetAlarms(before date: Date) async throws {
+    try await pool.execute("DELETE FROM \(schema.alarms) WHERE closed_at < \(date)")
+  }
+
+  /// The oldest alarm with a message that is not delivered yet; of one alarm the opening comes before its end.
+  package func untoldAlarm() async throws -> (alarm: AlarmRow, isOpeningTold: Bool)? {
+    try await pool.query(
+      """
+      SELECT \(unescaped: AlarmRow.columns), opening_told FROM \(schema.alarms)
+      WHERE NOT (opening_told AND closing_told) AND (NOT opening_told OR closed_at IS NOT NULL)
+      ORDER BY opened_at, id LIMIT 1
+      """
+    ).first.map { (try AlarmRow($0), try $0.decode(Bool.self, named: "opening_told")) }
+  }
+
+  /// Notes that a message of an alarm is delivered: of its opening, or of its end.
+  package func noteDelivery(of id: JobID, isOpening: Bool) async throws {
+    try await pool.execute(
+      isOpening
+        ? "UPDATE \(schema.alarms) SET opening_told = true WHERE id = \(PostgresUUID(id))"
+        : "UPDATE \(schema.alarms) SET closing_told = true WHERE id = \(PostgresUUID(id))")
+  }
+}

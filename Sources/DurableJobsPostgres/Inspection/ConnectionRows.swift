@@ -1,0 +1,68 @@
+import DurableJobs
+import LibPQClient
+
+/// A worker's connections to Postgres, as it says of itself.
+package struct WorkerConnectionRow: Sendable, Hashable {
+  package let name: String
+  /// How many jobs it runs at once.
+  package let slots: Int
+  package let connections: WorkerConnections
+
+  package init(name: String, slots: Int, connections: WorkerConnections) {
+    self.name = name
+    self.slots = slots
+    self.connections = connections
+  }
+}
+
+/// What the server has of connections.
+package struct ConnectionRoom: Sendable, Hashable {
+  /// `max_connections`.
+  package let most: Int
+  /// Of these, those that only some roles get.
+  package let reserved: Int
+  /// Sessions that are not the workers'.
+  package let others: Int
+
+  package init(most: Int, reserved: Int, others: Int) {
+    self.most = most
+    self.reserved = reserved
+    self.others = others
+  }
+}
+
+extension JobsSchema {
+  /// The connections of each worker that is heard of.
+  package func workerConnections(in transaction: PostgresTransaction) async throws -> [WorkerConnectionRow] {
+    try await transaction.query(
+      """
+      SELECT name, (SELECT coalesce(sum((queue->>'slots')::bigint), 0)::bigint FROM jsonb_array_elements(queues) AS queue),
+        (connections->>'pool')::bigint, (connections->>'most')::bigint, (connections->>'jobs')::bigint
+      FROM \(workers) WHERE connections IS NOT NULL AND \(unescaped: WorkerPresence.isHeard) ORDER BY name
+      """
+    ).decode(String.self, Int.self, Int.self, Int.self, Int?.self).map { name, slots, pool, most, jobs in
+      // A worker of an older version counts one for each slot.
+      let connections = WorkerConnections(pool: pool, kept: most - pool, jobs: jobs ?? slots)
+      return WorkerConnectionRow(name: name, slots: slots, connections: connections)
+    }
+  }
+
+  package func connectionRoom(in transaction: PostgresTransaction) async throws -> ConnectionRoom {
+    // Other roles' sessions do not say what they are; a session in a database is a client's, but for some of the
+    // server's own.
+    let row = try await transaction.query(
+      """
+      SELECT current_setting('max_connections')::bigint,
+        current_setting('superuser_reserved_connections')::bigint
+          + coalesce(nullif(current_setting('reserved_connections', true), ''), '0')::bigint,
+        (SELECT count(*) FROM pg_stat_activity AS session
+          WHERE datid IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend'
+            AND NOT EXISTS (
+              SELECT FROM \(workers)
+              WHERE connections IS NOT NULL AND \(unescaped: WorkerPresence.isHeard)
+                AND session.application_name = left(name, 63)))
+      """)[0]
+    let (most, reserved, others) = try row.decode(Int.self, Int.self, Int.self)
+    return ConnectionRoom(most: most, reserved: reserved, others: others)
+  }
+}

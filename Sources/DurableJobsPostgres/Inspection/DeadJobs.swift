@@ -1,0 +1,88 @@
+import DurableJobs
+import LibPQClient
+
+/// Which dead letters a batch is of.
+package enum DeadBatch: Sendable {
+  case one(JobID)
+  /// The next behind an id, of all kinds or of one.
+  case next(after: JobID, kind: String?, limit: Int)
+}
+
+/// Dead letters, tried again or thrown away.
+extension JobsSchema {
+  /// The records of a batch, locked, in the order of their ids; fewer where their payloads are large.
+  package func lockedRecords(_ batch: DeadBatch, in transaction: PostgresTransaction) async throws -> [JobRecord] {
+    try await transaction.query(
+      """
+      SELECT id, queue, kind, version, priority, payload, unique_key, trace FROM \(deadJobs) WHERE id IN (
+        SELECT id FROM (
+          SELECT id, octet_length(payload) AS size,
+            sum(octet_length(payload)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS total
+          FROM \(deadJobs) WHERE \(batch, self)
+        ) AS next WHERE total <= \(PayloadLimit.batch) OR total = size
+      ) ORDER BY id FOR UPDATE
+      """
+    ).map { row in
+      let (id, queue, kind, version, priority, payload, uniqueKey, trace) = try row.decode(
+        PostgresUUID.self, String.self, String.self, Int.self, Int.self, String.self, String?.self, PostgresUUID?.self)
+      return JobRecord(
+        id: JobID(id), kind: JobKind(rawValue: kind), queue: QueueName(rawValue: queue),
+        priority: JobPriority(rawValue: UInt8(clamping: priority)) ?? .normal, version: version,
+        payload: Array(payload.utf8), isDurable: true, uniqueKey: uniqueKey, trace: trace.flatMap { TraceID($0) })
+    }
+  }
+
+  /// Takes away dead letters that are pending again, and leaves their errors with the pending jobs.
+  package func forgetDead(_ ids: [JobID], in transaction: PostgresTransaction) async throws {
+    if ids.isEmpty { return }
+    let ids = ids.map { PostgresUUID($0) }
+    // An order to end one of them was meant for an attempt before its death.
+    try await transaction.execute("DELETE FROM \(cancellations) WHERE id = ANY(\(ids))")
+    try await transaction.execute(
+      """
+      WITH gone AS (
+        DELETE FROM \(deadJobs) WHERE id = ANY(\(ids)) RETURNING id, queue, failures, created_at
+      )
+      UPDATE \(jobs) SET failures = gone.failures, created_at = gone.created_at
+      FROM gone WHERE jobs.queue = gone.queue AND jobs.id = gone.id
+      """)
+  }
+
+  /// Throws a batch away and keeps a record of each.
+  ///
+  /// - Returns: their ids, in order.
+  package func deleteDead(_ batch: DeadBatch, in transaction: PostgresTransaction) async throws -> [JobID] {
+    let ids = try await transaction.query("SELECT id FROM \(deadJobs) WHERE \(batch, self) FOR UPDATE")
+      .decode(PostgresUUID.self).map { JobID($0) }.sorted()
+    if ids.isEmpty { return [] }
+    try await transaction.execute(
+      """
+      WITH gone AS (DELETE FROM \(deadJobs) WHERE id = ANY(\(ids.map { PostgresUUID($0) })) RETURNING *)
+      \(unescaped: FinishedRows.insert(in: self, "deleted", from: "gone"))
+      """)
+    return ids
+  }
+}
+
+extension PostgresQuery.StringInterpolation {
+  /// The condition that a batch is.
+  fileprivate mutating func appendInterpolation(_ batch: DeadBatch, _ schema: JobsSchema) {
+    switch batch {
+    case .one(let id):
+      appendLiteral("id = ")
+      appendInterpolation(PostgresUUID(id))
+    case .next(let after, let kind, let limit):
+      appendLiteral("id IN (SELECT id FROM ")
+      appendInterpolation(schema.deadJobs)
+      appendLiteral(" WHERE id > ")
+      appendInterpolation(PostgresUUID(after))
+      appendLiteral(" AND (")
+      appendInterpolation(kind)
+      appendLiteral(" IS NULL OR kind = ")
+      appendInterpolation(kind)
+      appendLiteral(") ORDER BY id LIMIT ")
+      appendInterpolation(limit)
+      appendLiteral(")")
+    }
+  }
+}

@@ -1,0 +1,77 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DurableJobs
+import LibPQClient
+
+/// What can be told of the queues without a look at the jobs themselves, for those who ask every few seconds.
+package struct LedgerFacts: Sendable {
+  /// What was counted of a queue in a minute.
+  package struct Minute: Sendable, Hashable {
+    package let queue: String
+    /// Seconds since 1970 at which the minute began.
+    package let start: Int
+    /// Attempts that ended.
+    package let ended: Int
+    /// For how long these had slots, together.
+    package let slotSeconds: Double
+  }
+
+  /// The workers that serve a queue.
+  package struct Serving: Sendable, Hashable {
+    package let count: Int
+    /// How many of its jobs they run at once, together.
+    package let slots: Int
+  }
+
+  /// Of the last three minutes.
+  package fileprivate(set) var minutes: [Minute] = []
+  /// By queue, of the workers that are heard of and do not stop.
+  package fileprivate(set) var workers: [String: Serving] = [:]
+  /// By queue, since when the job runs that runs longest.
+  package fileprivate(set) var running: [String: Date] = [:]
+  package fileprivate(set) var paused: Set<String> = []
+  /// Queues with an alarm that is not over.
+  package fileprivate(set) var alarmed: Set<String> = []
+  /// For how many seconds the oldest snapshot has been held; 0 without any.
+  package fileprivate(set) var oldestSnapshot = 0.0
+}
+
+extension JobsDatabase {
+  /// One round trip.
+  package func facts() async throws -> LedgerFacts {
+    let rows = try await pool.pipeline([
+      """
+      SELECT queue, extract(epoch FROM minute)::bigint, sum(completed + failed + dead)::bigint, sum(run_ms) / 1000
+      FROM \(schema.minutes) WHERE minute > now() - interval '3 minutes' GROUP BY queue, minute
+      """,
+      """
+      SELECT served->>'queue', count(*), sum((served->>'slots')::bigint)::bigint
+      FROM \(schema.workers), jsonb_array_elements(queues) AS served
+      WHERE \(unescaped: WorkerPresence.isHeard) AND state <> 'stopping' GROUP BY 1
+      """,
+      """
+      SELECT job->>'queue', to_timestamp(min((job->>'since')::bigint) / 1000.0)
+      FROM \(schema.workers), jsonb_array_elements(running) AS job
+      WHERE \(unescaped: WorkerPresence.isHeard) GROUP BY 1
+      """,
+      "SELECT queue FROM \(schema.queuePauses)",
+      "SELECT DISTINCT queue FROM \(schema.alarms) WHERE closed_at IS NULL",
+      OldestSnapshot.query,
+    ])
+    var facts = LedgerFacts()
+    facts.minutes = try rows[0].decode(String.self, Int.self, Int.self, Double.self).map {
+      LedgerFacts.Minute(queue: $0, start: $1, ended: $2, slotSeconds: $3)
+    }
+    for (queue, count, slots) in try rows[1].decode(String.self, Int.self, Int.self) {
+      facts.workers[queue] = LedgerFacts.Serving(count: count, slots: slots)
+    }
+    for (queue, since) in try rows[2].decode(String.self, Date.self) { facts.running[queue] = since }
+    facts.paused = Set(try rows[3].decode(String.self))
+    facts.alarmed = Set(try rows[4].decode(String.self))
+    facts.oldestSnapshot = try OldestSnapshot.decode(rows[5])?.seconds ?? 0
+    return facts
+  }
+}

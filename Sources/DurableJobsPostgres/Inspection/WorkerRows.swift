@@ -1,0 +1,96 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DurableJobs
+import LibPQClient
+
+/// Presence of workers, in SQL: a worker renews its row each second.
+enum WorkerPresence {
+  /// True of the row of a worker that was heard of lately; the others are lost.
+  static let isHeard = "seen_at > now() - interval '10 seconds'"
+  /// True of the row of a worker that is there, or went without a word so lately that somebody may want to know.
+  static let isListed = "seen_at > now() - interval '1 hour'"
+}
+
+/// A worker, as its row has it.
+package struct WorkerRow: Sendable {
+  package let name: String
+  package let host: String
+  package let pid: Int
+  package let version: String
+  package let startedAt: Date
+  package let seenAt: Date
+  /// As it said last; nil for a worker that was not heard of for ten seconds.
+  package let state: WorkerReport.State?
+  /// The command that it has not carried out yet.
+  package let command: String?
+  package let queues: [WorkerReport.Queue]
+  package let running: [WorkerReport.Running]
+
+  fileprivate init(_ row: PostgresRow) throws {
+    let (word, served, runs): (String?, PostgresJSON, PostgresJSON)
+    (name, host, pid, version, startedAt, seenAt, word, command, served, runs) = try row.decode(
+      String.self, String.self, Int.self, String.self, Date.self, Date.self, String?.self, String?.self,
+      PostgresJSON.self, PostgresJSON.self)
+    state = word.flatMap { WorkerReport.State(rawValue: $0) }
+    queues = try JSONDecoder().decode([WorkerReport.Queue].self, from: Data(served.bytes))
+    running = try JSONDecoder().decode([WorkerReport.Running].self, from: Data(runs.bytes))
+  }
+}
+
+extension JobsDatabase {
+  /// The workers that are there, and those that went without a word less than an hour ago, by name; and the queues that
+  /// operators have paused.
+  package func workers() async throws -> (workers: [WorkerRow], paused: Set<QueueName>) {
+    let answers = try await pool.pipeline([
+      """
+      SELECT name, host, pid, version, started_at, seen_at,
+        CASE WHEN \(unescaped: WorkerPresence.isHeard) THEN state END, orders, queues, running
+      FROM \(schema.workers) WHERE \(unescaped: WorkerPresence.isListed) ORDER BY name
+      """,
+      "SELECT queue FROM \(schema.queuePauses)",
+    ])
+    return (
+      try answers[0].map { try WorkerRow($0) },
+      Set(try answers[1].decode(String.self).map { QueueName(rawValue: $0) })
+    )
+  }
+
+  /// The jobs that workers say they run, as of a second ago, and their queues; of a worker that runs very many,
+  /// `WorkerReport.maxRunning`.
+  package func runningJobs() async throws -> [JobID: QueueName] {
+    let rows = try await pool.query(
+      """
+      SELECT (run->>'id')::uuid, run->>'queue' FROM \(schema.workers), jsonb_array_elements(running) AS run
+      WHERE \(unescaped: WorkerPresence.isHeard)
+      """
+    ).decode(PostgresUUID.self, String.self)
+    return Dictionary(rows.map { (JobID($0), QueueName(rawValue: $1)) }) { first, _ in first }
+  }
+}
+
+extension JobsSchema {
+  /// Leaves a command, `quiet` or `stop`, for the workers that are heard of. A worker that is to stop is not made quiet
+  /// instead.
+  ///
+  /// - Parameter name: nil for all.
+  /// - Returns: the names of those that will hear it, in order.
+  package func leave(
+    _ command: String, forWorker name: String?, in transaction: PostgresTransaction
+  ) async throws -> [String] {
+    try await transaction.query(
+      """
+      UPDATE \(workers) SET orders = CASE WHEN orders = 'stop' THEN orders ELSE \(command) END
+      WHERE \(unescaped: WorkerPresence.isHeard) AND (\(name) IS NULL OR name = \(name)) RETURNING name
+      """
+    ).decode(String.self).sorted()
+  }
+
+  /// The names of workers that are there or went less than an hour ago.
+  package func workerNames(in transaction: PostgresTransaction) async throws -> [String] {
+    try await transaction.query("SELECT name FROM \(workers) WHERE \(unescaped: WorkerPresence.isListed)")
+      .decode(String.self)
+  }
+}
