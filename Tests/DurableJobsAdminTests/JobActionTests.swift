@@ -175,6 +175,25 @@ struct JobActionTests {
     }
   }
 
+  @Test("A job that ends while an operator waits for its cancellation leaves no order behind")
+  func cancelFaster() async throws {
+    try await TestStack.with { stack in
+      let id = try await ask(stack)
+      let uuid = PostgresUUID(try #require(JobID(id)))
+      try await withThrowingTaskGroup(of: OperationError.Code?.self) { group in
+        try await stack.pool.transaction { transaction in
+          try await transaction.execute("DELETE FROM jobs WHERE queue = 'fanout' AND id = \(uuid)")
+          group.addTask { await refusal { _ = try await desk(stack).cancel(id, by: .tester) } }
+          try await eventually("the worker is told") {
+            try await stack.count("SELECT count(*) FROM job_cancellations") == 1
+          }
+        }
+        #expect(try await group.next() == .conflict, "it was faster")
+      }
+      #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 0)
+    }
+  }
+
   @Test("A worker is told to end pending jobs alone")
   func tellToEndPending() async throws {
     try await TestStack.with { stack in

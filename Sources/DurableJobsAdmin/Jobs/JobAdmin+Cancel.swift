@@ -23,10 +23,12 @@ extension JobAdmin {
         break
       }
       isNoted = true
-      if let now = try await summary(id) {
-        if !now.state.isPending { return now }
-      } else {
-        throw OperationError(.conflict, "job \(id) is done: it was faster")
+      let now = try await summary(id)
+      if now?.state.isPending != true {
+        // It may have ended while the order was written.
+        try await database.forgetOrder(toEnd: id)
+        guard let now else { throw OperationError(.conflict, "job \(id) is done: it was faster") }
+        return now
       }
       guard left > .zero else {
         throw OperationError(
