@@ -23,7 +23,7 @@ import Testing
   private func sampler(_ stack: TestStack) -> StackSampler {
     StackSampler(
       stack.database, broker: stack.broker, known: ["tasks", "idle"], kinds: ["test.task"],
-      gauges: { try await AppGauges(lookups: LookupRules(keys: [])).read($0, at: $1) }, autoscaling: Autoscaling(),
+      gauges: AppGauges(lookups: LookupRules(keys: [])).all, autoscaling: Autoscaling(),
       usualSlots: 4, logger: .quiet)
   }
 
@@ -105,7 +105,7 @@ import Testing
       }
       let sampler = StackSampler(
         stack.database, broker: stack.broker, known: queues, kinds: [],
-        gauges: { try await AppGauges(lookups: LookupRules(keys: [])).read($0, at: $1) }, autoscaling: Autoscaling(),
+        gauges: AppGauges(lookups: LookupRules(keys: [])).all, autoscaling: Autoscaling(),
         usualSlots: 4, logger: .quiet)
       func round() async throws -> Int {
         let before = try await stack.redisClient.commandCounts().values.reduce(0, +)
@@ -225,6 +225,31 @@ import Testing
         group.cancelAll()
       }
       #expect(told.withLock { $0[0].contains("\"opened\"") && $0[1].contains("\"closed\"") })
+    }
+  }
+
+  @Test("A figure of the app's that cannot be read costs itself: the others, the queues and the alarms are seen")
+  func anAppsFigureFails() async throws {
+    try await TestStack.with { stack in
+      _ = try await stack.client.enqueue(Task1())
+      var configuration = StackWatch.Configuration(limits: try AlarmLimits("tasks:waiting=1ms"))
+      configuration.queues = ["tasks"]
+      configuration.gauges = [
+        { pool, _ in [StackSample.Gauge("never", try await pool.query("SELECT 1/0")[0].decode(Double.self))] },
+        { _, _ in [StackSample.Gauge("answer", 42)] },
+      ]
+      configuration.interval = .milliseconds(20)
+      let watch = StackWatch(configuration, database: stack.database, broker: stack.broker, logger: .quiet)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await watch.run() }
+        try await eventually("the alarm is given") {
+          try await StackSample.latest(in: stack.database)?.alarms == [.init(queue: "tasks", what: "waiting")]
+        }
+        group.cancelAll()
+      }
+      let sample = try #require(try await StackSample.latest(in: stack.database))
+      #expect(sample.gauges == [StackSample.Gauge("answer", 42)])
+      #expect(try seen("tasks", in: sample).ready == 1)
     }
   }
 

@@ -22,8 +22,7 @@ extension Program {
     var watched = StackWatch.Configuration(limits: settings.alarms)
     watched.queues = Set(kinds.queues + (settings.queues ?? []).map(\.name)).sorted()
     watched.kinds = Set(kinds.names)
-    let gauges = AppGauges(lookups: settings.lookupRules)
-    watched.gauges = { try await gauges.read($0, at: $1) }
+    watched.gauges = AppGauges(lookups: settings.lookupRules).all
     watched.autoscaling = Autoscaling(minWorkers: settings.autoscalingLeast, maxWorkers: settings.autoscalingMost)
     let size = settings.workerSize(known: kinds.queues)
     watched.usualSlots = max(1, size.allSlots / max(1, size.slots.count))

@@ -11,7 +11,7 @@ actor StackSampler {
   private let broker: RedisBroker
   private let known: [QueueName]
   private let kinds: Set<String>
-  private let gauges: StackWatch.Gauges
+  private let gauges: [StackWatch.Gauges]
   private let autoscaling: Autoscaling
   private let usualSlots: Double
   private let logger: Logger
@@ -26,6 +26,8 @@ actor StackSampler {
   /// nil before the first look.
   private var minutes: [Minute: LedgerFacts.Minute]?
   private var counts: Counts?
+  /// The app's figures that could not be read, by their places.
+  private var failing: Set<Int> = []
   /// Whether it has failed to answer in this sample, and in the one before.
   private var isBrokerAway = false
   private var wasBrokerAway = false
@@ -36,10 +38,10 @@ actor StackSampler {
   /// - Parameters:
   ///   - known: the queues that are there even if nothing is in them.
   ///   - kinds: those that have a name of their own in the counts.
+  ///   - gauges: the app's; one that throws is left out of a sample.
   ///   - usualSlots: how many of a queue's jobs a worker runs at once, as long as none is there to tell.
   init(
-    _ database: JobsDatabase, broker: RedisBroker, known: [QueueName], kinds: Set<String>,
-    gauges: @escaping StackWatch.Gauges,
+    _ database: JobsDatabase, broker: RedisBroker, known: [QueueName], kinds: Set<String>, gauges: [StackWatch.Gauges],
     autoscaling: Autoscaling, usualSlots: Int, logger: Logger
   ) {
     self.database = database
@@ -64,7 +66,7 @@ actor StackSampler {
     var sample = StackSample(at: now)
     sample.jobs = counts?.jobs
     sample.oldestSnapshot = facts.oldestSnapshot
-    sample.gauges = try await gauges(database.pool, now)
+    sample.gauges = try await gauges(at: now)
     isBrokerAway = false
     sample.broker = await memory()
     let ended = note(facts.minutes)
@@ -85,6 +87,23 @@ actor StackSampler {
     if isBrokerAway { sample.broker = nil }
     wasBrokerAway = isBrokerAway
     return sample
+  }
+
+  /// The app's figures. One that cannot be read costs itself alone: the others, the queues and the alarms are still seen.
+  private func gauges(at now: Date) async throws -> [StackSample.Gauge] {
+    var read: [StackSample.Gauge] = []
+    for (place, gauge) in gauges.enumerated() {
+      do {
+        read += try await gauge(database.pool, now)
+        failing.remove(place)
+      } catch {
+        try Task.checkCancellation()
+        if failing.insert(place).inserted {
+          logger.warning("figures of the app cannot be read", metadata: [LogKeys.error: "\(error)"])
+        }
+      }
+    }
+    return read
   }
 
   private func queues(_ facts: LedgerFacts) -> [QueueName] {

@@ -20,8 +20,9 @@ public struct StackWatch: Service {
     public var queues: [QueueName] = []
     /// The kinds that have a name of their own in the counts; the others count together.
     public var kinds: Set<String> = []
-    /// The app's own figures, read once for each sample.
-    public var gauges: Gauges = { _, _ in [] }
+    /// The app's own figures, read once for each sample. One that throws is missing in the sample, and costs nothing
+    /// else.
+    public var gauges: [Gauges] = []
     public var limits: AlarmLimits
     /// Delivers alarms; nil to log them only.
     public var deliver: AlarmDelivery?

@@ -10,8 +10,9 @@ public struct AppGauges: Sendable {
   /// - Parameter lookups: with the keys whose quota is shown.
   public init(lookups: LookupRules) { self.lookups = lookups }
 
-  public func read(_ pool: PostgresPool, at now: Date) async throws -> [StackSample.Gauge] {
-    try await fanOuts(pool) + quota(pool, at: now)
+  /// Each read by itself, so that one that cannot be read leaves the other.
+  public var all: [StackWatch.Gauges] {
+    [{ pool, _ in try await fanOuts(pool) }, { pool, now in try await quota(pool, at: now) }]
   }
 
   /// Posts under way, of more than a thousand a thousand, and for how many seconds the oldest of them has been.
