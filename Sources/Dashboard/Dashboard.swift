@@ -119,7 +119,7 @@ public struct Dashboard: Service {
     ).add(to: &routes)
     let overview = OverviewDesk(
       queues: queues, workers: workers, figures: figures, health: health,
-      alarms: AlarmBook(database, limits: AlarmLimits(), isDelivered: false), pool: pool, redis: services.redis,
+      alarms: AlarmBook(database, limits: .standard, isDelivered: false), pool: pool, redis: services.redis,
       now: kit.now)
     OverviewPages(kit: kit, desk: overview, streams: LiveStreams(clock: clock)).add(to: &routes)
     QueuePages(kit: kit, queues: queues, figures: figures, work: work).add(to: &routes)

@@ -1,3 +1,4 @@
+import SocialAdmin
 import Testing
 
 @testable import DurableJobsAdmin
@@ -20,8 +21,19 @@ import Testing
   }
 
   @Test func theStandardIsAsItIsWritten() throws {
-    #expect(try AlarmLimits(AlarmLimits.standard) == AlarmLimits())
-    #expect(AlarmLimits().limit(of: "fanout", .waiting) == 10)
+    #expect(AlarmLimits.standard.text == "*:waiting=1m,running=10m")
+    #expect(try AlarmLimits(AlarmLimits.app.text) == .app)
+    #expect(AlarmLimits.app.limit(of: "fanout", .waiting) == 10)
+  }
+
+  @Test func aProgramGivesLimitsWithoutText() throws {
+    let limits = AlarmLimits(
+      .init(running: .seconds(7200)),
+      queues: ["b": .init(waiting: .milliseconds(1500), running: .seconds(90)), "a": .init(waiting: .seconds(5))])
+    #expect(limits.text == "*:running=2h;a:waiting=5s;b:waiting=1500ms,running=90s")
+    #expect(try AlarmLimits(limits.text) == limits)
+    #expect(limits.limit(of: "a", .waiting) == 5 && limits.limit(of: "a", .running) == 7200)
+    #expect(limits.limit(of: "c", .waiting) == nil)
   }
 
   @Test(arguments: [

@@ -1,4 +1,5 @@
 import DurableJobsAdmin
+import SocialAdmin
 
 /// One thing that can be set: what it is called on the command line, in the environment and in the file.
 ///
@@ -193,7 +194,7 @@ extension Setting {
   public static let alarms = Setting(
     "alarms",
     "how long the oldest job of a queue may wait and run before an alarm is given; * is every queue that is not named",
-    default: AlarmLimits.standard)
+    default: AlarmLimits.app.text)
   public static let alarmWebhook = Setting(
     "alarm.webhook",
     "where alarms are told, a POST of JSON for each and one when it is over; without it they are logged",

@@ -2,6 +2,7 @@ import DurableJobs
 import DurableJobsAdmin
 import Logging
 import Social
+import SocialAdmin
 
 /// What a process of Fanmill is told from outside; the defaults work for a process that needs no server.
 public struct Settings: Sendable {
@@ -76,7 +77,7 @@ public struct Settings: Sendable {
   public var deadLimit = 100_000
   public var actionsDays = 365
   public var actionsLimit = 100_000
-  public var alarms = AlarmLimits()
+  public var alarms = AlarmLimits.app
   public var alarmWebhook: Secret?
   public var alarmSecret: Secret?
   public var autoscalingLeast = 1

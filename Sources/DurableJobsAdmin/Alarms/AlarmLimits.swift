@@ -17,23 +17,37 @@ public struct AlarmLimits: Sendable, Hashable {
     case seconds(Double)
   }
 
-  /// As they were written.
+  /// How long the oldest job of a queue may wait and run; nil leaves that to what holds of every queue.
+  public struct Times: Sendable, Hashable {
+    public var waiting: Duration?
+    public var running: Duration?
+
+    public init(waiting: Duration? = nil, running: Duration? = nil) {
+      self.waiting = waiting
+      self.running = running
+    }
+  }
+
+  /// As they are written.
   public let text: String
   private var limits: [String: [Alarm.Concern: Limit]] = [:]
 
-  /// What holds unless a setting says otherwise: a post reaches its followers within seconds, and what comes in bulk
-  /// may wait.
-  public static let standard =
-    "*:waiting=1m,running=10m;fanout:waiting=10s;fanout-bulk:waiting=5m;lookups:waiting=10m;rankings:waiting=10m,running=30m"
+  /// What holds of every queue unless a program says otherwise: a minute to wait, ten to run.
+  public static let standard = AlarmLimits(Times(waiting: .seconds(60), running: .seconds(600)))
 
-  /// The limits of `standard`.
-  public init() {
-    text = Self.standard
-    limits = [
-      "*": [.waiting: .seconds(60), .running: .seconds(600)], "fanout": [.waiting: .seconds(10)],
-      "fanout-bulk": [.waiting: .seconds(300)], "lookups": [.waiting: .seconds(600)],
-      "rankings": [.waiting: .seconds(600), .running: .seconds(1800)],
-    ]
+  /// - Parameters:
+  ///   - all: of every queue that is not named, or for which a time is left out.
+  ///   - queues: of single ones, to the millisecond.
+  public init(_ all: Times, queues: [String: Times] = [:]) {
+    var entries: [String] = []
+    for (queue, times) in [("*", all)] + queues.sorted(by: { $0.key < $1.key }) {
+      let said = [(Alarm.Concern.waiting, times.waiting), (.running, times.running)]
+      let known = said.compactMap { concern, time in time.map { (concern, Int(($0 / .milliseconds(1)).rounded())) } }
+      if known.isEmpty { continue }
+      for (concern, time) in known { limits[queue, default: [:]][concern] = .seconds(Double(time) / 1000) }
+      entries.append("\(queue):" + known.map { "\($0.rawValue)=\(Self.text($1))" }.joined(separator: ","))
+    }
+    text = entries.joined(separator: ";")
   }
 
   public init(_ text: String) throws(Refusal) {
@@ -73,12 +87,20 @@ public struct AlarmLimits: Sendable, Hashable {
     String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
   }
 
+  private static let units: [(suffix: String, milliseconds: Int)] = [
+    ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000),
+  ]
+
+  private static func text(_ milliseconds: Int) -> String {
+    let unit = units.last { milliseconds % $0.milliseconds == 0 } ?? units[0]
+    return "\(milliseconds / unit.milliseconds)\(unit.suffix)"
+  }
+
   private static func limit(_ text: String) -> Limit? {
     if text == "off" { return .off }
-    let units: [(suffix: String, seconds: Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600)]
-    for (suffix, seconds) in units where text.hasSuffix(suffix) {
+    for (suffix, milliseconds) in units where text.hasSuffix(suffix) {
       guard let count = Int(text.dropLast(suffix.count)), 1...1_000_000_000 ~= count else { continue }
-      return .seconds(Double(count) * seconds)
+      return .seconds(Double(count) * Double(milliseconds) / 1000)
     }
     return nil
   }

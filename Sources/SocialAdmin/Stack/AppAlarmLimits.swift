@@ -1,0 +1,12 @@
+import DurableJobsAdmin
+
+extension AlarmLimits {
+  /// The app's: a post reaches its followers within seconds, and what comes in bulk may wait.
+  public static let app = AlarmLimits(
+    Times(waiting: .seconds(60), running: .seconds(600)),
+    queues: [
+      "fanout": Times(waiting: .seconds(10)), "fanout-bulk": Times(waiting: .seconds(300)),
+      "lookups": Times(waiting: .seconds(600)),
+      "rankings": Times(waiting: .seconds(600), running: .seconds(1800)),
+    ])
+}
