@@ -75,9 +75,11 @@ enum Admin {
 
   private static func calls(_ stage: Stage, _ database: Database) async throws -> [Question] {
     let pool = database.pool
-    let jobs = JobAdmin(pool: pool, broker: stage.broker, kinds: .app, logger: stage.logger)
-    let queues = QueueAdmin(pool: pool, broker: stage.broker, known: jobs.kinds.queues)
-    let statistics = Statistics(pool: pool)
+    let tables = JobsDatabase(pool: pool)
+    let jobs = JobAdmin(
+      JobClient(broker: stage.broker, ledger: PostgresLedger(tables), logger: stage.logger), kinds: .app)
+    let queues = QueueAdmin(tables, broker: stage.broker, known: jobs.kinds.queues)
+    let statistics = Statistics(tables)
     var questions: [Question] = []
     func page(_ name: String, _ filter: JobFilter) {
       questions.append(Question("jobs, \(name)") { _ = try await jobs.page(filter) })
@@ -110,9 +112,9 @@ enum Admin {
     }
     questions.append(Question("queues") { _ = try await queues.list() })
     questions.append(Question("a queue") { _ = try await queues.show("fanout") })
-    questions.append(Question("workers") { _ = try await WorkerAdmin(pool: pool).list() })
-    questions.append(Question("actions") { _ = try await ActionLog(pool: pool).page() })
-    questions.append(Question("actions on a queue") { _ = try await ActionLog(pool: pool).page(subject: "fanout") })
+    questions.append(Question("workers") { _ = try await WorkerAdmin(tables).list() })
+    questions.append(Question("actions") { _ = try await ActionLog(tables).page() })
+    questions.append(Question("actions on a queue") { _ = try await ActionLog(tables).page(subject: "fanout") })
     for window in Statistics.Window.allCases {
       questions.append(Question("series, \(window)") { _ = try await statistics.series(window) })
       questions.append(Question("totals, \(window)") { _ = try await statistics.totals(window) })
