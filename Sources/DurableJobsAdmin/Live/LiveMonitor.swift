@@ -29,13 +29,10 @@ public struct LiveMonitor: Sendable {
     return LiveView(
       at: now,
       queues: try await summaries.map { queue in
-        let counts = counted[queue.queue] ?? CountSums()
-        let attempts = counts.completed + counts.failed + counts.dead
+        let counts = counted[queue.queue] ?? JobCounts()
         return LiveView.Queue(
-          queue: queue.queue, isPaused: queue.isPaused, ready: queue.ready, delayed: queue.delayed,
-          running: queue.claimed, rate: Double(counts.completed) / seconds,
-          failed: counts.failed + counts.dead,
-          meanRun: attempts > 0 ? counts.run / Double(attempts) / 1000 : nil, oldestWaiting: queue.oldestWaiting)
+          numbers: queue.numbers, rate: Double(counts.completed) / seconds, failed: counts.failed + counts.dead,
+          meanRun: StatisticsTotals(counts).meanRun)
       },
       workers: try await workers.map { worker in
         LiveView.Worker(

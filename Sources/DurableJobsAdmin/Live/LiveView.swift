@@ -1,28 +1,25 @@
 import Foundation
 
 /// How things stand at one moment, for somebody who watches them.
-public struct LiveView: Codable, Sendable {
-  /// A queue.
-  public struct Queue: Codable, Sendable, Hashable {
-    public let queue: String
-    public let isPaused: Bool
-    public let ready: Int
-    public let delayed: Int
-    public let running: Int
+public struct LiveView: Sendable {
+  /// A queue. It has the members of its ``numbers``.
+  @dynamicMemberLookup
+  public struct Queue: Sendable, Hashable {
+    public let numbers: QueueNumbers
     /// Jobs done a second, over the last minute or two.
     public let rate: Double
     /// Attempts that failed in that time.
     public let failed: Int
     /// How long an attempt ran on average, in seconds; nil where there was none.
     public let meanRun: Double?
-    /// For how many seconds the oldest ready job has been so; nil where none is.
-    public let oldestWaiting: Double?
+
+    public subscript<Value>(dynamicMember member: KeyPath<QueueNumbers, Value>) -> Value { numbers[keyPath: member] }
   }
 
   /// A worker and what it runs.
-  public struct Worker: Codable, Sendable, Hashable {
+  public struct Worker: Sendable, Hashable {
     /// A job that it runs.
-    public struct Job: Codable, Sendable, Hashable {
+    public struct Job: Sendable, Hashable {
       public let id: String
       public let kind: String
       public let attempt: Int
@@ -38,7 +35,7 @@ public struct LiveView: Codable, Sendable {
   }
 
   /// A job that failed.
-  public struct Failure: Codable, Sendable, Hashable {
+  public struct Failure: Sendable, Hashable {
     public let id: String
     public let kind: String
     /// `dead`, or `retrying`.

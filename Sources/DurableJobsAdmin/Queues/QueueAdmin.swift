@@ -61,12 +61,13 @@ public struct QueueAdmin: Sendable {
   }
 
   private func summary(of queue: QueueName, _ facts: QueueStates, _ depth: QueueDepth) -> QueueSummary {
-    QueueSummary(
-      queue: queue.rawValue, ready: depth.ready, delayed: depth.delayed, claimed: depth.claimed,
-      workers: depth.workers, pending: depth.known, parked: facts.parked[queue] ?? 0,
-      isPaused: facts.pauses[queue] != nil,
-      oldestWaiting: depth.oldestReadyAt.map { max(0, now().timeIntervalSince1970 - Double($0) / 1000) },
-      oldestRunning: facts.oldestRunning[queue])
+    var numbers = QueueNumbers(queue: queue.rawValue)
+    (numbers.ready, numbers.delayed, numbers.claimed) = (depth.ready, depth.delayed, depth.claimed)
+    numbers.workers = depth.workers
+    numbers.isPaused = facts.pauses[queue] != nil
+    numbers.oldestWaiting = depth.oldestReadyAt.map { max(0, now().timeIntervalSince1970 - Double($0) / 1000) }
+    numbers.oldestRunning = facts.oldestRunning[queue]
+    return QueueSummary(numbers, pending: depth.known, parked: facts.parked[queue] ?? 0)
   }
 
   /// The queue of this name.

@@ -1,36 +1,46 @@
 import Foundation
 
-/// A queue's numbers, each of them found without walking through the queue.
+/// A queue, in a line.
+///
+/// It has the members of its ``numbers``, and its JSON has their keys.
+@dynamicMemberLookup
 public struct QueueSummary: Codable, Sendable, Hashable {
-  public let queue: String
-  /// Waiting in the broker to be claimed.
-  public let ready: Int
-  /// Waiting in the broker for their time.
-  public let delayed: Int
-  /// In the hands of workers.
-  public let claimed: Int
-  /// Workers that serve the queue now.
-  public let workers: Int
+  public let numbers: QueueNumbers
   /// Durable jobs that are not done, as the broker knows them: ready, delayed and claimed ones.
   public let pending: Int
   /// Durable jobs that no worker knows how to run; 10,000 means that many or more.
   public let parked: Int
-  /// Whether workers claim nothing from it.
-  public let isPaused: Bool
-  /// For how many seconds the job has been ready that has been so longest; nil where none is.
-  public let oldestWaiting: Double?
-  /// For how many seconds the job has run that has done so longest; nil where none does.
-  public let oldestRunning: Double?
-
-  private enum CodingKeys: String, CodingKey {
-    case queue, ready, delayed, claimed, workers
-    // The name that scripts know.
-    case pending = "owed"
-    case parked, isPaused, oldestWaiting, oldestRunning
-  }
 
   /// Where counting parked jobs ends.
   public static let maxCounted = 10_000
+
+  init(_ numbers: QueueNumbers, pending: Int, parked: Int) {
+    self.numbers = numbers
+    self.pending = pending
+    self.parked = parked
+  }
+
+  public subscript<Value>(dynamicMember member: KeyPath<QueueNumbers, Value>) -> Value { numbers[keyPath: member] }
+
+  private enum CodingKeys: String, CodingKey {
+    // The name that scripts know.
+    case pending = "owed"
+    case parked
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    numbers = try QueueNumbers(from: decoder)
+    pending = try values.decode(Int.self, forKey: .pending)
+    parked = try values.decode(Int.self, forKey: .parked)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    try numbers.encode(to: encoder)
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encode(pending, forKey: .pending)
+    try values.encode(parked, forKey: .parked)
+  }
 }
 
 /// A queue, with all that there is to say of it.

@@ -51,7 +51,7 @@ public struct Statistics: Sendable {
     let last = Int((now().timeIntervalSince1970 / step).rounded(.down))
     return (first...max(first, last)).map { index in
       StatisticsPoint(
-        at: Date(timeIntervalSince1970: Double(index) * step), StatisticsTotals(sums[index] ?? CountSums()))
+        at: Date(timeIntervalSince1970: Double(index) * step), StatisticsTotals(sums[index] ?? JobCounts()))
     }
   }
 
@@ -60,13 +60,13 @@ public struct Statistics: Sendable {
     _ window: Window, queue: String? = nil, kind: String? = nil
   ) async throws -> StatisticsTotals {
     StatisticsTotals(
-      try await database.countSums(window.table, since: start(of: window), queue: queue, kind: kind))
+      try await database.counted(window.table, since: start(of: window), queue: queue, kind: kind))
   }
 
   /// Each kind of each queue, by queue and kind.
   public func kinds(_ window: Window, queue: String? = nil) async throws -> [KindStatistics] {
     try await database.countsByKind(window.table, since: start(of: window), queue: queue).map {
-      KindStatistics(queue: $0.queue, kind: $0.kind, totals: StatisticsTotals($0.sums))
+      KindStatistics(queue: $0.queue, kind: $0.kind, totals: StatisticsTotals($0.counts))
     }
   }
 

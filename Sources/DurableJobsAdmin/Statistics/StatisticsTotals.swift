@@ -1,4 +1,4 @@
-import DurableJobsPostgres
+import DurableJobs
 import Foundation
 
 /// What was done in a stretch of time.
@@ -12,35 +12,45 @@ public struct StatisticsTotals: Codable, Sendable, Hashable {
   /// How long a job was ready on average before it began, in seconds; nil where there was none.
   public let meanWait: Double?
 
-  init(_ sums: CountSums) {
-    completed = sums.completed
-    failed = sums.failed
-    dead = sums.dead
+  init(_ counts: JobCounts) {
+    completed = counts.completed
+    failed = counts.failed
+    dead = counts.dead
     let attempts = Double(completed + failed + dead)
-    meanRun = attempts > 0 ? sums.run / attempts / 1000 : nil
-    meanWait = attempts > 0 ? sums.wait / attempts / 1000 : nil
+    meanRun = attempts > 0 ? Double(counts.run) / attempts / 1e9 : nil
+    meanWait = attempts > 0 ? Double(counts.wait) / attempts / 1e9 : nil
   }
 }
 
-/// One step of a series.
+/// One step of a series. It has the members of its ``totals``, and its JSON has their keys.
+@dynamicMemberLookup
 public struct StatisticsPoint: Codable, Sendable, Hashable {
   /// When the step began.
   public let at: Date
-  public let completed: Int
-  public let failed: Int
-  public let dead: Int
-  /// In seconds; nil where nothing ran.
-  public let meanRun: Double?
-  /// In seconds; nil where nothing ran.
-  public let meanWait: Double?
+  public let totals: StatisticsTotals
 
   init(at: Date, _ totals: StatisticsTotals) {
     self.at = at
-    completed = totals.completed
-    failed = totals.failed
-    dead = totals.dead
-    meanRun = totals.meanRun
-    meanWait = totals.meanWait
+    self.totals = totals
+  }
+
+  public subscript<Value>(dynamicMember member: KeyPath<StatisticsTotals, Value>) -> Value {
+    totals[keyPath: member]
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case at
+  }
+
+  public init(from decoder: any Decoder) throws {
+    at = try decoder.container(keyedBy: CodingKeys.self).decode(Date.self, forKey: .at)
+    totals = try StatisticsTotals(from: decoder)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    try totals.encode(to: encoder)
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encode(at, forKey: .at)
   }
 }
 

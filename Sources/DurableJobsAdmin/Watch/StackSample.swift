@@ -21,30 +21,24 @@ public struct StackSample: Codable, Sendable, Hashable {
 
   public init(at: Date) { self.at = at }
 
-  /// One queue.
-  public struct QueueSample: Codable, Sendable, Hashable {
-    public var queue: String
-    /// In the broker: waiting to be claimed.
-    public var ready = 0
-    /// In the broker: in the hands of workers.
-    public var claimed = 0
-    /// In the broker: waiting for their time.
-    public var delayed = 0
-    /// That serve the queue.
-    public var workers = 0
-    /// How many of its jobs one of these runs at once, on average; nil where none is there.
+  /// One queue. It has the members of its ``numbers``, and its JSON has their keys.
+  @dynamicMemberLookup
+  public struct QueueSample: Sendable, Hashable {
+    public var numbers: QueueNumbers
+    /// How many of its jobs one of its workers runs at once, on average; nil where none is there.
     public var slots: Double?
-    public var isPaused = false
-    /// For how many seconds the job that is ready longest has been so; nil where none is.
-    public var oldestWaiting: Double?
-    public var oldestRunning: Double?
     /// Jobs that the ledger owes and the broker does not know, when they were last counted.
     public var debt: Int?
     public var load = QueueLoad()
     /// How many workers it needs.
     public var wanted = 0
 
-    public init(queue: String) { self.queue = queue }
+    public init(queue: String) { numbers = QueueNumbers(queue: queue) }
+
+    public subscript<Value>(dynamicMember member: WritableKeyPath<QueueNumbers, Value>) -> Value {
+      get { numbers[keyPath: member] }
+      set { numbers[keyPath: member] = newValue }
+    }
   }
 
   /// Jobs of one kind in one state.
@@ -82,6 +76,30 @@ public struct StackSample: Codable, Sendable, Hashable {
   public struct OpenAlarm: Codable, Sendable, Hashable {
     public var queue: String
     public var what: String
+  }
+}
+
+extension StackSample.QueueSample: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case slots, debt, load, wanted
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    numbers = try QueueNumbers(from: decoder)
+    slots = try values.decodeIfPresent(Double.self, forKey: .slots)
+    debt = try values.decodeIfPresent(Int.self, forKey: .debt)
+    load = try values.decode(QueueLoad.self, forKey: .load)
+    wanted = try values.decode(Int.self, forKey: .wanted)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    try numbers.encode(to: encoder)
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encodeIfPresent(slots, forKey: .slots)
+    try values.encodeIfPresent(debt, forKey: .debt)
+    try values.encode(load, forKey: .load)
+    try values.encode(wanted, forKey: .wanted)
   }
 }
 

@@ -71,7 +71,7 @@ struct TopFrame {
       ],
       rows: view.queues.map { queue in
         [
-          queue.queue, queue.ready.grouped, queue.delayed.grouped, queue.running.grouped, queue.rate.rate,
+          queue.queue, queue.ready.grouped, queue.delayed.grouped, queue.claimed.grouped, queue.rate.rate,
           queue.failed.grouped, queue.meanRun?.span ?? "", queue.oldestWaiting?.span ?? "",
           queue.isPaused ? "paused" : "",
         ]
