@@ -64,6 +64,7 @@ let package = Package(
     .library(name: "PrivateServers", targets: ["PrivateServers"]),
     .library(name: "DurableJobsAdmin", targets: ["DurableJobsAdmin"]),
     .library(name: "DurableJobsCLI", targets: ["DurableJobsCLI"]),
+    .library(name: "DurableJobsDashboard", targets: ["DurableJobsDashboard"]),
     .library(name: "LocalStack", targets: ["LocalStack", "SocialAdmin"]),
   ],
   dependencies: [
@@ -149,16 +150,22 @@ let package = Package(
         "LibPQClient", "HiredisClient",
         crypto, hummingbird, lifecycle, logging, metrics, nioCore,
       ]),
-    // The operators' pages under /admin. Its templates and its style sheet are compiled in.
+    // The queue's pages, for any Hummingbird router. Its templates and its style sheet are compiled in.
     .target(
-      name: "Dashboard",
+      name: "DurableJobsDashboard",
       dependencies: [
-        "Reactor", "DurableJobsAdmin", "SocialAdmin", "Social", "DurableJobs", "DurableJobsPostgres",
-        "DurableJobsRedis", "LibPQClient",
-        "HiredisClient", "Locking",
-        crypto, httpTypes, hummingbird, lifecycle, logging, mustache, nioCore,
+        "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient", "LibPQClient",
+        "Locking", "Reactor", httpTypes, hummingbird, lifecycle, logging, mustache,
       ],
       resources: [.embedInCode("Templates"), .embedInCode("Assets")], swiftSettings: settings),
+    // The operators' pages under /admin: the queue's, the app's, and the admin tokens that open them.
+    .target(
+      name: "SocialDashboard",
+      dependencies: [
+        "DurableJobsAdmin", "DurableJobsDashboard", "DurableJobsPostgres", "LibPQClient", "Social", "SocialAdmin",
+        crypto, httpTypes, hummingbird, lifecycle, logging, nioCore,
+      ],
+      resources: [.embedInCode("Templates")], swiftSettings: settings),
     module(
       "Bootstrap",
       [
@@ -174,9 +181,9 @@ let package = Package(
     program(
       "fanmill-api",
       [
-        "Bootstrap", "SocialAPI", "Dashboard", "DurableJobsAdmin", "SocialAdmin", "Social", "Migrations", "DurableJobs",
-        "DurableJobsPostgres",
-        "DurableJobsRedis", "LibPQClient", "HiredisClient", argumentParser, hummingbird, lifecycle, logging,
+        "Bootstrap", "SocialAPI", "SocialDashboard", "DurableJobsAdmin", "SocialAdmin", "Social", "Migrations",
+        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient", "HiredisClient", argumentParser,
+        hummingbird, lifecycle, logging,
       ]),
     // A stand-in for the YouTube Data API: for tests, the local stack and the demo.
     module("YouTubeStandIn", ["Locking", hummingbird, lifecycle, logging]),
@@ -209,14 +216,17 @@ let package = Package(
         "PrivateServers", logging,
       ]),
     tests(
+      "DurableJobsDashboardTests",
+      [
+        "DurableJobsDashboard", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "JobsTestSupport", "Locking",
+        "ProgramTestSupport", httpTypes, hummingbird, logging,
+      ]),
+    tests(
       "DashboardTests",
       [
-        "Dashboard", "Bootstrap", "Reactor", "DurableJobsAdmin", "SocialAdmin", "PrivateServers", "ProgramTestSupport",
-        "Social",
-        "DurableJobs",
-        "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "HiredisClient", crypto,
-        httpTypes, hummingbird,
-        logging, nioCore,
+        "DurableJobsDashboard", "SocialDashboard", "Reactor", "DurableJobsAdmin", "SocialAdmin", "PrivateServers",
+        "ProgramTestSupport", "Social", "DurableJobs", "DurableJobsPostgres", "JobsTestSupport", "Locking",
+        "LibPQClient", httpTypes, hummingbird, logging, nioCore,
       ]),
     tests("ReactorTests", ["Reactor", "Locking"]),
     tests("HiredisClientTests", ["HiredisClient", "Reactor", "JobsTestSupport", "Locking", "PrivateServers", logging]),

@@ -14,7 +14,8 @@ import Reactor
 /// let broker = try await RedisBroker(client: client, logger: logger)
 /// ```
 public struct RedisBroker: Broker {
-  let client: RedisClient
+  /// The server that it is on.
+  public let client: RedisClient
   private let prefix: String
   private let logger: Logger
   private let pressure: MemoryPressure

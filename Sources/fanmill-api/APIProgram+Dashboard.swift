@@ -1,27 +1,24 @@
 import Bootstrap
-import Dashboard
 import DurableJobsAdmin
-import DurableJobsPostgres
-import DurableJobsRedis
 import Logging
 import Migrations
 import Social
+import SocialDashboard
 
 extension Program {
   /// The operators' pages, closed where no admin token is set.
-  func dashboard(_ servers: Servers, broker: RedisBroker, jobs: JobAdmin) throws -> Dashboard {
+  func dashboard(_ servers: Servers, jobs: JobAdmin) throws -> SocialDashboard {
     let keys = settings.adminToken.map { DashboardKeys(full: $0.value, readOnly: settings.adminReadToken?.value) }
     let rankings = RankingRefresh(
       depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory)
     let schedules = try SocialSchedules.all(feedDays: settings.feedDays, rankings: rankings)
     let doctor = try doctor(migrations: migrations(), kinds: jobs.kinds)
-    return try Dashboard(
-      Dashboard.Configuration(
-        keys: keys, url: settings.adminURL, secrets: settings.secrets, proxies: settings.trustedProxies),
-      Dashboard.Services(
-        pool: servers.postgres, reads: servers.reads, redis: servers.redis, broker: broker, jobs: jobs,
-        schedules: ScheduleAdmin(schedules, database: servers.database), lookups: settings.lookupRules,
-        examine: { await doctor.examine() }), logger: logger)
+    return try SocialDashboard(
+      SocialDashboard.Configuration(
+        keys: keys, url: settings.adminURL, secrets: settings.secrets, proxies: settings.trustedProxies,
+        terms: Program.terms),
+      jobs: jobs, schedules: ScheduleAdmin(schedules, database: servers.database), reads: servers.reads,
+      lookups: settings.lookupRules, examine: doctor.examine, logger: logger)
   }
 
   /// The schema that belongs to this program; nil where its files are not beside it, so that the doctor cannot compare.

@@ -1,12 +1,12 @@
 import Bootstrap
-import Dashboard
 import Hummingbird
 import ServiceLifecycle
 import SocialAPI
+import SocialDashboard
 
 extension Program {
   /// The API's server, and the operators' own where `FANMILL_ADMIN_PORT` is set; without it the API's port has both.
-  func doors(_ api: SocialAPI, dashboard: Dashboard, health: Health) -> [any Service] {
+  func doors(_ api: SocialAPI, dashboard: SocialDashboard, health: Health) -> [any Service] {
     let operators: SocialAPI.Doors = settings.adminPort == nil ? [.clients, .operators] : .operators
     var limits = settings.connectionLimits
     limits.proxies = settings.trustedProxies

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Bootstrap
-import Dashboard
 import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
@@ -62,7 +61,7 @@ struct APIProgram: AsyncParsableCommand {
           sendsMail: sendsMail, addresses: program.settings.development ? .development : .https,
           requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies, budgets: budgets,
           events: events)
-        let dashboard = try program.dashboard(servers, broker: broker, jobs: desk)
+        let dashboard = try program.dashboard(servers, jobs: desk)
         // Events end first when the process is asked to stop: the server waits for their streams.
         try await program.serve(
           try program.observation(servers, broker: broker) + [dashboard]

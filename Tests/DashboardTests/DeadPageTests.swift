@@ -10,7 +10,7 @@ import Locking
 import ProgramTestSupport
 import Testing
 
-@testable import Dashboard
+@testable import DurableJobsDashboard
 
 @Suite("Dead letters") struct DeadPageTests {
   @Test("Those that are ticked are retried or thrown away, and no others")
@@ -89,7 +89,7 @@ import Testing
       open.finish()
       try await eventually("it is done") { work.sentences.isEmpty }
       let failed = try await work.start("Failing", patience: .seconds(60)) { _ in
-        throw Refusal(.conflict, "no", "it cannot be")
+        throw DashboardRefusal(.conflict, "no", "it cannot be")
       }
       if case .failed(let reason) = failed {
         #expect(reason == "it cannot be")
@@ -99,6 +99,6 @@ import Testing
       #expect(work.sentences == ["Failing ended early, after 0: it cannot be"])
       group.cancelAll()
     }
-    await #expect(throws: Refusal.self) { _ = try await work.start("Late", patience: .seconds(60)) { _ in 1 } }
+    await #expect(throws: DashboardRefusal.self) { _ = try await work.start("Late", patience: .seconds(60)) { _ in 1 } }
   }
 }

@@ -6,7 +6,8 @@ import ProgramTestSupport
 import Reactor
 import Testing
 
-@testable import Dashboard
+@testable import DurableJobsDashboard
+@testable import SocialDashboard
 
 @Suite("The dashboard and a Postgres that stands still", .timeLimit(.minutes(3))) struct FrozenPostgresTests {
   @Test("A page says in time that the database does not answer, and is there again with it")

@@ -9,11 +9,11 @@ import Locking
 import ProgramTestSupport
 import Testing
 
-@testable import Dashboard
+@testable import DurableJobsDashboard
 
 /// Every route there is, so that a new one cannot be forgotten.
 @Suite("What stands before every route") struct GuardTests {
-  private func path(_ route: (method: HTTPRequest.Method, path: String, access: DashboardAccess)) -> String {
+  private func path(_ route: DashboardRoutes.Route) -> String {
     let path = route.path.replacing("{queue}", with: "fanout").replacing(
       "{id}", with: "0190c3a0-0000-7000-8000-000000000001")
     return path.isEmpty ? "/admin" : "/admin/" + path
@@ -22,7 +22,7 @@ import Testing
   @Test("A form is the only way to change something, and nothing but the sign-in form and the looks is open")
   func list() async throws {
     try await Stage.with(isRunning: false) { stage in
-      let routes = stage.dashboard.routes
+      let routes = stage.routes
       #expect(Set(routes.map { "\($0.method) \($0.path)" }).count == routes.count)
       for route in routes {
         switch route.access {
@@ -39,7 +39,7 @@ import Testing
   @Test("Without a session a page leads to the sign-in form, and a form is refused")
   func strangers() async throws {
     try await Stage.with(isRunning: false) { stage in
-      for route in stage.dashboard.routes where route.access != .open {
+      for route in stage.routes where route.access != .open {
         for cookie in [nil, "not a session", String(repeating: "A", count: 43)] {
           let reply = try await stage.send(route.method, path(route), cookie: cookie)
           if route.method == .get {
@@ -60,7 +60,7 @@ import Testing
     try await Stage.with { stage in
       let one = try await stage.signIn()
       let other = try await stage.signIn()
-      for route in stage.dashboard.routes where route.method == .post && route.access != .open {
+      for route in stage.routes where route.method == .post && route.access != .open {
         let path = path(route)
         let right = Stage.encode([("form", one.formToken), ("confirmed", "yes")])
         for origin in ["https://evil.example", "null", "http://dashboard.test.evil.example", nil] {
@@ -92,7 +92,7 @@ import Testing
       let ids = try await stage.owe(2)
       try await stage.deadLetter(2)
       let reader = try await stage.signIn(Stage.readToken)
-      for route in stage.dashboard.routes where route.access == .act {
+      for route in stage.routes where route.access == .act {
         for fields in [[], [("name", Stage.schedule.rawValue), ("do", "delete-all"), ("at", "2030-01-01T00:00")]] {
           let reply = try await reader.post(path(route), fields, confirmed: true)
           #expect(reply.status == 403 && reply.contains("You may look, not act"), "\(route.path)")
@@ -100,7 +100,7 @@ import Testing
       }
       #expect(try await stage.actions().isEmpty)
       #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 2)
-      let pages = stage.dashboard.routes.filter { $0.access == .read && $0.path != "live" && $0.path != "jobs/find" }
+      let pages = stage.routes.filter { $0.access == .read && $0.path != "live" && $0.path != "jobs/find" }
       for route in pages {
         let path = path(route).replacing("0190c3a0-0000-7000-8000-000000000001", with: ids[0].description)
         let reply = try await reader.get(path)
@@ -117,7 +117,7 @@ import Testing
     try await Stage.with { stage in
       let one = try await stage.signIn()
       var replies: [(String, Stage.Reply)] = []
-      for route in stage.dashboard.routes where route.path != "live" && route.path != "sign-out" {
+      for route in stage.routes where route.path != "live" && route.path != "sign-out" {
         replies.append(
           ("\(route.method) \(route.path)", try await stage.send(route.method, path(route), cookie: one.cookie)))
         replies.append(("\(route.method) \(route.path) by nobody", try await stage.send(route.method, path(route))))

@@ -10,7 +10,7 @@ import Locking
 import ProgramTestSupport
 import Testing
 
-@testable import Dashboard
+@testable import DurableJobsDashboard
 
 @Suite("Queues, workers, schedules, and the rest") struct OperationPageTests {
   @Test("A queue is paused and resumed, and cleared after a question")
@@ -94,7 +94,9 @@ import Testing
       try await stage.stack.pool.execute(
         """
         WITH a AS (INSERT INTO accounts (username, email) VALUES ('ann', 'ann@example.org') RETURNING id),
-          p AS (INSERT INTO posts (author_id, title) SELECT id, 'EventFeed <b>' FROM a, generate_series(1, 2) RETURNING id, author_id)
+          p AS (
+            INSERT INTO posts (author_id, title) SELECT id, 'EventFeed <b>' FROM a, generate_series(1, 2)
+            RETURNING id, author_id)
         INSERT INTO fan_outs (post_id, author_id, followers, delivered, chunks, chunks_done, finished_at)
         SELECT id, author_id, 1000, CASE WHEN row_number() OVER () = 1 THEN 250 ELSE 1000 END, 4,
           CASE WHEN row_number() OVER () = 1 THEN 1 ELSE 4 END,

@@ -10,7 +10,7 @@ import Locking
 import ProgramTestSupport
 import Testing
 
-@testable import Dashboard
+@testable import DurableJobsDashboard
 
 @Suite("The overview") struct OverviewTests {
   @Test("All is well where it is, and what is not is named with what to do")
@@ -44,7 +44,7 @@ import Testing
     let look = HealthBoard.Look(findings: findings, at: Date())
     let attention = OverviewDesk.attention(look, [], [], [])
     #expect(attention.map(\.name) == ["Redis", "dead letters"])
-    #expect(attention.map(\.href) == [nil, "/admin/dead"])
+    #expect(attention.map(\.href) == [nil, "dead"])
     #expect(OverviewDesk.verdict(attention, isLooked: true) == ("Something is wrong", "bad"))
     #expect(OverviewDesk.verdict([], isLooked: false) == ("Looking…", "warn"))
   }

@@ -10,7 +10,8 @@ import ProgramTestSupport
 import Reactor
 import Testing
 
-@testable import Dashboard
+@testable import DurableJobsDashboard
+@testable import SocialDashboard
 
 /// Over a primary and a standby that follows it: both are real servers.
 @Suite("Lists and the replica", .timeLimit(.minutes(3))) struct ReplicaTests {

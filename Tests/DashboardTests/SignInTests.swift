@@ -6,11 +6,13 @@ import Hummingbird
 import JobsTestSupport
 import LibPQClient
 import Locking
+import NIOCore
 import ProgramTestSupport
 import Social
 import Testing
 
-@testable import Dashboard
+@testable import DurableJobsDashboard
+@testable import SocialDashboard
 
 @Suite("Signing in and out") struct SignInTests {
   @Test("Without an admin token it is closed, and says what to set")
@@ -179,5 +181,14 @@ import Testing
       let page = try await operatorOne.get("/admin")
       #expect(!page.contains(Stage.token) && !page.contains(operatorOne.cookie))
     }
+  }
+
+  @Test func anAddressOfIPv6CountsByWhatOneClientHas() throws {
+    let one = try SocketAddress(ipAddress: "2001:db8:1:2::1", port: 1)
+    let other = try SocketAddress(ipAddress: "2001:db8:1:2:ffff::2", port: 2)
+    let third = try SocketAddress(ipAddress: "2001:db8:1:3::1", port: 1)
+    #expect(ClientAddress(one.ipAddress) == ClientAddress(other.ipAddress))
+    #expect(ClientAddress(one.ipAddress).key != ClientAddress(third.ipAddress).key)
+    #expect(ClientAddress("192.0.2.7").key == "192.0.2.7")
   }
 }

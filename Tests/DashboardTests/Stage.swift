@@ -13,7 +13,8 @@ import Social
 import SocialAdmin
 import Testing
 
-@testable import Dashboard
+@testable import DurableJobsDashboard
+@testable import SocialDashboard
 
 /// The dashboard over a database and a Redis of a test's own.
 struct Stage: Sendable {
@@ -23,7 +24,7 @@ struct Stage: Sendable {
   static let schedule: ScheduleName = "tests.sweep"
 
   let stack: TestStack
-  let dashboard: Dashboard
+  let dashboard: SocialDashboard
   let findings: Locked<[Finding]>
   let address: Locked<String>
 
@@ -50,17 +51,16 @@ struct Stage: Sendable {
     keys: DashboardKeys?, url: String? = nil, proxies: TrustedProxies = .none, over stack: TestStack,
     reads: PostgresReads? = nil,
     examine: @escaping @Sendable () async -> [Finding] = { [] }
-  ) throws -> Dashboard {
+  ) throws -> SocialDashboard {
     let schedule = Schedule(schedule, try .every(.seconds(3600))) { _ in SessionSweep() }
-    return try Dashboard(
-      Dashboard.Configuration(keys: keys, url: url, secrets: [token, readToken, password], proxies: proxies),
-      Dashboard.Services(
-        pool: stack.pool, reads: reads, redis: stack.redisClient, broker: stack.broker,
-        jobs: JobAdmin(stack.client, kinds: .app),
-        schedules: ScheduleAdmin([schedule], database: stack.database), lookups: LookupRules(keys: []), examine: examine
-      ),
-      logger: .quiet)
+    return try SocialDashboard(
+      SocialDashboard.Configuration(keys: keys, url: url, secrets: [token, readToken, password], proxies: proxies),
+      jobs: JobAdmin(stack.client, kinds: .app), schedules: ScheduleAdmin([schedule], database: stack.database),
+      reads: reads, lookups: LookupRules(keys: []), examine: examine, logger: .quiet)
   }
+
+  /// All routes: method, path under `/admin`, and what guards it.
+  var routes: [DashboardRoutes.Route] { dashboard.dashboard.routes.all }
 
   // MARK: Requests
 
@@ -79,7 +79,7 @@ struct Stage: Sendable {
 
   func send(
     _ method: HTTPRequest.Method, _ path: String, cookie: String? = nil, origin: String? = "http://dashboard.test",
-    body: String = "", headers: HTTPFields = [:], on other: Dashboard? = nil
+    body: String = "", headers: HTTPFields = [:], on other: SocialDashboard? = nil
   ) async throws -> Reply {
     var head = HTTPRequest(
       method: method, scheme: "http", authority: "dashboard.test", path: path, headerFields: headers)
@@ -108,7 +108,7 @@ struct Stage: Sendable {
   }
 
   static func encode(_ fields: [(String, String)]) -> String {
-    fields.map { "\(Link.escape($0.0))=\(Link.escape($0.1))" }.joined(separator: "&")
+    fields.map { "\(DashboardLink.escape($0.0))=\(DashboardLink.escape($0.1))" }.joined(separator: "&")
   }
 
   /// Signs in and returns the session.

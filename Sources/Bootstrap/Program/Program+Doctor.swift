@@ -3,10 +3,8 @@ import Migrations
 import SocialAdmin
 
 extension Program {
-  /// Looks at the queue's servers and tables and at the app's, and speaks of this program's settings and commands.
-  ///
-  /// - Parameter migrations: the schema that belongs to this program; nil where its files are not there.
-  public func doctor(migrations: [Migration]?, kinds: JobKinds = .app) throws -> Doctor {
+  /// What this program calls its settings and commands.
+  public static var terms: DoctorTerms {
     var terms = DoctorTerms()
     terms.command = "fanmill"
     terms.postgresURL = "FANMILL_POSTGRES_URL"
@@ -18,12 +16,19 @@ extension Program {
     terms.worker = "fanmill-worker"
     terms.schedulingWorker = "a worker whose FANMILL_SCHEDULER is on"
     terms.restart = "in a folder of `fanmill up`: `fanmill down`, then `fanmill up`"
+    return terms
+  }
+
+  /// Looks at the queue's servers and tables and at the app's, and speaks of this program's settings and commands.
+  ///
+  /// - Parameter migrations: the schema that belongs to this program; nil where its files are not there.
+  public func doctor(migrations: [Migration]?, kinds: JobKinds = .app) throws -> Doctor {
     return Doctor(
       postgres: try settings.postgresConfiguration(), replica: try settings.postgresReplicaConfiguration(),
       redis: try settings.redisConfiguration(), queues: kinds.queues,
       schema: migrations.map { MigrationExamination($0) },
       more: [
         FeedPartitionExamination(), AddressExamination(), YouTubeExamination(rules: settings.lookupRules),
-      ], terms: terms, logger: logger)
+      ], terms: Self.terms, logger: logger)
   }
 }

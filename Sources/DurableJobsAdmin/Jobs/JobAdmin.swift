@@ -9,7 +9,10 @@ public struct JobAdmin: Sendable {
   public let kinds: JobKinds
   let clock: any Clock<Duration>
 
-  var database: JobsDatabase { client.ledger.database }
+  /// Where the jobs are.
+  public var database: JobsDatabase { client.ledger.database }
+  /// Which of them runs next.
+  public var broker: RedisBroker { client.broker }
 
   /// - Parameters:
   ///   - client: leads to the jobs, and says how long their push may take.

@@ -1,0 +1,47 @@
+import Hummingbird
+import Locking
+
+/// A request's way in: the app's closure is asked once for it, and again only where a stream goes on.
+final class Admission: Sendable {
+  /// What came of it.
+  enum Outcome: Sendable {
+    case visitor(Visitor)
+    case answer(Response)
+  }
+
+  private let ask: @Sendable () async throws -> DashboardAccess
+  private let cookies: CookieMemory
+  private let kept = Locked<Outcome?>(nil)
+
+  init(cookies: CookieMemory, ask: @escaping @Sendable () async throws -> DashboardAccess) {
+    self.cookies = cookies
+    self.ask = ask
+  }
+
+  /// - Throws: what the closure throws, and a refusal of status 403 for `refused`.
+  func outcome() async throws -> Outcome {
+    if let outcome = kept.withLock({ $0 }) { return outcome }
+    let outcome: Outcome
+    do {
+      switch try await ask().decision {
+      case .visitor(let actor, let session):
+        outcome = .visitor(Visitor(actor, session.map { .session($0) } ?? .cookies(cookies)))
+      case .answer(let response): outcome = .answer(response)
+      case .refused:
+        throw DashboardRefusal(.forbidden, "You may not look here", "Whoever runs this service can give you a role.")
+      }
+    } catch var refusal as DashboardRefusal {
+      // Whom the closure forbids to come in, it would forbid again.
+      refusal.leadsBack = refusal.status != .forbidden
+      throw refusal
+    }
+    kept.withLock { $0 = outcome }
+    return outcome
+  }
+
+  /// Whether the visitor would be let in now.
+  func isOpen() async throws -> Bool {
+    if case .visitor = try await ask().decision { return true }
+    return false
+  }
+}

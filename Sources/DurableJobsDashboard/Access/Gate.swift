@@ -1,0 +1,89 @@
+import HTTPTypes
+import Hummingbird
+
+/// Stands before every route: whether the visitor is let in, whether he may, and whether the form is one of ours.
+struct Gate: Sendable {
+  let kit: Kit
+  let mount: MountPath
+
+  /// Answers a request by a route's handler, or refuses it.
+  ///
+  /// - Throws: what the app's closure throws; `DashboardRefusal` of status 403 for a form of another site, a form
+  ///   without the visitor's token, or an action beyond the visitor's role.
+  func pass(_ request: Request, _ context: RouteContext, to route: DashboardRoutes.Route) async throws -> Response {
+    switch route.handler {
+    case .open(let handler):
+      if request.method != .get { try checkOrigin(request) }
+      return try await handler(visit(request, context, nil, route))
+    case .page(let handler):
+      switch try await context.admission.outcome() {
+      case .answer(let response): return response
+      case .visitor(let visitor):
+        var response = try await handler(visit(request, context, visitor, route))
+        visitor.begin(in: &response)
+        return response
+      }
+    case .action(let handler):
+      try checkOrigin(request)
+      switch try await context.admission.outcome() {
+      case .answer(let response): return response
+      case .visitor(let visitor):
+        return try await act(handler, visitor, visit(request, context, visitor, route), route)
+      }
+    }
+  }
+
+  private func act(
+    _ handler: @Sendable (DashboardVisit, DashboardForm) async throws -> Response, _ visitor: Visitor,
+    _ visit: DashboardVisit, _ route: DashboardRoutes.Route
+  ) async throws -> Response {
+    let form = try await DashboardForm(bodyOf: visit.request)
+    guard visitor.issued(form[DashboardVisit.tokenField] ?? "") else {
+      throw DashboardRefusal(
+        .forbidden, "That form is not yours",
+        "It is of another session, or not of this dashboard. Nothing was changed: go back, reload the page, try again.")
+    }
+    guard route.access != .act || visitor.mayAct else {
+      throw DashboardRefusal(
+        .forbidden, "You may look, not act", "Your role here is read-only. Nothing was changed.")
+    }
+    var response = try await handler(visit, form)
+    if route.access == .act {
+      ActedCookie.set(in: &response.headers, at: mount, isSecure: kit.isSecure)
+    }
+    return response
+  }
+
+  private func visit(
+    _ request: Request, _ context: RouteContext, _ visitor: Visitor?, _ route: DashboardRoutes.Route
+  ) -> DashboardVisit {
+    DashboardVisit(
+      request: request, context: context.outer, query: DashboardForm(request.uri.query ?? ""), visitor: visitor,
+      kit: kit, mount: mount, route: route.path, parameters: context.parameters, admission: context.admission)
+  }
+
+  /// Refuses a form that another site has sent: a browser says with every POST where it comes from.
+  private func checkOrigin(_ request: Request) throws(DashboardRefusal) {
+    let origin = kit.origin
+    if let sent = request.headers[.origin] {
+      if let origin, sent == origin { return }
+      if origin == nil, let host = request.head.authority, sent == "http://" + host || sent == "https://" + host {
+        return
+      }
+    } else if request.headers[.fetchSite] == "same-origin" {
+      return
+    }
+    let setting = kit.originSetting.map { " (\($0))" } ?? ""
+    throw DashboardRefusal(
+      .forbidden, "That form is not from here",
+      "The browser says that another site has sent it, or does not say which. Nothing was changed."
+        + (origin.map { " The dashboard's address is set to \($0)\(setting)." } ?? ""))
+  }
+}
+
+extension HTTPField.Name {
+  static var fetchSite: Self {
+    guard let name = Self("Sec-Fetch-Site") else { preconditionFailure("a token by RFC 9110") }
+    return name
+  }
+}

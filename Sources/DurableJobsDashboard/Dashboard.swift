@@ -1,0 +1,138 @@
+import DurableJobs
+import DurableJobsAdmin
+import DurableJobsPostgres
+import DurableJobsRedis
+import Foundation
+import HTTPTypes
+import Hummingbird
+import LibPQClient
+import Logging
+import ServiceLifecycle
+
+/// The queue's pages for operators, for any Hummingbird router: what waits, runs and fails, and what can be done to it.
+///
+/// ```swift
+/// let dashboard = try Dashboard(jobs: jobs, schedules: schedules, pages: [ReportPages()], logger: logger)
+/// dashboard.mount(on: router, at: "/ops") { request, context in
+///   guard let user = context.identity else { return .answer(.redirect(to: "/sign-in")) }
+///   return user.isAdmin ? .act(as: user.name) : .look(as: user.name)
+/// }
+/// ```
+///
+/// `run()` must run for as long as the pages are served: it looks after the stack's health, and does what takes longer
+/// than a browser waits.
+public struct Dashboard: Service {
+  private let kit: Kit
+  private let health: HealthBoard
+  private let work: BulkWork
+  let routes: DashboardRoutes
+
+  /// - Parameters:
+  ///   - jobs: of the program's registry; they lead to the queue's servers.
+  ///   - reads: where lists are read that may be a second old; the jobs' own database if nil.
+  ///   - pages: the program's own, in the menu before the actions.
+  ///   - examine: what the overview says of the servers, such as `Doctor.examine`; by default nothing.
+  ///   - clock: measures how long a browser waits.
+  /// - Throws: for a template that is not well-formed, and for two of one name.
+  public init(
+    jobs: JobAdmin, schedules: ScheduleAdmin, reads: PostgresReads? = nil,
+    configuration: Configuration = Configuration(), pages: [any DashboardPages] = [],
+    examine: @escaping @Sendable () async -> [Finding] = { [] }, clock: any Clock<Duration> = ContinuousClock(),
+    now: @escaping @Sendable () -> Date = { JobClock.now }, logger: Logger
+  ) throws {
+    health = HealthBoard(now: now, examine: examine)
+    work = BulkWork(clock: clock, logger: logger)
+    let own = Self.pages(jobs, schedules, configuration.terms, pages, health, work, clock, now)
+    let all = own + pages + [ActionPages()]
+    kit = Kit(
+      renderer: try Renderer(brand: configuration.brand, pages: all, secrets: configuration.secrets),
+      database: jobs.database, reads: reads ?? PostgresReads(primary: jobs.database.pool, logger: logger), pages: all,
+      now: now, terms: configuration.terms, origin: configuration.origin, originSetting: configuration.urlSetting)
+    var routes = DashboardRoutes()
+    for pages in all { pages.add(to: &routes) }
+    for asset in Asset.all {
+      routes.open(.get, "assets/\(asset.name)") { _ in
+        Response(
+          status: .ok, headers: [.contentType: asset.type, .cacheControl: "public, max-age=86400"],
+          body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
+      }
+    }
+    self.routes = routes
+  }
+
+  private static func pages(
+    _ jobs: JobAdmin, _ schedules: ScheduleAdmin, _ terms: DoctorTerms, _ more: [any DashboardPages],
+    _ health: HealthBoard, _ work: BulkWork, _ clock: any Clock<Duration>, _ now: @escaping @Sendable () -> Date
+  ) -> [any DashboardPages] {
+    let database = jobs.database
+    let figures = Figures(statistics: Statistics(database, now: now))
+    let queues = QueueAdmin(database, broker: jobs.broker, known: jobs.kinds.queues, now: now)
+    let workers = WorkerAdmin(database)
+    let names = { @Sendable () async throws in try await queues.list().map(\.queue) }
+    let overview = OverviewDesk(
+      queues: queues, workers: workers, figures: figures, health: health,
+      alarms: AlarmBook(database, limits: .standard, isDelivered: false), pool: database.pool,
+      redis: jobs.broker.client, now: now, terms: terms,
+      address: { finding in more.lazy.compactMap { $0.address(ofFinding: finding) }.first })
+    return [
+      OverviewPages(desk: overview, streams: LiveStreams(clock: clock)),
+      QueuePages(queues: queues, figures: figures, work: work),
+      JobListPages(jobs: jobs, queueNames: names),
+      JobPages(jobs: jobs),
+      DeadPages(jobs: jobs, work: work, queueNames: names),
+      WorkerPages(workers: workers, terms: terms),
+      SchedulePages(schedules: schedules, jobs: jobs),
+    ]
+  }
+
+  /// Looks after health and long work until the program is asked to stop.
+  public func run() async throws {
+    await cancelWhenGracefulShutdown {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { await health.run() }
+        group.addTask { await work.run() }
+      }
+    }
+  }
+
+  // MARK: Mounting
+
+  /// Serves the pages under a path of a router, beside whatever else it has. Middleware of the router that is added
+  /// before runs around them.
+  ///
+  /// - Parameters:
+  ///   - router: or a group of one, without a path of its own.
+  ///   - path: as browsers ask for it, such as `/ops`; every link of the pages begins with it.
+  ///   - access: says of each request who asks and what the visitor may do. It is not asked for style sheets and
+  ///     scripts, nor for the routes that `DashboardRoutes` has as open. A stream of live updates asks it every two
+  ///     seconds.
+  public func mount<Context: RequestContext>(
+    on router: some RouterMethods<Context>, at path: String,
+    access: @escaping @Sendable (Request, Context) async throws -> DashboardAccess
+  ) {
+    let mount = MountPath(path)
+    let responder = responder(at: mount)
+    for method in [.get, .head, .post, .put, .patch, .delete, .options] as [HTTPRequest.Method] {
+      for path in [mount.home, mount.base + "/**"] {
+        router.on(RouterPath(path), method: method) { [kit] request, context in
+          let cookies = CookieMemory(request, at: mount, isSecure: kit.isSecure)
+          let admission = Admission(cookies: cookies) { try await access(request, context) }
+          return try await responder.respond(
+            to: request, context: RouteContext(source: RouteContext.Source(outer: context, admission: admission)))
+        }
+      }
+    }
+  }
+
+  private func responder(at mount: MountPath) -> RouterResponder<RouteContext> {
+    let router = Router(context: RouteContext.self)
+    router.add(middleware: Answers(kit: kit, mount: mount))
+    let gate = Gate(kit: kit, mount: mount)
+    for route in routes.all {
+      router.on(RouterPath(mount.link(route.path)), method: route.method) { request, context in
+        try await gate.pass(request, context, to: route)
+      }
+    }
+    return router.buildResponder()
+  }
+}

@@ -1,0 +1,76 @@
+import DurableJobs
+import DurableJobsAdmin
+import HiredisClient
+import HTTPTypes
+import Hummingbird
+import LibPQClient
+
+/// Why a request is refused, as a page says it. The closure that lets visitors in and the pages of an app throw it.
+public struct DashboardRefusal: Error, Sendable {
+  public let status: HTTPResponse.Status
+  public let title: String
+  /// What is wrong and what would be right.
+  public let message: String
+  /// Seconds after which another attempt makes sense.
+  public let retryAfter: Int?
+  /// A line to copy below the message, such as a setting; nil for none.
+  public let example: String?
+  /// Whether the page leads back: not where the visitor would only be refused again.
+  var leadsBack = true
+
+  public init(
+    _ status: HTTPResponse.Status, _ title: String, _ message: String, example: String? = nil, retryAfter: Int? = nil
+  ) {
+    self.status = status
+    self.title = title
+    self.message = message
+    self.example = example
+    self.retryAfter = retryAfter
+  }
+
+  /// What an error is to the visitor; nil for one that is the program's own fault.
+  init?(_ error: any Error, terms: DoctorTerms = DoctorTerms()) {
+    switch error {
+    case let refusal as DashboardRefusal: self = refusal
+    case let error as OperationError: self.init(error)
+    case let error as PostgresError:
+      guard [.connection, .poolExhausted, .timeout, .outcomeUnknown].contains(error.code) else { return nil }
+      self.init(
+        .serviceUnavailable, "Postgres does not answer",
+        "Nothing can be shown without it. `\(terms.command) doctor` says what is wrong; "
+          + "this page works again when it does.",
+        retryAfter: 2)
+    case is RedisError: self.init(redis: ())
+    case let error as BrokerError where error.code == .unavailable: self.init(redis: ())
+    case let error as any HTTPResponseError: self.init(httpStatus: error.status)
+    default: return nil
+    }
+  }
+
+  static let internalError = DashboardRefusal(
+    .internalServerError, "The server failed", "Its log has the reason, under this request's id.")
+
+  private init(_ error: OperationError) {
+    switch error.code {
+    case .notFound: self.init(.notFound, "Not found", error.message)
+    case .conflict: self.init(.conflict, "Nothing was changed", error.message)
+    case .forbidden: self.init(.forbidden, "You may look, not act", error.message)
+    case .usage, .data: self.init(.unprocessableContent, "That is not possible", error.message)
+    default: self.init(.internalServerError, "It did not work", error.message)
+    }
+  }
+
+  private init(redis: Void) {
+    self.init(
+      .serviceUnavailable, "Redis does not answer",
+      "What the broker knows cannot be shown or changed now. No job is lost: the ledger owes them all.", retryAfter: 2)
+  }
+
+  private init(httpStatus status: HTTPResponse.Status) {
+    switch status {
+    case .notFound: self.init(status, "Not found", "There is no page at this address.")
+    case .contentTooLarge: self.init(status, "Too much", "A form has at most 1 MiB.")
+    default: self.init(status, status.reasonPhrase, "The request is not one that this page sends.")
+    }
+  }
+}

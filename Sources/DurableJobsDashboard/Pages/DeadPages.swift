@@ -1,0 +1,128 @@
+import DurableJobsAdmin
+import Foundation
+import Hummingbird
+
+/// Dead letters, and what can be done to many of them at once.
+struct DeadPages: DashboardPages {
+  let jobs: JobAdmin
+  let work: BulkWork
+  let queueNames: @Sendable () async throws -> [String]
+
+  var menu: [DashboardMenuEntry] { [DashboardMenuEntry("Dead letters", path: "dead")] }
+
+  func add(to routes: inout DashboardRoutes) {
+    routes.page("dead", list)
+    routes.action("dead", act)
+  }
+
+  private struct Model {
+    let work: [String]
+    let kindText: String
+    let ofKind: String?
+    let kinds: [String]
+    let queues: [PageChoice]
+    let text: String
+    let searched: String?
+    let isChoice: Bool
+    /// Whether the list is of fewer than what is done to all would strike.
+    let isNarrowed: Bool
+    let hasJobs: Bool
+    let jobs: [JobRow]
+    let none: String
+    let next: String?
+  }
+
+  @Sendable private func list(_ visit: DashboardVisit) async throws -> Response {
+    let query = visit.query
+    var filter = JobFilter()
+    filter.state = .dead
+    filter.kind = query["kind"]
+    filter.queue = query["queue"]
+    filter.text = query["text"]
+    filter.blotted = visit.blotted
+    filter.before = query["before"]
+    let page = try await visit.readJobs { try await JobAdmin.page(filter, on: $0) }
+    let now = visit.now
+    let model = Model(
+      work: work.sentences, kindText: filter.kind ?? "", ofKind: filter.kind, kinds: jobs.kinds.names,
+      queues: PageChoice.all(try await queueNames(), chosen: filter.queue), text: filter.text ?? "",
+      searched: JobListPages.searched(page), isChoice: visit.mayAct,
+      isNarrowed: filter.queue != nil || filter.text != nil, hasJobs: !page.items.isEmpty,
+      jobs: page.items.map { JobRow($0, now: now) },
+      none: page.next == nil
+        ? "None: every job was done, is pending, or was thrown away."
+        : "None among these: the next page looks further.",
+      next: page.next.map { cursor in
+        DashboardLink.to("dead", ["kind", "queue", "text"].map { ($0, query[$0]) } + [("before", cursor)])
+      })
+    return try await visit.page("dead", title: "Dead letters", model)
+  }
+
+  @Sendable private func act(_ visit: DashboardVisit, _ form: DashboardForm) async throws -> Response {
+    let kind = form["kind"]
+    let back = DashboardLink.to("dead", ("kind", kind))
+    let whole = kind.map { "all dead letters of \($0)" } ?? "all dead letters"
+    switch form["do"] {
+    case "retry":
+      let ids = try chosen(form)
+      return try await each(ids, "pending again", visit, back) { _ = try await jobs.retry($0, by: visit.actor) }
+    case "delete":
+      let ids = try chosen(form)
+      let question = visit.confirm(
+        form, ids.count == 1 ? "Delete one dead letter?" : "Delete \(ids.count) dead letters?",
+        "They will not be tried again. This cannot be taken back.", label: "Delete", back: back)
+      if let question { return question }
+      return try await each(ids, "deleted", visit, back) { _ = try await jobs.delete($0, by: visit.actor) }
+    case "retry-all":
+      let question = visit.confirm(
+        form, "Retry \(whole)?", "Each is pending again from its first attempt on.", label: "Retry all",
+        back: back)
+      if let question { return question }
+      let actor = visit.actor
+      let outcome = try await work.start("Retrying \(whole)") { [jobs] progress in
+        try await jobs.retryDead(kind: kind, by: actor, progress: progress)
+      }
+      return try await visit.done(outcome.sentence("pending again", in: "the dead letters"), to: back)
+    case "delete-all":
+      let question = visit.confirm(
+        form, "Delete \(whole)?", "They will not be tried again. This cannot be taken back.",
+        label: "Delete all", back: back)
+      if let question { return question }
+      let actor = visit.actor
+      let outcome = try await work.start("Deleting \(whole)") { [jobs] progress in
+        try await jobs.deleteDead(kind: kind, by: actor, progress: progress)
+      }
+      return try await visit.done(outcome.sentence("deleted", in: "the dead letters"), to: back)
+    default:
+      throw DashboardRefusal(.unprocessableContent, "Something is missing", "The form has to say: do.")
+    }
+  }
+
+  /// - Throws: `DashboardRefusal` of status 422 where none is chosen, or more than a page has.
+  private func chosen(_ form: DashboardForm) throws(DashboardRefusal) -> [String] {
+    let ids = form.all("id")
+    guard 1...500 ~= ids.count else {
+      throw DashboardRefusal(
+        .unprocessableContent, "None is chosen", "Tick the dead letters that are meant, at most 500, and try again.")
+    }
+    return ids
+  }
+
+  /// Does the same to each, and says what became of them: one that has gone meanwhile keeps no other from it.
+  private func each(
+    _ ids: [String], _ done: String, _ visit: DashboardVisit, _ back: String, _ body: (String) async throws -> Void
+  ) async throws -> Response {
+    var (count, refusals) = (0, [String]())
+    for id in ids {
+      do {
+        try await body(id)
+        count += 1
+      } catch let error as OperationError where error.code == .conflict || error.code == .notFound {
+        refusals.append(error.message)
+      }
+    }
+    var notice = BulkWork.Outcome?.some(.done(count)).sentence(done, in: "the dead letters")
+    if let first = refusals.first { notice += " \(refusals.count) stayed as they are: \(PageFormat.line(first))" }
+    return try await visit.done(notice, to: back)
+  }
+}

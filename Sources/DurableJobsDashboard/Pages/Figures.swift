@@ -1,0 +1,77 @@
+import DurableJobsAdmin
+import Foundation
+
+/// What was done in the last hour, day or week, as charts.
+struct Figures: Sendable {
+  let statistics: Statistics
+
+  /// A way to another stretch of time.
+  struct Tab: Sendable {
+    let label: String
+    let href: String
+    let isCurrent: Bool
+  }
+
+  /// The stretch of time that an address asks for; the last hour for none, or for one that is none.
+  static func window(_ text: String?) -> Statistics.Window { text.flatMap(Statistics.Window.init(rawValue:)) ?? .hour }
+
+  static func tabs(_ current: Statistics.Window, at path: String) -> [Tab] {
+    Statistics.Window.allCases.map { window in
+      Tab(
+        label: window.rawValue.prefix(1).uppercased() + window.rawValue.dropFirst(),
+        href: window == .hour ? path : DashboardLink.to(path, ("window", window.rawValue)), isCurrent: window == current
+      )
+    }
+  }
+
+  /// What became of a queue's jobs, or of all.
+  struct Sum: Sendable {
+    private(set) var completed = 0
+    private(set) var failed = 0
+    private(set) var dead = 0
+    private var run = 0.0
+    private var wait = 0.0
+
+    init(_ parts: [StatisticsTotals] = []) { for part in parts { add(part) } }
+
+    mutating func add(_ part: StatisticsTotals) {
+      let attempts = Double(part.completed + part.failed + part.dead)
+      completed += part.completed
+      failed += part.failed
+      dead += part.dead
+      run += (part.meanRun ?? 0) * attempts
+      wait += (part.meanWait ?? 0) * attempts
+    }
+
+    private var attempts: Double { Double(completed + failed + dead) }
+    /// In seconds; nil where nothing ran.
+    var meanRun: Double? { attempts > 0 ? run / attempts : nil }
+    /// In seconds; nil where nothing ran.
+    var meanWait: Double? { attempts > 0 ? wait / attempts : nil }
+  }
+
+  /// What became of each queue's jobs, by its name.
+  func sums(_ window: Statistics.Window) async throws -> [String: Sum] {
+    try await statistics.kinds(window).reduce(into: [:]) { $0[$1.queue, default: Sum()].add($1.totals) }
+  }
+
+  /// Throughput, and what failed.
+  func charts(_ window: Statistics.Window, queue: String? = nil) async throws -> [Chart] {
+    let points = try await statistics.series(window, queue: queue, kind: nil)
+    // All are of one width.
+    let minutes = points.count > 1 ? max(1, points[1].at.timeIntervalSince(points[0].at) / 60) : 1
+    let span = minutes * 60 * Double(points.count)
+    return [
+      Chart(
+        id: "throughput", title: "Jobs done", unit: "a minute", [Chart.Series(name: "Done", style: "done")],
+        // The last step is under way: it would look as if less were done.
+        points.dropLast().map { Chart.Column(at: $0.at, values: [Double($0.completed) / minutes]) }, isArea: true,
+        span: span),
+      Chart(
+        id: "failures", title: "Failed attempts and dead letters", unit: "a minute",
+        [Chart.Series(name: "Failed", style: "failed"), Chart.Series(name: "Dead", style: "dead")],
+        points.map { Chart.Column(at: $0.at, values: [Double($0.failed) / minutes, Double($0.dead) / minutes]) },
+        isArea: false, span: span),
+    ]
+  }
+}

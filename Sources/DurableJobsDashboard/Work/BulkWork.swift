@@ -1,0 +1,123 @@
+import Foundation
+import Hummingbird
+import Locking
+import Logging
+
+/// What takes longer than a browser should wait: it goes on in the background, and pages say how far it is.
+final class BulkWork: Sendable {
+  /// How a piece of work ended.
+  enum Outcome: Sendable {
+    /// So many things were done.
+    case done(Int)
+    case failed(String)
+  }
+
+  typealias Body = @Sendable (_ progress: @escaping @Sendable (Int) -> Void) async throws -> Int
+
+  private struct Piece: Sendable {
+    let id: Int
+    let title: String
+    let body: Body
+    let end: AsyncStream<Outcome>.Continuation
+  }
+
+  private struct State {
+    var next = 0
+    var running: [Int: (title: String, count: Int)] = [:]
+    var failures: [String] = []
+  }
+
+  private let state = Locked(State())
+  private let pieces: AsyncStream<Piece>
+  private let begin: AsyncStream<Piece>.Continuation
+  private let clock: any Clock<Duration>
+  private let logger: Logger
+
+  init(clock: any Clock<Duration>, logger: Logger) {
+    (pieces, begin) = AsyncStream.makeStream()
+    self.clock = clock
+    self.logger = logger
+  }
+
+  /// Begins a piece of work.
+  ///
+  /// - Parameter patience: how long to wait for its end.
+  /// - Returns: nil if it goes on.
+  /// - Throws: `DashboardRefusal` of status 503 while the process stops.
+  func start(_ title: String, patience: Duration = .seconds(1), _ body: @escaping Body) async throws -> Outcome? {
+    let (ends, end) = AsyncStream.makeStream(of: Outcome.self)
+    let id = state.withLock { state in
+      state.next += 1
+      state.running[state.next] = (title, 0)
+      return state.next
+    }
+    if case .terminated = begin.yield(Piece(id: id, title: title, body: body, end: end)) {
+      state.withLock { $0.running[id] = nil }
+      throw DashboardRefusal(.serviceUnavailable, "The server stops", "Nothing was changed; try again.", retryAfter: 2)
+    }
+    return await withTaskGroup(of: Outcome?.self) { [clock] group in
+      group.addTask {
+        for await outcome in ends { return outcome }
+        return nil
+      }
+      group.addTask {
+        // Cancelled when the work has ended first.
+        do { try await clock.sleep(for: patience) } catch {}
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+  }
+
+  /// What is under way, in a sentence each.
+  var sentences: [String] {
+    state.withLock { state in
+      state.running.sorted { $0.key < $1.key }.map { "\($1.title): \(PageFormat.number($1.count)) so far." }
+        + state.failures
+    }
+  }
+
+  /// Does what is begun, until its task is cancelled; then what is under way ends after the batch in which it is.
+  func run() async {
+    await withDiscardingTaskGroup { group in
+      for await piece in pieces { group.addTask { await self.work(piece) } }
+      begin.finish()
+      group.cancelAll()
+    }
+  }
+
+  private func work(_ piece: Piece) async {
+    let outcome: Outcome
+    do {
+      let count = try await piece.body { count in
+        self.state.withLock { $0.running[piece.id]?.count = count }
+      }
+      outcome = .done(count)
+    } catch {
+      logger.error("a bulk action ended early", metadata: ["what": "\(piece.title)", "error": "\(error)"])
+      outcome = .failed(DashboardRefusal(error)?.message ?? DashboardRefusal.internalError.message)
+    }
+    state.withLock { state in
+      let count = state.running.removeValue(forKey: piece.id)?.count ?? 0
+      if case .failed(let message) = outcome {
+        state.failures = Array(
+          (state.failures + ["\(piece.title) ended early, after \(PageFormat.number(count)): \(message)"]).suffix(3))
+      }
+    }
+    piece.end.yield(outcome)
+    piece.end.finish()
+  }
+}
+
+extension BulkWork.Outcome? {
+  /// What is said of it: that it is done, goes on, or failed.
+  func sentence(_ done: String, in place: String) -> String {
+    switch self {
+    case .done(1): "One job of \(place) was \(done)."
+    case .done(let count): "\(PageFormat.number(count)) jobs of \(place) were \(done)."
+    case .failed(let reason): "It ended early: \(reason)"
+    case nil: "It goes on in the background; the page of dead letters says how far it is."
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import DurableJobsDashboard
+import HTTPTypes
+import Social
+
+extension DashboardRefusal {
+  /// What an error of the app is to an operator; nil for any other.
+  init?(ofSocial error: any Error) {
+    guard let error = error as? SocialError else { return nil }
+    switch error.code {
+    case .tooManyAttempts:
+      let message = error.message.prefix(1).uppercased() + error.message.dropFirst() + "."
+      self.init(.tooManyRequests, "Too many attempts", message, retryAfter: error.retryAfter)
+    case .notFound: self.init(.notFound, "That is not possible", error.message)
+    default: self.init(.unprocessableContent, "That is not possible", error.message)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import DurableJobsAdmin
+import DurableJobsDashboard
+import DurableJobsPostgres
+import Hummingbird
+import LibPQClient
+import Logging
+import ServiceLifecycle
+import Social
+
+/// The operators' pages under `/admin`: the queue's dashboard with the app's pages, opened by the admin tokens. A
+/// library, so that tests drive it without a process.
+///
+/// `run()` must run for as long as the pages are served.
+public struct SocialDashboard: Service {
+  /// Where it is mounted.
+  static let path = "/admin"
+
+  /// What the app's settings say of it.
+  public struct Configuration: Sendable {
+    /// Without them the dashboard is closed.
+    public var keys: DashboardKeys?
+    /// Where browsers find the API, such as `https://ops.example.org`; nil for whatever host they ask, without TLS.
+    public var url: String?
+    /// What no page may show: passwords, tokens, keys.
+    public var secrets: [String]
+    /// Whose word counts for where a request comes from.
+    public var proxies: TrustedProxies
+    /// What the program calls its commands and workers.
+    public var terms: DoctorTerms
+
+    public init(
+      keys: DashboardKeys?, url: String? = nil, secrets: [String] = [], proxies: TrustedProxies = .none,
+      terms: DoctorTerms = DoctorTerms()
+    ) {
+      self.keys = keys
+      self.url = url
+      self.secrets = secrets
+      self.proxies = proxies
+      self.terms = terms
+    }
+  }
+
+  let dashboard: Dashboard
+  private let access: AdminAccess
+  private let proxies: TrustedProxies
+
+  /// - Parameters:
+  ///   - reads: where lists are read that may be a second old; the jobs' own database if nil.
+  ///   - examine: the doctor's look at everything.
+  /// - Throws: for a template that is not well-formed.
+  public init(
+    _ configuration: Configuration, jobs: JobAdmin, schedules: ScheduleAdmin, reads: PostgresReads? = nil,
+    lookups: LookupRules, examine: @escaping @Sendable () async -> [Finding], logger: Logger
+  ) throws {
+    let pool = jobs.database.pool
+    let sessions = configuration.keys.map { AdminSessions(pool: pool, keys: $0) }
+    access = AdminAccess(sessions: sessions)
+    proxies = configuration.proxies
+    var own = Dashboard.Configuration()
+    own.brand = "Fanmill"
+    own.url = configuration.url
+    own.urlSetting = "FANMILL_ADMIN_URL"
+    own.secrets = configuration.secrets
+    own.terms = configuration.terms
+    var pages: [any DashboardPages] = [FanOutPages(), RankingPages(), QuotaPages(pool: pool, rules: lookups)]
+    if let sessions {
+      pages.append(
+        SignInPages(
+          sessions: sessions, attempts: AttemptBook(pool: pool),
+          isSecure: configuration.url?.hasPrefix("https://") == true))
+    }
+    dashboard = try Dashboard(
+      jobs: jobs, schedules: schedules, reads: reads, configuration: own, pages: pages, examine: examine,
+      logger: logger)
+  }
+
+  /// Looks after health and long work until the program is asked to stop.
+  public func run() async throws { try await dashboard.run() }
+
+  /// - Parameter addMiddleware: what the program puts around all routes, such as its metrics.
+  public func responder(
+    adding addMiddleware: (Router<AdminContext>) -> Void = { _ in }
+  ) -> RouterResponder<AdminContext> {
+    let router = Router(context: AdminContext.self)
+    addMiddleware(router)
+    router.add(middleware: ClientAddressing(proxies: proxies))
+    dashboard.mount(on: router, at: Self.path) { [access] request, _ in try await access.decide(request) }
+    return router.buildResponder()
+  }
+}
