@@ -14,6 +14,9 @@ import Reactor
 /// let broker = try await RedisBroker(client: client, logger: logger)
 /// ```
 public struct RedisBroker: Broker {
+  /// With which keys begin unless a program says otherwise.
+  public static let standardPrefix = "fanmill"
+
   /// The server that it is on.
   public let client: RedisClient
   private let prefix: String
@@ -27,7 +30,7 @@ public struct RedisBroker: Broker {
   ///   - client: its `run()` must be running.
   ///   - prefix: with which every key begins.
   /// - Throws: `BrokerError` of code `unsafeConfiguration` for a server that could evict jobs or is too old.
-  public init(client: RedisClient, prefix: String = "fanmill", logger: Logger) async throws(BrokerError) {
+  public init(client: RedisClient, prefix: String = standardPrefix, logger: Logger) async throws(BrokerError) {
     self.client = client
     self.prefix = prefix
     self.logger = logger

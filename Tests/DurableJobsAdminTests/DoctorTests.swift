@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsRedis
 import HiredisClient
 import JobsTestSupport
 import LibPQClient
@@ -13,7 +14,8 @@ import Testing
 @Suite(.timeLimit(.minutes(3)), .serialized) struct DoctorTests {
   private func redis(_ url: String) async throws -> [String: Finding] {
     let examination = RedisExamination(
-      configuration: try RedisConfiguration(url: url), prefix: "fanmill", queues: [.default], terms: DoctorTerms(),
+      configuration: try RedisConfiguration(url: url), prefix: RedisBroker.standardPrefix, queues: [.default],
+      terms: DoctorTerms(),
       loop: RedisFixture.loop, logger: .quiet)
     return Dictionary(await examination.run().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
   }

@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
 import HiredisClient
 import LibPQClient
@@ -29,7 +30,8 @@ public struct Doctor: Sendable {
   ///   - terms: for advice.
   public init(
     postgres: PostgresConfiguration, tables: JobsSchema = .standard, replica: PostgresConfiguration? = nil,
-    redis: RedisConfiguration, prefix: String = "fanmill", queues: [QueueName], schema: (any Examination)? = nil,
+    redis: RedisConfiguration, prefix: String = RedisBroker.standardPrefix, queues: [QueueName],
+    schema: (any Examination)? = nil,
     more: [any Examination] = [],
     terms: DoctorTerms = DoctorTerms(),
     logger: Logger

@@ -7,7 +7,7 @@ struct WorkExamination: Examination {
   let terms: DoctorTerms
 
   func run(in transaction: PostgresTransaction) async throws -> [Finding] {
-    let (dead, parked) = try await schema.troubleCounts(in: transaction)
+    let (dead, parked) = try await schema.deadAndParkedCounts(in: transaction)
     return [
       dead == 0
         ? .ok("dead letters", "none")

@@ -40,7 +40,7 @@ extension QueueAdmin {
     let queue = try await queue(name)
     var (left, pause) = (limit, Duration.milliseconds(50))
     while true {
-      let (isPending, isPaused) = try await database.isPendingIsPaused(queue)
+      let (isPending, isPaused) = try await database.standing(of: queue)
       let depth = try await broker.depth(of: queue)
       let waiting = depth.ready + depth.claimed + depth.delayed
       progress(waiting)

@@ -9,7 +9,7 @@ import LibPQClient
 /// What the doctor asks, on a connection of its own.
 extension JobsSchema {
   /// How many dead letters there are, and how many jobs are parked.
-  package func troubleCounts(in transaction: PostgresTransaction) async throws -> (dead: Int, parked: Int) {
+  package func deadAndParkedCounts(in transaction: PostgresTransaction) async throws -> (dead: Int, parked: Int) {
     let row = try await transaction.query(
       "SELECT (SELECT count(*) FROM \(deadJobs)), (SELECT count(*) FROM \(jobs) WHERE parked)")[0]
     let (dead, parked) = try row.decode(Int.self, Int.self)

@@ -63,7 +63,7 @@ extension JobsDatabase {
   }
 
   /// Whether anything is pending in a queue, and whether it is paused.
-  package func isPendingIsPaused(_ queue: QueueName) async throws -> (isPending: Bool, isPaused: Bool) {
+  package func standing(of queue: QueueName) async throws -> (isPending: Bool, isPaused: Bool) {
     let row = try await pool.query(
       """
       SELECT EXISTS(SELECT FROM \(schema.jobs) WHERE queue = \(queue.rawValue)),
