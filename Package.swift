@@ -33,24 +33,34 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
-let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let instrumentation: Target.Dependency = .product(name: "Instrumentation", package: "swift-distributed-tracing")
-let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
-let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+/// A product of another package. SwiftPM resolves a package only where a trait that is on, or no trait at all, asks for
+/// one of its products.
+///
+/// - Parameter traits: those that ask for it, any of which suffices; nil for a product that every user needs.
+func outside(_ name: String, _ package: String, for traits: Set<String>? = nil) -> Target.Dependency {
+  .product(name: name, package: package, condition: traits.flatMap { .when(traits: $0) })
+}
+
+let argumentParser = outside("ArgumentParser", "swift-argument-parser")
+let collections = outside("DequeModule", "swift-collections")
+let heap = outside("HeapModule", "swift-collections")
+let instrumentation = outside("Instrumentation", "swift-distributed-tracing")
+let lifecycle = outside("ServiceLifecycle", "swift-service-lifecycle")
+let logging = outside("Logging", "swift-log")
+let metrics = outside("Metrics", "swift-metrics")
+let signals = outside("UnixSignals", "swift-service-lifecycle")
+
+let hummingbird = outside("Hummingbird", "hummingbird", for: ["Dashboard"])
+let httpTypes = outside("HTTPTypes", "swift-http-types", for: ["CurlClient", "Dashboard"])
+let mustache = outside("Mustache", "swift-mustache", for: ["Dashboard"])
+let nioCore = outside("NIOCore", "swift-nio", for: ["Dashboard"])
+
+let configuration = outside("Configuration", "swift-configuration", for: ["App"])
+let crypto = outside("Crypto", "swift-crypto", for: ["App"])
+let cryptoExtras = outside("CryptoExtras", "swift-crypto", for: ["App"])
+let hummingbirdCore = outside("HummingbirdCore", "hummingbird", for: ["App"])
+let nioHTTP1 = outside("NIOHTTP1", "swift-nio", for: ["App"])
+let nioPosix = outside("NIOPosix", "swift-nio", for: ["App"])
 
 let package = Package(
   name: "fanmill",
@@ -59,13 +69,22 @@ let package = Package(
     .executable(name: "fanmill-api", targets: ["fanmill-api"]),
     .executable(name: "fanmill-worker", targets: ["fanmill-worker"]),
     .library(name: "DurableJobs", targets: ["DurableJobs", "DurableJobsRedis", "DurableJobsPostgres"]),
-    .library(name: "DataClients", targets: ["Reactor", "HiredisClient", "LibPQClient", "CurlClient"]),
+    .library(name: "DataClients", targets: ["Reactor", "HiredisClient", "LibPQClient"]),
+    // Apart from the two others, which every user of the queue has, since it links libcurl.
+    .library(name: "CurlClient", targets: ["CurlClient"]),
     // For Benchmarks/, a package of its own.
     .library(name: "PrivateServers", targets: ["PrivateServers"]),
     .library(name: "DurableJobsAdmin", targets: ["DurableJobsAdmin"]),
     .library(name: "DurableJobsCLI", targets: ["DurableJobsCLI"]),
     .library(name: "DurableJobsDashboard", targets: ["DurableJobsDashboard"]),
     .library(name: "LocalStack", targets: ["LocalStack", "SocialAdmin"]),
+  ],
+  traits: [
+    .trait(name: "CurlClient", description: "The HTTP and mail client over libcurl"),
+    .trait(name: "Dashboard", description: "The queue's pages, for a Hummingbird router"),
+    .trait(
+      name: "App", description: "Fanmill's own backend and programs", enabledTraits: ["CurlClient", "Dashboard"]),
+    .default(enabledTraits: ["App", "Dashboard"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
