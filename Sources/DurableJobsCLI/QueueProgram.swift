@@ -48,10 +48,15 @@ public struct Manual: Sendable {
   public var date: String
   /// Variables that it reads from the environment, each with a sentence.
   public var environment: [(name: String, text: String)]
+  /// What holds for all of these variables, above their list.
+  public var environmentIntroduction: String
 
-  public init(date: String, environment: [(name: String, text: String)] = []) {
+  public init(
+    date: String, environment: [(name: String, text: String)] = [], environmentIntroduction: String = ""
+  ) {
     self.date = date
     self.environment = environment
+    self.environmentIntroduction = environmentIntroduction
   }
 }
 

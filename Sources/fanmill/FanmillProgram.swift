@@ -28,7 +28,8 @@ enum FanmillProgram: QueueProgram {
       environment: Setting.all.map { setting in
         let summary = setting.summary.prefix(1).uppercased() + setting.summary.dropFirst() + "."
         return (setting.variable, summary + (setting.fallback.map { " The default is \($0)." } ?? ""))
-      })
+      },
+      environmentIntroduction: "Each setting is also a flag of every command, and a field of the settings file.")
   }
 
   static func run(

@@ -98,10 +98,8 @@ struct ManualPage {
 
   /// What the program reads from the environment.
   private var environment: [String] {
-    let own =
-      manual.environment.isEmpty
-      ? [] : ["Each setting is also a flag of every command, and a field of the settings file."]
-    return [".Sh ENVIRONMENT"] + own + [".Bl -tag -width Ds"]
+    let introduction = manual.environmentIntroduction
+    return [".Sh ENVIRONMENT"] + (introduction.isEmpty ? [] : [Self.roff(introduction)]) + [".Bl -tag -width Ds"]
       + manual.environment.flatMap { [".It Ev \($0.name)", Self.roff($0.text)] } + [
         ".It Ev NO_COLOR", "Where it is not empty, nothing is coloured.", ".It Ev COLUMNS",
         "The width of tables where the standard output is no terminal.", ".El",
