@@ -35,6 +35,18 @@ extension CommandOptions {
     }
   }
 
+  /// Does something, and prints what became of it.
+  ///
+  /// - Parameters:
+  ///   - open: connects to the servers, such as `withDatabase`.
+  ///   - text: what people read of the result.
+  func change<Target, Result: Encodable & SendableMetatype>(
+    _ open: (@escaping @Sendable (Target) async throws -> Void) async throws -> Void,
+    _ act: @escaping @Sendable (Target) async throws -> Result, text: @escaping @Sendable (Result) -> String
+  ) async throws {
+    try await open { target in try output.one(try await act(target), text) }
+  }
+
   /// Runs it with Postgres alone.
   package func withDatabase(_ body: @escaping @Sendable (JobsDatabase) async throws -> Void) async throws {
     try await run { session in try await session.withDatabase(body) }

@@ -75,9 +75,11 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var queue: Name
 
     func run() async throws {
-      try await common.withAdmin { desk in
+      try await common.change(common.withAdmin) { desk in
         try await desk.queues.pause(queue.name, by: .terminal)
-        try common.output.one(Changed(queue: queue.name, isPaused: true)) { "\($0.queue) is paused" }
+        return Changed(queue: queue.name, isPaused: true)
+      } text: {
+        "\($0.queue) is paused"
       }
     }
   }
@@ -91,9 +93,11 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var queue: Name
 
     func run() async throws {
-      try await common.withAdmin { desk in
+      try await common.change(common.withAdmin) { desk in
         try await desk.queues.resume(queue.name, by: .terminal)
-        try common.output.one(Changed(queue: queue.name, isPaused: false)) { "\($0.queue) is active" }
+        return Changed(queue: queue.name, isPaused: false)
+      } text: {
+        "\($0.queue) is active"
       }
     }
   }

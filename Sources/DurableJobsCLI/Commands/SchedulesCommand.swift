@@ -72,8 +72,10 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @Argument(help: "The schedule's name.") var name: String
 
     func run() async throws {
-      try await common.withSchedules { desk in
-        try common.output.one(try await desk.pause(name, by: .terminal)) { "\($0.name) is \($0.state.rawValue)" }
+      try await common.change(common.withSchedules) {
+        try await $0.pause(name, by: .terminal)
+      } text: {
+        "\($0.name) is \($0.state.rawValue)"
       }
     }
   }
@@ -87,11 +89,11 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @Argument(help: "The schedule's name.") var name: String
 
     func run() async throws {
-      try await common.withSchedules { desk in
-        try common.output.one(try await desk.resume(name, by: .terminal)) { schedule in
-          "\(schedule.name) is \(schedule.state.rawValue)"
-            + (schedule.nextTick.map { "; its next tick is \($0.short)" } ?? "")
-        }
+      try await common.change(common.withSchedules) {
+        try await $0.resume(name, by: .terminal)
+      } text: { schedule in
+        "\(schedule.name) is \(schedule.state.rawValue)"
+          + (schedule.nextTick.map { "; its next tick is \($0.short)" } ?? "")
       }
     }
   }

@@ -65,9 +65,10 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var choice: Choice
 
     func run() async throws {
-      try await common.withDatabase { database in
-        let told = try await WorkerAdmin(database).quiet(choice.name, by: .terminal)
-        try common.output.one(Told(items: told)) { $0.text("claim no more") }
+      try await common.change(common.withDatabase) { database in
+        Told(items: try await WorkerAdmin(database).quiet(choice.name, by: .terminal))
+      } text: {
+        $0.text("claim no more")
       }
     }
   }
@@ -86,9 +87,10 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try confirmation.ask("stop \(choice.text)")
-        try await program.withDatabase { database in
-          let told = try await WorkerAdmin(database).stop(choice.name, by: .terminal)
-          try common.output.one(Told(items: told)) { $0.text("stop") }
+        try await common.change(program.withDatabase) { database in
+          Told(items: try await WorkerAdmin(database).stop(choice.name, by: .terminal))
+        } text: {
+          $0.text("stop")
         }
       }
     }
