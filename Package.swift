@@ -77,6 +77,7 @@ let package = Package(
     .library(name: "DurableJobsAdmin", targets: ["DurableJobsAdmin"]),
     .library(name: "DurableJobsCLI", targets: ["DurableJobsCLI"]),
     .library(name: "DurableJobsDashboard", targets: ["DurableJobsDashboard"]),
+    .library(name: "DurableJobsTesting", targets: ["DurableJobsTesting"]),
     .library(name: "LocalStack", targets: ["LocalStack", "SocialAdmin"]),
   ],
   traits: [
@@ -120,6 +121,8 @@ let package = Package(
     module("PrivateServers", ["CLinux", "Locking"]),
 
     module("DurableJobs", ["Locking", collections, instrumentation, lifecycle, logging, metrics]),
+    // For who tests jobs, or writes a broker or a ledger.
+    module("DurableJobsTesting", ["DurableJobs", "Locking", collections, logging]),
     module("DurableJobsRedis", ["DurableJobs", "HiredisClient", "Reactor", logging]),
     module("DurableJobsPostgres", ["DurableJobs", "LibPQClient", logging]),
 
@@ -230,71 +233,83 @@ let package = Package(
       [
         "SocialAPI", "Bootstrap", "CurlClient", "MailTestSupport", "DurableJobsAdmin", "SocialAdmin", "LocalStack",
         "Social", "Migrations", "DurableJobs",
-        "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "HiredisClient",
+        "DurableJobsPostgres", "DurableJobsRedis", "TestSupport", "Locking", "LibPQClient", "HiredisClient",
         "Reactor",
         "PrivateServers", logging,
       ]),
     tests(
       "DurableJobsDashboardTests",
       [
-        "DurableJobsDashboard", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "JobsTestSupport", "Locking",
-        "ProgramTestSupport", httpTypes, hummingbird, logging,
+        "DurableJobsDashboard", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "JobsTestSupport",
+        "Locking", "ProgramTestSupport", "TestSupport", httpTypes, hummingbird, logging,
       ]),
     tests(
       "DashboardTests",
       [
         "DurableJobsDashboard", "SocialDashboard", "Reactor", "DurableJobsAdmin", "SocialAdmin", "PrivateServers",
         "ProgramTestSupport", "Social", "DurableJobs", "DurableJobsPostgres", "JobsTestSupport", "Locking",
-        "LibPQClient", httpTypes, hummingbird, logging, nioCore,
+        "LibPQClient", "TestSupport", httpTypes, hummingbird, logging, nioCore,
       ]),
     tests("ReactorTests", ["Reactor", "Locking"]),
-    tests("HiredisClientTests", ["HiredisClient", "Reactor", "JobsTestSupport", "Locking", "PrivateServers", logging]),
+    tests("HiredisClientTests", ["HiredisClient", "Reactor", "TestSupport", "Locking", "PrivateServers", logging]),
     // A mail server that keeps what it gets.
     .target(
       name: "MailTestSupport", dependencies: ["Locking"], path: "Tests/MailTestSupport", swiftSettings: settings),
     tests(
       "CurlClientTests",
       [
-        "CurlClient", "Reactor", "JobsTestSupport", "Locking", "MailTestSupport", "PrivateServers", httpTypes,
+        "CurlClient", "Reactor", "TestSupport", "Locking", "MailTestSupport", "PrivateServers", httpTypes,
         logging,
       ]),
     tests("YouTubeStandInTests", ["YouTubeStandIn", "CurlClient", "Reactor", "Locking", httpTypes, logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
-    // What tests share: an awaited condition, random numbers that a seed brings back, a broker on the tests' own Redis.
+    // What tests share: an awaited condition, random numbers that a seed brings back, logs, a client of Redis.
+    .target(
+      name: "TestSupport", dependencies: ["HiredisClient", "Locking", "PrivateServers", "Reactor", logging],
+      path: "Tests/TestSupport", swiftSettings: settings),
+    // What tests of the queue share: a broker on the tests' own Redis, a worker that runs beside a closure, chaos.
     .target(
       name: "JobsTestSupport",
       dependencies: [
-        "DurableJobs", "DurableJobsRedis", "HiredisClient", "Reactor", "Locking", "PrivateServers", lifecycle, logging,
+        "DurableJobs", "DurableJobsRedis", "HiredisClient", "Locking", "PrivateServers", "TestSupport", lifecycle,
+        logging,
       ],
       path: "Tests/JobsTestSupport", swiftSettings: settings),
     tests(
       "ConformanceTests",
       [
-        "DurableJobs", "DurableJobsRedis", "DurableJobsPostgres", "JobsTestSupport", "Reactor", "Locking",
+        "DurableJobs", "DurableJobsRedis", "DurableJobsPostgres", "DurableJobsTesting", "JobsTestSupport",
+        "TestSupport", "Reactor", "Locking",
         "LibPQClient", "PrivateServers",
         "HiredisClient", lifecycle, logging, signals,
       ]),
-    tests("DurableJobsTests", ["DurableJobs", "JobsTestSupport", "Locking", instrumentation, lifecycle, logging]),
+    tests(
+      "DurableJobsTests",
+      [
+        "DurableJobs", "DurableJobsTesting", "JobsTestSupport", "TestSupport", "Locking", instrumentation, lifecycle,
+        logging,
+      ]),
     tests(
       "DurableJobsRedisTests",
       [
-        "DurableJobs", "DurableJobsRedis", "JobsTestSupport", "Locking", "PrivateServers", "HiredisClient", lifecycle,
+        "DurableJobs", "DurableJobsRedis", "DurableJobsTesting", "JobsTestSupport", "TestSupport", "Locking",
+        "PrivateServers", "HiredisClient", lifecycle,
         logging,
       ]),
-    tests("LibPQClientTests", ["LibPQClient", "Reactor", "JobsTestSupport", "Locking", "PrivateServers", logging]),
+    tests("LibPQClientTests", ["LibPQClient", "Reactor", "TestSupport", "Locking", "PrivateServers", logging]),
     tests("MigrationsTests", ["Migrations", "LibPQClient", "Reactor", "PrivateServers", logging]),
     tests(
       "SocialTests",
       [
         "Social", "CurlClient", "MailTestSupport", "Migrations", "DurableJobs", "DurableJobsPostgres",
-        "JobsTestSupport", "LibPQClient",
+        "DurableJobsTesting", "TestSupport", "LibPQClient",
         "Reactor", "Locking", "PrivateServers", logging,
       ]),
     // What the tests of programs share: the programs as they were built, and a database and a Redis of a test's own.
     .target(
       name: "ProgramTestSupport",
       dependencies: [
-        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Migrations", "LibPQClient",
+        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "TestSupport", "Migrations", "LibPQClient",
         "PrivateServers", "HiredisClient",
         "Reactor", logging,
       ], path: "Tests/ProgramTestSupport", swiftSettings: settings),
@@ -303,7 +318,7 @@ let package = Package(
       "DurableJobsAdminTests",
       [
         "DurableJobsAdmin", "SocialAdmin", "LocalStack", "ProgramTestSupport", "DurableJobs", "DurableJobsPostgres",
-        "DurableJobsRedis", "JobsTestSupport",
+        "DurableJobsRedis", "DurableJobsTesting", "JobsTestSupport", "TestSupport",
         "Locking",
         "LibPQClient", "PrivateServers", "HiredisClient", "Social", crypto, httpTypes, logging,
       ]),
@@ -313,7 +328,8 @@ let package = Package(
         "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "Bootstrap", "MailTestSupport",
         "DurableJobsAdmin", "DurableJobsCLI", "SocialAdmin", "LocalStack",
         "ProgramTestSupport", "Social", "DurableJobs",
-        "DurableJobsPostgres", "DurableJobsRedis", "JobsTestSupport", "Locking", "LibPQClient", "PrivateServers",
+        "DurableJobsPostgres", "DurableJobsRedis", "DurableJobsTesting", "TestSupport", "Locking", "LibPQClient",
+        "PrivateServers",
         "HiredisClient",
         "YouTubeStandIn",
       ]),
@@ -331,13 +347,13 @@ let package = Package(
         "TestWorker", "ProgramTestSupport", "DurableJobsAdmin", "SocialAdmin", "Social", "DurableJobs",
         "DurableJobsPostgres",
         "DurableJobsRedis",
-        "JobsTestSupport",
+        "TestSupport",
         "LibPQClient", "PrivateServers", "HiredisClient", "Reactor", logging,
       ]),
     tests(
       "BootstrapTests",
       [
-        "Bootstrap", "CurlClient", "DurableJobsAdmin", "SocialAdmin", "DurableJobs", "JobsTestSupport", "Reactor",
+        "Bootstrap", "CurlClient", "DurableJobsAdmin", "SocialAdmin", "DurableJobs", "TestSupport", "Reactor",
         "Locking", "LibPQClient",
         "PrivateServers", "HiredisClient", "Social", argumentParser, logging, metrics, nioCore,
       ]),

@@ -22,6 +22,7 @@ let package = Package(
         .product(name: "DurableJobs", package: "fanmill"),
         .product(name: "DataClients", package: "fanmill"),
         .product(name: "DurableJobsAdmin", package: "fanmill"),
+        .product(name: "DurableJobsTesting", package: "fanmill"),
         .product(name: "LocalStack", package: "fanmill"),
         .product(name: "PrivateServers", package: "fanmill"),
       ],

@@ -1,6 +1,6 @@
 /// Decides who runs what next, fast. It may be lost at any moment: what it owes is in the `Ledger`.
 ///
-/// Every implementation passes one conformance suite, `Tests/ConformanceTests`.
+/// Every implementation passes the conformance suite in `DurableJobsTesting`.
 public protocol Broker: Sendable {
   /// A worker's part in one of its queues.
   associatedtype Consumer: BrokerConsumer

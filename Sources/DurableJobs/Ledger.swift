@@ -1,7 +1,7 @@
 /// The record of every durable job that is pending: from the transaction that asked for it until the transaction that
 /// did it.
 ///
-/// Every implementation passes one conformance suite, `Tests/ConformanceTests`.
+/// Every implementation passes the conformance suite in `DurableJobsTesting`.
 public protocol Ledger: Sendable {
   /// What the ledger's own writes and the app's writes share, so that both commit or neither.
   associatedtype Transaction: Sendable

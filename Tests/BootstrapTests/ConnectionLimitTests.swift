@@ -1,8 +1,8 @@
 import Foundation
-import JobsTestSupport
 import Logging
 import NIOCore
 import Social
+import TestSupport
 import Testing
 
 @testable import Bootstrap

@@ -1,8 +1,8 @@
-import JobsTestSupport
 import LibPQClient
 import Locking
 import Logging
 import PrivateServers
+import TestSupport
 import Testing
 
 @testable import Bootstrap

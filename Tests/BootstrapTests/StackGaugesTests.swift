@@ -1,10 +1,10 @@
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Logging
 import Metrics
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Bootstrap

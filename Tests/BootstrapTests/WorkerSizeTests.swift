@@ -1,9 +1,9 @@
 import DurableJobs
 import DurableJobsAdmin
 import Foundation
-import JobsTestSupport
 import Social
 import SocialAdmin
+import TestSupport
 import Testing
 
 @testable import Bootstrap

@@ -1,11 +1,11 @@
 import DurableJobsAdmin
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import LocalStack
 import PrivateServers
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 /// An API's connections are as many as the documentation says, however many requests wait for the database.
@@ -24,7 +24,7 @@ struct APIConnectionTests {
       defer { api.send(SIGKILL) }
       try await eventually("the API is ready") { LoopbackHTTP(port: port).isReady() }
       let holder = try await PostgresConnection.connect(
-        try PostgresConfiguration(url: stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+        try PostgresConfiguration(url: stack.postgresURL), loop: .tests, logger: .quiet)
       try await holder.execute("BEGIN")
       try await holder.execute("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE")
       // Each waits for its caller's session, which is in the table.

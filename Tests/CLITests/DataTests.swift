@@ -1,10 +1,10 @@
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import MailTestSupport
 import PrivateServers
 import ProgramTestSupport
 import SocialAdmin
+import TestSupport
 import Testing
 
 @Suite("fanmill migrate, import, accounts, feed, doctor", .timeLimit(.minutes(5)))

@@ -1,8 +1,8 @@
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import PrivateServers
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @Suite("What a program ends with", .timeLimit(.minutes(5)))

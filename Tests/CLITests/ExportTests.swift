@@ -1,7 +1,7 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
 import Testing

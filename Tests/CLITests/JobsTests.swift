@@ -3,7 +3,6 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
 import Testing

@@ -1,9 +1,9 @@
 import DurableJobsAdmin
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import LocalStack
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 /// Serialized: each of these tests runs a whole stack, and the API listens on a port.

@@ -1,7 +1,7 @@
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @testable import YouTubeStandIn

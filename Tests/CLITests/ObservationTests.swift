@@ -1,11 +1,11 @@
 import Dispatch
 import DurableJobsAdmin
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import LocalStack
 import PrivateServers
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 /// The API and a worker as they were built: their metrics, and a request that is followed by one id.

@@ -2,9 +2,9 @@ import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @Suite("What operators do to jobs, queues and workers", .timeLimit(.minutes(5)))

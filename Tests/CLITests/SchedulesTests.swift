@@ -1,9 +1,9 @@
 import DurableJobs
 import DurableJobsRedis
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @Suite("fanmill schedules", .timeLimit(.minutes(5)))

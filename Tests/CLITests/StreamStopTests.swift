@@ -1,10 +1,10 @@
 import DurableJobsAdmin
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import LocalStack
 import PrivateServers
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 /// The API as it was built, with clients that listen.

@@ -1,9 +1,9 @@
 import DurableJobs
 import DurableJobsPostgres
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @Suite("fanmill top", .timeLimit(.minutes(5)))

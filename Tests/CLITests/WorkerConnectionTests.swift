@@ -3,13 +3,13 @@ import DurableJobs
 import DurableJobsAdmin
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import LocalStack
 import PrivateServers
 import ProgramTestSupport
 import Social
 import SocialAdmin
+import TestSupport
 import Testing
 
 /// A worker's connections are as many as the documentation says, with every queue at work.
@@ -38,7 +38,7 @@ struct WorkerConnectionTests {
   /// Opens a session whose transaction holds tables, until it is closed.
   private func lock(_ tables: [String], _ stack: TestStack) async throws -> PostgresConnection {
     let connection = try await PostgresConnection.connect(
-      try PostgresConfiguration(url: stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+      try PostgresConfiguration(url: stack.postgresURL), loop: .tests, logger: .quiet)
     try await connection.execute("BEGIN")
     try await connection.execute("LOCK TABLE \(unescaped: tables.joined(separator: ", ")) IN ACCESS EXCLUSIVE MODE")
     return connection

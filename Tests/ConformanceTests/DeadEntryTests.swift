@@ -1,7 +1,9 @@
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsTesting
 import JobsTestSupport
 import LibPQClient
+import TestSupport
 import Testing
 
 /// A snapshot that is held long keeps what done jobs leave in the indexes, and each read of a range walks over it.

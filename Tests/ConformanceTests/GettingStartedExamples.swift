@@ -3,12 +3,12 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import Logging
 import PrivateServers
 import Reactor
 import ServiceLifecycle
+import TestSupport
 import Testing
 import UnixSignals
 

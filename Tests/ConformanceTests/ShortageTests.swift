@@ -1,8 +1,10 @@
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsTesting
 import JobsTestSupport
 import LibPQClient
 import Locking
+import TestSupport
 import Testing
 
 /// What a server is short of is no failure of the jobs that meet it.
@@ -17,7 +19,7 @@ import Testing
     try await PostgresLedgerFixture.with { fixture in
       let pool = PostgresPool(
         configuration: try PostgresConfiguration(url: fixture.url), size: 1, waitLimit: .milliseconds(50),
-        loop: RedisFixture.loop, logger: .quiet)
+        loop: .tests, logger: .quiet)
       let attempts = Locked<[Int]>([])
       let (isHeld, mayEnd) = (Gate(), Gate())
       var registry = JobRegistry<PostgresLedger>()

@@ -2,6 +2,7 @@ import DurableJobs
 import DurableJobsPostgres
 import JobsTestSupport
 import LibPQClient
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct StormTests {
@@ -14,7 +15,7 @@ import Testing
         }
         let effects = try await storm.run()
         #expect(effects == Array(0..<400), "seed \(seed)")
-        #expect(try await TestedPostgresLedger(fixture: postgres).deadLetters().isEmpty, "seed \(seed)")
+        #expect(try await postgres.deadLetters().isEmpty, "seed \(seed)")
       }
     }
   }

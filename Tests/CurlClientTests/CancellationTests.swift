@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import JobsTestSupport
 import Locking
 import Reactor
+import TestSupport
 import Testing
 
 @testable import CurlClient

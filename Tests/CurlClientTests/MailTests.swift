@@ -1,9 +1,9 @@
 import Foundation
-import JobsTestSupport
 import Locking
 import MailTestSupport
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 @testable import CurlClient

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import JobsTestSupport
 import Logging
 import Reactor
+import TestSupport
 import Testing
 
 @testable import CurlClient

@@ -1,5 +1,5 @@
 import HTTPTypes
-import JobsTestSupport
+import TestSupport
 import Testing
 
 @testable import CurlClient

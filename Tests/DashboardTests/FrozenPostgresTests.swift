@@ -1,9 +1,9 @@
 import HTTPTypes
-import JobsTestSupport
 import Locking
 import PrivateServers
 import ProgramTestSupport
 import Reactor
+import TestSupport
 import Testing
 
 @testable import DurableJobsDashboard

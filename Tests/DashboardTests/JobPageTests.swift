@@ -3,7 +3,6 @@ import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 import Hummingbird
-import JobsTestSupport
 import LibPQClient
 import Locking
 import ProgramTestSupport

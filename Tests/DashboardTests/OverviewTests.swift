@@ -4,10 +4,10 @@ import DurableJobsPostgres
 import Foundation
 import HTTPTypes
 import Hummingbird
-import JobsTestSupport
 import LibPQClient
 import Locking
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @testable import DurableJobsDashboard

@@ -2,12 +2,12 @@ import DurableJobs
 import DurableJobsAdmin
 import Foundation
 import HTTPTypes
-import JobsTestSupport
 import LibPQClient
 import Locking
 import PrivateServers
 import ProgramTestSupport
 import Reactor
+import TestSupport
 import Testing
 
 @testable import DurableJobsDashboard

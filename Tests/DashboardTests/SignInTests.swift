@@ -3,12 +3,12 @@ import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 import Hummingbird
-import JobsTestSupport
 import LibPQClient
 import Locking
 import NIOCore
 import ProgramTestSupport
 import Social
+import TestSupport
 import Testing
 
 @testable import DurableJobsDashboard

@@ -11,6 +11,7 @@ import Logging
 import ProgramTestSupport
 import Social
 import SocialAdmin
+import TestSupport
 import Testing
 
 @testable import DurableJobsDashboard

@@ -2,11 +2,11 @@ import Crypto
 import DurableJobs
 import Foundation
 import HTTPTypes
-import JobsTestSupport
 import LibPQClient
 import Locking
 import Logging
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @testable import Bootstrap

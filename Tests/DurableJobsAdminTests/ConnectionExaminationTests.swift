@@ -1,8 +1,8 @@
 import DurableJobs
 import DurableJobsPostgres
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @testable import DurableJobsAdmin
@@ -40,7 +40,7 @@ import Testing
   @Test func workersSayWhatTheyHave() async throws {
     try await TestStack.with { stack in
       let connection = try await PostgresConnection.connect(
-        try PostgresConfiguration(url: stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+        try PostgresConfiguration(url: stack.postgresURL), loop: .tests, logger: .quiet)
       let workers = PostgresWorkerRegistry(pool: stack.pool)
       func report(_ name: String, pool: Int?) -> WorkerReport {
         WorkerReport(

@@ -2,10 +2,10 @@ import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import PrivateServers
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @testable import DurableJobsAdmin
@@ -15,8 +15,7 @@ import Testing
   private func redis(_ url: String) async throws -> [String: Finding] {
     let examination = RedisExamination(
       configuration: try RedisConfiguration(url: url), prefix: RedisBroker.standardPrefix, queues: [.default],
-      terms: DoctorTerms(),
-      loop: RedisFixture.loop, logger: .quiet)
+      terms: DoctorTerms(), loop: .tests, logger: .quiet)
     return Dictionary(await examination.run().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
   }
 
@@ -45,7 +44,7 @@ import Testing
   func snapshot() async throws {
     try await TestStack.with { stack in
       let connection = try await PostgresConnection.connect(
-        try PostgresConfiguration(url: stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+        try PostgresConfiguration(url: stack.postgresURL), loop: .tests, logger: .quiet)
       try await stack.pool.transaction(.snapshot) { transaction in
         let holder = try await transaction.query("SELECT pg_backend_pid()")[0].decode(Int.self)
         let oldest = try await connection.transaction { try await OldestSnapshot.read(in: $0) }
@@ -103,7 +102,7 @@ import Testing
     terms.replicaURL = "APP_REPLICA_URL"
     func look() async -> Finding? {
       await ReplicaExamination(
-        primary: configurations.0, replica: configurations.1, terms: terms, loop: RedisFixture.loop, logger: .quiet
+        primary: configurations.0, replica: configurations.1, terms: terms, loop: .tests, logger: .quiet
       ).run().first
     }
     try await eventually("the replica is in step") { await look()?.status == .ok }

@@ -9,6 +9,7 @@ import LibPQClient
 import Locking
 import ProgramTestSupport
 import SocialAdmin
+import TestSupport
 import Testing
 
 /// What operators do to jobs: each thing takes effect, is noted, and is refused to somebody who may only look.

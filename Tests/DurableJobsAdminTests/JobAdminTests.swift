@@ -1,10 +1,10 @@
 import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
 import SocialAdmin
+import TestSupport
 import Testing
 
 @testable import DurableJobsAdmin

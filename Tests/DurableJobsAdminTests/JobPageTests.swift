@@ -1,9 +1,9 @@
 import DurableJobs
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
 import SocialAdmin
+import TestSupport
 import Testing
 
 @testable import DurableJobsAdmin

@@ -2,12 +2,13 @@ import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Locking
 import ProgramTestSupport
 import SocialAdmin
+import TestSupport
 import Testing
 
 @Suite("The ledger against the broker, and the broker against the ledger", .timeLimit(.minutes(5)))

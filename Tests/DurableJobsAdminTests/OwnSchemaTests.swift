@@ -6,6 +6,7 @@ import JobsTestSupport
 import LibPQClient
 import PrivateServers
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @testable import DurableJobsAdmin
@@ -78,7 +79,7 @@ struct OwnSchemaTests {
     let url = try await TestStack.emptyDatabase(template: true)
     let redis = try await PrivateRedis.start()
     let client = RedisClient(
-      configuration: try RedisConfiguration(url: redis.url), loop: RedisFixture.loop, logger: .quiet)
+      configuration: try RedisConfiguration(url: redis.url), loop: .tests, logger: .quiet)
     try await TestStack.withPool(url) { pool in
       try await pool.execute("CREATE SCHEMA shop")
       let standard = JobsSchema.standard.name

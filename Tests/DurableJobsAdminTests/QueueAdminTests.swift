@@ -2,11 +2,13 @@ import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
+import DurableJobsTesting
 import Foundation
 import JobsTestSupport
 import LibPQClient
 import Locking
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @Suite("Queues as an operator sees them", .timeLimit(.minutes(5)))

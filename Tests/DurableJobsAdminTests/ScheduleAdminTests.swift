@@ -1,11 +1,13 @@
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsTesting
 import Foundation
 import JobsTestSupport
 import LibPQClient
 import Locking
 import ProgramTestSupport
 import SocialAdmin
+import TestSupport
 import Testing
 
 @testable import DurableJobsAdmin

@@ -2,7 +2,6 @@ import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Locking
 import Logging
@@ -10,6 +9,7 @@ import PrivateServers
 import ProgramTestSupport
 import Social
 import SocialAdmin
+import TestSupport
 import Testing
 
 @testable import DurableJobsAdmin

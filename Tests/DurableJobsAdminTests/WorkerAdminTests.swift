@@ -5,6 +5,7 @@ import Foundation
 import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @Suite("Workers and what they count", .timeLimit(.minutes(5)))

@@ -2,9 +2,9 @@ import DurableJobsAdmin
 import DurableJobsDashboard
 import HTTPTypes
 import Hummingbird
-import JobsTestSupport
 import Locking
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 @Suite("Who may do what") struct AccessTests {

@@ -3,8 +3,8 @@ import DurableJobsDashboard
 import Foundation
 import HTTPTypes
 import Hummingbird
-import JobsTestSupport
 import Locking
+import TestSupport
 import Testing
 
 @Suite("Mounted on a router of another program") struct MountTests {

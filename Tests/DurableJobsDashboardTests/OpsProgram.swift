@@ -8,6 +8,7 @@ import JobsTestSupport
 import Locking
 import Logging
 import ProgramTestSupport
+import TestSupport
 
 /// A program with a router and jobs of its own, and the dashboard mounted on that router as an outsider does it.
 struct OpsProgram: Sendable {

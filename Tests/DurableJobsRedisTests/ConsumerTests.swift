@@ -1,9 +1,11 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import HiredisClient
 import JobsTestSupport
 import Locking
 import PrivateServers
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ConsumerTests {

@@ -1,9 +1,11 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import HiredisClient
 import JobsTestSupport
 import Locking
 import PrivateServers
+import TestSupport
 import Testing
 
 /// A master is killed under load, with sentinels and in a cluster: no job is lost, and the hold-up is printed.

@@ -1,7 +1,9 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import JobsTestSupport
 import PrivateServers
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct IdleTests {

@@ -1,8 +1,10 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import HiredisClient
 import JobsTestSupport
 import PrivateServers
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct OutageTests {

@@ -1,6 +1,7 @@
 import DurableJobs
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
+import TestSupport
 import Testing
 
 @testable import DurableJobsRedis

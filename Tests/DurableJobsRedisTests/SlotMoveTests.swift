@@ -1,9 +1,11 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import HiredisClient
 import JobsTestSupport
 import Locking
 import PrivateServers
+import TestSupport
 import Testing
 
 /// A queue's slot goes from one master of a cluster to another, a step at a time: between the steps everything is tried

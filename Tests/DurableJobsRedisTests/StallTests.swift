@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import Foundation
 import HiredisClient
 import JobsTestSupport
@@ -7,6 +8,7 @@ import Locking
 import Logging
 import PrivateServers
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 /// Redis stands still, makes a backup or gets its first replica: whoever runs a job keeps it, and it runs once.

@@ -1,6 +1,8 @@
 import DurableJobs
+import DurableJobsTesting
 import JobsTestSupport
 import Locking
+import TestSupport
 import Testing
 
 /// An attempt counts when the job begins.

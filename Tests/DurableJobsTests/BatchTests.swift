@@ -1,5 +1,5 @@
 import DurableJobs
-import JobsTestSupport
+import DurableJobsTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct BatchTests {

@@ -1,4 +1,5 @@
-import JobsTestSupport
+import DurableJobsTesting
+import TestSupport
 import Testing
 
 @testable import DurableJobs

@@ -1,4 +1,5 @@
 import DurableJobs
+import DurableJobsTesting
 import Locking
 
 /// A broker some of whose calls fail for as long as a test wants.

@@ -1,5 +1,7 @@
+import DurableJobsTesting
 import JobsTestSupport
 import Locking
+import TestSupport
 import Testing
 
 @testable import DurableJobs

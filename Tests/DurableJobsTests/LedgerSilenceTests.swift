@@ -1,6 +1,8 @@
 import DurableJobs
+import DurableJobsTesting
 import JobsTestSupport
 import Locking
+import TestSupport
 import Testing
 
 /// A worker whose ledger does not answer leaves its jobs to those whose ledger does.

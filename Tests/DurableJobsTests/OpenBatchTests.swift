@@ -1,5 +1,5 @@
 import DurableJobs
-import JobsTestSupport
+import DurableJobsTesting
 import Testing
 
 /// Batches whose handlers end their jobs by themselves.

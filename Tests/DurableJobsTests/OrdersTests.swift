@@ -1,6 +1,8 @@
 import DurableJobs
+import DurableJobsTesting
 import JobsTestSupport
 import Locking
+import TestSupport
 import Testing
 
 /// What operators want of a worker, and what it says of itself.

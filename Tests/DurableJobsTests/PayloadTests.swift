@@ -1,5 +1,6 @@
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
+import TestSupport
 import Testing
 
 @testable import DurableJobs

@@ -1,6 +1,6 @@
 import DurableJobs
 import Foundation
-import JobsTestSupport
+import TestSupport
 import Testing
 
 /// Compares what is found by calculation with what a walk through all minutes finds.

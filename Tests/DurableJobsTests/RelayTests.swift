@@ -1,6 +1,8 @@
+import DurableJobsTesting
 import JobsTestSupport
 import Locking
 import Logging
+import TestSupport
 import Testing
 
 @testable import DurableJobs

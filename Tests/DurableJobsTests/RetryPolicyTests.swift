@@ -1,5 +1,5 @@
 import DurableJobs
-import JobsTestSupport
+import TestSupport
 import Testing
 
 @Suite struct RetryPolicyTests {

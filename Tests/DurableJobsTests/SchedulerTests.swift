@@ -1,7 +1,9 @@
 import DurableJobs
+import DurableJobsTesting
 import Foundation
 import JobsTestSupport
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct SchedulerTests {

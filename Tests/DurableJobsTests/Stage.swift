@@ -1,7 +1,9 @@
 @_spi(Testing) import DurableJobs
+import DurableJobsTesting
 import JobsTestSupport
 import Locking
 import Logging
+import TestSupport
 
 /// A broker and a ledger in memory, and workers on them.
 struct Stage: Sendable {
@@ -56,14 +58,6 @@ final class Journal<Entry: Sendable>: Sendable {
   private let list = Locked<[Entry]>([])
   var entries: [Entry] { list.withLock { $0 } }
   func note(_ entry: Entry) { list.withLock { $0.append(entry) } }
-}
-
-/// Opens once, for whoever waits.
-final class Gate: Sendable {
-  private let isOpen = Locked(false)
-  var hasOpened: Bool { isOpen.withLock { $0 } }
-  func open() { isOpen.withLock { $0 = true } }
-  func wait() async throws { try await eventually("the gate opens") { hasOpened } }
 }
 
 struct Numbered: Job {

@@ -1,6 +1,8 @@
 import DurableJobs
+import DurableJobsTesting
 import JobsTestSupport
 import Locking
+import TestSupport
 import Testing
 
 /// A worker claims nothing before it knows whether its queues are paused.

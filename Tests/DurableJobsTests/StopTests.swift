@@ -1,5 +1,7 @@
 import DurableJobs
+import DurableJobsTesting
 import JobsTestSupport
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct StopTests {

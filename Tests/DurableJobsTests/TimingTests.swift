@@ -1,5 +1,5 @@
 import Foundation
-import JobsTestSupport
+import TestSupport
 import Testing
 
 @testable import DurableJobs

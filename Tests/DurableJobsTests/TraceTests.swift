@@ -1,7 +1,9 @@
+import DurableJobsTesting
 import Instrumentation
 import JobsTestSupport
 import Locking
 import Logging
+import TestSupport
 import Testing
 
 @_spi(Testing) @testable import DurableJobs

@@ -1,5 +1,6 @@
 import DurableJobs
-import JobsTestSupport
+import DurableJobsTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct WorkerTests {

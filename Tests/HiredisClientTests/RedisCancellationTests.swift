@@ -1,8 +1,8 @@
 import HiredisClient
-import JobsTestSupport
 import Locking
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct RedisCancellationTests {

@@ -1,7 +1,7 @@
 import HiredisClient
-import JobsTestSupport
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct RedisConnectionTests {

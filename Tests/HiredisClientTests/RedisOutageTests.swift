@@ -1,9 +1,9 @@
 import Glibc
 import HiredisClient
-import JobsTestSupport
 import Locking
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct RedisOutageTests {

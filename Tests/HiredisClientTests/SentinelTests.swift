@@ -1,8 +1,8 @@
 import HiredisClient
-import JobsTestSupport
 import Locking
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 /// A client that finds its master through real sentinels: one master, two replicas, three sentinels.

@@ -1,9 +1,9 @@
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import Logging
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 /// Runs `body` with a server of its own and a client that is kept running beside it.

@@ -1,6 +1,6 @@
 import Foundation
-import JobsTestSupport
 import PrivateServers
+import TestSupport
 import Testing
 
 @testable import HiredisClient

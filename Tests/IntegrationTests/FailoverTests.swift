@@ -2,11 +2,11 @@ import DurableJobs
 import DurableJobsPostgres
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import PrivateServers
 import ProgramTestSupport
 import Social
+import TestSupport
 import Testing
 
 /// A master or the primary is killed with SIGKILL while workers that are processes of their own are under load, and

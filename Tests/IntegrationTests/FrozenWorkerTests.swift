@@ -1,9 +1,9 @@
 import DurableJobs
 import DurableJobsRedis
-import JobsTestSupport
 import LibPQClient
 import Logging
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 /// A worker stands still (SIGSTOP) until its lease is over and others have its jobs, and is woken then.
@@ -40,7 +40,7 @@ struct FrozenWorkerTests {
     try await Scene.play { scene in
       try await scene.askForEffects(0..<30)
       let connection = try await PostgresConnection.connect(
-        try PostgresConfiguration(url: scene.stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+        try PostgresConfiguration(url: scene.stack.postgresURL), loop: .tests, logger: .quiet)
       try await connection.execute("BEGIN")
       #expect(
         try await connection.query(

@@ -1,8 +1,8 @@
 import DurableJobs
 import DurableJobsRedis
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 /// A worker joins others that have plenty to do, or leaves them.

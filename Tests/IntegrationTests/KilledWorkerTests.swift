@@ -1,4 +1,4 @@
-import JobsTestSupport
+import TestSupport
 import Testing
 
 /// A worker is killed with -9, in each of the windows that a job goes through.

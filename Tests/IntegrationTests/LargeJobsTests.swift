@@ -3,9 +3,9 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 /// Jobs of a megabyte each, by a worker that is a process of its own.

@@ -1,11 +1,11 @@
 import DurableJobs
 import DurableJobsRedis
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import PrivateServers
 import ProgramTestSupport
 import Social
+import TestSupport
 import Testing
 
 /// Redis or Postgres go away or forget while posts are on their way.

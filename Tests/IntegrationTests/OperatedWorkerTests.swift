@@ -2,10 +2,10 @@ import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
 import SocialAdmin
+import TestSupport
 import Testing
 
 /// Workers that are processes of their own, and an operator who wants something of them.

@@ -3,13 +3,13 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import Logging
 import PrivateServers
 import ProgramTestSupport
 import Reactor
 import Social
+import TestSupport
 import Testing
 
 /// A stack with followers, posts on their way to them, jobs whose effects are counted, and workers that are processes
@@ -231,7 +231,7 @@ actor Gate {
   /// A closed gate.
   static func closed(_ key: Int, in scene: Scene) async throws -> Gate {
     let connection = try await PostgresConnection.connect(
-      try PostgresConfiguration(url: scene.stack.postgresURL), loop: RedisFixture.loop, logger: .quiet)
+      try PostgresConfiguration(url: scene.stack.postgresURL), loop: .tests, logger: .quiet)
     try await connection.execute("SELECT pg_advisory_lock(\(key))")
     return Gate(key: key, connection: connection)
   }

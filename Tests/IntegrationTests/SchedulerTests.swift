@@ -1,6 +1,6 @@
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 /// Workers fire a schedule together, and the one that leads is lost.

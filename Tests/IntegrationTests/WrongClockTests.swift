@@ -1,7 +1,7 @@
 import DurableJobs
-import JobsTestSupport
 import LibPQClient
 import ProgramTestSupport
+import TestSupport
 import Testing
 
 /// Workers on machines whose clocks are wrong.

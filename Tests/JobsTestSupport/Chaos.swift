@@ -1,5 +1,6 @@
 import DurableJobs
 import Locking
+import TestSupport
 
 /// Decides what goes wrong, from a seed.
 public final class Chaos: Sendable {

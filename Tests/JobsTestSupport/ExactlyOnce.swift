@@ -1,5 +1,6 @@
 import DurableJobs
 import Locking
+import TestSupport
 
 /// Many jobs, several workers, and everything goes wrong that may: handlers fail, leases end under running handlers,
 /// replies get lost, workers die, the broker forgets all. Each job's effect must be there exactly once.

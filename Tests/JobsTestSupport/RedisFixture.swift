@@ -3,7 +3,7 @@ import DurableJobsRedis
 import HiredisClient
 import Logging
 import PrivateServers
-import Reactor
+import TestSupport
 
 /// A broker on a Redis of the tests, under a prefix of its own, so that tests run side by side.
 public struct RedisFixture: Sendable {
@@ -28,22 +28,9 @@ public struct RedisFixture: Sendable {
     commandTimeout: Duration? = nil, _ body: @Sendable (RedisFixture) async throws -> Result
   ) async throws -> Result {
     let url = if let url = url ?? server?.url { url } else { try await SharedServers.redis().url }
-    var configuration = try RedisConfiguration(url: url)
-    if let commandTimeout { configuration.commandTimeout = commandTimeout }
-    let client = RedisClient(configuration: configuration, loop: loop, logger: .quiet)
-    return try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await client.run() }
-      defer { group.cancelAll() }
+    return try await withRedisClient(url: url, commandTimeout: commandTimeout) { client in
       let broker = try await RedisBroker(client: client, prefix: prefix, logger: .quiet)
       return try await body(RedisFixture(broker: broker, client: client, prefix: prefix))
     }
   }
-
-  /// One loop serves all tests of a process.
-  public static let loop = EventLoop(name: "test-loop")
-}
-
-extension Logger {
-  /// Says nothing: the tests look at what happens, not at what is told of it.
-  public static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -1,6 +1,7 @@
 import Locking
 import Logging
 import ServiceLifecycle
+import TestSupport
 
 /// A worker that runs for the time of a closure.
 public struct RunningWorker: Sendable {

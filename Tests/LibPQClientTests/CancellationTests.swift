@@ -1,6 +1,6 @@
-import JobsTestSupport
 import LibPQClient
 import PrivateServers
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct CancellationTests {

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import JobsTestSupport
 import LibPQClient
 import PrivateServers
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct ConnectionTests {

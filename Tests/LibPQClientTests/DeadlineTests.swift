@@ -1,7 +1,7 @@
-import JobsTestSupport
 import LibPQClient
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 /// What a caller with a deadline gets from a server that has stopped answering.

@@ -1,6 +1,6 @@
-import JobsTestSupport
 import Locking
 import PrivateServers
+import TestSupport
 import Testing
 
 @testable import LibPQClient

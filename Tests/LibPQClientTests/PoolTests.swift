@@ -1,7 +1,7 @@
-import JobsTestSupport
 import LibPQClient
 import Locking
 import PrivateServers
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct PoolTests {

@@ -1,7 +1,7 @@
-import JobsTestSupport
 import LibPQClient
 import Locking
 import PrivateServers
+import TestSupport
 import Testing
 
 private struct Deliberate: Error {}

@@ -3,12 +3,12 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import Logging
 import Migrations
 import PrivateServers
 import Reactor
+import TestSupport
 
 /// A database with the schema and a Redis, neither shared with another test, and clients of both.
 public struct TestStack: Sendable {
@@ -56,7 +56,7 @@ public struct TestStack: Sendable {
     let redis = try await PrivateRedis.start(options: options)
     let redisURL = redisURL ?? redis.url
     let client = RedisClient(
-      configuration: try RedisConfiguration(url: redisURL), loop: RedisFixture.loop, logger: .quiet)
+      configuration: try RedisConfiguration(url: redisURL), loop: .tests, logger: .quiet)
     return try await withPool(url) { pool in
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await client.run() }
@@ -90,7 +90,7 @@ public struct TestStack: Sendable {
     _ url: String, _ body: @Sendable (PostgresPool) async throws -> Result
   ) async throws -> Result {
     let pool = PostgresPool(
-      configuration: try PostgresConfiguration(url: url), size: 6, waitLimit: .seconds(60), loop: RedisFixture.loop,
+      configuration: try PostgresConfiguration(url: url), size: 6, waitLimit: .seconds(60), loop: .tests,
       logger: .quiet)
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await pool.run() }

@@ -1,11 +1,11 @@
 import DurableJobs
 import Foundation
 import HiredisClient
-import JobsTestSupport
 import LibPQClient
 import Locking
 import Logging
 import PrivateServers
+import TestSupport
 import Testing
 
 @testable import Social
@@ -162,7 +162,7 @@ import Testing
   @Test func withoutRedisNothingIsRefusedAndTheLogSaysSoOnce() async throws {
     let server = try await PrivateRedis.start()
     let client = RedisClient(
-      configuration: try RedisConfiguration(url: server.url), loop: RedisFixture.loop, logger: .quiet)
+      configuration: try RedisConfiguration(url: server.url), loop: .tests, logger: .quiet)
     let lines = Locked<[String]>([])
     let breaker = CircuitBreaker(interval: .milliseconds(1))
     let buckets = TokenBuckets(

@@ -1,8 +1,8 @@
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Locking
 import Social
+import TestSupport
 import Testing
 
 @Suite struct CelebRouteTests {

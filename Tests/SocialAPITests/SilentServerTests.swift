@@ -1,10 +1,10 @@
 import DurableJobs
 import DurableJobsAdmin
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import LocalStack
 import PrivateServers
+import TestSupport
 import Testing
 
 @testable import SocialAPI

@@ -12,8 +12,8 @@ import Logging
 import Migrations
 import PrivateServers
 import Reactor
-import SocialAdmin
 import SocialAPI
+import SocialAdmin
 import Testing
 
 @testable import Social

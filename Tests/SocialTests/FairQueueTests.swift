@@ -1,6 +1,6 @@
 import Dispatch
-import JobsTestSupport
 import Locking
+import TestSupport
 import Testing
 
 @testable import Social

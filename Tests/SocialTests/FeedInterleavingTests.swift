@@ -1,7 +1,7 @@
 import DurableJobs
 import Foundation
-import JobsTestSupport
 import LibPQClient
+import TestSupport
 import Testing
 
 @testable import Social

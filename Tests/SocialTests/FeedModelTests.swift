@@ -1,9 +1,9 @@
 import DurableJobs
 import DurableJobsPostgres
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Locking
+import TestSupport
 import Testing
 
 @testable import Social

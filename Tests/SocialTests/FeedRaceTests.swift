@@ -1,8 +1,8 @@
 import DurableJobs
 import DurableJobsPostgres
 import Foundation
-import JobsTestSupport
 import LibPQClient
+import TestSupport
 import Testing
 
 @testable import Social

@@ -1,7 +1,7 @@
 import DurableJobs
 import DurableJobsPostgres
-import JobsTestSupport
 import LibPQClient
+import TestSupport
 import Testing
 
 @testable import Social

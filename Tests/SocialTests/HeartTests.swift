@@ -1,8 +1,8 @@
 import DurableJobs
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Locking
+import TestSupport
 import Testing
 
 @testable import Social

@@ -1,14 +1,15 @@
 import CurlClient
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Locking
 import Logging
 import MailTestSupport
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Social

@@ -1,9 +1,9 @@
 import DurableJobs
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Migrations
 import PrivateServers
+import TestSupport
 import Testing
 
 @testable import Social

@@ -1,6 +1,5 @@
 import DurableJobs
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Testing
 

@@ -1,5 +1,4 @@
 import Foundation
-import JobsTestSupport
 @_spi(Testing) import LibPQClient
 import Locking
 

@@ -1,12 +1,13 @@
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Logging
 import Migrations
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Social

@@ -13,11 +13,11 @@ extension PrivateRedis {
     let server = try await start(options: options)
     let folder = URL(filePath: server.log).deletingLastPathComponent()
     try FileManager.default.createDirectory(at: folder.appending(path: "taken"), withIntermediateDirectories: false)
-    try await RedisFixture.with(server: server) { fixture in
-      _ = try await fixture.client.send(RedisCommand("SET", "key", 1))
-      _ = try await fixture.client.send(RedisCommand("BGSAVE"))
+    try await withRedisClient(url: server.url) { client in
+      _ = try await client.send(RedisCommand("SET", "key", 1))
+      _ = try await client.send(RedisCommand("BGSAVE"))
       try await eventually("the snapshot has failed") {
-        try await fixture.client.send(RedisCommand("INFO", "persistence")).text?.contains("rdb_last_bgsave_status:err")
+        try await client.send(RedisCommand("INFO", "persistence")).text?.contains("rdb_last_bgsave_status:err")
           == true
       }
     }

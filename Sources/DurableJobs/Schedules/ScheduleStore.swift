@@ -1,6 +1,6 @@
 /// Keeps the states of schedules and the ticks that have fired, in the transactions of a ledger.
 ///
-/// Every implementation passes the conformance suite in `Tests/ConformanceTests`.
+/// Every implementation passes the conformance suite in `DurableJobsTesting`.
 public protocol ScheduleStore: Sendable {
   /// The ledger's, so that a tick fires and its job is pending in one commit.
   associatedtype Transaction: Sendable

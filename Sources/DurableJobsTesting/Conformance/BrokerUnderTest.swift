@@ -1,30 +1,29 @@
 import DurableJobs
-import JobsTestSupport
 
-/// The brokers that the suite runs on.
-enum BrokerKind: String, CaseIterable, Sendable {
-  case memory, redis
+/// One promise that every broker keeps.
+public typealias BrokerCheck = ConformanceCheck<BrokerUnderTest>
 
-  /// Runs `body` with a fresh broker.
-  func with(_ body: @Sendable (BrokerFixture) async throws -> Void) async throws {
-    switch self {
-    case .memory:
-      let broker = InMemoryBroker()
-      try await body(BrokerFixture(broker: broker) { await broker.forgetEverything() })
-    case .redis:
-      try await RedisFixture.with { fixture in
-        try await body(BrokerFixture(broker: fixture.broker) { try await fixture.forgetEverything() })
-      }
-    }
-  }
+/// What every `Broker` keeps, whatever it is made of.
+public enum BrokerConformance {
+  public static let checks =
+    BrokerPushChecks.all + BrokerClaimChecks.all + BrokerLeaseChecks.all + BrokerPayloadChecks.all
+    + BrokerAdminChecks.all
 }
 
-struct BrokerFixture: Sendable {
+/// A broker that a check runs on.
+public struct BrokerUnderTest: Sendable {
   let broker: any Broker
-  /// Takes the broker's memory away.
   let forgetEverything: @Sendable () async throws -> Void
 
-  /// Long enough that no lease ends while a slow machine runs a test.
+  /// - Parameters:
+  ///   - broker: one without any job or consumer.
+  ///   - forgetEverything: takes the broker's memory away, as a server does that lost its data.
+  public init(broker: any Broker, forgetEverything: @escaping @Sendable () async throws -> Void) {
+    self.broker = broker
+    self.forgetEverything = forgetEverything
+  }
+
+  /// Long enough that no lease ends while a slow machine runs a check.
   static let longLease = Duration.seconds(120)
 
   func join(

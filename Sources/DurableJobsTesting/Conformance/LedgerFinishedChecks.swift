@@ -1,86 +1,86 @@
 import DurableJobs
-import JobsTestSupport
-import Testing
 
-/// Of what ends a record is kept where it is worth a look.
-@Suite(.timeLimit(.minutes(5))) struct LedgerEndedTests {
-  private func fail(_ record: JobRecord, _ error: String, attempt: Int = 1, in ledger: any TestedLedger) async throws {
+/// Records of finished jobs are kept where they are worth a look.
+enum LedgerFinishedChecks {
+  static let all: [LedgerCheck] = [
+    LedgerCheck("jobs done after a failure are kept, others are not") { try await jobsDoneAfterAFailureAreKept($0) },
+    LedgerCheck("a rollback keeps no record") { try await aRollbackKeepsNoRecord($0) },
+    LedgerCheck("cancelled jobs are kept and no longer pending") { try await cancelledJobsAreKept($0) },
+    LedgerCheck("a dead letter is no finished job") { try await aDeadLetterIsNoFinishedJob($0) },
+  ]
+
+  private static func fail(_ record: JobRecord, _ error: String, attempt: Int = 1, in ledger: some Ledger) async throws
+  {
     let failure = JobFailure(attempt: attempt, at: 1, error: error, worker: "w")
     try await ledger.recordFailures([FailedJob(id: record.id, failure: failure, runAt: 2)], queue: record.queue)
   }
 
-  @Test(arguments: LedgerKind.allCases)
-  func whatIsDoneAfterAFailureIsKeptAndTheRestIsNot(_ kind: LedgerKind) async throws {
-    try await kind.with { ledger in
-      let (smooth, rough, alone) = (JobRecord.test("smooth"), JobRecord.test("rough"), JobRecord.test("alone"))
-      _ = try await ledger.add(smooth, rough, alone)
-      try await fail(rough, "one", in: ledger)
-      try await fail(rough, "two", attempt: 2, in: ledger)
-      try await fail(alone, "three", in: ledger)
-      #expect(Set(try await ledger.completeAlone([smooth.id, rough.id])) == [smooth.id, rough.id])
-      try await ledger.complete([alone.id], queue: .default)
-      #expect(
-        try await ledger.endedJobs() == [
-          rough.id: EndedLetter(state: .done, attempts: 2, errors: ["one", "two"]),
-          alone.id: EndedLetter(state: .done, attempts: 1, errors: ["three"]),
-        ])
-      #expect(try await ledger.allPendingIDs().isEmpty)
-    }
+  private static func jobsDoneAfterAFailureAreKept(_ subject: some LedgerUnderTest) async throws {
+    let ledger = subject.ledger
+    let (smooth, rough, alone) = (JobRecord.test("smooth"), JobRecord.test("rough"), JobRecord.test("alone"))
+    _ = try await ledger.add(smooth, rough, alone)
+    try await fail(rough, "one", in: ledger)
+    try await fail(rough, "two", attempt: 2, in: ledger)
+    try await fail(alone, "three", in: ledger)
+    try await expect(Set(ledger.completeAlone([smooth.id, rough.id])), equals: [smooth.id, rough.id])
+    try await ledger.complete([alone.id], queue: .default)
+    try await expect(
+      subject.finishedJobs(),
+      equals: [
+        rough.id: FinishedRecord(state: .done, attempts: 2, errors: ["one", "two"]),
+        alone.id: FinishedRecord(state: .done, attempts: 1, errors: ["three"]),
+      ])
+    try await expect(ledger.allPendingIDs().isEmpty)
   }
 
-  @Test(arguments: LedgerKind.allCases)
-  func whatIsRolledBackIsNotKept(_ kind: LedgerKind) async throws {
-    try await kind.with { ledger in
-      let job = JobRecord.test()
-      _ = try await ledger.add(job)
-      try await fail(job, "one", in: ledger)
-      await #expect(throws: Rollback.self) { try await rollBack(job.id, in: ledger) }
-      #expect(try await ledger.endedJobs().isEmpty)
-      #expect(try await ledger.allPendingIDs() == [job.id])
-    }
+  private static func aRollbackKeepsNoRecord(_ subject: some LedgerUnderTest) async throws {
+    let ledger = subject.ledger
+    let job = JobRecord.test()
+    _ = try await ledger.add(job)
+    try await fail(job, "one", in: ledger)
+    try await expect(throwing: Rollback.self) { try await rollBack(job.id, in: ledger) }
+    try await expect(subject.finishedJobs().isEmpty)
+    try await expect(ledger.allPendingIDs(), equals: [job.id])
   }
 
-  private func rollBack<L: Ledger>(_ id: JobID, in ledger: L) async throws {
+  private static func rollBack<L: Ledger>(_ id: JobID, in ledger: L) async throws {
     try await ledger.withTransaction { transaction in
       _ = try await ledger.complete([id], queue: .default, in: transaction)
       throw Rollback()
     }
   }
 
-  @Test(arguments: LedgerKind.allCases)
-  func cancelledJobsAreKeptAndOwedNoMore(_ kind: LedgerKind) async throws {
-    try await kind.with { ledger in
-      let (waiting, failed, elsewhere) = (
-        JobRecord.test("waiting", uniqueKey: "k"), JobRecord.test("failed"), JobRecord.test(queue: "other")
-      )
-      _ = try await ledger.add(waiting, failed, elsewhere)
-      try await fail(failed, "one", in: ledger)
-      try await ledger.cancel([waiting.id, failed.id, elsewhere.id, .next()], queue: .default)
-      #expect(
-        try await ledger.endedJobs() == [
-          waiting.id: EndedLetter(state: .cancelled, attempts: 0, errors: []),
-          failed.id: EndedLetter(state: .cancelled, attempts: 1, errors: ["one"]),
-        ])
-      #expect(try await ledger.pending([waiting.id, failed.id], queue: .default).isEmpty)
-      #expect(try await ledger.pending([elsewhere.id], queue: "other") == [elsewhere.id])
-      // Its key is free, and ending it again finds nothing.
-      #expect(try await ledger.add(JobRecord.test(uniqueKey: "k")).count == 1)
-      #expect(try await ledger.completeAlone([failed.id]).isEmpty)
-      #expect(try await ledger.endedJobs()[failed.id]?.state == .cancelled)
-    }
+  private static func cancelledJobsAreKept(_ subject: some LedgerUnderTest) async throws {
+    let ledger = subject.ledger
+    let (waiting, failed, elsewhere) = (
+      JobRecord.test("waiting", uniqueKey: "k"), JobRecord.test("failed"), JobRecord.test(queue: "other")
+    )
+    _ = try await ledger.add(waiting, failed, elsewhere)
+    try await fail(failed, "one", in: ledger)
+    try await ledger.cancel([waiting.id, failed.id, elsewhere.id, .next()], queue: .default)
+    try await expect(
+      subject.finishedJobs(),
+      equals: [
+        waiting.id: FinishedRecord(state: .cancelled, attempts: 0, errors: []),
+        failed.id: FinishedRecord(state: .cancelled, attempts: 1, errors: ["one"]),
+      ])
+    try await expect(ledger.pending([waiting.id, failed.id], queue: .default).isEmpty)
+    try await expect(ledger.pending([elsewhere.id], queue: "other"), equals: [elsewhere.id])
+    // Its key is free, and ending it again finds nothing.
+    try await expect(ledger.add(JobRecord.test(uniqueKey: "k")).count, equals: 1)
+    try await expect(ledger.completeAlone([failed.id]).isEmpty)
+    try await expect(subject.finishedJobs()[failed.id]?.state, equals: .cancelled)
   }
 
-  @Test(arguments: LedgerKind.allCases)
-  func aDeadLetterIsNotAmongThem(_ kind: LedgerKind) async throws {
-    try await kind.with { ledger in
-      let job = JobRecord.test()
-      _ = try await ledger.add(job)
-      try await fail(job, "one", in: ledger)
-      try await ledger.deadLetter([
-        DeadJob(record: job, attempts: 2, failure: JobFailure(attempt: 2, at: 3, error: "two", worker: "w"))
-      ])
-      #expect(try await ledger.endedJobs().isEmpty)
-      #expect(try await ledger.deadLetters()[job.id]?.errors == ["one", "two"])
-    }
+  private static func aDeadLetterIsNoFinishedJob(_ subject: some LedgerUnderTest) async throws {
+    let ledger = subject.ledger
+    let job = JobRecord.test()
+    _ = try await ledger.add(job)
+    try await fail(job, "one", in: ledger)
+    try await ledger.deadLetter([
+      DeadJob(record: job, attempts: 2, failure: JobFailure(attempt: 2, at: 3, error: "two", worker: "w"))
+    ])
+    try await expect(subject.finishedJobs().isEmpty)
+    try await expect(subject.deadLetters()[job.id]?.errors, equals: ["one", "two"])
   }
 }

@@ -1,3 +1,5 @@
+import DurableJobs
+
 /// Ids in their order. Most arrive in it, so that adding one is cheap; those that ended are swept out now and then.
 struct IDOrder: Sendable {
   private(set) var ids: [JobID] = []

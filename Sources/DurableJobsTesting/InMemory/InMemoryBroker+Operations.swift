@@ -1,3 +1,5 @@
+import DurableJobs
+
 extension InMemoryBroker {
   public func depth(of name: QueueName) -> QueueDepth {
     let queue = queues[name, default: Queue()]
@@ -15,7 +17,7 @@ extension InMemoryBroker {
   }
 
   public func reschedule(_ ids: [JobID], in name: QueueName, to due: Int64) -> [JobID] {
-    let wait = due - unixMilliseconds()
+    let wait = due - JobClock.milliseconds
     var wanted = Set(ids)
     var moved: [JobID] = []
     if wait <= 0 {

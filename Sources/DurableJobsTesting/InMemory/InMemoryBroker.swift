@@ -1,4 +1,5 @@
 import DequeModule
+import DurableJobs
 
 /// A broker within the process: for tests of handlers and for trying things out. It keeps every promise of `Broker` but
 /// those that need another process.
@@ -57,7 +58,7 @@ public actor InMemoryBroker: Broker {
   public func push(_ jobs: [JobRecord]) {
     for job in jobs.carried {
       if job.isDurable, !queues[job.queue, default: Queue()].known.insert(job.id).inserted { continue }
-      let wait = (job.runAt ?? 0) - unixMilliseconds()
+      let wait = (job.runAt ?? 0) - JobClock.milliseconds
       if wait > 0 {
         queues[job.queue, default: Queue()].delayed.append((.now + .milliseconds(wait), job))
       } else {
@@ -228,7 +229,7 @@ public actor InMemoryBroker: Broker {
   }
 
   func makeReady(_ record: JobRecord, isReturned: Bool = false) {
-    let ready = Ready(record: record, since: unixMilliseconds())
+    let ready = Ready(record: record, since: JobClock.milliseconds)
     if isReturned {
       queues[record.queue, default: Queue()].returned[record.priority, default: []].append(ready)
     } else {

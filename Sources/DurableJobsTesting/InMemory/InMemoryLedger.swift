@@ -1,3 +1,4 @@
+import DurableJobs
 import Locking
 
 /// A ledger within the process, for tests of handlers. A transaction's writes are kept apart until it commits. Two
@@ -279,8 +280,9 @@ public struct InMemoryLedger: Ledger {
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) -> [JobID] {
     // When a job was pending is not kept: its id says it, unless that comes from a clock that was ahead.
-    let now = unixMilliseconds()
-    let young = (now - age.milliseconds + 1)...max(now - age.milliseconds + 1, now + 1000)
+    let now = JobClock.milliseconds
+    let oldest = now - Int64(age / .milliseconds(1)) + 1
+    let young = oldest...max(oldest, now + 1000)
     return state.withLock { state in
       guard let order = state.order[queue] else { return [] }
       var page: [JobID] = []

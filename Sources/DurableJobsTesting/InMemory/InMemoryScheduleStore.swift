@@ -1,3 +1,4 @@
+import DurableJobs
 import Locking
 
 /// The states of schedules in memory, in the transactions of an ``InMemoryLedger``: for tests. Transactions that touch

@@ -1,3 +1,4 @@
+import DurableJobs
 import Locking
 
 /// A worker registry within the process, for tests.

@@ -18,10 +18,13 @@ import Testing
   @Test func everySampleIsBuiltAndRun() throws {
     let examples = try
       (Self.files(in: "Tests/DurableJobsTests/Documentation", "Examples.swift")
-      + Self.files(in: "Tests/ConformanceTests", "Examples.swift"))
+      + Self.files(in: "Tests/ConformanceTests", "Examples.swift")
+      + Self.files(in: "Tests/ConformanceTests", "ConformanceTests.swift"))
       .map { "\n" + Self.lines(try String(contentsOf: $0, encoding: .utf8)).joined(separator: "\n") + "\n" }
     var samples = 0
-    for article in try Self.files(in: "Sources/DurableJobs/DurableJobs.docc", ".md") {
+    for article in try Self.files(in: "Sources/DurableJobs/DurableJobs.docc", ".md")
+      + Self.files(in: "Sources/DurableJobsTesting/DurableJobsTesting.docc", ".md")
+    {
       let text = try String(contentsOf: article, encoding: .utf8)
       for block in text.components(separatedBy: "```swift\n").dropFirst() {
         let sample = Self.lines(block.components(separatedBy: "\n```").first ?? "")

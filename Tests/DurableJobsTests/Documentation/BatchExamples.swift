@@ -1,5 +1,5 @@
 import DurableJobs
-import JobsTestSupport
+import DurableJobsTesting
 import Logging
 import Testing
 

@@ -1,6 +1,7 @@
 import DurableJobs
-import JobsTestSupport
+import DurableJobsTesting
 import Locking
+import TestSupport
 import Testing
 
 /// The first version, as it was in use.

@@ -1,7 +1,9 @@
 import DurableJobs
+import DurableJobsTesting
 import Foundation
 import JobsTestSupport
 import Logging
+import TestSupport
 import Testing
 
 struct DailyReport: Job {

@@ -1,11 +1,12 @@
 import DurableJobs
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
 import Locking
 import Logging
+import TestSupport
 import Testing
 
-// What the articles of Sources/DurableJobs/DurableJobs.docc show stands here and in the files beside it, to the letter:
+// What the articles of DurableJobs and DurableJobsTesting show stands here and in the files beside it, to the letter:
 // ArticleTests compares.
 
 struct SendReceipt: Job {

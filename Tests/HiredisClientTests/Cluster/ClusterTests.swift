@@ -1,8 +1,8 @@
 import Foundation
-import JobsTestSupport
 import Locking
 import PrivateServers
 import Reactor
+import TestSupport
 import Testing
 
 @testable import HiredisClient

@@ -1,10 +1,11 @@
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Locking
 import Logging
+import TestSupport
 import Testing
 
 @testable import Social

@@ -1,9 +1,10 @@
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
 import LibPQClient
 import Logging
+import TestSupport
 import Testing
 
 @testable import Social

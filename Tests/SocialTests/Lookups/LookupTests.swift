@@ -1,8 +1,9 @@
 import DurableJobs
 import DurableJobsPostgres
+import DurableJobsTesting
 import Foundation
-import JobsTestSupport
 import LibPQClient
+import TestSupport
 import Testing
 
 @testable import Social

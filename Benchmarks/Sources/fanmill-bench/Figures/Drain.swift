@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import HiredisClient
 
 /// One worker process empties a queue of no-op jobs that only the broker knows.

@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import HiredisClient
 
 /// Jobs that only the broker knows, asked for one by one by many tasks, and in bulk.

@@ -1,6 +1,7 @@
 import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
+import DurableJobsTesting
 import HiredisClient
 
 /// How long a job waits for an idle worker, from just before it is asked for to its handler, at 100 jobs a second.

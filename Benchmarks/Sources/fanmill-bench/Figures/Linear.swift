@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import Foundation
 
 /// Jobs that take 20 ms and no processor time: twice the workers must do twice as many.

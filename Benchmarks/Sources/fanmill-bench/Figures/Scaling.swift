@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsRedis
+import DurableJobsTesting
 import Foundation
 
 /// One to four worker processes empty a queue of no-op jobs that only the broker knows, on one machine.

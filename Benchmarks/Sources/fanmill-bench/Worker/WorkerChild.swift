@@ -1,6 +1,7 @@
 import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
+import DurableJobsTesting
 import Foundation
 import HiredisClient
 import LibPQClient

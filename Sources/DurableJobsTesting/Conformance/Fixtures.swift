@@ -1,0 +1,49 @@
+import DurableJobs
+import Locking
+import Logging
+
+/// Opens once, for all that wait.
+final class Gate: Sendable {
+  private let isOpen = Locked(false)
+  var hasOpened: Bool { isOpen.withLock { $0 } }
+  func open() { isOpen.withLock { $0 = true } }
+  func wait() async throws { try await eventually("the gate opens") { hasOpened } }
+}
+
+/// What a check throws to roll a transaction back.
+struct Rollback: Error {}
+
+extension Logger {
+  static var quiet: Logger { Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+extension JobRecord {
+  /// A job for a test that only looks at how it moves.
+  package static func test(
+    _ payload: String = "{}", kind: JobKind = "test.job", queue: QueueName = .default,
+    priority: JobPriority = .normal, version: Int = 1, isDurable: Bool = true, runAt: Int64? = nil,
+    uniqueKey: String? = nil
+  ) -> JobRecord {
+    JobRecord(
+      kind: kind, queue: queue, priority: priority, version: version, payload: Array(payload.utf8),
+      isDurable: isDurable, runAt: runAt, uniqueKey: uniqueKey)
+  }
+
+  package var text: String { String(decoding: payload, as: UTF8.self) }
+}
+
+extension Ledger {
+  /// Adds in a transaction of its own.
+  package func add(_ jobs: JobRecord...) async throws -> [JobID] {
+    try await withTransaction { try await add(jobs, in: $0) }
+  }
+
+  /// Completes in a transaction of its own.
+  package func completeAlone(_ ids: [JobID], queue: QueueName = .default) async throws -> [JobID] {
+    try await withTransaction { try await complete(ids, queue: queue, in: $0).ended }
+  }
+
+  package func allPendingIDs(_ queue: QueueName = .default) async throws -> [JobID] {
+    try await pendingIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 100_000)
+  }
+}
