@@ -126,8 +126,8 @@ let package = Package(
     module("DurableJobsRedis", ["DurableJobs", "HiredisClient", "Reactor", logging]),
     module("DurableJobsPostgres", ["DurableJobs", "LibPQClient", logging]),
 
-    // Numbered SQL files, applied in order: the schema.
-    module("Migrations", ["LibPQClient", crypto]),
+    // Numbered SQL files, applied in order: the app's tables; and, in between, the queue's schema.
+    module("Migrations", ["DurableJobsPostgres", "LibPQClient", crypto]),
 
     // What an operator looks at and does, for any registry.
     module(
@@ -241,14 +241,15 @@ let package = Package(
       "DurableJobsDashboardTests",
       [
         "DurableJobsDashboard", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "JobsTestSupport",
-        "Locking", "ProgramTestSupport", "TestSupport", httpTypes, hummingbird, logging,
+        "TestSupport",
+        "Locking", "ProgramTestSupport", httpTypes, hummingbird, logging,
       ]),
     tests(
       "DashboardTests",
       [
         "DurableJobsDashboard", "SocialDashboard", "Reactor", "DurableJobsAdmin", "SocialAdmin", "PrivateServers",
-        "ProgramTestSupport", "Social", "DurableJobs", "DurableJobsPostgres", "JobsTestSupport", "Locking",
-        "LibPQClient", "TestSupport", httpTypes, hummingbird, logging, nioCore,
+        "ProgramTestSupport", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsTesting",
+        "JobsTestSupport", "TestSupport", "Locking", "LibPQClient", httpTypes, hummingbird, logging, nioCore,
       ]),
     tests("ReactorTests", ["Reactor", "Locking"]),
     tests("HiredisClientTests", ["HiredisClient", "Reactor", "TestSupport", "Locking", "PrivateServers", logging]),
@@ -297,7 +298,16 @@ let package = Package(
         logging,
       ]),
     tests("LibPQClientTests", ["LibPQClient", "Reactor", "TestSupport", "Locking", "PrivateServers", logging]),
-    tests("MigrationsTests", ["Migrations", "LibPQClient", "Reactor", "PrivateServers", logging]),
+    tests(
+      "MigrationsTests", ["DurableJobsPostgres", "Migrations", "LibPQClient", "Reactor", "PrivateServers", logging]),
+    .testTarget(
+      name: "DurableJobsPostgresTests",
+      dependencies: [
+        "DurableJobsPostgres", "DurableJobs", "DurableJobsTesting", "JobsTestSupport", "TestSupport", "LibPQClient",
+        "Locking", "Migrations",
+        "PrivateServers", logging,
+      ],
+      exclude: ["Fixtures"], swiftSettings: settings),
     tests(
       "SocialTests",
       [

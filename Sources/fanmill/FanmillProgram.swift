@@ -4,6 +4,7 @@ import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsCLI
+import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 import LibPQClient
@@ -59,6 +60,7 @@ enum FanmillProgram: QueueProgram {
     case let error as MigrationError:
       CommandFailure(
         line: error.message, status: error.code == .unreadable ? CommandStatus.noInput : CommandStatus.failure)
+    case let error as JobsSchemaError: CommandFailure(line: error.message, status: CommandStatus.failure)
     case let error as PostgresError where error.sqlState == "42P01":
       // A table that is not there: the most likely first mistake of all.
       CommandFailure(

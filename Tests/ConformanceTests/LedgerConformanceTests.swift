@@ -24,7 +24,8 @@ import Testing
   @Test(arguments: ScheduleStoreConformance.checks)
   func postgres(_ check: ScheduleStoreCheck) async throws {
     try await PostgresLedgerFixture.with { fixture in
-      try await check.run(on: Stores(ledger: fixture.ledger, store: PostgresScheduleStore(pool: fixture.pool)))
+      let store = PostgresScheduleStore(pool: fixture.pool, schema: PostgresLedgerFixture.schema)
+      try await check.run(on: Stores(ledger: fixture.ledger, store: store))
     }
   }
 
@@ -59,7 +60,7 @@ private struct LedgerInMemory: LedgerUnderTest {
 
 extension PostgresLedgerFixture: LedgerUnderTest {
   func deadLetters() async throws -> [JobID: DeadRecord] {
-    let rows = try await pool.query("SELECT id, kind, attempts, failures::text FROM dead_jobs")
+    let rows = try await pool.query("SELECT id, kind, attempts, failures::text FROM \(table("dead_jobs"))")
     var letters: [JobID: DeadRecord] = [:]
     for row in rows {
       let (id, kind, attempts, failures) = try row.decode(PostgresUUID.self, String.self, Int.self, String.self)
@@ -70,7 +71,8 @@ extension PostgresLedgerFixture: LedgerUnderTest {
   }
 
   func finishedJobs() async throws -> [JobID: FinishedRecord] {
-    let rows = try await pool.query("SELECT id, state, attempts, coalesce(failures, '[]')::text FROM ended_jobs")
+    let rows = try await pool.query(
+      "SELECT id, state, attempts, coalesce(failures, '[]')::text FROM \(table("ended_jobs"))")
     var letters: [JobID: FinishedRecord] = [:]
     for row in rows {
       let (id, state, attempts, failures) = try row.decode(PostgresUUID.self, String.self, Int.self, String.self)

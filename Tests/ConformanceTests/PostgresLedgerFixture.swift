@@ -13,34 +13,38 @@ struct PostgresLedgerFixture: Sendable {
   let pool: PostgresPool
   let url: String
 
-  /// The files of `migrations/` that the queue needs, whatever the app is.
-  static let migrations = [
-    "0001_jobs.sql", "0008_schedules.sql", "0016_operations.sql", "0017_job_hours.sql", "0022_traces.sql",
-    "0025_counted_reports.sql", "0035_process_clocks.sql", "0036_job_refusals.sql",
-    "0037_worker_connections.sql",
-  ]
+  /// The queue's tables are where no statement finds them that does not say so.
+  static let schema = JobsSchema("The \"queue\"")
+
+  /// A table's name in statements of the tests.
+  func table(_ name: String) -> PostgresIdentifier { PostgresIdentifier(name, in: Self.schema.name) }
 
   static func with<Result: Sendable>(
     _ body: @Sendable (PostgresLedgerFixture) async throws -> Result
   ) async throws -> Result {
     let template = try await SharedServers.template("jobs_ledger") { url in
-      let server = try await SharedServers.postgres()
-      let database = url.prefix { $0 != "?" }.split(separator: "/").last.map(String.init) ?? ""
-      for file in migrations {
-        let path = URL(filePath: #filePath).appending(path: "../../../migrations/\(file)").standardizedFileURL
-        let text = try String(contentsOf: path, encoding: .utf8)
-        // Everything above this line of the file makes the tables.
-        try await server.run(text.components(separatedBy: "-- down").first ?? "", database: database)
-      }
+      _ = try await withPool(url) { try await JobsSchema.migrate($0, schema: schema.name) }
     }
     let url = try await SharedServers.freshDatabase(template: template)
+    return try await withPool(url) { pool in
+      try await body(
+        PostgresLedgerFixture(ledger: PostgresLedger(pool: pool, schema: schema), pool: pool, url: url))
+    }
+  }
+
+  static func withPool<Result: Sendable>(
+    _ url: String, _ body: @Sendable (PostgresPool) async throws -> Result
+  ) async throws -> Result {
     let pool = PostgresPool(
       configuration: try PostgresConfiguration(url: url), size: 10, waitLimit: .seconds(60), loop: .tests,
       logger: .quiet)
-    return try await withThrowingTaskGroup(of: Void.self) { group in
+    let result = try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await pool.run() }
       defer { group.cancelAll() }
-      return try await body(PostgresLedgerFixture(ledger: PostgresLedger(pool: pool), pool: pool, url: url))
+      return try await body(pool)
     }
+    // A template cannot be copied while a session is left in it.
+    try await eventually("the pool is at rest") { await pool.usage().leased == 0 }
+    return result
   }
 }

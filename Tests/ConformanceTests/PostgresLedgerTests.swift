@@ -18,7 +18,7 @@ import Testing
           limit: 7)
       }
       #expect(try await old().isEmpty)
-      try await fixture.pool.execute("UPDATE jobs SET created_at = created_at - interval '61 s'")
+      try await fixture.pool.execute("UPDATE \(fixture.table("jobs")) SET created_at = created_at - interval '61 s'")
       #expect(try await old() == [job.id])
     }
   }
@@ -28,11 +28,14 @@ import Testing
       let jobs = [JobRecord.test(), JobRecord.test()]
       _ = try await fixture.ledger.add(jobs[0], jobs[1])
       // Times that milliseconds cannot say, which somebody has written.
-      try await fixture.pool.execute("UPDATE jobs SET run_at = 'infinity' WHERE id = \(PostgresUUID(jobs[0].id))")
+      try await fixture.pool.execute(
+        "UPDATE \(fixture.table("jobs")) SET run_at = 'infinity' WHERE id = \(PostgresUUID(jobs[0].id))")
       #expect(try await fixture.ledger.records([jobs[0].id], queue: .default).first?.runAt == 253_402_214_400_000)
       try await fixture.ledger.refuse([jobs[1].id: "no such thing"], queue: .default)
-      let refused = try await fixture.pool.query("SELECT id, refusal FROM jobs WHERE refusal IS NOT NULL")
-        .decode(PostgresUUID.self, String.self)
+      let refused = try await fixture.pool.query(
+        "SELECT id, refusal FROM \(fixture.table("jobs")) WHERE refusal IS NOT NULL"
+      )
+      .decode(PostgresUUID.self, String.self)
       #expect(refused.count == 1 && refused.first?.0 == PostgresUUID(jobs[1].id) && refused.first?.1 == "no such thing")
     }
   }

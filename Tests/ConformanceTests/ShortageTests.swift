@@ -29,7 +29,7 @@ import Testing
       }
       let broker = InMemoryBroker()
       let worker = Worker(
-        broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
+        broker: broker, ledger: PostgresLedger(pool: pool, schema: PostgresLedgerFixture.schema), registry: registry,
         configuration: WorkerConfiguration(queues: [.default: 2]), logger: .quiet)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await pool.run() }
@@ -55,7 +55,8 @@ import Testing
         }
       }
       #expect(attempts.withLock { Set($0) } == [1])
-      #expect(try await fixture.pool.query("SELECT count(*) FROM dead_jobs")[0].decode(Int.self) == 0)
+      #expect(
+        try await fixture.pool.query("SELECT count(*) FROM \(fixture.table("dead_jobs"))")[0].decode(Int.self) == 0)
     }
   }
 

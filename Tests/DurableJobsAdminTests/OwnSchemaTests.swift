@@ -6,8 +6,8 @@ import JobsTestSupport
 import LibPQClient
 import PrivateServers
 import ProgramTestSupport
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import DurableJobsAdmin
 @testable import DurableJobsPostgres

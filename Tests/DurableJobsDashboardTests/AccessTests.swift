@@ -2,10 +2,11 @@ import DurableJobsAdmin
 import DurableJobsDashboard
 import HTTPTypes
 import Hummingbird
+import JobsTestSupport
 import Locking
 import ProgramTestSupport
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Who may do what") struct AccessTests {
   private static let pages = [

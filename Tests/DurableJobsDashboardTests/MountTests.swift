@@ -3,9 +3,10 @@ import DurableJobsDashboard
 import Foundation
 import HTTPTypes
 import Hummingbird
+import JobsTestSupport
 import Locking
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Mounted on a router of another program") struct MountTests {
   @Test("It answers beside the program's own routes, and takes no other path")

@@ -81,7 +81,7 @@ public struct TestStack: Sendable {
   }
 
   private static func migrate(_ pool: PostgresPool) async throws {
-    _ = try await Migrator(Migration.all(in: migrations), pool: pool).up()
+    try await DatabaseMigrator(Migration.all(in: migrations), pool: pool).up()
     // The template cannot be copied while a session of its making is left.
     try await eventually("the pool is at rest") { await pool.usage().leased == 0 }
   }

@@ -71,7 +71,7 @@ struct API: Sendable {
   @Sendable private static func migrate(_ url: String) async throws {
     try await withPool(url) { pool in
       let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
-      _ = try await Migrator(try Migration.all(in: folder), pool: pool).up()
+      try await DatabaseMigrator(try Migration.all(in: folder), pool: pool).up()
     }
   }
 

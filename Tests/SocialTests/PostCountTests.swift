@@ -171,8 +171,8 @@ import Testing
       let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
       let migrations = try Migration.all(in: folder)
       let first = try #require(migrations.firstIndex { $0.name.hasPrefix("post_counts") })
-      try await Migrator(migrations, pool: app.pool).down(migrations.count - first)
-      try await Migrator(migrations, pool: app.pool).up()
+      try await DatabaseMigrator(migrations, pool: app.pool).down(migrations.count - first)
+      try await DatabaseMigrator(migrations, pool: app.pool).up()
       let read = try await Posts.post(post, in: app.pool)
       #expect((read.likes, read.comments) == (12, 3))
       #expect(try await PostCountAudit.run(on: app.pool) == PostCountAudit(compared: 8, wrong: 0))

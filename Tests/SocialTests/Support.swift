@@ -38,7 +38,7 @@ struct App: Sendable {
     let template = try await SharedServers.template("social") { url in
       try await withPool(url, connections: 2) { pool in
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
-        try await Migrator(try Migration.all(in: folder), pool: pool).up()
+        try await DatabaseMigrator(try Migration.all(in: folder), pool: pool).up()
       }
     }
     try await withPool(try await SharedServers.freshDatabase(template: template), connections: connections) { pool in

@@ -1,3 +1,4 @@
+import DurableJobsPostgres
 import HiredisClient
 import LibPQClient
 import Migrations
@@ -13,6 +14,7 @@ extension Health.Check {
       Health.Check("postgres") { _ = try await probe.query("SELECT 1") },
       Health.Check("schema") {
         try await SchemaVersion.check { query throws(PostgresError) in try await probe.query(query) }
+        try await JobsSchema.standard.check { query throws(PostgresError) in try await probe.query(query) }
       },
     ]
   }

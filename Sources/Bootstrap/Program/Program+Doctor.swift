@@ -15,6 +15,7 @@ extension Program {
     terms.queues = "FANMILL_QUEUES"
     terms.worker = "fanmill-worker"
     terms.schedulingWorker = "a worker whose FANMILL_SCHEDULER is on"
+    terms.migrate = "run `fanmill migrate up`"
     terms.restart = "in a folder of `fanmill up`: `fanmill down`, then `fanmill up`"
     return terms
   }

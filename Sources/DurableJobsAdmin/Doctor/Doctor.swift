@@ -25,7 +25,7 @@ public struct Doctor: Sendable {
   ///   - replica: where reads may go; nil if there is none.
   ///   - prefix: of the broker's keys in Redis.
   ///   - queues: those that should have workers.
-  ///   - schema: says whether the tables are there; if it fails, none of them is looked at. Nil where nothing can say.
+  ///   - schema: says whether the app's tables are there; if it fails, or the queue's are not, none is looked at.
   ///   - more: what the app has to look at besides.
   ///   - terms: for advice.
   public init(

@@ -15,6 +15,8 @@ public struct DoctorTerms: Sendable {
   public var worker = "a worker"
   /// A worker that fires schedules.
   public var schedulingWorker = "a worker with a scheduler"
+  /// What brings the queue's schema up to date, as a whole clause.
+  public var migrate = "call `JobsSchema.migrate`"
   /// What else helps where a server is away, as a whole clause; nil for nothing.
   public var restart: String?
 

@@ -36,7 +36,10 @@ struct PostgresExamination {
       findings.append(await version(connection))
       findings.append(try await clock(connection))
       findings.append(try await durability(connection))
-      let found = try await connection.transaction { [schema] in try await schema?.run(in: $0) ?? [] }
+      let found = try await connection.transaction { [schema, tables, terms] in
+        let app = try await schema?.run(in: $0) ?? []
+        return try await SchemaExamination(schema: tables, terms: terms).run(in: $0) + app
+      }
       findings += found
       if !found.contains(where: { $0.status == .fail }) {
         let own: [any Examination] = [

@@ -5,7 +5,7 @@ import LibPQClient
 /// A class, so that a ledger, which has one, is copied with one reference and not with one for each name.
 public final class JobsSchema: Sendable {
   /// Where the tables are unless a program says otherwise.
-  public static let standard = JobsSchema("public")
+  public static let standard = JobsSchema("jobs")
 
   public let name: String
 
@@ -24,6 +24,8 @@ public final class JobsSchema: Sendable {
   let alarms: PostgresIdentifier
   let samples: PostgresIdentifier
   let clocks: PostgresIdentifier
+  /// Which of its versions the schema has.
+  let versions: PostgresIdentifier
 
   /// - Parameter name: without quotes, such as `jobs`.
   public init(_ name: String) {
@@ -43,6 +45,7 @@ public final class JobsSchema: Sendable {
     alarms = table("alarms")
     samples = table("stack_samples")
     clocks = table("process_clocks")
+    versions = table("schema_versions")
   }
 }
 

@@ -59,7 +59,7 @@ public struct Demo: Sendable {
   private func run(
     _ servers: LocalServers, _ pool: PostgresPool, _ folder: String, _ event: @escaping @Sendable (Event) -> Void
   ) async throws -> DemoReport {
-    _ = try await Migrator(migrations, pool: pool).up()
+    try await DatabaseMigrator(migrations, pool: pool).up()
     let imported = try await GraphImport(users: users, follows: follows).run(on: pool) { event(.importing($0)) }
     event(.step("imported \(imported.accountsAdded) accounts and \(imported.followsAdded) follows"))
     event(.step("starting a stand-in for YouTube, the API and two workers"))

@@ -69,7 +69,7 @@ public struct LocalStack: Sendable {
     do {
       event(.step("bringing the database to the newest schema"))
       try await servers.withPool(logger: logger) { pool in
-        _ = try await Migrator(migrations, pool: pool).up()
+        _ = try await DatabaseMigrator(migrations, pool: pool).up()
       }
       try await runProcesses(servers, token: token, rescales, event)
       outcome = .success(())

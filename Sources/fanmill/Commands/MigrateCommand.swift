@@ -2,6 +2,7 @@ import ArgumentParser
 import Bootstrap
 import DurableJobsAdmin
 import DurableJobsCLI
+import DurableJobsPostgres
 import Foundation
 import LibPQClient
 import Migrations
@@ -9,6 +10,9 @@ import Migrations
 struct MigrateCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "migrate", abstract: "Bring the database to the newest schema, or back.",
+    discussion: """
+      The queue's tables have a schema of their own, jobs, with versions of their own; the app's come from numbered files.
+      """,
     subcommands: [Up.self, Down.self, Status.self])
 
   struct MigrationsOption: ParsableArguments, Sendable {
@@ -21,6 +25,8 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
   }
 
   struct Item: Encodable {
+    /// `queue` or `app`.
+    let part: String
     let number: Int
     let name: String
     let appliedAt: Date?
@@ -34,8 +40,12 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.withPostgres { pool in
         let output = common.output
-        let applied = try await Migrator(migrations.all(), pool: pool).up { output.say("applied \($0.file)") }
-        if output.isJSON { try output.json(Report(applied)) } else if applied.isEmpty { output.say("nothing to apply") }
+        let applied = try await DatabaseMigrator(migrations.all(), pool: pool).up { output.say("applied \($0.title)") }
+        if output.isJSON {
+          try output.json(Report(items: applied.map(\.item)))
+        } else if applied.isEmpty {
+          output.say("nothing to apply")
+        }
       }
     }
   }
@@ -57,8 +67,14 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
         let output = common.output
         try confirmation.ask(
           "undo the latest \(count == 1 ? "migration" : "\(count) migrations") and lose what is in their tables")
-        let undone = try await Migrator(migrations.all(), pool: pool).down(count) { output.say("undid \($0.file)") }
-        if output.isJSON { try output.json(Report(undone)) } else if undone.isEmpty { output.say("nothing to undo") }
+        let undone = try await DatabaseMigrator(migrations.all(), pool: pool).down(count) {
+          output.say("undid \($0.file)")
+        }
+        if output.isJSON {
+          try output.json(Report(items: undone.map { DatabaseMigrator.Step.app($0).item }))
+        } else if undone.isEmpty {
+          output.say("nothing to undo")
+        }
       }
     }
   }
@@ -71,13 +87,16 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.withPostgres { pool in
-        let items = try await Migrator(migrations.all(), pool: pool).status().map {
-          Item(number: $0.number, name: $0.name, appliedAt: $0.appliedAt)
-        }
+        let status = try await DatabaseMigrator(migrations.all(), pool: pool).status()
+        let items =
+          status.queue.map {
+            Item(part: "queue", number: $0.version.number, name: $0.version.name, appliedAt: $0.appliedAt)
+          }
+          + status.app.map { Item(part: "app", number: $0.number, name: $0.name, appliedAt: $0.appliedAt) }
         try common.output.list(items, empty: "there are no migrations") { items in
           Table(
-            [.number("number"), .text("name"), .text("applied")],
-            rows: items.map { [String($0.number), $0.name, $0.appliedAt?.short ?? "not yet"] })
+            [.text("part"), .number("number"), .text("name"), .text("applied")],
+            rows: items.map { [$0.part, String($0.number), $0.name, $0.appliedAt?.short ?? "not yet"] })
         }
       }
     }
@@ -85,9 +104,23 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
 
   private struct Report: Encodable {
     let items: [Item]
+  }
+}
 
-    init(_ migrations: [Migration]) {
-      items = migrations.map { Item(number: $0.number, name: $0.name, appliedAt: nil) }
+extension DatabaseMigrator.Step {
+  fileprivate var title: String {
+    switch self {
+    case .queue(let version): "version \(version.number) of the queue's schema (\(version.name))"
+    case .app(let migration): migration.file
+    }
+  }
+
+  fileprivate var item: MigrateCommand.Item {
+    switch self {
+    case .queue(let version):
+      MigrateCommand.Item(part: "queue", number: version.number, name: version.name, appliedAt: nil)
+    case .app(let migration):
+      MigrateCommand.Item(part: "app", number: migration.number, name: migration.name, appliedAt: nil)
     }
   }
 }

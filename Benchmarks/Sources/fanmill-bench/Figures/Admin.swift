@@ -100,7 +100,7 @@ enum Admin {
     page("queue, kind and text", JobFilter(kind: "rare.kind", queue: "fanout", text: "\"post\""))
     page("of the last minute", JobFilter(since: Date(timeIntervalSinceNow: -60)))
     let middle = try await database.pool.query(
-      "SELECT id FROM jobs WHERE queue = 'fanout' ORDER BY id LIMIT 1 OFFSET 300000"
+      "SELECT id FROM jobs.jobs WHERE queue = 'fanout' ORDER BY id LIMIT 1 OFFSET 300000"
     )
     .decode(PostgresUUID.self).first
     if let middle { page("in the middle", JobFilter(before: JobID(middle).description)) }

@@ -37,11 +37,11 @@ enum AdminTables {
     // One in two hundred has failed, one in a thousand is parked.
     try await pool.execute(
       """
-      UPDATE jobs SET run_at = now() + interval '1 day',
+      UPDATE jobs.jobs SET run_at = now() + interval '1 day',
         failures = '[{"attempt":1,"at":1700000000000,"error":"it broke","worker":"w"}]'
       WHERE right(id::text, 2) = '00' AND run_at IS NULL
       """)
-    try await pool.execute("UPDATE jobs SET parked = true WHERE right(id::text, 3) = 'abc'")
+    try await pool.execute("UPDATE jobs.jobs SET parked = true WHERE right(id::text, 3) = 'abc'")
     for (table, columns, values) in [
       ("dead_jobs", "failures, died_at", "NULL"), ("ended_jobs", "failures, ended_at, state", "state"),
     ] {
@@ -68,7 +68,7 @@ enum AdminTables {
     }
     try await pool.execute(
       """
-      INSERT INTO workers (name, host, pid, version, started_at, state, queues, running)
+      INSERT INTO jobs.workers (name, host, pid, version, started_at, state, queues, running)
       SELECT 'worker ' || w, 'host', w, '1', now(), 'running', '[{"queue":"fanout","slots":16},{"queue":"lookups","slots":16}]',
         (SELECT jsonb_agg(jsonb_build_object('id', gen_random_uuid(), 'kind', 'posts.fan-out', 'queue', 'fanout', 'attempt', 1,
           'since', 1700000000000)) FROM generate_series(1, 32))
@@ -76,14 +76,14 @@ enum AdminTables {
       """)
     try await pool.execute(
       """
-      INSERT INTO actions (actor, role, action, subject)
+      INSERT INTO jobs.actions (actor, role, action, subject)
       SELECT 'somebody', 'full', 'queues.pause', CASE WHEN i % 10 = 0 THEN 'fanout' ELSE gen_random_uuid()::text END
       FROM generate_series(1, 100000) i
       """)
     try await fillRankings(pool)
     // As the server's own vacuum would have done by and by.
     try await pool.execute(
-      "VACUUM ANALYZE jobs, dead_jobs, ended_jobs, job_minutes, job_hours, workers, actions, celebs")
+      "VACUUM ANALYZE \(unescaped: tables), celebs")
     try await pool.execute("CHECKPOINT")
     try BenchError.check("pending jobs", try await database.pendingJobs(), equals: waiting)
   }
@@ -107,11 +107,14 @@ enum AdminTables {
       """)
   }
 
+  private static let tables = """
+    jobs.jobs, jobs.dead_jobs, jobs.ended_jobs, jobs.job_minutes, jobs.job_hours, jobs.workers, jobs.actions
+    """
   private static let rankings = "celebs, ranking_snapshots, ranking_lists, ranking_changes"
 
   static func clean(_ stage: Stage, _ database: Database) async throws {
     try await database.pool.execute(
-      "TRUNCATE jobs, dead_jobs, ended_jobs, job_minutes, job_hours, workers, actions, \(unescaped: rankings)")
+      "TRUNCATE \(unescaped: tables), \(unescaped: rankings)")
     try await stage.flush()
   }
 }

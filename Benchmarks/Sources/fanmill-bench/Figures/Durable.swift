@@ -11,12 +11,12 @@ enum Durable {
 
   /// The rows that the ledger would write for these jobs, put in and taken out by plain statements.
   private static let sqlIn = """
-    INSERT INTO jobs (queue, id, kind, version, priority, payload)
+    INSERT INTO jobs.jobs (queue, id, kind, version, priority, payload)
     SELECT 'raw', lpad(to_hex(n), 32, '0')::uuid, 'bench.no-op', 1, 1, '{"number":' || n || '}'
     FROM generate_series($1::bigint, $1::bigint + $2::bigint - 1) n
     """
   private static let sqlOut = """
-    DELETE FROM jobs WHERE queue = 'raw' AND id = ANY (ARRAY(
+    DELETE FROM jobs.jobs WHERE queue = 'raw' AND id = ANY (ARRAY(
       SELECT lpad(to_hex(n), 32, '0')::uuid FROM generate_series($1::bigint, $1::bigint + $2::bigint - 1) n))
     """
 
@@ -47,7 +47,7 @@ enum Durable {
       let seconds = start.duration(to: .now) / .seconds(1)
       try await worker.stop()
       try BenchError.check("durable jobs handled", stage.board.counted, equals: jobs)
-      try BenchError.check("dead letters", try await database.count("SELECT count(*) FROM dead_jobs"), equals: 0)
+      try BenchError.check("dead letters", try await database.count("SELECT count(*) FROM jobs.dead_jobs"), equals: 0)
       figure.samples.append(Double(jobs) / seconds)
       figure.raw.append(
         try Raw.ledger(database.url, in: sqlIn, out: sqlOut, count: jobs, batch: jobsPerCall))

@@ -87,7 +87,7 @@ enum Notices {
   private static func reset(_ database: Database) async throws {
     try await database.pool.execute("DELETE FROM likes WHERE account_id >= \(firstFan)")
     try await database.pool.execute("DELETE FROM notifications WHERE actor_id >= \(firstFan)")
-    try await database.pool.execute("VACUUM likes, notifications, notification_counts, jobs")
+    try await database.pool.execute("VACUUM likes, notifications, notification_counts, jobs.jobs")
   }
 
   /// Each like is of a post that is drawn by chance, the same in every run.

@@ -25,5 +25,5 @@ struct Database: Sendable {
     return count
   }
 
-  func pendingJobs() async throws -> Int { try await count("SELECT count(*) FROM jobs") }
+  func pendingJobs() async throws -> Int { try await count("SELECT count(*) FROM jobs.jobs") }
 }

@@ -1,0 +1,10 @@
+/// A step of the queue's schema. The SQL of a step that was released stays as it is: databases have its hash.
+public struct JobsSchemaVersion: Sendable, Hashable {
+  /// 1 for the first.
+  public let number: Int
+  public let name: String
+  /// Statements that name tables without a schema: they run where `search_path` is the queue's schema.
+  let sql: String
+
+  static let all: [JobsSchemaVersion] = [.version1]
+}

@@ -1,0 +1,60 @@
+import DurableJobsPostgres
+import LibPQClient
+
+/// Brings a database to what this build works on: the queue's schema, by its own versions, and the app's tables, by the
+/// files of a folder.
+public struct DatabaseMigrator: Sendable {
+  /// Something that was applied.
+  public enum Step: Sendable, Hashable {
+    /// A version of the queue's schema.
+    case queue(JobsSchemaVersion)
+    /// One of the app's files.
+    case app(Migration)
+  }
+
+  /// The last file that makes or changes tables of the queue, from before it had a schema of its own. That schema takes
+  /// over what it finds there; the files after it rely on that.
+  static let lastOfQueue = 37
+
+  private let app: Migrator
+  private let pool: PostgresPool
+
+  /// The app's files.
+  public var migrations: [Migration] { app.migrations }
+
+  /// - Parameter migrations: what `Migration.all(in:)` read.
+  public init(_ migrations: [Migration], pool: PostgresPool) {
+    app = Migrator(migrations, pool: pool)
+    self.pool = pool
+  }
+
+  /// Applies what is not applied yet.
+  ///
+  /// - Parameter each: called with each step when it has committed.
+  /// - Returns: what was applied.
+  /// - Throws: `MigrationError`, `JobsSchemaError`; `PostgresError` if the server is not reached. What was applied
+  ///   before stays applied.
+  @discardableResult
+  public func up(each: @Sendable (Step) -> Void = { _ in }) async throws -> [Step] {
+    var steps = try await app.up(to: Self.lastOfQueue) { each(.app($0)) }.map { Step.app($0) }
+    for version in try await JobsSchema.migrate(pool) {
+      each(.queue(version))
+      steps.append(.queue(version))
+    }
+    return steps + (try await app.up { each(.app($0)) }.map { .app($0) })
+  }
+
+  /// Undoes the latest files; see `Migrator.down`. The file that follows `lastOfQueue` takes the queue's schema along:
+  /// its tables go back among the app's.
+  @discardableResult
+  public func down(_ count: Int = 1, each: @Sendable (Migration) -> Void = { _ in }) async throws -> [Migration] {
+    try await app.down(count, each: each)
+  }
+
+  /// Every version of the queue's schema and every file, in order, and when each was applied. Changes nothing.
+  ///
+  /// - Throws: as `up` does if they do not fit what was applied.
+  public func status() async throws -> (queue: [JobsSchema.VersionStatus], app: [Migrator.Status]) {
+    (try await JobsSchema.status(pool), try await app.status())
+  }
+}
