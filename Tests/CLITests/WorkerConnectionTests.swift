@@ -109,10 +109,10 @@ struct WorkerConnectionTests {
           try await redisConnections(stack) == size.redisConnections
         }
         // Whatever asks for the ledger from now on takes what is left of the pool, and then waits.
-        async let ledger = lock(["jobs"], stack)
+        async let ledger = lock(["jobs.jobs"], stack)
         try await eventually("the ledger's lock is asked for") {
           try await stack.count(
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'jobs'::regclass AND mode = 'AccessExclusiveLock'"
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'jobs.jobs'::regclass AND mode = 'AccessExclusiveLock'"
           ) == 1
         }
         await holder.close()

@@ -28,7 +28,7 @@ def run(plan):
                 times.append(_found_after(scene, queue, _owe(scene, queue, number), 300))
             plan.pause(0, 5)
         forgotten = [_forget(scene, _owe(scene, FULL, 100 + number)) for number in range(LOSSES)]
-        old = scene.sql(f"SELECT id FROM jobs TABLESAMPLE SYSTEM (0.01) WHERE queue = '{FULL}' LIMIT 20").split()
+        old = scene.sql(f"SELECT id FROM jobs.jobs TABLESAMPLE SYSTEM (0.01) WHERE queue = '{FULL}' LIMIT 20").split()
         begin = time.monotonic()
         for job in old:
             _erase(scene, job)
