@@ -1,14 +1,14 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-run build install uninstall demo test test-thread browser-test screenshots up down bench lint \
-  check-deploy format compose-check rolling-restart storm prometheus-check docs
+  check-deploy check-outsider format compose-check rolling-restart storm prometheus-check docs
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
 shell_scripts := $(addprefix scripts/,build-docs install-packages install-programs collect-programs compose-check \
   rolling-restart) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
-python_scripts := $(addprefix scripts/,browser-test check-kubernetes check-queue-sql prometheus-check run-tests screenshots storm) \
+python_scripts := $(addprefix scripts/,browser-test check-kubernetes check-outsider check-queue-sql prometheus-check run-tests screenshots storm) \
   $(wildcard scripts/support/*.py scripts/support/*/*.py)
 # Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
 few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
@@ -94,6 +94,9 @@ check-deploy: setup ## check deploy/: Prometheus' rules, each of which fires and
 	promtool check config deploy/prometheus/prometheus.yml
 	promtool test rules deploy/prometheus/alerts.test.yml
 	$(tools)/bin/python scripts/check-kubernetes
+
+check-outsider: setup-run ## build and run a package that uses the queue alone: what it resolves, that no module's name collides
+	scripts/check-outsider
 
 format: ## rewrite the Swift files in the project's format
 	swift format --in-place --parallel --recursive $(swift_folders)

@@ -1,0 +1,3 @@
+public enum CryptoNeighbor {
+  public static let name = "Crypto"
+}

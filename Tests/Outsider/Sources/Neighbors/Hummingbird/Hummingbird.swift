@@ -1,0 +1,3 @@
+public enum HummingbirdNeighbor {
+  public static let name = "Hummingbird"
+}

@@ -1,0 +1,3 @@
+public enum JobsNeighbor {
+  public static let name = "Jobs"
+}

@@ -1,0 +1,3 @@
+public enum JobsPostgresNeighbor {
+  public static let name = "JobsPostgres"
+}

@@ -1,0 +1,3 @@
+public enum JobsRedisNeighbor {
+  public static let name = "JobsRedis"
+}

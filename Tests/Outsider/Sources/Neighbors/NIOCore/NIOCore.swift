@@ -1,0 +1,3 @@
+public enum NIOCoreNeighbor {
+  public static let name = "NIOCore"
+}

@@ -1,0 +1,3 @@
+public enum NIOPosixNeighbor {
+  public static let name = "NIOPosix"
+}

@@ -1,0 +1,3 @@
+public enum PostgresNIONeighbor {
+  public static let name = "PostgresNIO"
+}

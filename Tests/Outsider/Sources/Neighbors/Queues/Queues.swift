@@ -1,0 +1,3 @@
+public enum QueuesNeighbor {
+  public static let name = "Queues"
+}

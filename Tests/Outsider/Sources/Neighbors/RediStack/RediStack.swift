@@ -1,0 +1,3 @@
+public enum RediStackNeighbor {
+  public static let name = "RediStack"
+}

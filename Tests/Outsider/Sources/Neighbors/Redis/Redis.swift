@@ -1,0 +1,3 @@
+public enum RedisNeighbor {
+  public static let name = "Redis"
+}
