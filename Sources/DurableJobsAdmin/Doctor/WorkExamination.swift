@@ -1,7 +1,7 @@
 import DurableJobsPostgres
 import LibPQClient
 
-/// The doctor's look at jobs that nobody works on: dead letters and parked jobs.
+/// The doctor's check for jobs that wait for an operator: dead letters and parked jobs.
 struct WorkExamination: Examination {
   let schema: JobsSchema
   let terms: DoctorTerms

@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import HTTPTypes
 import Hummingbird
 
-/// Somebody who is let in.
+/// A user with access to the dashboard.
 struct Visitor: Sendable {
   /// Where the form token and the notice are.
   enum Memory: Sendable {

@@ -12,7 +12,7 @@ extension JobsDatabase {
     try await pool.query("SELECT sample FROM \(schema.samples)").first?.decode(PostgresJSON.self).bytes
   }
 
-  /// Leaves a sample for all; one that is older than what is there is not kept.
+  /// Publishes a sample; one older than the last is not kept.
   package func saveSample(_ json: [UInt8], at date: Date) async throws {
     try await pool.execute(
       """
