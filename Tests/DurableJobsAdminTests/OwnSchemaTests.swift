@@ -12,7 +12,7 @@ import TestSupport
 @testable import DurableJobsAdmin
 @testable import DurableJobsPostgres
 
-/// A queue of somebody else's: its tables in a schema of another name, its keys under another prefix, kinds of its own.
+/// Another program's queue: its tables in a schema of another name, its keys under another prefix, kinds of its own.
 /// The standard schema has no tables, so a statement that does not name its tables through the schema fails.
 @Suite("Another schema, prefix and registry", .timeLimit(.minutes(5)))
 struct OwnSchemaTests {

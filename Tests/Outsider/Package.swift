@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of somebody who uses the queue and nothing else of Fanmill: `scripts/check-outsider` builds and runs it.
+// A package that uses the queue and nothing else of Fanmill: `scripts/check-outsider` builds and runs it.
 // OUTSIDER_FANMILL is the repository to depend on, OUTSIDER_TRAITS the traits to ask for, with commas; none by default.
 let fanmill = Context.environment["OUTSIDER_FANMILL"] ?? "https://github.com/fanmill/fanmill"
 let traits = (Context.environment["OUTSIDER_TRAITS"] ?? "").split(separator: ",").map(String.init)

@@ -89,7 +89,8 @@ actor StackSampler {
     return sample
   }
 
-  /// The app's figures. One that cannot be read costs itself alone: the others, the queues and the alarms are still seen.
+  /// The app's figures. One that cannot be read costs itself alone: the others, the queues and the alarms are still
+  /// read.
   private func gauges(at now: Date) async throws -> [StackSample.Gauge] {
     var read: [StackSample.Gauge] = []
     for (place, gauge) in gauges.enumerated() {

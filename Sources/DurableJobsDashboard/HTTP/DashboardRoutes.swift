@@ -8,9 +8,9 @@ public struct DashboardRoutes: Sendable {
   enum Guard: Sendable, Hashable {
     /// Everybody: a sign-in form, the style sheet.
     case open
-    /// A visitor who is let in.
+    /// A visitor with access.
     case read
-    /// The same, by a form of his own pages: it changes no more than his own session.
+    /// The same, by a form that changes the visitor's own session alone.
     case form
     /// The same, with a role that may act.
     case act

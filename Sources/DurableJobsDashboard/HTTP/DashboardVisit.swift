@@ -26,7 +26,7 @@ public struct DashboardVisit: Sendable {
 
   // MARK: The visitor
 
-  /// Who asks, for the action log; somebody who may only look on a page that is open to everybody.
+  /// The visitor, as the action log names it; a read-only operator on a page that needs no access.
   public var actor: Operator { visitor?.actor ?? Operator(name: "nobody", role: .readOnly) }
 
   /// The visitor's name.

@@ -10,7 +10,7 @@ import LibPQClient
 enum WorkerPresence {
   /// True of the row of a worker that was heard of lately; the others are lost.
   static let isHeard = "seen_at > now() - interval '10 seconds'"
-  /// True of the row of a worker that is there, or went without a word so lately that somebody may want to know.
+  /// True of the row of a worker that runs, or was lost so lately that operators still look for it.
   static let isListed = "seen_at > now() - interval '1 hour'"
 }
 

@@ -131,7 +131,7 @@ enum BrokerAdminChecks {
     try await withThrowingTaskGroup(of: [Claim]?.self) { group in
       group.addTask { try await consumer.claim(5, wait: .seconds(600)) }
       group.addTask {
-        // Whether the claim waits already nobody can tell from outside.
+        // A check cannot see whether the claim waits already.
         while !Task.isCancelled {
           await consumer.wakeClaim()
           do { try await Task.sleep(for: .milliseconds(5)) } catch { break }

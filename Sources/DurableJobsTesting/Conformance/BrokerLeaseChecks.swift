@@ -145,7 +145,7 @@ enum BrokerLeaseChecks {
     try await expect(subject.broker.missing([held.id, waiting.id], in: .default), equals: [held.id, waiting.id])
     try await expect(!consumer.heartbeat().keptLease)
     try await expect(consumer.epoch != epoch)
-    // What was claimed before is nobody's: ending it in any way is harmless.
+    // Earlier claims have no holder any more: ending them in any way is harmless.
     try await consumer.retry(claims.map { ClaimRetry(claim: $0, delay: .zero, record: $0.record) })
     try await consumer.release(claims)
     try await consumer.acknowledge(claims)
@@ -176,8 +176,8 @@ enum BrokerLeaseChecks {
     }
   }
 
-  /// A broker that stood still for longer than a lease, or that nobody could reach, has heard nobody: nobody died of
-  /// that.
+  /// A broker that stood still for longer than a lease, or could not be reached, heard no heartbeat: no consumer is
+  /// dead because of that.
   private static func silenceOfAllEndsNoLease(_ subject: BrokerUnderTest) async throws {
     let lease = Duration.milliseconds(300)
     let consumers = try await [subject.join("a", lease: lease), subject.join("b", lease: lease)]

@@ -40,6 +40,7 @@ enum LedgerLeadChecks {
     let ledger = subject.ledger
     let (firstLeads, secondLeads, otherLeads) = (Gate(), Gate(), Gate())
     try await withThrowingTaskGroup(of: Void.self) { group in
+      // Owned here: it ends with this check, by the defer below.
       let first = Task {
         try await ledger.lead("role") {
           firstLeads.open()
@@ -70,6 +71,7 @@ enum LedgerLeadChecks {
   private static func aWaitToLeadCanBeCancelled(_ subject: some LedgerUnderTest) async throws {
     let ledger = subject.ledger
     let leads = Gate()
+    // Owned here: both end with this check.
     let leader = Task {
       try await ledger.lead("role") {
         leads.open()
