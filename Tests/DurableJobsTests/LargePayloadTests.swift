@@ -137,40 +137,34 @@ import Testing
   }
 
   @Test func smallOnesRunTogetherBehindLargeOnes() async throws {
-    let buffer = ClaimBuffer(slots: 1, batchLimits: [Large.kind: 100])
-    buffer.add(
+    var state = QueueState(concurrency: 1, batchLimits: [Large.kind: 100])
+    _ = state.claimed(
       try (0..<40).map { number in
         let record = try JobRecord(Large(number, bytes: number < 11 ? 1_000_000 : 10), isDurable: true).carried
         return Claim(record: record, attempt: 1, receipt: "\(number)", incarnation: 0)
       })
     var counts: [Int] = []
-    while counts.reduce(0, +) < 40 { counts.append(await buffer.next()?.count ?? 40) }
+    while counts.reduce(0, +) < 40 { counts.append(max(1, state.runNext().count)) }
     #expect(counts == [4, 4, 32])
   }
 
-  @Test func noMoreIsClaimedWhileTheBufferHoldsABatchOfBytes() async throws {
-    let buffer = ClaimBuffer(slots: 100, batchLimits: [:])
+  @Test func noMoreIsClaimedWhileABatchOfBytesWaits() async throws {
+    var state = QueueState(concurrency: 100)
     // By a version that had no limits, say.
-    buffer.add(
+    _ = state.claimed(
       (0..<5).map { number in
         let record = JobRecord.test(String(repeating: "x", count: 1 << 20), isDurable: false)
         return Claim(record: record, attempt: 1, receipt: "\(number)", incarnation: 0)
       })
-    let hasRoom = Gate()
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask {
-        #expect(await buffer.room() > 0)
-        hasRoom.open()
-      }
-      for left in (0..<5).reversed() {
-        // A batch still waits there, or more.
-        if left >= 3 { #expect(!hasRoom.hasOpened) }
-        let item = await buffer.next()
-        buffer.finished(item?.count ?? 0, seconds: nil)
-      }
-      await group.waitForAll()
+    #expect(state.claimTurn() == .wait)
+    for left in (0..<5).reversed() {
+      // A batch still waits there, or more.
+      if left >= 3 { #expect(state.roomNow == 0) }
+      #expect(state.turn(of: left, at: .start).item?.count == 1)
+      let actions = state.ended(left, .one(.complete), at: .after(.seconds(1)))
+      #expect(actions.wakesClaimer == (left == 3))
     }
-    #expect(hasRoom.hasOpened)
+    #expect(state.roomNow > 0)
   }
 
   @Test func aJobWhoseRowIsGoneIsEnded() async throws {

@@ -15,8 +15,7 @@ import Testing
   ) -> JobExecutor<InMemoryBroker, L> {
     JobExecutor(
       queue: .default, worker: "w", registry: registry,
-      client: JobClient(broker: stage.broker, ledger: ledger, logger: .quiet), settlements: Settlements(),
-      logger: .quiet)
+      client: JobClient(broker: stage.broker, ledger: ledger, logger: .quiet), logger: .quiet)
   }
 
   private func claim(_ number: Int, _ record: JobRecord? = nil) -> Claim {
@@ -36,15 +35,14 @@ import Testing
     async let one = executor.run(.single(first))
     async let other = executor.run(.single(again))
     var held = 0
-    for var report in await [one, other] {
+    for var outcomes in await [one, other] {
       // One that meets the other's open transaction is handed back, and runs again.
-      if report.failures.contains(where: { $0.error is JobHeld }) {
+      if case .handBack? = outcomes.first {
         held += 1
-        report = await executor.run(.single(again))
+        outcomes = await executor.run(.single(again))
       }
-      #expect(report.failures.isEmpty)
-      #expect(report.settlements.count == 1)
-      guard case .acknowledge? = report.settlements.first else {
+      #expect(outcomes.count == 1)
+      guard case .acknowledge? = outcomes.first else {
         Issue.record("not acknowledged")
         continue
       }
@@ -60,7 +58,7 @@ import Testing
     await stage.broker.push([.test("1")])
     let claims = await consumer.claim(1, wait: .seconds(5))
     let settler = Settler(queue: .default, ledger: stage.ledger, consumer: consumer, logger: .quiet)
-    await settler.settle(claims.map { .handBack($0) }, until: StopSignal())
+    await settler.settle(claims.map { EndedClaim(claim: $0, outcome: .handBack) }, until: StopSignal())
     #expect(await stage.statistics().delayed == 1)
     let due = try #require(await consumer.heartbeat(listingHeld: false).nextDue)
     #expect(due <= .milliseconds(500), "who holds its row may let go at any moment")
@@ -83,8 +81,14 @@ import Testing
     try await stage.ledger.withTransaction { [records = claims.map(\.record)] in
       _ = try await stage.ledger.add(Array(records.prefix(2)), in: $0)
     }
-    let report = await executor(registry, stage.ledger).run(.batch(claims))
-    #expect(report.settlements.count == 3)
+    let outcomes = await executor(registry, stage.ledger).run(.batch(claims))
+    #expect(outcomes.count == 3)
+    for outcome in outcomes {
+      guard case .acknowledge = outcome else {
+        Issue.record("\(outcome)")
+        continue
+      }
+    }
     #expect(try stage.effects() == [1, 2])
   }
 
@@ -92,8 +96,8 @@ import Testing
     var registry = JobRegistry<AwayLedger>()
     registry.registerBatch(Numbered.self, upTo: 64) { _, _ in Issue.record("there is no transaction to run in") }
     let ledger = AwayLedger()
-    let report = await executor(registry, ledger).run(.batch((0..<64).map { claim($0) }))
-    #expect(report.failures.count == 64)
+    let outcomes = await executor(registry, ledger).run(.batch((0..<64).map { claim($0) }))
+    #expect(outcomes.count { $0.attempt == .failed } == 64)
     #expect(ledger.asked.withLock { $0 } == 1)
   }
 
@@ -176,59 +180,9 @@ import Testing
     stop.stop()
     let settler = Settler(queue: .default, ledger: AwayLedger(), consumer: consumer, logger: .quiet)
     let failure = JobFailure(attempt: 1, at: 0, error: "no", worker: "w")
-    await settler.settle(
-      [.park(claims[0]), .deadLetter(claims[1], failure), .complete(claims[2]), .acknowledge(claims[3])], until: stop)
+    let outcomes: [JobOutcome] = [.park, .deadLetter(failure), .complete, .acknowledge]
+    await settler.settle(zip(claims, outcomes).map { EndedClaim(claim: $0, outcome: $1) }, until: stop)
     #expect(await stage.statistics().claimed == 3)
-  }
-
-  @Test func claimsWaitWhileTooMuchIsUnsettled() async throws {
-    let settlements = Settlements()
-    for number in 0..<5000 { settlements.add(.acknowledge(claim(number))) }
-    let isThrough = Gate()
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask {
-        await settlements.room()
-        isThrough.open()
-      }
-      for _ in 0..<100 { await Task.yield() }
-      #expect(!isThrough.hasOpened)
-      #expect(await settlements.next()?.count == 5000)
-    }
-    #expect(isThrough.hasOpened)
-    for number in 0..<6000 { settlements.add(.acknowledge(claim(number))) }
-    async let room: Void = settlements.room()
-    settlements.stopClaims()
-    await room
-    settlements.close()
-    #expect(await settlements.next()?.count == 6000)
-    #expect(await settlements.next()?.count == nil)
-  }
-
-  @Test func aSlotsFirstJobKeepsItsTimeLimit() async throws {
-    // The race is between a task's first steps and the slot's own set-up: many slots, many tries.
-    for _ in 0..<50 {
-      let slots = Slots(count: 8)
-      await withTaskGroup(of: Void.self) { group in
-        for index in 0..<slots.count {
-          group.addTask {
-            await slots.run(index) {
-              slots.began(index, .batch([]), limit: .zero, at: .now)
-              // Only the limit ends it.
-              while !Task.isCancelled { await Task.yield() }
-              return slots.ended(index) != nil
-            }
-          }
-        }
-        group.addTask {
-          while !Task.isCancelled {
-            slots.cancelOverdue(now: .now)
-            await Task.yield()
-          }
-        }
-        for _ in 0..<slots.count { await group.next() }
-        group.cancelAll()
-      }
-    }
   }
 }
 
@@ -267,5 +221,11 @@ private struct AwayLedger: Ledger {
 }
 
 extension JobExecutor {
-  fileprivate func run(_ item: WorkItem) async -> Report { await run(assignment(item)) }
+  /// The outcomes of a work item's claims, whose kind is the only one.
+  fileprivate func run(_ content: WorkItem.Content) async -> [JobOutcome] {
+    switch await run(WorkItem(content, kind: 0), cutoff: { nil }) {
+    case .one(let outcome): [outcome]
+    case .each(let outcomes): outcomes
+    }
+  }
 }

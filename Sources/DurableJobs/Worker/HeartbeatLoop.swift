@@ -1,4 +1,3 @@
-import Locking
 import Logging
 
 /// Renews a worker's lease on a queue, and acts on what the broker says with it: a lease that was lost, claims that
@@ -8,12 +7,7 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
   let consumer: C
   let configuration: WorkerConfiguration
   let epochs: Epochs
-  let gate: ClaimGate
-  let slots: Slots
-  /// Claimed, and on their way to the buffer.
-  let arriving: Locked<[Claim]>
-  let buffer: ClaimBuffer
-  let settlements: Settlements
+  let state: SharedQueueState
   let logger: Logger
 
   /// Beats until cancelled.
@@ -23,9 +17,7 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
     var listedAt = ContinuousClock.now
     while !Task.isCancelled {
       var pause = configuration.heartbeat
-      // What runs cannot be ended while the ledger is silent. Its lease may end, so that a worker with a ledger gets
-      // it.
-      if gate.reasons.contains(.silence), !slots.running.isEmpty {
+      if state.read({ $0.letsLeaseEnd }) {
         do { try await Task.sleep(for: pause) } catch { return }
         continue
       }
@@ -39,10 +31,8 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
         epochs.note(await consumer.epoch, of: queue)
         if heartbeat.incarnation != incarnation {
           incarnation = heartbeat.incarnation
-          let lost = buffer.drop(olderThan: incarnation)
-          logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost.count)"])
-          // No other consumer has those that were claimed after the lease had ended.
-          if !lost.isEmpty { try await consumer.release(lost) }
+          let lost = state.update { [incarnation] in $0.leaseLost(to: incarnation) }
+          logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost)"])
         }
         if heartbeat.reaped > 0 {
           logger.info("jobs of a dead worker are handed on", metadata: [LogKeys.count: "\(heartbeat.reaped)"])
@@ -61,10 +51,7 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
 
   /// Gives back claims that the broker made for this worker and that never arrived here: their reply was lost.
   private func returnUnreceived(_ held: [String]) async throws {
-    // In the order in which a claim passes through them: each place has it before the one before it lets go.
-    var mine = Set(arriving.withLock { $0 }.map(\.receipt))
-    mine.formUnion(buffer.receipts)
-    mine.formUnion(settlements.claims.map(\.receipt))
+    let mine = Set(state.read { $0.receipts })
     let lost = held.filter { !mine.contains($0) }
     if lost.isEmpty { return }
     logger.warning("claims never arrived; they are handed back", metadata: [LogKeys.count: "\(lost.count)"])

@@ -46,15 +46,19 @@ struct JobMetrics: Sendable {
   }
 
   /// An attempt has ended.
-  func ended(_ entry: JobTally.Entry) {
+  ///
+  /// - Parameters:
+  ///   - run: how long it took, in nanoseconds.
+  ///   - wait: how long the job was ready before, in nanoseconds.
+  func ended(_ attempt: JobOutcome.Attempt, run: Int64, wait: Int64) {
     let handles = handles
-    switch entry.outcome {
+    switch attempt {
     case .completed: handles.completed.increment()
     case .failed: handles.failed.increment()
     case .dead: handles.dead.increment()
     }
-    handles.run.recordNanoseconds(entry.run)
-    handles.wait.recordNanoseconds(entry.wait)
+    handles.run.recordNanoseconds(run)
+    handles.wait.recordNanoseconds(wait)
   }
 
   /// An attempt begins that is not the job's first: after a failure, or after its worker died.

@@ -1,8 +1,8 @@
 import DequeModule
 import Locking
 
-/// Reads the payloads of one queue's jobs that stayed in the ledger, when the jobs are about to run. What several slots
-/// ask for while a read is under way goes into the next one, up to a batch of bytes.
+/// Reads the payloads of one queue's jobs that stayed in the ledger, when the jobs are about to run. What several
+/// processors ask for while a read is under way goes into the next one, up to a batch of bytes.
 final class PayloadReads<L: Ledger>: Sendable {
   private typealias Waiter = CheckedContinuation<[JobID: [UInt8]], any Error>
   private typealias Reader = CheckedContinuation<[Request]?, Never>
@@ -64,42 +64,32 @@ final class PayloadReads<L: Ledger>: Sendable {
     }
   }
 
-  /// What became of claims whose payloads stayed in the ledger.
-  struct Filled {
-    /// With their payloads.
-    var claims: [Claim] = []
-    /// Their jobs have no row any more: they are done.
-    var done: [Claim] = []
-    /// The ledger could not be asked for theirs, and they go back.
-    var unread: [(claim: Claim, error: any Error)] = []
+  /// A claim and its payload.
+  enum Filled {
+    /// With its payload.
+    case claim(Claim)
+    /// Its job has no row any more: it is done.
+    case done
+    /// The ledger could not be asked for it.
+    case unread(any Error)
   }
 
-  /// Reads the payloads of claims; those that have theirs pass through.
-  func filled(_ claims: [Claim]) async -> Filled {
-    var filled = Filled()
+  /// Reads the payloads of claims, in their order; those that have theirs pass through.
+  func filled(_ claims: [Claim]) async -> [Filled] {
+    let found: [JobID: [UInt8]]
     do {
-      let found = try await read(claims.map(\.record).filter { $0.payloadInLedger != nil })
-      for claim in claims {
-        var record = claim.record
-        if record.payloadInLedger == nil {
-          filled.claims.append(claim)
-        } else if let payload = found[record.id] {
-          record.payload = payload
-          filled.claims.append(claim.with(record))
-        } else {
-          filled.done.append(claim)
-        }
-      }
+      found = try await read(claims.map(\.record).filter { $0.payloadInLedger != nil })
     } catch {
-      for claim in claims {
-        if claim.record.payloadInLedger == nil {
-          filled.claims.append(claim)
-        } else {
-          filled.unread.append((claim, PayloadUnread(underlying: error)))
-        }
-      }
+      let unread = PayloadUnread(underlying: error)
+      return claims.map { $0.record.payloadInLedger == nil ? .claim($0) : .unread(unread) }
     }
-    return filled
+    return claims.map { claim in
+      var record = claim.record
+      if record.payloadInLedger == nil { return .claim(claim) }
+      guard let payload = found[record.id] else { return .done }
+      record.payload = payload
+      return .claim(claim.with(record))
+    }
   }
 
   /// How many reads have not begun.

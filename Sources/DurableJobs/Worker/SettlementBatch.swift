@@ -1,4 +1,4 @@
-/// Settlements that are settled together, sorted by what ledger and broker are told of them.
+/// Claims that are settled together, sorted by what ledger and broker do with them.
 struct SettlementBatch {
   private(set) var acknowledged: [Claim] = []
   private(set) var completed: [Claim] = []
@@ -12,20 +12,21 @@ struct SettlementBatch {
   /// Of `retries` what the ledger notes.
   private(set) var failed: [FailedJob] = []
 
-  init(_ settlements: [Settlement]) {
-    acknowledged.reserveCapacity(settlements.count)
-    for settlement in settlements {
-      switch settlement {
-      case .acknowledge(let claim): acknowledged.append(claim)
-      case .complete(let claim): completed.append(claim)
-      case .park(let claim): parked.append(claim)
-      case .cancel(let claim): cancelled.append(claim)
-      case .release(let claim): released.append(claim)
-      case .handBack(let claim): handedBack.append(claim)
-      case .deadLetter(let claim, let failure):
+  init(_ ended: [EndedClaim]) {
+    acknowledged.reserveCapacity(ended.count)
+    for end in ended {
+      let claim = end.claim
+      switch end.outcome {
+      case .acknowledge: acknowledged.append(claim)
+      case .complete: completed.append(claim)
+      case .park: parked.append(claim)
+      case .cancel: cancelled.append(claim)
+      case .release: released.append(claim)
+      case .handBack: handedBack.append(claim)
+      case .deadLetter(let failure):
         dead.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))
         deadLettered.append(claim)
-      case .retry(let claim, let failure, let delay):
+      case .retry(let failure, let delay):
         var record = claim.record
         record.attempts = claim.attempt
         if record.isDurable {

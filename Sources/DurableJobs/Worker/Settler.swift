@@ -11,8 +11,8 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
   let consumer: C
   let logger: Logger
 
-  func settle(_ batch: [Settlement], until stop: StopSignal) async {
-    var batch = SettlementBatch(batch)
+  func settle(_ ended: [EndedClaim], until stop: StopSignal) async {
+    var batch = SettlementBatch(ended)
     await dropLost(&batch, stop)
     // The broker forgets only what the ledger has taken in: what it could not be told stays claimed, and leaving the
     // queue or the lease's end hands it on.

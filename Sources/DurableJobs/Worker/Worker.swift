@@ -42,10 +42,10 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
     let relay = Relay(
       broker: broker, ledger: ledger, kinds: registry.versions, configuration: configuration, epochs: epochs,
       logger: logger)
-    let runners = configuration.queues.map { queue, slots in
+    let runners = configuration.queues.map { queue, concurrency in
       QueueRunner(
-        queue: queue, slots: slots, broker: broker, ledger: ledger, registry: registry, configuration: configuration,
-        epochs: epochs, waits: workers == nil ? [] : .unknown, logger: logger)
+        queue: queue, concurrency: concurrency, broker: broker, ledger: ledger, registry: registry,
+        configuration: configuration, epochs: epochs, holds: workers == nil ? [] : .unknown, logger: logger)
     }
     let watch = LedgerWatch(ledger: ledger, runners: runners, logger: logger)
     let reporter = workers.map { workers in

@@ -1,0 +1,121 @@
+import Locking
+import Logging
+
+/// A claim that runs in a batch, with its payload, and its place among the claims of its work item.
+struct BatchMember: Sendable {
+  let place: Int
+  let claim: Claim
+}
+
+/// Runs jobs of one kind together: in one transaction that ends them all, or in those that their handler opens.
+struct BatchExecutor<B: Broker, L: Ledger>: Sendable {
+  typealias Results = [(place: Int, result: AttemptResult)]
+
+  let queue: QueueName
+  let client: JobClient<B, L>
+  let logger: Logger
+
+  /// Runs the members of a batch, whose jobs differ.
+  ///
+  /// - Returns: what became of each, by its place.
+  func run(_ members: [BatchMember], _ entry: JobRegistry<L>.Entry) async -> Results {
+    var results: Results = []
+    switch entry.handler {
+    case .single: break
+    case .batch(_, let handler): await runTogether(members[...], entry, handler, &results)
+    case .openBatch(_, let handler): await runOpen(members, handler, &results)
+    }
+    return results
+  }
+
+  private func runTogether(
+    _ members: ArraySlice<BatchMember>, _ entry: JobRegistry<L>.Entry,
+    _ handler: @Sendable ([Claim], JobTransaction<L>) async throws -> Void, _ results: inout Results
+  ) async {
+    if members.isEmpty { return }
+    let claims = members.map(\.claim)
+    let outbox = Outbox()
+    let hasBegun = Locked(false)
+    do {
+      let held = try await client.ledger.withTransaction { [queue, ledger = client.ledger] sql in
+        _ = outbox.take()
+        let durable = claims.filter(\.record.isDurable).map(\.record.id)
+        let completion = try await ledger.complete(durable, queue: queue, in: sql)
+        let (pending, held) = (Set(completion.ended), Set(completion.held))
+        let live = claims.filter { !$0.record.isDurable || pending.contains($0.record.id) }
+        if live.isEmpty { return held }
+        hasBegun.withLock { $0 = true }
+        try await Self.inTrace(of: live) {
+          try await handler(live, JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
+        }
+        return held
+      }
+      await client.pushPending(outbox.take())
+      for member in members {
+        let isHeld = member.claim.record.isDurable && held.contains(member.claim.record.id)
+        results.append((member.place, isHeld ? .failed(JobHeld()) : .ended(.acknowledge)))
+      }
+    } catch {
+      // Where the ledger could not even begin, smaller batches would fail one after another for the same reason.
+      if members.count == 1 || Task.isCancelled || !hasBegun.withLock({ $0 }) {
+        results += members.map { ($0.place, .failed(error)) }
+        return
+      }
+      if error is PayloadError {
+        let sound = withoutUndecodable(members, entry, &results)
+        if sound.count < members.count { return await runTogether(sound, entry, handler, &results) }
+      }
+      let middle = members.startIndex + members.count / 2
+      await runTogether(members[..<middle], entry, handler, &results)
+      await runTogether(members[middle...], entry, handler, &results)
+    }
+  }
+
+  private func runOpen(
+    _ members: [BatchMember], _ handler: @Sendable ([Claim], BatchProgress<L>) async throws -> Void,
+    _ results: inout Results
+  ) async {
+    if members.isEmpty { return }
+    let claims = members.map(\.claim)
+    let progress = BatchProgress(
+      queue: queue, durable: Set(claims.filter(\.record.isDurable).map(\.record.id)), ledger: client.ledger,
+      logger: logger, push: { [client] in await client.pushPending($0) })
+    var thrown: (any Error)?
+    do { try await Self.inTrace(of: claims) { try await handler(claims, progress) } } catch { thrown = error }
+    for member in members {
+      let record = member.claim.record
+      let result: AttemptResult =
+        switch progress.outcome(of: record.id) {
+        case .ended: .ended(.acknowledge)
+        case .failed(let error): .failed(error)
+        case nil: thrown.map { .failed($0) } ?? .ended(record.isDurable ? .complete : .acknowledge)
+        }
+      results.append((member.place, result))
+    }
+  }
+
+  /// Runs a batch in the trace of its jobs, if all are of one: else it could not be said which of them a line belongs
+  /// to.
+  private static func inTrace(of claims: [Claim], _ body: () async throws -> Void) async rethrows {
+    guard let first = claims.first, claims.allSatisfy({ $0.record.trace == first.record.trace }) else {
+      return try await body()
+    }
+    try await first.record.inTrace(body)
+  }
+
+  /// Those that decode; the others have failed.
+  private func withoutUndecodable(
+    _ members: ArraySlice<BatchMember>, _ entry: JobRegistry<L>.Entry, _ results: inout Results
+  ) -> ArraySlice<BatchMember> {
+    var sound: [BatchMember] = []
+    for member in members {
+      do {
+        try entry.validate(member.claim.record.payload, member.claim.record.version)
+        sound.append(member)
+      } catch {
+        results.append((member.place, .failed(error)))
+      }
+    }
+    return sound[...]
+  }
+}

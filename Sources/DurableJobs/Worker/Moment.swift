@@ -1,0 +1,8 @@
+/// A moment by the clock that only goes forward, and the time of day at it.
+struct Moment: Sendable {
+  let instant: ContinuousClock.Instant
+  /// Milliseconds since 1970.
+  let milliseconds: Int64
+
+  static var now: Moment { Moment(instant: .now, milliseconds: unixMilliseconds()) }
+}

@@ -1,0 +1,15 @@
+/// A kind that can run here. A class, so that a job copies a reference and not closures, names and policies.
+final class RunnableKind<L: Ledger>: Sendable {
+  let entry: JobRegistry<L>.Entry
+  let metrics: JobMetrics
+
+  init(_ entry: JobRegistry<L>.Entry, in queue: QueueName) {
+    self.entry = entry
+    metrics = JobMetrics(queue: queue, kind: entry.kind, isAtHome: entry.queue == queue)
+  }
+
+  /// Those of a registry, in the order of its `KindTable`.
+  static func all(_ registry: JobRegistry<L>, in queue: QueueName) -> [RunnableKind] {
+    registry.kinds.compactMap { kind in registry.entries[kind].map { RunnableKind($0, in: queue) } }
+  }
+}
