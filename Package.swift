@@ -56,8 +56,6 @@ let mustache = outside("Mustache", "swift-mustache", for: ["Dashboard"])
 let nioCore = outside("NIOCore", "swift-nio", for: ["Dashboard"])
 
 let configuration = outside("Configuration", "swift-configuration", for: ["App"])
-let crypto = outside("Crypto", "swift-crypto", for: ["App"])
-let cryptoExtras = outside("CryptoExtras", "swift-crypto", for: ["App"])
 let hummingbirdCore = outside("HummingbirdCore", "hummingbird", for: ["App"])
 let nioHTTP1 = outside("NIOHTTP1", "swift-nio", for: ["App"])
 let nioPosix = outside("NIOPosix", "swift-nio", for: ["App"])
@@ -91,7 +89,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.0.2", traits: ["JSON"]),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -107,6 +104,8 @@ let package = Package(
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    // OpenSSL's, which libpq-dev and libcurl's headers bring.
+    .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     module("Locking", []),
     module("Reactor", ["CLinux", "Locking", heap, collections]),
@@ -115,6 +114,7 @@ let package = Package(
       hasRedisTLS ? [.define("REDIS_TLS")] : []),
     module("LibPQClient", ["CLibPQ", "Reactor", "Locking", collections, logging]),
 
+    module("Cryptography", ["CLibCrypto"]),
     module("CurlClient", ["CCurl", "Reactor", "Locking", httpTypes, logging]),
 
     // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
@@ -127,7 +127,7 @@ let package = Package(
     module("DurableJobsPostgres", ["DurableJobs", "LibPQClient", logging]),
 
     // Numbered SQL files, applied in order: the app's tables; and, in between, the queue's schema.
-    module("Migrations", ["DurableJobsPostgres", "LibPQClient", crypto]),
+    module("Migrations", ["Cryptography", "DurableJobsPostgres", "LibPQClient"]),
 
     // What an operator looks at and does, for any registry.
     module(
@@ -148,7 +148,7 @@ let package = Package(
     module(
       "Social",
       [
-        "CurlClient", "DurableJobs", "DurableJobsPostgres", "LibPQClient", "Locking", collections, crypto, cryptoExtras,
+        "Cryptography", "CurlClient", "DurableJobs", "DurableJobsPostgres", "LibPQClient", "Locking", collections,
         httpTypes, logging, metrics,
       ]),
     // What operators do to the app: audits, lookups, quota, and the app's part of the doctor's round.
@@ -162,15 +162,15 @@ let package = Package(
     module(
       "LocalStack",
       [
-        "Bootstrap", "CLinux", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "LibPQClient", "Locking",
-        "Migrations", "PrivateServers", "Reactor", "Social", logging,
+        "Bootstrap", "CLinux", "Cryptography", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "LibPQClient",
+        "Locking", "Migrations", "PrivateServers", "Reactor", "Social", logging,
       ]),
     module(
       "SocialAPI",
       [
         "Reactor", "DurableJobsAdmin", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "Locking",
-        "LibPQClient", "HiredisClient",
-        crypto, hummingbird, lifecycle, logging, metrics, nioCore,
+        "LibPQClient", "HiredisClient", "Cryptography",
+        hummingbird, lifecycle, logging, metrics, nioCore,
       ]),
     // The queue's pages, for any Hummingbird router. Its templates and its style sheet are compiled in.
     .target(
@@ -185,14 +185,14 @@ let package = Package(
       name: "SocialDashboard",
       dependencies: [
         "DurableJobsAdmin", "DurableJobsDashboard", "DurableJobsPostgres", "LibPQClient", "Social", "SocialAdmin",
-        crypto, httpTypes, hummingbird, lifecycle, logging, nioCore,
+        "Cryptography", httpTypes, hummingbird, lifecycle, logging, nioCore,
       ],
       resources: [.embedInCode("Templates")], swiftSettings: settings),
     module(
       "Bootstrap",
       [
-        "CLinux", "DurableJobsAdmin", "SocialAdmin", "Social", "Migrations", "DurableJobs", "DurableJobsPostgres",
-        "DurableJobsRedis",
+        "CLinux", "Cryptography", "DurableJobsAdmin", "SocialAdmin", "Social", "Migrations", "DurableJobs",
+        "DurableJobsPostgres", "DurableJobsRedis",
         "CurlClient", "LibPQClient",
         "HiredisClient", "Reactor", "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle,
         logging,
@@ -251,6 +251,7 @@ let package = Package(
         "ProgramTestSupport", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsTesting",
         "JobsTestSupport", "TestSupport", "Locking", "LibPQClient", httpTypes, hummingbird, logging, nioCore,
       ]),
+    tests("CryptographyTests", ["Cryptography"]),
     tests("ReactorTests", ["Reactor", "Locking"]),
     tests("HiredisClientTests", ["HiredisClient", "Reactor", "TestSupport", "Locking", "PrivateServers", logging]),
     // A mail server that keeps what it gets.
@@ -330,7 +331,7 @@ let package = Package(
         "DurableJobsAdmin", "SocialAdmin", "LocalStack", "ProgramTestSupport", "DurableJobs", "DurableJobsPostgres",
         "DurableJobsRedis", "DurableJobsTesting", "JobsTestSupport", "TestSupport",
         "Locking",
-        "LibPQClient", "PrivateServers", "HiredisClient", "Social", crypto, httpTypes, logging,
+        "LibPQClient", "PrivateServers", "HiredisClient", "Social", "Cryptography", httpTypes, logging,
       ]),
     tests(
       "CLITests",

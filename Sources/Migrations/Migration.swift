@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// One numbered step of the schema: a file `NNNN_name.sql`, whose SQL up to a line `-- down` makes the step and whose
@@ -29,10 +29,7 @@ public struct Migration: Sendable, Hashable {
     self.file = file
     self.number = number
     name = String(parts[1])
-    hash = SHA256.hash(data: Array(text.utf8)).map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
+    hash = SHA256.hash(of: text.utf8).hexadecimal
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let border = lines.firstIndex { $0.trimmingCharacters(in: .whitespaces) == "-- down" }
     up = lines[..<(border ?? lines.endIndex)].joined(separator: "\n")

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import DurableJobs
 import Foundation
 import HTTPTypes
@@ -144,9 +144,7 @@ import Testing
       let trace = try #require(request.headerFields[.init("traceparent")!].flatMap { TraceContext(traceparent: $0) })
       #expect(trace.id == alarm.trace)
       let signature = try #require(request.headerFields[.init("Fanmill-Signature")!])
-      let key = SymmetricKey(data: Array("a secret of the tests".utf8))
-      let digits = HMAC<SHA256>.authenticationCode(for: body, using: key).map { String(format: "%02x", $0) }
-      #expect(signature == "sha256=" + digits.joined())
+      #expect(signature == "sha256=" + HMACSHA256(key: "a secret of the tests".utf8).code(for: body).hexadecimal)
     }
   }
 

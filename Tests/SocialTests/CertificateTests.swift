@@ -29,6 +29,15 @@ import Testing
     #expect(verdict(of: token, CertificateKey("another key of thirty-two characters")) == .forgedCertificate)
   }
 
+  /// As the fans of earlier versions have them, whose signatures came from another library.
+  @Test func certificatesSignedByEarlierVersionsAreValid() throws {
+    let signed =
+      "eyJhIjoiYW4uYXJ0aXN0IiwiZiI6MiwiaCI6MywiaSI6MTc5MDAwMDAwMCwicCI6Imluc3RhZ3JhbSIsInIiOjEsInMiOjE3OTAwMDAwMDAsInUi"
+      + "OiJmYW4ifQ.Vh5HRQkV6wNGiyJ403goIBpBCjq5ZAXt7MDK7-56D5g"
+    #expect(try key.certificate(signed) == sample)
+    #expect(try key.token(for: sample) == signed)
+  }
+
   @Test func everyChangedCharacterIsFound() throws {
     let token = Array(try key.token(for: sample))
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=")

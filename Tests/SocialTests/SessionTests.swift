@@ -28,6 +28,38 @@ import Testing
     #expect(known.description == "$scrypt$ln=14,r=8,p=1$\(salt)$\(hash)")
   }
 
+  /// As they stand in databases of earlier versions, whose hashes came from another library.
+  @Test(arguments: [
+    (
+      "correct horse battery staple",
+      "$scrypt$ln=15,r=8,p=3$AwoRGB8mLTQ7QklQV15lbA$wbUTnuI1Sn+/spDIxs/4Jg69wF+fIvkBtLfkKgpyG30"
+    ),
+    ("", "$scrypt$ln=4,r=8,p=1$AwoRGB8mLTQ7QklQV15lbA$BaI5aaMwB7deLz+OUh9TQem+vSRh2lWyJN0LWKUjXuw"),
+    ("pa\u{0} ss", "$scrypt$ln=10,r=8,p=2$AwoRGB8mLTQ7QklQV15lbA$bRmghSFFykNsXGy941sdUFGlMiubBPtIMveh2MpG6Fo"),
+    // With letters that were typed decomposed.
+    (
+      "na\u{303}o \u{1112}\u{1161}\u{11AB}",
+      "$scrypt$ln=14,r=8,p=1$AwoRGB8mLTQ7QklQV15lbA$4RNYwqV7XUm+pCOzEguSEniJiIIXHFqizEOiPHpnjow"
+    ),
+  ])
+  func passwordsHashedByEarlierVersionsMatch(password: String, kept: String) throws {
+    let hash = try #require(PasswordHash(kept))
+    #expect(try hash.matches(password))
+    #expect(try !hash.matches(password + "."))
+    let parameters = (logarithm: hash.logarithm, blockSize: hash.blockSize, parallelism: hash.parallelism)
+    #expect(try PasswordHash(of: password, parameters: parameters, salt: hash.salt).description == kept)
+  }
+
+  @Test func sessionsAndKeysAreFoundByTheHashesOfEarlierVersions() throws {
+    let token = try #require(SessionToken("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"))
+    #expect(
+      token.hash == [
+        234, 134, 106, 117, 126, 76, 56, 186, 191, 168, 18, 124, 190, 154, 64, 157, 62, 31, 147, 160, 15, 241, 72, 143,
+        247, 53, 252, 249, 23, 175, 255, 208,
+      ])
+    #expect(YouTubeKey("AIza-test-key-1").label == "1df50bfe54f3")
+  }
+
   @Test(arguments: [
     "", "plain", "$scrypt$", "$argon2id$ln=4,r=1,p=1$AAAA$AAAA", "$scrypt$ln=40,r=8,p=1$AAAA$AAAA",
     "$scrypt$ln=4,r=1$AAAA$AAAA", "$scrypt$ln=4,r=0,p=1$AAAA$AAAA", "$scrypt$ln=4,r=1,p=1$AAAA$",

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import CurlClient
 import DurableJobs
 import DurableJobsAdmin
@@ -11,7 +11,7 @@ struct AlarmWebhook: Sendable {
   private let scheme: String
   private let authority: String
   private let path: String
-  private let key: SymmetricKey?
+  private let key: HMACSHA256?
 
   /// - Parameters:
   ///   - url: http or https.
@@ -25,7 +25,7 @@ struct AlarmWebhook: Sendable {
     authority = parts.port.map { "\(host):\($0)" } ?? host
     let query = parts.percentEncodedQuery.map { "?\($0)" } ?? ""
     path = (parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath) + query
-    key = secret.map { SymmetricKey(data: Array($0.utf8)) }
+    key = secret.map { HMACSHA256(key: $0.utf8) }
   }
 
   /// The request that tells of an alarm, and its body.
@@ -36,9 +36,7 @@ struct AlarmWebhook: Sendable {
       headerFields: [.contentType: "application/json", .accept: "*/*"])
     if let traceparent = message.traceparent { request.headerFields[Self.traceparent] = traceparent }
     if let key {
-      let digest = HMAC<SHA256>.authenticationCode(for: body, using: key)
-      request.headerFields[Self.signature] =
-        "sha256=" + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+      request.headerFields[Self.signature] = "sha256=" + key.code(for: body).hexadecimal
     }
     return (request, body)
   }

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import DurableJobsAdmin
 import Foundation
 import Glibc
@@ -149,8 +149,6 @@ public struct LocalStack: Sendable {
 
   /// 32 hexadecimal digits.
   private static func freshToken() -> String {
-    SymmetricKey(size: .bits128).withUnsafeBytes { bytes in
-      bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    }
+    [UInt8].random(count: 16).hexadecimal
   }
 }

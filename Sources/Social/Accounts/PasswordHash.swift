@@ -1,5 +1,4 @@
-import Crypto
-import CryptoExtras
+import Cryptography
 import Foundation
 
 /// A password as it is kept: scrypt (RFC 7914) with its parameters and salt, in the PHC string format,
@@ -22,7 +21,7 @@ struct PasswordHash: Sendable, CustomStringConvertible {
   /// - Parameter salt: a fresh one if nil.
   init(of password: String, parameters: Parameters = standard, salt: [UInt8]? = nil) throws {
     (logarithm, blockSize, parallelism) = parameters
-    self.salt = salt ?? SymmetricKey(size: .bits128).withUnsafeBytes(Array.init)
+    self.salt = salt ?? .random(count: 16)
     hash = []
     hash = try derive(password, count: 32)
   }
@@ -69,17 +68,14 @@ struct PasswordHash: Sendable, CustomStringConvertible {
 
   /// Whether `password` is the one. The comparison takes the same time wherever the first difference is.
   func matches(_ password: String) throws -> Bool {
-    let derived = try derive(password, count: hash.count)
-    return zip(derived, hash).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    isEqualInConstantTime(try derive(password, count: hash.count), hash)
   }
 
   private func derive(_ password: String, count: Int) throws -> [UInt8] {
     // The same password typed on another keyboard may come decomposed: one form of it is hashed.
     let bytes = Array(password.precomposedStringWithCanonicalMapping.utf8)
-    return try KDF.Scrypt.deriveKey(
-      from: bytes, salt: salt, outputByteCount: count, rounds: 1 << logarithm, blockSize: blockSize,
-      parallelism: parallelism
-    ).withUnsafeBytes(Array.init)
+    return try Scrypt(logarithm: logarithm, blockSize: blockSize, parallelism: parallelism)
+      .key(from: bytes, salt: salt, count: count)
   }
 
   private static func text(_ bytes: [UInt8]) -> String {

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 
 /// How often something may be tried within a quarter of an hour, and what the refusal says.
 public struct AttemptLimit: Sendable, Hashable {
@@ -49,7 +49,7 @@ public struct AttemptLimit: Sendable, Hashable {
   }
 
   fileprivate func hash(_ subject: String) -> [UInt8] {
-    Array(SHA256.hash(data: Array((purpose + subject).utf8)))
+    SHA256.hash(of: (purpose + subject).utf8)
   }
 }
 

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// Signs certificates and checks them: HMAC with SHA-256 (RFC 2104) over what the certificate says.
@@ -8,10 +8,10 @@ public struct CertificateKey: Sendable {
   /// The fewest characters that a key has.
   public static let shortest = 32
 
-  private let key: SymmetricKey
+  private let key: HMACSHA256
 
   /// - Parameter text: at least `shortest` characters that nobody else knows.
-  public init(_ text: String) { key = SymmetricKey(data: Array(text.utf8)) }
+  public init(_ text: String) { key = HMACSHA256(key: text.utf8) }
 
   /// The certificate as text that nobody can make or change without the key.
   public func token(for certificate: FanCertificate) throws -> String {
@@ -19,8 +19,7 @@ public struct CertificateKey: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .secondsSince1970
     let content = Array(try encoder.encode(certificate))
-    return Base64URL.text(content) + "."
-      + Base64URL.text(Array(HMAC<SHA256>.authenticationCode(for: content, using: key)))
+    return Base64URL.text(content) + "." + Base64URL.text(key.code(for: content))
   }
 
   /// What a token says. Signatures are compared in a time that does not depend on where they differ.
@@ -30,9 +29,9 @@ public struct CertificateKey: Sendable {
   public func certificate(_ token: String) throws(SocialError) -> FanCertificate {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard token.utf8.count <= 2048, parts.count == 2, let content = Base64URL.bytes(parts[0]),
-      let signature = Base64URL.bytes(parts[1]), signature.count == SHA256.byteCount
+      let signature = Base64URL.bytes(parts[1]), signature.count == HMACSHA256.byteCount
     else { throw Self.malformed }
-    guard HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: content, using: key) else {
+    guard key.isValid(signature, for: content) else {
       throw SocialError(.forgedCertificate, "the certificate was not signed here, or was changed since")
     }
     let decoder = JSONDecoder()

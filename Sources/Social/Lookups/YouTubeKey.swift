@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 
 /// A key of the YouTube Data API. Printing it shows its label: the key itself goes into requests and nowhere else.
 public struct YouTubeKey: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
@@ -11,10 +11,7 @@ public struct YouTubeKey: Sendable, Hashable, CustomStringConvertible, CustomDeb
 
   public init(_ value: String) {
     self.value = value
-    label = SHA256.hash(data: Array(value.utf8)).prefix(6).map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
+    label = SHA256.hash(of: value.utf8).prefix(6).hexadecimal
   }
 
   public var description: String { label }

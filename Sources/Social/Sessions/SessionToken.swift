@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// What a client shows to say who it is: 32 random bytes in Base64 for URLs. The database has only its hash; since the
@@ -9,7 +9,7 @@ public struct SessionToken: Sendable, Hashable {
 
   /// A fresh token.
   public init() {
-    text = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }.base64EncodedString()
+    text = Data([UInt8].random(count: 32)).base64EncodedString()
       .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 
@@ -22,5 +22,5 @@ public struct SessionToken: Sendable, Hashable {
     self.text = text
   }
 
-  var hash: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+  var hash: [UInt8] { SHA256.hash(of: text.utf8) }
 }

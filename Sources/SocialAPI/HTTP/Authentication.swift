@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import DurableJobsAdmin
 import HTTPTypes
 import Hummingbird
@@ -67,11 +67,11 @@ struct AdminAuthentication: RouterMiddleware {
 /// The operators' token. Compared by its hash, so that the time it takes says nothing about how much of a guess is
 /// right.
 public struct AdminToken: Sendable {
-  private let digest: SHA256Digest
+  private let digest: [UInt8]
 
-  public init(_ text: String) { digest = SHA256.hash(data: Array(text.utf8)) }
+  public init(_ text: String) { digest = SHA256.hash(of: text.utf8) }
 
-  func matches(_ text: String) -> Bool { SHA256.hash(data: Array(text.utf8)) == digest }
+  func matches(_ text: String) -> Bool { isEqualInConstantTime(SHA256.hash(of: text.utf8), digest) }
 }
 
 extension Request {

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
@@ -95,10 +95,7 @@ extension Request {
 
   /// What makes another request another: method, path, and what it says.
   func fingerprint(_ said: [UInt8]) -> [UInt8] {
-    var hash = SHA256()
-    hash.update(data: Array("\(method.rawValue) \(uri.path)\n".utf8))
-    hash.update(data: said)
-    return Array(hash.finalize())
+    SHA256.hash(of: Array("\(method.rawValue) \(uri.path)\n".utf8) + said)
   }
 }
 

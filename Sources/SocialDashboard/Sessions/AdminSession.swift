@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import DurableJobsAdmin
 import Foundation
 import Hummingbird
@@ -16,8 +16,7 @@ struct AdminSession: Sendable {
   /// Goes into every form, and has to come back with it. Who cannot read the session's pages or its cookie cannot know
   /// it.
   var formToken: String {
-    let key = SymmetricKey(data: Array(token.text.utf8))
-    return Data(HMAC<SHA256>.authenticationCode(for: Array("form".utf8), using: key)).base64EncodedString()
+    Data(HMACSHA256(key: token.text.utf8).code(for: "form".utf8)).base64EncodedString()
   }
 }
 

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import DurableJobsAdmin
 import Hummingbird
 import LibPQClient
@@ -63,5 +63,5 @@ struct AdminSessions: Sendable {
     try await pool.execute("UPDATE admin_sessions SET notice = \(notice) WHERE token_hash = \(Self.hash(token))")
   }
 
-  private static func hash(_ token: SessionToken) -> [UInt8] { Array(SHA256.hash(data: Array(token.text.utf8))) }
+  private static func hash(_ token: SessionToken) -> [UInt8] { SHA256.hash(of: token.text.utf8) }
 }

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import DurableJobsAdmin
 import Foundation
 
@@ -17,22 +17,22 @@ public struct DashboardKeys: Sendable {
   }
 
   private struct Key: Sendable {
-    let digest: SHA256Digest
+    let digest: [UInt8]
     /// What a session remembers of the token: useless without it, and another once it is changed.
     let trace: [UInt8]
 
     init(_ text: String) {
-      digest = SHA256.hash(data: Array(text.utf8))
-      let key = SymmetricKey(data: Array(text.utf8))
-      trace = Array(HMAC<SHA256>.authenticationCode(for: Array("dashboard session".utf8), using: key))
+      digest = SHA256.hash(of: text.utf8)
+      trace = HMACSHA256(key: text.utf8).code(for: "dashboard session".utf8)
     }
   }
 
   /// What a token lets its bearer do; nil for a wrong one.
   func role(of guess: String) -> Operator.Role? {
-    let digest = SHA256.hash(data: Array(guess.utf8))
+    let digest = SHA256.hash(of: guess.utf8)
     // Both are compared, whatever the first says.
-    let (isFull, isReadOnly) = (digest == full.digest, readOnly.map { digest == $0.digest } ?? false)
+    let isFull = isEqualInConstantTime(digest, full.digest)
+    let isReadOnly = readOnly.map { isEqualInConstantTime(digest, $0.digest) } ?? false
     return isFull ? .full : isReadOnly ? .readOnly : nil
   }
 

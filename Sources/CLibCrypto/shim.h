@@ -1,0 +1,9 @@
+#ifndef FANMILL_CLIBCRYPTO_SHIM_H
+#define FANMILL_CLIBCRYPTO_SHIM_H
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#endif

@@ -1,0 +1,31 @@
+import CLibCrypto
+
+/// Whether two secrets are the same. Takes the same time wherever the first difference is; only the lengths show.
+public func isEqualInConstantTime(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+  one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
+}
+
+extension Array where Element == UInt8 {
+  /// Bytes that nobody can guess, from the kernel (getrandom).
+  public static func random(count: Int) -> [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+  }
+}
+
+extension Sequence<UInt8> {
+  /// Two lower-case hexadecimal digits a byte.
+  public var hexadecimal: String {
+    reduce(into: "") { text, byte in
+      text += String(byte >> 4, radix: 16)
+      text += String(byte & 15, radix: 16)
+    }
+  }
+}
+
+/// Bytes as C reads them: copied only where they do not stand in one piece.
+func withContiguousBytes<Result>(
+  of bytes: some Sequence<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+) -> Result {
+  bytes.withContiguousStorageIfAvailable(body) ?? Array(bytes).withUnsafeBufferPointer(body)
+}
