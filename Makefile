@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
 shell_scripts := $(addprefix scripts/,build-docs install-packages install-programs collect-programs compose-check \
-  rolling-restart) \
+  rolling-restart swift-build) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
 python_scripts := $(addprefix scripts/,browser-test check-kubernetes check-outsider check-queue-sql prometheus-check run-tests screenshots storm) \
   $(wildcard scripts/support/*.py scripts/support/*/*.py)
@@ -28,7 +28,7 @@ setup-run: ## install what it lacks for building and running: C libraries, Redis
 
 # With Swift's libraries linked in: a command is done in three quarters of the time, and what is installed runs without a toolchain.
 build: setup-run ## build the executables, optimised, into .build/release
-	swift build -c release --static-swift-stdlib
+	@scripts/swift-build -c release --static-swift-stdlib
 
 # What is built is installed, so that `make` may run as somebody else than `sudo make install`.
 install: ## install programs, migrations, completions, man pages, docs under PREFIX (/usr/local; DESTDIR for packagers)
@@ -41,7 +41,7 @@ demo: build ## run all of it from nothing, on private servers and real data, and
 	.build/release/fanmill demo
 
 test: setup ## build and run all tests; they start private servers of their own (TESTS="--again": failed ones twice)
-	swift build --build-tests --explicit-target-dependency-import-check error
+	@scripts/swift-build --build-tests --explicit-target-dependency-import-check error
 	$(few_at_once) scripts/run-tests $(TESTS)
 
 test-thread: setup ## the same under the thread sanitizer, in a build folder of its own
@@ -79,7 +79,7 @@ rolling-restart: setup build ## restart all workers one by one under load; nothi
 
 # Workers of the release build ask for and do jobs whose effects are counted; TestWorker is no product, so `build` leaves it out.
 storm: setup build ## break all of it in every way, count what is lost, print figures beside promises (root; STORM="--part rescue")
-	swift build -c release --static-swift-stdlib --product TestWorker
+	@scripts/swift-build -c release --static-swift-stdlib --product TestWorker
 	scripts/storm $(STORM)
 
 lint: setup ## check format, where SQL stands, Dockerfile, compose file and scripts; changes nothing
