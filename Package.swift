@@ -20,7 +20,7 @@ let hasRedisTLS =
   }
 let redisTLS: [Target.Dependency] = hasRedisTLS ? ["CHiredisSSL"] : []
 
-/// A module of the project: listed with what it may import, so that an arrow points only down.
+/// A module of the project, with what it may import: modules that CONTRIBUTING.md lists below it.
 func module(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings + more)
 }
@@ -62,21 +62,29 @@ let nioPosix = outside("NIOPosix", "swift-nio", for: ["App"])
 
 let package = Package(
   name: "fanmill",
+  // Linux only as it stands: the loop waits by epoll, and CLinux, Glibc and the private servers are Linux' own. The
+  // version of macOS is what the rest asks for (Synchronization, task executors, Int128).
+  platforms: [.macOS(.v15)],
   products: [
+    // The queue, for any package.
+    .library(name: "DurableJobs", targets: ["DurableJobs", "DurableJobsRedis", "DurableJobsPostgres"]),
+    .library(name: "DurableJobsAdmin", targets: ["DurableJobsAdmin"]),
+    .library(name: "DurableJobsCLI", targets: ["DurableJobsCLI"]),
+    // With the trait Dashboard.
+    .library(name: "DurableJobsDashboard", targets: ["DurableJobsDashboard"]),
+    .library(name: "DurableJobsTesting", targets: ["DurableJobsTesting"]),
+    .library(name: "DataClients", targets: ["Reactor", "HiredisClient", "LibPQClient"]),
+    // Apart from the two other clients, which every user of the queue has, since it links libcurl. With its trait.
+    .library(name: "CurlClient", targets: ["CurlClient"]),
+
+    // The app, with the trait App.
     .executable(name: "fanmill", targets: ["fanmill"]),
     .executable(name: "fanmill-api", targets: ["fanmill-api"]),
     .executable(name: "fanmill-worker", targets: ["fanmill-worker"]),
-    .library(name: "DurableJobs", targets: ["DurableJobs", "DurableJobsRedis", "DurableJobsPostgres"]),
-    .library(name: "DataClients", targets: ["Reactor", "HiredisClient", "LibPQClient"]),
-    // Apart from the two others, which every user of the queue has, since it links libcurl.
-    .library(name: "CurlClient", targets: ["CurlClient"]),
-    // For Benchmarks/, a package of its own.
-    .library(name: "PrivateServers", targets: ["PrivateServers"]),
-    .library(name: "DurableJobsAdmin", targets: ["DurableJobsAdmin"]),
-    .library(name: "DurableJobsCLI", targets: ["DurableJobsCLI"]),
-    .library(name: "DurableJobsDashboard", targets: ["DurableJobsDashboard"]),
-    .library(name: "DurableJobsTesting", targets: ["DurableJobsTesting"]),
+
+    // For Benchmarks/ and Tests/Outsider/, packages of their own.
     .library(name: "LocalStack", targets: ["LocalStack", "SocialAdmin"]),
+    .library(name: "PrivateServers", targets: ["PrivateServers"]),
   ],
   traits: [
     .trait(name: "CurlClient", description: "The HTTP and mail client over libcurl"),
@@ -108,14 +116,14 @@ let package = Package(
     .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     module("Locking", []),
-    module("Reactor", ["CLinux", "Locking", heap, collections]),
+    module("Reactor", ["CLinux", "Locking", collections, heap]),
     module(
       "HiredisClient", ["CHiredis", "Reactor", "Locking", collections, logging] + redisTLS,
       hasRedisTLS ? [.define("REDIS_TLS")] : []),
-    module("LibPQClient", ["CLibPQ", "Reactor", "Locking", collections, logging]),
+    module("LibPQClient", ["CLibPQ", "Locking", "Reactor", collections, logging]),
 
     module("Cryptography", ["CLibCrypto"]),
-    module("CurlClient", ["CCurl", "Reactor", "Locking", httpTypes, logging]),
+    module("CurlClient", ["CCurl", "Locking", "Reactor", httpTypes, logging]),
 
     // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
     module("PrivateServers", ["CLinux", "Locking"]),
@@ -168,9 +176,8 @@ let package = Package(
     module(
       "SocialAPI",
       [
-        "Reactor", "DurableJobsAdmin", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "Locking",
-        "LibPQClient", "HiredisClient", "Cryptography",
-        hummingbird, lifecycle, logging, metrics, nioCore,
+        "Cryptography", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient",
+        "LibPQClient", "Locking", "Reactor", "Social", hummingbird, lifecycle, logging, metrics, nioCore,
       ]),
     // The queue's pages, for any Hummingbird router. Its templates and its style sheet are compiled in.
     .target(
@@ -184,27 +191,24 @@ let package = Package(
     .target(
       name: "SocialDashboard",
       dependencies: [
-        "DurableJobsAdmin", "DurableJobsDashboard", "DurableJobsPostgres", "LibPQClient", "Social", "SocialAdmin",
-        "Cryptography", httpTypes, hummingbird, lifecycle, logging, nioCore,
+        "Cryptography", "DurableJobsAdmin", "DurableJobsDashboard", "DurableJobsPostgres", "LibPQClient", "Social",
+        "SocialAdmin", httpTypes, hummingbird, lifecycle, logging, nioCore,
       ],
       resources: [.embedInCode("Templates")], swiftSettings: settings),
     module(
       "Bootstrap",
       [
-        "CLinux", "Cryptography", "DurableJobsAdmin", "SocialAdmin", "Social", "Migrations", "DurableJobs",
-        "DurableJobsPostgres", "DurableJobsRedis",
-        "CurlClient", "LibPQClient",
-        "HiredisClient", "Reactor", "Locking", argumentParser, configuration, httpTypes, hummingbird, lifecycle,
-        logging,
-        metrics,
-        hummingbirdCore, nioCore, nioHTTP1, nioPosix, signals,
+        "CLinux", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis",
+        "HiredisClient", "LibPQClient", "Locking", "Migrations", "Reactor", "Social", "SocialAdmin", argumentParser,
+        configuration, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, metrics, nioCore, nioHTTP1,
+        nioPosix, signals,
       ]),
 
     program(
       "fanmill-api",
       [
-        "Bootstrap", "SocialAPI", "SocialDashboard", "DurableJobsAdmin", "SocialAdmin", "Social", "Migrations",
-        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient", "HiredisClient", argumentParser,
+        "Bootstrap", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient",
+        "LibPQClient", "Migrations", "Social", "SocialAdmin", "SocialAPI", "SocialDashboard", argumentParser,
         hummingbird, lifecycle, logging,
       ]),
     // A stand-in for the YouTube Data API: for tests, the local stack and the demo.
@@ -213,57 +217,49 @@ let package = Package(
     program(
       "fanmill-worker",
       [
-        "Bootstrap", "DurableJobsAdmin", "SocialAdmin", "Social", "DurableJobs", "DurableJobsPostgres",
-        "DurableJobsRedis", "LibPQClient",
-        "CurlClient",
-        "Reactor", argumentParser, lifecycle, logging,
+        "Bootstrap", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis",
+        "LibPQClient", "Reactor", "Social", "SocialAdmin", argumentParser, lifecycle, logging,
       ]),
     program(
       "fanmill",
       [
-        "Bootstrap", "DurableJobsAdmin", "DurableJobsCLI", "SocialAdmin", "LocalStack", "Social", "Migrations",
-        "DurableJobs",
-        "DurableJobsPostgres", "DurableJobsRedis",
-        "Locking", "LibPQClient",
-        "HiredisClient", "PrivateServers", argumentParser, lifecycle, logging, signals,
+        "Bootstrap", "DurableJobs", "DurableJobsAdmin", "DurableJobsCLI", "DurableJobsPostgres", "DurableJobsRedis",
+        "HiredisClient", "LibPQClient", "LocalStack", "Locking", "Migrations", "PrivateServers", "Social",
+        "SocialAdmin", argumentParser, lifecycle, logging, signals,
       ]),
 
     tests(
       "SocialAPITests",
       [
-        "SocialAPI", "Bootstrap", "CurlClient", "MailTestSupport", "DurableJobsAdmin", "SocialAdmin", "LocalStack",
-        "Social", "Migrations", "DurableJobs",
-        "DurableJobsPostgres", "DurableJobsRedis", "TestSupport", "Locking", "LibPQClient", "HiredisClient",
-        "Reactor",
-        "PrivateServers", logging,
+        "Bootstrap", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis",
+        "HiredisClient", "LibPQClient", "LocalStack", "Locking", "MailTestSupport", "Migrations", "PrivateServers",
+        "Reactor", "Social", "SocialAdmin", "SocialAPI", "TestSupport", logging,
       ]),
     tests(
       "DurableJobsDashboardTests",
       [
-        "DurableJobsDashboard", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "JobsTestSupport",
-        "TestSupport",
-        "Locking", "ProgramTestSupport", httpTypes, hummingbird, logging,
+        "DurableJobs", "DurableJobsAdmin", "DurableJobsDashboard", "DurableJobsPostgres", "JobsTestSupport", "Locking",
+        "ProgramTestSupport", "TestSupport", httpTypes, hummingbird, logging,
       ]),
     tests(
       "DashboardTests",
       [
-        "DurableJobsDashboard", "SocialDashboard", "Reactor", "DurableJobsAdmin", "SocialAdmin", "PrivateServers",
-        "ProgramTestSupport", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsTesting",
-        "JobsTestSupport", "TestSupport", "Locking", "LibPQClient", httpTypes, hummingbird, logging, nioCore,
+        "DurableJobs", "DurableJobsAdmin", "DurableJobsDashboard", "DurableJobsPostgres", "DurableJobsTesting",
+        "JobsTestSupport", "LibPQClient", "Locking", "PrivateServers", "ProgramTestSupport", "Reactor", "Social",
+        "SocialAdmin", "SocialDashboard", "TestSupport", httpTypes, hummingbird, logging, nioCore,
       ]),
     tests("CryptographyTests", ["Cryptography"]),
-    tests("ReactorTests", ["Reactor", "Locking"]),
-    tests("HiredisClientTests", ["HiredisClient", "Reactor", "TestSupport", "Locking", "PrivateServers", logging]),
+    tests("ReactorTests", ["Locking", "Reactor"]),
+    tests("HiredisClientTests", ["HiredisClient", "Locking", "PrivateServers", "Reactor", "TestSupport", logging]),
     // A mail server that keeps what it gets.
     .target(
       name: "MailTestSupport", dependencies: ["Locking"], path: "Tests/MailTestSupport", swiftSettings: settings),
     tests(
       "CurlClientTests",
       [
-        "CurlClient", "Reactor", "TestSupport", "Locking", "MailTestSupport", "PrivateServers", httpTypes,
-        logging,
+        "CurlClient", "Locking", "MailTestSupport", "PrivateServers", "Reactor", "TestSupport", httpTypes, logging,
       ]),
-    tests("YouTubeStandInTests", ["YouTubeStandIn", "CurlClient", "Reactor", "Locking", httpTypes, logging]),
+    tests("YouTubeStandInTests", ["CurlClient", "Locking", "Reactor", "YouTubeStandIn", httpTypes, logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
     // What tests share: an awaited condition, random numbers that a seed brings back, logs, a client of Redis.
     .target(
@@ -280,93 +276,82 @@ let package = Package(
     tests(
       "ConformanceTests",
       [
-        "DurableJobs", "DurableJobsRedis", "DurableJobsPostgres", "DurableJobsTesting", "JobsTestSupport",
-        "TestSupport", "Reactor", "Locking",
-        "LibPQClient", "PrivateServers",
-        "HiredisClient", lifecycle, logging, signals,
+        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "DurableJobsTesting", "HiredisClient",
+        "JobsTestSupport", "LibPQClient", "Locking", "PrivateServers", "Reactor", "TestSupport", lifecycle, logging,
+        signals,
       ]),
     tests(
       "DurableJobsTests",
       [
-        "DurableJobs", "DurableJobsTesting", "JobsTestSupport", "TestSupport", "Locking", instrumentation, lifecycle,
+        "DurableJobs", "DurableJobsTesting", "JobsTestSupport", "Locking", "TestSupport", instrumentation, lifecycle,
         logging,
       ]),
     tests(
       "DurableJobsRedisTests",
       [
-        "DurableJobs", "DurableJobsRedis", "DurableJobsTesting", "JobsTestSupport", "TestSupport", "Locking",
-        "PrivateServers", "HiredisClient", lifecycle,
-        logging,
+        "DurableJobs", "DurableJobsRedis", "DurableJobsTesting", "HiredisClient", "JobsTestSupport", "Locking",
+        "PrivateServers", "TestSupport", lifecycle, logging,
       ]),
-    tests("LibPQClientTests", ["LibPQClient", "Reactor", "TestSupport", "Locking", "PrivateServers", logging]),
+    tests("LibPQClientTests", ["LibPQClient", "Locking", "PrivateServers", "Reactor", "TestSupport", logging]),
     tests(
-      "MigrationsTests", ["DurableJobsPostgres", "Migrations", "LibPQClient", "Reactor", "PrivateServers", logging]),
+      "MigrationsTests", ["DurableJobsPostgres", "LibPQClient", "Migrations", "PrivateServers", "Reactor", logging]),
     .testTarget(
       name: "DurableJobsPostgresTests",
       dependencies: [
-        "DurableJobsPostgres", "DurableJobs", "DurableJobsTesting", "JobsTestSupport", "TestSupport", "LibPQClient",
-        "Locking", "Migrations",
-        "PrivateServers", logging,
+        "DurableJobs", "DurableJobsPostgres", "DurableJobsTesting", "JobsTestSupport", "LibPQClient", "Locking",
+        "Migrations", "PrivateServers", "TestSupport", logging,
       ],
       exclude: ["Fixtures"], swiftSettings: settings),
     tests(
       "SocialTests",
       [
-        "Social", "CurlClient", "MailTestSupport", "Migrations", "DurableJobs", "DurableJobsPostgres",
-        "DurableJobsTesting", "TestSupport", "LibPQClient",
-        "Reactor", "Locking", "PrivateServers", logging,
+        "CurlClient", "DurableJobs", "DurableJobsPostgres", "DurableJobsTesting", "LibPQClient", "Locking",
+        "MailTestSupport", "Migrations", "PrivateServers", "Reactor", "Social", "TestSupport", logging,
       ]),
     // What the tests of programs share: the programs as they were built, and a database and a Redis of a test's own.
     .target(
       name: "ProgramTestSupport",
       dependencies: [
-        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "TestSupport", "Migrations", "LibPQClient",
-        "PrivateServers", "HiredisClient",
-        "Reactor", logging,
-      ], path: "Tests/ProgramTestSupport", swiftSettings: settings),
+        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient", "LibPQClient", "Migrations",
+        "PrivateServers", "Reactor", "TestSupport", logging,
+      ],
+      path: "Tests/ProgramTestSupport", swiftSettings: settings),
     tests("LocalStackTests", ["DurableJobsAdmin", "LocalStack", "Locking"]),
     tests(
       "DurableJobsAdminTests",
       [
-        "DurableJobsAdmin", "SocialAdmin", "LocalStack", "ProgramTestSupport", "DurableJobs", "DurableJobsPostgres",
-        "DurableJobsRedis", "DurableJobsTesting", "JobsTestSupport", "TestSupport",
-        "Locking",
-        "LibPQClient", "PrivateServers", "HiredisClient", "Social", "Cryptography", httpTypes, logging,
+        "Cryptography", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis",
+        "DurableJobsTesting", "HiredisClient", "JobsTestSupport", "LibPQClient", "LocalStack", "Locking",
+        "PrivateServers", "ProgramTestSupport", "Social", "SocialAdmin", "TestSupport", httpTypes, logging,
       ]),
     tests(
       "CLITests",
       [
-        "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "Bootstrap", "MailTestSupport",
-        "DurableJobsAdmin", "DurableJobsCLI", "SocialAdmin", "LocalStack",
-        "ProgramTestSupport", "Social", "DurableJobs",
-        "DurableJobsPostgres", "DurableJobsRedis", "DurableJobsTesting", "TestSupport", "Locking", "LibPQClient",
-        "PrivateServers",
-        "HiredisClient",
-        "YouTubeStandIn",
+        "Bootstrap", "DurableJobs", "DurableJobsAdmin", "DurableJobsCLI", "DurableJobsPostgres", "DurableJobsRedis",
+        "DurableJobsTesting", "fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube", "HiredisClient",
+        "LibPQClient", "LocalStack", "Locking", "MailTestSupport", "PrivateServers", "ProgramTestSupport", "Social",
+        "SocialAdmin", "TestSupport", "YouTubeStandIn",
       ]),
     // A worker whose jobs stop where a test wants them to; no product.
     .executableTarget(
       name: "TestWorker",
       dependencies: [
-        "Bootstrap", "Social", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient", argumentParser,
+        "Bootstrap", "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient", "Social", argumentParser,
         lifecycle, logging,
       ],
       path: "Tests/TestWorker", swiftSettings: settings),
     tests(
       "IntegrationTests",
       [
-        "TestWorker", "ProgramTestSupport", "DurableJobsAdmin", "SocialAdmin", "Social", "DurableJobs",
-        "DurableJobsPostgres",
-        "DurableJobsRedis",
-        "TestSupport",
-        "LibPQClient", "PrivateServers", "HiredisClient", "Reactor", logging,
+        "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient", "LibPQClient",
+        "PrivateServers", "ProgramTestSupport", "Reactor", "Social", "SocialAdmin", "TestSupport", "TestWorker",
+        logging,
       ]),
     tests(
       "BootstrapTests",
       [
-        "Bootstrap", "CurlClient", "DurableJobsAdmin", "SocialAdmin", "DurableJobs", "TestSupport", "Reactor",
-        "Locking", "LibPQClient",
-        "PrivateServers", "HiredisClient", "Social", argumentParser, logging, metrics, nioCore,
+        "Bootstrap", "CurlClient", "DurableJobs", "DurableJobsAdmin", "HiredisClient", "LibPQClient", "Locking",
+        "PrivateServers", "Reactor", "Social", "SocialAdmin", "TestSupport", argumentParser, logging, metrics, nioCore,
       ]),
   ],
   swiftLanguageModes: [.v6]
