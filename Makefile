@@ -8,7 +8,8 @@ swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/So
 shell_scripts := $(addprefix scripts/,build-docs install-packages install-programs collect-programs compose-check \
   rolling-restart swift-build) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
-python_scripts := $(addprefix scripts/,browser-test check-kubernetes check-outsider check-queue-sql prometheus-check run-tests screenshots storm) \
+python_scripts := $(addprefix scripts/,browser-test check-arrows check-kubernetes check-outsider check-queue-sql \
+  prometheus-check run-tests screenshots storm) \
   $(wildcard scripts/support/*.py scripts/support/*/*.py)
 # Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
 few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
@@ -82,9 +83,10 @@ storm: setup build ## break all of it in every way, count what is lost, print fi
 	@scripts/swift-build -c release --static-swift-stdlib --product TestWorker
 	scripts/storm $(STORM)
 
-lint: setup ## check format, where SQL stands, Dockerfile, compose file and scripts; changes nothing
+lint: setup ## check format, arrows between modules, where SQL stands, Dockerfile, compose file and scripts; changes nothing
 	swift format lint --strict --parallel --recursive $(swift_folders)
 	scripts/check-queue-sql
+	scripts/check-arrows
 	$(hadolint) Dockerfile
 	docker-compose --env-file .env.example --profile metrics config --quiet
 	shellcheck $(shell_scripts)
