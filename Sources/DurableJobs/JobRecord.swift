@@ -159,7 +159,8 @@ extension JobRecord {
       throw InvalidJob(
         description: """
           the payload of \(kind) has \(payload.count) bytes, which is over the limit of \(limit)\
-          \(isDurable ? "" : " for a push"): \(remedy ? "keep what is large elsewhere and name its place" : "enqueue it")
+          \(isDurable ? "" : " for a push"): \
+          \(remedy ? "keep what is large elsewhere and name its place" : "enqueue it")
           """)
     }
   }

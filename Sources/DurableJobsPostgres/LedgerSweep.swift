@@ -45,7 +45,8 @@ public struct LedgerSweep: Job {
       let swept = try await transaction.sql.pipeline([
         """
         DELETE FROM \(schema.endedJobs) WHERE id IN (
-          SELECT id FROM \(schema.endedJobs) WHERE ended_at < now() - make_interval(days => \(Int32(clamping: job.endedDays)))
+          SELECT id FROM \(schema.endedJobs)
+            WHERE ended_at < now() - make_interval(days => \(Int32(clamping: job.endedDays)))
           ORDER BY ended_at LIMIT \(batch))
         """,
         """
@@ -55,7 +56,8 @@ public struct LedgerSweep: Job {
         """,
         """
         DELETE FROM \(schema.hours) WHERE (hour, queue, kind) IN (
-          SELECT hour, queue, kind FROM \(schema.hours) WHERE hour < now() - interval '8 days' ORDER BY hour LIMIT \(batch))
+          SELECT hour, queue, kind FROM \(schema.hours) WHERE hour < now() - interval '8 days' ORDER BY hour
+            LIMIT \(batch))
         """,
         // A row with a count in it outlives what the count may have been added to: then a batch of minutes that is told
         // again so late is swept with the rest, and counts nowhere twice.
@@ -114,7 +116,8 @@ public struct LedgerSweep: Job {
       """,
       """
       DELETE FROM \(schema.actions) WHERE id IN (
-        SELECT id FROM \(schema.actions) WHERE id <= (SELECT id FROM \(schema.actions) ORDER BY id DESC OFFSET \(limit.rows) LIMIT 1)
+        SELECT id FROM \(schema.actions)
+          WHERE id <= (SELECT id FROM \(schema.actions) ORDER BY id DESC OFFSET \(limit.rows) LIMIT 1)
         ORDER BY id LIMIT \(batch))
       """,
     ]

@@ -34,7 +34,8 @@ extension PostgresLedger {
   public func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] {
     let rows = try await pool.query(
       """
-      SELECT id, payload FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))
+      SELECT id, payload FROM \(schema.jobs) WHERE queue = \(queue.rawValue)
+        AND id = ANY(\(ids.map { PostgresUUID($0) }))
       """)
     var payloads: [JobID: [UInt8]] = [:]
     // As bytes: a text of that size is copied once.

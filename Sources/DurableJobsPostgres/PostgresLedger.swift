@@ -58,7 +58,8 @@ public struct PostgresLedger: Ledger {
     let keyed: PostgresQuery = """
       \(rows: jobs, in: schema)
       WHERE unique_key IS NULL OR NOT coalesce((
-        SELECT true FROM \(schema.jobs) AS old WHERE old.queue = new.queue AND old.unique_key = new.unique_key LIMIT 1), false)
+        SELECT true FROM \(schema.jobs) AS old
+          WHERE old.queue = new.queue AND old.unique_key = new.unique_key LIMIT 1), false)
       ON CONFLICT DO NOTHING RETURNING id
       """
     let deadline = ContinuousClock.now + UniqueKeyHeld.limit
@@ -134,7 +135,8 @@ public struct PostgresLedger: Ledger {
       try await pool.query(
         """
         WITH \(free: ids, queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
+          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id
+            RETURNING id, jobs AS job
         ), unmarked AS (DELETE FROM \(schema.cancellations) WHERE id = ANY(\(ids.map { PostgresUUID($0) }))),
         kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
         SELECT id FROM gone
@@ -153,7 +155,8 @@ public struct PostgresLedger: Ledger {
       try await transaction.query(
         """
         WITH \(free: ids, queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id RETURNING id, jobs AS job
+          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id
+            RETURNING id, jobs AS job
         ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
         SELECT id FROM gone
         """))
@@ -224,7 +227,8 @@ public struct PostgresLedger: Ledger {
         """
     }
     return """
-      INSERT INTO \(schema.deadJobs) (id, queue, kind, version, priority, payload, attempts, failures, created_at, trace)
+      INSERT INTO \(schema.deadJobs) (id, queue, kind, version, priority, payload, attempts, failures, created_at,
+        trace)
       VALUES (\(PostgresUUID(record.id)), \(record.queue.rawValue), \(record.kind.rawValue),
         \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(ledgerText(record.payload)),
         \(Int32(clamping: job.attempts)), \(try json(record.failures + [job.failure]))::jsonb,

@@ -51,7 +51,8 @@ public struct PostgresScheduleStore: ScheduleStore {
   public func save(_ state: ScheduleState, in transaction: PostgresTransaction) async throws {
     try await transaction.execute(
       """
-      UPDATE \(schema.schedules) SET timing = \(state.timing), kind = \(state.kind.rawValue), paused = \(state.isPaused),
+      UPDATE \(schema.schedules)
+        SET timing = \(state.timing), kind = \(state.kind.rawValue), paused = \(state.isPaused),
         decided_until = to_timestamp(\(state.decidedUntil) / 1000.0),
         last_tick = to_timestamp(\(state.lastTick) / 1000.0), next_tick = to_timestamp(\(state.nextTick) / 1000.0)
       WHERE name = \(state.name.rawValue)

@@ -71,7 +71,8 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
       seen,
       """
       WITH fresh AS (
-        UPDATE \(schema.workers) SET counted = \(report.batch) WHERE name = \(report.name) AND counted < \(report.batch) RETURNING name
+        UPDATE \(schema.workers) SET counted = \(report.batch) WHERE name = \(report.name) AND counted < \(report.batch)
+          RETURNING name
       ) \(counting: report.minutes, ifAny: "fresh", in: schema) SELECT 1
       """,
     ]
@@ -138,7 +139,8 @@ extension PostgresQuery.StringInterpolation {
     appendLiteral(
       """
       , new AS MATERIALIZED (
-        SELECT to_timestamp(minute / 1000.0) AS minute, queue, kind, completed, failed, dead, run_ms, wait_ms FROM unnest(
+        SELECT to_timestamp(minute / 1000.0) AS minute, queue, kind, completed, failed, dead, run_ms, wait_ms
+          FROM unnest(
       """)
     appendInterpolation(minutes.map(\.minute))
     appendLiteral(", ")
@@ -161,7 +163,8 @@ extension PostgresQuery.StringInterpolation {
       """)
     let sum = """
       DO UPDATE SET completed = old.completed + excluded.completed, failed = old.failed + excluded.failed,
-        dead = old.dead + excluded.dead, run_ms = old.run_ms + excluded.run_ms, wait_ms = old.wait_ms + excluded.wait_ms)
+        dead = old.dead + excluded.dead, run_ms = old.run_ms + excluded.run_ms,
+          wait_ms = old.wait_ms + excluded.wait_ms)
       """
     appendLiteral(
       """
@@ -170,7 +173,8 @@ extension PostgresQuery.StringInterpolation {
         SELECT * FROM new ORDER BY minute, queue, kind ON CONFLICT (minute, queue, kind) \(sum)
       , counted_by_hour AS (
         INSERT INTO \(schema.hours) AS old (hour, queue, kind, completed, failed, dead, run_ms, wait_ms)
-        SELECT date_trunc('hour', minute, 'UTC') AS hour, queue, kind, sum(completed), sum(failed), sum(dead), sum(run_ms), sum(wait_ms)
+        SELECT date_trunc('hour', minute, 'UTC') AS hour, queue, kind, sum(completed), sum(failed), sum(dead),
+          sum(run_ms), sum(wait_ms)
         FROM new GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 ON CONFLICT (hour, queue, kind) \(sum)
       """)
   }

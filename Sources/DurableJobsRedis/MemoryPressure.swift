@@ -79,8 +79,10 @@ public struct ServerFacts: Sendable {
       return "\(place) is version \(version); the queue's scripts need 7.0 or later"
     }
     if !policy.isEmpty, policy != "noeviction" {
-      return
-        "\(place) may evict jobs: its maxmemory-policy is '\(policy)'; run 'redis-cli CONFIG SET maxmemory-policy noeviction' and set it in redis.conf"
+      return """
+        \(place) may evict jobs: its maxmemory-policy is '\(policy)'; run 'redis-cli CONFIG SET maxmemory-policy \
+        noeviction' and set it in redis.conf
+        """
     }
     return nil
   }

@@ -114,8 +114,8 @@ extension Scripts {
       return 0, '0-0'
     end
 
-    -- How many entries of each stream are ready, how many are claimed, the ms since which the oldest is ready or -1. One read
-    -- tells which streams hold any: of an idle queue, whose streams stay, nothing more is asked.
+    -- How many entries of each stream are ready, how many are claimed, the ms since which the oldest is ready or -1.
+    -- One read tells which streams hold any: of an idle queue, whose streams stay, nothing more is asked.
     local function standing()
       local filled = {}
       local heads = redis.call('XREAD', 'COUNT', 1, 'STREAMS', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6],

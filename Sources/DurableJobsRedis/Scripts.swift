@@ -268,9 +268,9 @@ enum Scripts {
       return time[1] * 1000 + math.floor(time[2] / 1000)
     end
 
-    -- What the queue's memory is one with: the epoch drawn when it began from nothing, and the server's run id, which is
-    -- another one on a replica that was promoted, and after a restart. Such a server may lack the last writes. (The
-    -- replication id will not do: it changes with a server's first replica, and a backup is one.)
+    -- What the queue's memory is one with: the epoch drawn when it began from nothing, and the server's run id,
+    -- which is another one on a replica that was promoted, and after a restart. Such a server may lack the last
+    -- writes. (The replication id will not do: it changes with a server's first replica, and a backup is one.)
     local function life()
       local server = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
       return (redis.call('GET', KEYS[EPOCH]) or '') .. '/' .. (server or '')
@@ -305,8 +305,8 @@ enum Scripts {
       return #redis.call('XPENDING', KEYS[stream], 'workers', entry, entry, 1, consumer) == 1
     end
 
-    -- How long a job waits that was in the hands of dying workers so many times: at once after the first, then a time of
-    -- its own that grows. Jobs that were claimed together part ways so, and one that kills its workers dies alone.
+    -- How long a job waits that was in the hands of dying workers so many times: at once after the first, then a time
+    -- of its own that grows. Jobs that were claimed together part ways so, and one that kills its workers dies alone.
     -- (Lua's random numbers are the same in each call; the id's are not.)
     local function parting(id, attempts)
       if attempts < 2 then return 0 end
@@ -314,8 +314,8 @@ enum Scripts {
       return math.floor(drawn * math.min(1000 * 2 ^ (attempts - 2), 15000))
     end
 
-    -- Ready again, before others of its priority: it has waited already. Of a dying consumer's claims those that were begun
-    -- count as attempts.
+    -- Ready again, before others of its priority: it has waited already. Of a dying consumer's claims those that were
+    -- begun count as attempts.
     local function hand_back(stream, entry, is_dying)
       local found = redis.call('XRANGE', KEYS[stream], entry, entry)
       redis.call('XACK', KEYS[stream], 'workers', entry)

@@ -93,7 +93,8 @@ public struct Migrator: Sendable {
         """
         SET LOCAL client_min_messages = warning;
         CREATE TABLE IF NOT EXISTS schema_migrations (
-          number integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
+          number integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL,
+            applied_at timestamptz NOT NULL DEFAULT now())
         """)
       let applied = try await Self.applied(in: transaction)
       try check(applied)

@@ -19,9 +19,9 @@ struct APIProgram: AsyncParsableCommand {
     commandName: "fanmill-api",
     abstract: "Serves the HTTP API, the dashboard, its health and its metrics until it is asked to stop.",
     discussion: """
-      The dashboard is at /admin on FANMILL_ADMIN_PORT, or on the API's port where that is not set. FANMILL_ADMIN_TOKEN \
-      opens it, and FANMILL_ADMIN_READ_TOKEN opens it for reading. Exits with 78 for a wrong setting and with 69 where \
-      Redis or Postgres cannot be reached.
+      The dashboard is at /admin on FANMILL_ADMIN_PORT, or on the API's port where that is not set. \
+      FANMILL_ADMIN_TOKEN opens it, and FANMILL_ADMIN_READ_TOKEN opens it for reading. Exits with 78 for a wrong \
+      setting and with 69 where Redis or Postgres cannot be reached.
       """)
 
   /// How long a request waits for Redis.

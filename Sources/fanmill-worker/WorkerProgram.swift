@@ -15,8 +15,8 @@ struct WorkerProgram: AsyncParsableCommand {
     commandName: "fanmill-worker",
     abstract: "Runs Fanmill's jobs.",
     discussion: """
-      SIGTERM stops it in order: no new jobs are taken, those that run get time to finish, the rest is handed back. It exits \
-      with 64 for wrong arguments, 69 if Redis or Postgres cannot be reached, 78 for a wrong setting.
+      SIGTERM stops it in order: no new jobs are taken, those that run get time to finish, the rest is handed back. It \
+      exits with 64 for wrong arguments, 69 if Redis or Postgres cannot be reached, 78 for a wrong setting.
       """)
 
   @OptionGroup var options: SettingsOptions

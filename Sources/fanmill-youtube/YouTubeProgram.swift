@@ -11,10 +11,10 @@ struct YouTubeProgram: AsyncParsableCommand {
     commandName: "fanmill-youtube",
     abstract: "Stands in for the YouTube Data API v3: search.list and channels.list with made-up channels.",
     discussion: """
-      Point FANMILL_YOUTUBE_URL at the address that it prints; any key will do. `fault:NAME` in a query asks for a trouble, \
-      and so does POST /control {"fault": NAME, "times": N, "key": …, "route": "search" or "channels", "seconds": S}; \
-      {"fault": null} takes all back. {"channel": ID, "title": …} renames a channel, without a title it is gone. GET /control \
-      counts the calls. Nothing is found for what has `nobody` in it.
+      Point FANMILL_YOUTUBE_URL at the address that it prints; any key will do. `fault:NAME` in a query asks for a \
+      trouble, and so does POST /control {"fault": NAME, "times": N, "key": …, "route": "search" or "channels", \
+      "seconds": S}; {"fault": null} takes all back. {"channel": ID, "title": …} renames a channel, without a title it \
+      is gone. GET /control counts the calls. Nothing is found for what has `nobody` in it.
 
       Troubles: \(StandInFault.allCases.map(\.rawValue).joined(separator: ", ")).
       """)

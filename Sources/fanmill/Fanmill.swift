@@ -14,8 +14,9 @@ struct Fanmill: AsyncParsableCommand, Sendable {
     abstract: "Sets up, watches and repairs a Fanmill: its schema, jobs, queues, schedules and feeds.",
     discussion: """
       In a folder where `fanmill up` runs a stack, commands find it by themselves. Elsewhere FANMILL_POSTGRES_URL and \
-      FANMILL_REDIS_URL, or the flags --postgres-url and --redis-url, say where the servers are; docs/settings.md lists all \
-      settings. Every command but top, completion and manual takes --json; docs/cli.md shows them all at work.
+      FANMILL_REDIS_URL, or the flags --postgres-url and --redis-url, say where the servers are; docs/settings.md \
+      lists all settings. Every command but top, completion and manual takes --json; docs/cli.md shows them all at \
+      work.
 
       Exit status: \(CommandStatus.documented.map { "\($0.status) \($0.meaning)" }.joined(separator: "; ")).
       """,

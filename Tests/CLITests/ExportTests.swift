@@ -101,7 +101,8 @@ struct ExportTests {
       try await stack.pool.execute(
         """
         INSERT INTO follows (follower_id, followee_id)
-        SELECT f.id, a.id FROM accounts f, accounts a WHERE f.username IN ('ann', 'bob') AND a.username IN ('cid', 'dan')
+        SELECT f.id, a.id FROM accounts f, accounts a
+        WHERE f.username IN ('ann', 'bob') AND a.username IN ('cid', 'dan')
         """)
       try await stack.pool.execute(
         """

@@ -24,9 +24,11 @@ import Testing
           """
           INSERT INTO \(fixture.table("jobs")) (queue, id, kind, version, payload, created_at)
           SELECT 'default',
-            (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(i), 12, '0'))::uuid,
+            (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0')
+              || '70008000' || lpad(to_hex(i), 12, '0'))::uuid,
             'test.done', 1, '{}', at
-          FROM generate_series(1, \(Self.dead)) i, LATERAL (SELECT now() - make_interval(secs => 5 + i * 0.002) AS at) times
+          FROM generate_series(1, \(Self.dead)) i,
+            LATERAL (SELECT now() - make_interval(secs => 5 + i * 0.002) AS at) times
           """, timeout: .seconds(60))
         try await fixture.pool.execute("DELETE FROM \(fixture.table("jobs"))", timeout: .seconds(60))
 

@@ -358,7 +358,8 @@ struct JobActionTests {
       try await stack.pool.execute(
         """
         INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at)
-        SELECT gen_random_uuid(), 'fanout', CASE WHEN i <= 2300 THEN 'posts.fan-out' ELSE 'feed.backfill' END, 1, 1, '{}', 20,
+        SELECT gen_random_uuid(), 'fanout', CASE WHEN i <= 2300 THEN 'posts.fan-out'
+          ELSE 'feed.backfill' END, 1, 1, '{}', 20,
           '[]', now()
         FROM generate_series(1, 2500) i
         """)

@@ -119,7 +119,8 @@ struct JobPageTests {
       try await stack.pool.execute(
         """
         INSERT INTO jobs (queue, id, kind, version, payload)
-        SELECT CASE WHEN i <= 100 THEN 'enough' WHEN i <= 103 THEN 'few' ELSE 'many' END, lpad(to_hex(i), 32, '0')::uuid,
+        SELECT CASE WHEN i <= 100 THEN 'enough' WHEN i <= 103 THEN 'few'
+          ELSE 'many' END, lpad(to_hex(i), 32, '0')::uuid,
           CASE WHEN i <= 100 THEN 'sought' ELSE 'other' END, 1, '{}'
         FROM generate_series(1, 5103) i
         """)
@@ -227,7 +228,8 @@ struct JobPageTests {
       try await stack.pool.execute(
         """
         INSERT INTO workers (name, host, pid, version, started_at, state, queues, running)
-        SELECT 'w', 'h', 1, '1', now(), 'running', '[]', jsonb_agg(jsonb_build_object('id', id, 'queue', queue)) FROM jobs
+        SELECT 'w', 'h', 1, '1', now(), 'running', '[]', jsonb_agg(jsonb_build_object('id', id, 'queue', queue))
+          FROM jobs
         """)
       for (text, count) in [("note", 3), ("n2.", 1), ("TOKEN", 2), ("hunter", 0)] {
         let page = try await JobAdmin.page(JobFilter(state: .running, text: text), on: stack.database)
@@ -254,7 +256,8 @@ struct JobPageTests {
       let letOut = try await stack.pool.query(
         """
         SELECT \(secrets) FROM (
-          SELECT payload, lower(payload COLLATE "C") AS small, n FROM unnest(\(texts)) WITH ORDINALITY AS t (payload, n)) AS t ORDER BY n
+          SELECT payload, lower(payload COLLATE "C") AS small, n
+            FROM unnest(\(texts)) WITH ORDINALITY AS t (payload, n)) AS t ORDER BY n
         """
       ).decode(Bool.self)
       var changed = 0

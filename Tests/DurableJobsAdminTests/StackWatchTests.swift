@@ -277,7 +277,8 @@ import Testing
       for (queue, days) in [("old", Int32(31)), ("new", 29)] {
         try await stack.pool.execute(
           """
-          INSERT INTO alarms VALUES (gen_random_uuid(), \(queue), 'waiting', 1, 2, now() - make_interval(days => \(days)),
+          INSERT INTO alarms VALUES (gen_random_uuid(), \(queue), 'waiting', 1, 2,
+            now() - make_interval(days => \(days)),
             now() - make_interval(days => \(days)), true, true)
           """)
       }

@@ -164,12 +164,14 @@ struct WorkerAdminTests {
       try await stack.pool.execute(
         """
         INSERT INTO job_minutes
-        SELECT to_timestamp(1790000100) - i * interval '1 minute', 'a', 'k', 1, 0, 0, 10, 20 FROM generate_series(0, 20000) i
+        SELECT to_timestamp(1790000100) - i * interval '1 minute', 'a', 'k', 1, 0, 0, 10, 20
+          FROM generate_series(0, 20000) i
         """)
       try await stack.pool.execute(
         """
         INSERT INTO job_hours
-        SELECT date_trunc('hour', minute, 'UTC'), queue, kind, sum(completed), sum(failed), sum(dead), sum(run_ms), sum(wait_ms)
+        SELECT date_trunc('hour', minute, 'UTC'), queue, kind, sum(completed), sum(failed), sum(dead), sum(run_ms),
+          sum(wait_ms)
         FROM job_minutes GROUP BY 1, 2, 3
         """)
       let points = try await statistics.series(window)
@@ -261,7 +263,8 @@ struct WorkerAdminTests {
         """)
       try await stack.pool.execute(
         """
-        INSERT INTO job_hours SELECT now() - make_interval(days => d), 'q', 'k', 1, 0, 0, 0, 0 FROM unnest(ARRAY[7, 9]) d
+        INSERT INTO job_hours SELECT now() - make_interval(days => d), 'q', 'k', 1, 0, 0, 0, 0
+          FROM unnest(ARRAY[7, 9]) d
         """)
       let counted = try #require(minutes().first)
       for (name, age, batch) in [

@@ -43,8 +43,10 @@ struct LargeJobsTests {
       try await pool.execute(
         """
         INSERT INTO jobs (queue, id, kind, version, payload)
-        SELECT \(Scene.effects.rawValue), id, 'test.large-effect', 1, '{"number":' || number || ',"text":"' || text || '"}'
-        FROM unnest(\(numbers.map { _ in PostgresUUID(JobID.next()) }), \(numbers.map { Int64($0) })) AS new (id, number),
+        SELECT \(Scene.effects.rawValue), id, 'test.large-effect', 1,
+          '{"number":' || number || ',"text":"' || text || '"}'
+        FROM unnest(\(numbers.map { _ in PostgresUUID(JobID.next()) }),
+          \(numbers.map { Int64($0) })) AS new (id, number),
           large_text
         """, timeout: .seconds(120))
       try await scene.post()

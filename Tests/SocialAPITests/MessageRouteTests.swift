@@ -113,7 +113,8 @@ import Testing
       #expect(
         try await api.count(
           """
-          SELECT count(*) FROM inboxes i WHERE unread <> (SELECT sum(unread) FROM conversations c WHERE c.owner_id = i.owner_id)
+          SELECT count(*) FROM inboxes i
+            WHERE unread <> (SELECT sum(unread) FROM conversations c WHERE c.owner_id = i.owner_id)
           """) == 0)
       for (name, token) in all {
         let last = try await api.count("SELECT max(id) FROM messages")

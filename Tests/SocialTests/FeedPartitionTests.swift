@@ -59,7 +59,8 @@ import Testing
         let posts = try await app.pool.query(
           """
           INSERT INTO posts (id, author_id, title)
-          SELECT post_id_at(now() - make_interval(days => d)) + d, \(ids[0]), 'old' FROM generate_series(25, 0, -1) d RETURNING id
+          SELECT post_id_at(now() - make_interval(days => d)) + d, \(ids[0]), 'old' FROM generate_series(25, 0, -1) d
+            RETURNING id
           """
         ).decode(Int.self).sorted()
         try await app.client.enqueue(posts.map { PostFanOut(post: $0, author: ids[0]) })
@@ -174,7 +175,8 @@ import Testing
   private func partitions(_ app: App) async throws -> [(name: String, start: String, end: String)] {
     try await app.pool.query(
       """
-      SELECT relname::text, coalesce(substring(bound from 'FROM \\(''([0-9]+)'), ''), substring(bound from 'TO \\(''([0-9]+)')
+      SELECT relname::text,
+        coalesce(substring(bound from 'FROM \\(''([0-9]+)'), ''), substring(bound from 'TO \\(''([0-9]+)')
       FROM (SELECT relname, pg_get_expr(relpartbound, pg_class.oid) AS bound FROM pg_inherits
         JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'following_user_posts'::regclass) x
       ORDER BY length(coalesce(substring(bound from 'FROM \\(''([0-9]+)'), '')), 2

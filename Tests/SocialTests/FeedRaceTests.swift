@@ -284,7 +284,8 @@ extension App {
         try await eventually {
           let waiting = try await pool.query(
             """
-            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+              AND cardinality(pg_blocking_pids(pid)) > 0
             """)
           return try waiting[0].decode(Int.self) > 0
         }

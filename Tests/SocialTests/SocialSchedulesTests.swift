@@ -39,7 +39,8 @@ import Testing
       try await app.pool.execute(
         """
         INSERT INTO sessions (token_hash, account_id, expires_at)
-        SELECT decode(lpad(to_hex(i), 64, '0'), 'hex'), \(account), now() + make_interval(hours => CASE WHEN i <= 2100 THEN -1 ELSE 1 END)
+        SELECT decode(lpad(to_hex(i), 64, '0'), 'hex'), \(account),
+          now() + make_interval(hours => CASE WHEN i <= 2100 THEN -1 ELSE 1 END)
         FROM generate_series(1, 2110) i
         """)
       #expect(try await app.pool.transaction { try await Sessions.sweep(upTo: 50, in: $0) } == 50)

@@ -160,8 +160,8 @@ extension Setting {
   public static let mailURL = Setting(
     "mail.url",
     """
-    the server that mail is handed to: smtp://, which is encrypted by STARTTLS, or smtps://; without it passwords are not \
-    reset by mail
+    the server that mail is handed to: smtp://, which is encrypted by STARTTLS, or smtps://; without it passwords are \
+    not reset by mail
     """,
     isSecret: true, example: "smtp://user:password@mail.example.org:587")
   public static let mailFrom = Setting(
@@ -169,8 +169,8 @@ extension Setting {
   public static let passwordResetURL = Setting(
     "password.reset.url",
     """
-    the page of the app where a new password is chosen, as mail names it, with {token} where the token goes; needed with a \
-    mail server
+    the page of the app where a new password is chosen, as mail names it, with {token} where the token goes; needed \
+    with a mail server
     """,
     example: "https://app.example.org/reset?token={token}")
   public static let rankingTimeZone = Setting(

@@ -13,7 +13,8 @@
 /// The two day fields combine as in Vixie cron: where neither begins with `*`, a day that either of them names will do
 /// (`0 0 13 * fri` is each 13th and each Friday); otherwise it takes both.
 ///
-/// **Daylight saving.** Clocks are put forward, and an hour never happens; they are put back, and one happens twice. Then:
+/// **Daylight saving.** Clocks are put forward, and an hour never happens; they are put back, and one happens twice.
+/// Then:
 /// | | an hour that never happens | an hour that happens twice |
 /// |---|---|---|
 /// | the hour field begins with `*` | its ticks do not happen | they happen in both |

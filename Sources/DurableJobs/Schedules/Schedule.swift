@@ -8,7 +8,9 @@
 ///
 /// ```swift
 /// Schedule("rankings.daily", try .cron("0 0 * * *", zone)) { tick in ComputeRanking(day: tick.time) }
-/// Schedule("sessions.sweep", try .every(.seconds(3600)), options: JobOptions(uniqueKey: "sweep")) { _ in SweepSessions() }
+/// Schedule("sessions.sweep", try .every(.seconds(3600)), options: JobOptions(uniqueKey: "sweep")) { _ in
+///   SweepSessions()
+/// }
 /// ```
 ///
 /// A tick fires once, whatever the number of workers: it asks for its job in the transaction that notes it as fired.

@@ -30,7 +30,8 @@ struct ConnectionExamination: Examination {
       name, named.joined(separator: ", ") + more,
       """
       jobs wait for a connection: leave \(terms.poolSize) out, or set it to \
-      \(WorkerConnections.pool(for: first.connections.jobs)); or leave \(terms.concurrency) and the limits in \(terms.queues) out
+      \(WorkerConnections.pool(for: first.connections.jobs)); or leave \(terms.concurrency) and the limits in \
+      \(terms.queues) out
       """)
   }
 

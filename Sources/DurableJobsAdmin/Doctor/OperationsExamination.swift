@@ -59,8 +59,10 @@ struct OperationsExamination: Examination {
     if refused.isEmpty { return .ok("refused jobs", "none") }
     return .warn(
       "refused jobs", list(refused.map { "\($0.id) in \($0.queue) (\($0.refusal))" }),
-      "something else than this program has written them: correct the row in `jobs` and set its `refusal` to null, or `\(terms.command) jobs cancel ID`"
-    )
+      """
+      something else than this program has written them: correct the row in `jobs` and set its `refusal` to null, or \
+      `\(terms.command) jobs cancel ID`
+      """)
   }
 
   /// What keeps Postgres from cleaning up after jobs that are done.

@@ -51,8 +51,10 @@ extension QueueAdmin {
       guard left > .zero else {
         throw OperationError(
           .failed,
-          "the queue \(name) is not empty after \(limit): \(depth.ready) ready, \(depth.claimed) claimed, \(depth.delayed) delayed"
-        )
+          """
+          the queue \(name) is not empty after \(limit): \(depth.ready) ready, \(depth.claimed) claimed, \
+          \(depth.delayed) delayed
+          """)
       }
       let nap = min(left, pause)
       try await clock.sleep(for: nap)

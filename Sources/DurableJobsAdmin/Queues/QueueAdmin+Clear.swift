@@ -43,8 +43,8 @@ extension QueueAdmin {
     throw OperationError(
       .failed,
       """
-      \(cleared) jobs of \(name) are cancelled; \(left) more \(left == 1 ? "is" : "are") still in the middle of a transaction \
-      after \(patience): whoever runs one has been told to end it; clear the queue again to see
+      \(cleared) jobs of \(name) are cancelled; \(left) more \(left == 1 ? "is" : "are") still in the middle of a \
+      transaction after \(patience): whoever runs one has been told to end it; clear the queue again to see
       """)
   }
 

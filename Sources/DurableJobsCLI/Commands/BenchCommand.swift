@@ -6,8 +6,8 @@ struct BenchCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     CommandConfiguration(
       commandName: "bench", abstract: "Measure the job queue on these servers with jobs that do nothing.",
       discussion: """
-        The jobs are on a private queue that this process alone serves; nothing is left of them. On servers that are at work the \
-        figures are what is left of them, and the work goes slower meanwhile.
+        The jobs are on a private queue that this process alone serves; nothing is left of them. On servers that are \
+        at work the figures are what is left of them, and the work goes slower meanwhile.
         """)
   }
   @OptionGroup var common: CommandOptions<P>

@@ -44,9 +44,9 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       CommandConfiguration(
         commandName: "list", abstract: "List pending jobs, the newest first, or dead or ended ones.",
         discussion: """
-          Without --state all that are pending: waiting, running, delayed, retrying and parked ones. dead are dead letters. done, \
-          cancelled and deleted are kept for some days, of those that were done the ones that had failed before. A search in payloads ends \
-          after many jobs, and says so; the next page goes on.
+          Without --state all that are pending: waiting, running, delayed, retrying and parked ones. dead are dead \
+          letters. done, cancelled and deleted are kept for some days, of those that were done the ones that had \
+          failed before. A search in payloads ends after many jobs, and says so; the next page goes on.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
@@ -124,8 +124,8 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       CommandConfiguration(
         commandName: "cancel", abstract: "End a pending job, without its effects.",
         discussion: """
-          One that waits ends at once; the worker of one that runs is told, and what the job wrote in its transaction is undone. \
-          A record of it is kept for some days.
+          One that waits ends at once; the worker of one that runs is told, and what the job wrote in its transaction \
+          is undone. A record of it is kept for some days.
           """)
     }
     @OptionGroup var common: CommandOptions<P>

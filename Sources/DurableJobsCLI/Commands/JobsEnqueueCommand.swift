@@ -9,9 +9,9 @@ extension JobsCommand {
       CommandConfiguration(
         commandName: "enqueue", abstract: "Ask for a job.",
         discussion: """
-          The job is pending from the moment this returns. An unknown kind ends with status 64 and the nearest kind there is, a \
-          payload that does not decode, or has a field that the kind does not know, with 65 and the field that is wrong. With \
-          --wait it returns when the job has ended, with 1 unless it was done.
+          The job is pending from the moment this returns. An unknown kind ends with status 64 and the nearest kind \
+          there is, a payload that does not decode, or has a field that the kind does not know, with 65 and the field \
+          that is wrong. With --wait it returns when the job has ended, with 1 unless it was done.
           """)
     }
     @OptionGroup var common: CommandOptions<P>

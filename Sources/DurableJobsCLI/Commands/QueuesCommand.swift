@@ -14,9 +14,9 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       CommandConfiguration(
         commandName: "list", abstract: "List the queues.",
         discussion: """
-          ready, delayed, claimed and workers are what the broker has in hand now; pending are the durable jobs among them, and \
-          parked those that no worker knows. waiting is for how long the oldest ready job has been so, and running for how \
-          long the longest running one has.
+          ready, delayed, claimed and workers are what the broker has in hand now; pending are the durable jobs among \
+          them, and parked those that no worker knows. waiting is for how long the oldest ready job has been so, and \
+          running for how long the longest running one has.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
@@ -129,9 +129,9 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
         commandName: "clear", abstract: "Cancel all jobs that are pending in a queue.",
         discussion:
           """
-          Those that run are ended too, and what their transactions wrote is undone; where one does not end within 10 seconds it \
-          is said how many are left, with exit status 1. A job that only Redis has is forgotten, unless it runs already. A record \
-          of each cancelled job is kept for some days.
+          Those that run are ended too, and what their transactions wrote is undone; where one does not end within 10 \
+          seconds it is said how many are left, with exit status 1. A job that only Redis has is forgotten, unless it \
+          runs already. A record of each cancelled job is kept for some days.
           """)
     }
     @OptionGroup var common: CommandOptions<P>

@@ -18,8 +18,8 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       CommandConfiguration(
         commandName: "list", abstract: "List the schedules.",
         discussion: """
-          active: a worker fires it. paused: nobody does. overdue: its next tick is more than a minute ago, so no worker runs. \
-          new: no worker has known it yet. unknown: another version had it.
+          active: a worker fires it. paused: nobody does. overdue: its next tick is more than a minute ago, so no \
+          worker runs. new: no worker has known it yet. unknown: another version had it.
           """)
     }
     @OptionGroup var common: CommandOptions<P>

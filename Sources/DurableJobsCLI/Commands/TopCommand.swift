@@ -9,8 +9,9 @@ struct TopCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     CommandConfiguration(
       commandName: "top", abstract: "Watch queues, workers and failures live, and act on them.",
       discussion: """
-        Keys: the arrows (or j and k) move, Tab goes to the next part, p pauses or resumes the chosen queue, r retries the chosen \
-        job that failed, c cancels the chosen job after a question, q quits. Rates and times are means of the last minute or two.
+        Keys: the arrows (or j and k) move, Tab goes to the next part, p pauses or resumes the chosen queue, r retries \
+        the chosen job that failed, c cancels the chosen job after a question, q quits. Rates and times are means of \
+        the last minute or two.
         """)
   }
   @OptionGroup var common: CommandOptions<P>

@@ -13,8 +13,8 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       CommandConfiguration(
         commandName: "list", abstract: "List the workers and what they run.",
         discussion: """
-          quiet: it claims no more. stopping: it ends when nothing runs any more. lost: nobody has heard of it for ten seconds; \
-          its jobs go to others when its lease ends.
+          quiet: it claims no more. stopping: it ends when nothing runs any more. lost: nobody has heard of it for ten \
+          seconds; its jobs go to others when its lease ends.
           """)
     }
     @OptionGroup var common: CommandOptions<P>

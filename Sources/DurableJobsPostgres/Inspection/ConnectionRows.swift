@@ -36,7 +36,8 @@ extension JobsSchema {
   package func workerConnections(in transaction: PostgresTransaction) async throws -> [WorkerConnectionRow] {
     try await transaction.query(
       """
-      SELECT name, (SELECT coalesce(sum((queue->>'slots')::bigint), 0)::bigint FROM jsonb_array_elements(queues) AS queue),
+      SELECT name, (SELECT coalesce(sum((queue->>'slots')::bigint), 0)::bigint
+        FROM jsonb_array_elements(queues) AS queue),
         (connections->>'pool')::bigint, (connections->>'most')::bigint, (connections->>'jobs')::bigint
       FROM \(workers) WHERE connections IS NOT NULL AND \(unescaped: WorkerPresence.isHeard) ORDER BY name
       """

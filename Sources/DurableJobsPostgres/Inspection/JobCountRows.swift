@@ -68,8 +68,8 @@ extension JobsSchema {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// A condition for a statement of the app's own, where one snapshot has to decide: true if the job is pending whose id
-  /// stands in a column.
+  /// A condition for a statement of the app's own, where one snapshot has to decide: true if the job is pending whose
+  /// id stands in a column.
   ///
   ///     "SELECT id FROM orders WHERE NOT \(pending: "orders.job", in: "mail", of: schema)"
   ///

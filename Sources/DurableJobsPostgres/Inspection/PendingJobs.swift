@@ -91,8 +91,8 @@ extension JobsDatabase {
     return try answers.map { rows in try rows.map { try FoundJob($0) } }
   }
 
-  /// Those of `jobs` that are pending and due, in any queue of the range of ids, newest first: each is found by its key,
-  /// however many others wait.
+  /// Those of `jobs` that are pending and due, in any queue of the range of ids, newest first: each is found by its
+  /// key, however many others wait.
   package func pendingJobs(
     among jobs: [JobID: QueueName], from: JobID, before: JobID, queue: String?, kind: String?,
     payload: PayloadCondition?, limit: Int

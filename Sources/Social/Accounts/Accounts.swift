@@ -58,7 +58,8 @@ public enum Accounts {
     guard FieldRules.isUsername(username.utf8) else { throw SocialError.notFound("account") }
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: profileColumns), EXISTS (SELECT FROM follows WHERE followee_id = a.id AND follower_id = \(viewer))
+      SELECT \(unescaped: profileColumns),
+        EXISTS (SELECT FROM follows WHERE followee_id = a.id AND follower_id = \(viewer))
       FROM accounts a WHERE lower(username) COLLATE "C" = lower(\(username)) COLLATE "C"
       """)
     guard let row = rows.first else { throw SocialError.notFound("account") }

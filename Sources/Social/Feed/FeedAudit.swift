@@ -46,7 +46,8 @@ public struct FeedAudit: Sendable, Hashable {
         (SELECT count(*) FROM posts WHERE NOT EXISTS (
             SELECT FROM fan_outs WHERE fan_outs.post_id = posts.id AND finished_at IS NOT NULL))
           + (SELECT count(*) FROM deleted_posts)
-      FROM (\(unescaped: due)) due LEFT JOIN following_user_posts f ON f.user_id = due.user_id AND f.post_id = due.post_id
+      FROM (\(unescaped: due)) due LEFT JOIN following_user_posts f ON f.user_id = due.user_id
+        AND f.post_id = due.post_id
       """, timeout: .seconds(3600))
     let (expected, missing, found, pending) = try counts[0].decode(Int.self, Int.self, Int.self, Int.self)
     let stale = found - (expected - missing)

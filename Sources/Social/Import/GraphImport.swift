@@ -82,7 +82,8 @@ public struct GraphImport: Sendable {
     let contradictions = try await transaction.query(
       """
       SELECT line, 'the account ' || username || ' stands in line ' || first_line || ' with another major' FROM (
-        SELECT line, username, major, first_value(line) OVER same AS first_line, first_value(major) OVER same AS first_major
+        SELECT line, username, major, first_value(line) OVER same AS first_line,
+          first_value(major) OVER same AS first_major
         FROM import_users WINDOW same AS (PARTITION BY lower(username) COLLATE "C" ORDER BY line)
       ) x WHERE major <> first_major ORDER BY line LIMIT \(GraphImportError.maxCount)
       """, timeout: timeout)

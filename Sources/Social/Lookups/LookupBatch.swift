@@ -76,7 +76,8 @@ struct LookupBatch<J: LookupJob>: Sendable {
       """
       WITH mine AS (
         SELECT l.id FROM lookups l
-        JOIN unnest(\(jobs.map { PostgresUUID($0.job.lookup) }), \(jobs.map { PostgresUUID($0.id) })) AS wanted (id, job)
+        JOIN unnest(\(jobs.map { PostgresUUID($0.job.lookup) }),
+          \(jobs.map { PostgresUUID($0.id) })) AS wanted (id, job)
           ON l.id = wanted.id AND l.job = wanted.job
         WHERE l.state IN ('waiting', 'running', 'parked') ORDER BY l.id FOR UPDATE OF l
       )

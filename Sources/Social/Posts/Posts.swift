@@ -12,7 +12,8 @@ public enum Posts {
       "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
       // The periodic job makes partitions a week ahead. Should it not have run for that long, a post makes its own.
       """
-      SELECT CASE WHEN to_regclass('following_user_posts_' || to_char((now() + interval '1 day') AT TIME ZONE 'UTC', 'YYYYMMDD'))
+      SELECT CASE WHEN to_regclass('following_user_posts_' || to_char((now() + interval '1 day') AT TIME ZONE 'UTC',
+        'YYYYMMDD'))
         IS NULL THEN ensure_feed_partitions() END
       """,
       """

@@ -51,10 +51,16 @@ public struct RankingAudit: Sendable, Hashable {
   ) async throws -> RankingAudit {
     try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])
     let counts = try await rows(
-      "SELECT problem, platform, what, place, expected, found, total FROM audit_counts(\(now), \(Int32(clamping: examples)))",
+      """
+      SELECT problem, platform, what, place, expected, found, total
+      FROM audit_counts(\(now), \(Int32(clamping: examples)))
+      """,
       transaction)
     let entries = try await rows(
-      "SELECT problem, platform, what, place, expected, found, total FROM audit_rankings(\(now), \(Int32(clamping: examples)))",
+      """
+      SELECT problem, platform, what, place, expected, found, total
+      FROM audit_rankings(\(now), \(Int32(clamping: examples)))
+      """,
       transaction)
     let (celebs, listed, changed) = try await transaction.query(
       """

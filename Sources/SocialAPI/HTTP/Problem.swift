@@ -61,7 +61,10 @@ struct Problem: Error, Encodable {
     if error.sqlState == "53100" {
       return Problem(
         .serviceUnavailable, "storage_full",
-        "the database has no room for anything new until somebody makes some; reading goes on: try again later, with the same Idempotency-Key",
+        """
+        the database has no room for anything new until somebody makes some; reading goes on: try again later, with the \
+        same Idempotency-Key
+        """,
         retryAfter: 30)
     }
     // 25006: a standby refused to write; the primary is being replaced. Class 53: memory, connections or another limit

@@ -73,8 +73,10 @@ public enum QuotaReport {
   /// - Throws: `.notFound` if no disabled key has this label.
   public static func enable(_ label: String, in pool: PostgresPool) async throws {
     let enabled = try await pool.execute(
-      "UPDATE youtube_keys SET disabled_at = NULL, reason = NULL, message = NULL WHERE label = \(label) AND disabled_at IS NOT NULL"
-    )
+      """
+      UPDATE youtube_keys SET disabled_at = NULL, reason = NULL, message = NULL
+      WHERE label = \(label) AND disabled_at IS NOT NULL
+      """)
     if enabled == 0 { throw OperationError(.notFound, "no key '\(label)' is disabled: `fanmill quota` shows the keys") }
   }
 }

@@ -23,8 +23,8 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "reset", abstract: "Issue a token for a new password, to be passed on to the account's owner.",
       discussion: """
-        It works once, within an hour: POST /v1/password-resets/TOKEN with {"password": …}. All sessions of the account end with it. \
-        The API mails such tokens where it has a mail server (FANMILL_MAIL_URL).
+        It works once, within an hour: POST /v1/password-resets/TOKEN with {"password": …}. All sessions of the \
+        account end with it. The API mails such tokens where it has a mail server (FANMILL_MAIL_URL).
         """)
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String

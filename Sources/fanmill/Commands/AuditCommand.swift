@@ -8,9 +8,10 @@ struct AuditCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "audit", abstract: "Run every audit and print one verdict; exit 1 unless all is exact.",
     discussion: """
-      Feeds, notifications, their counts, heart counts and rankings are compared with what they are made of, the jobs that the \
-      ledger owes with what the broker knows, and what the broker knows with what is pending. Nothing is changed. pending: something differs, and jobs are pending that may \
-      put it right. wrong: something differs, and nobody is about to.
+      Feeds, notifications, their counts, heart counts and rankings are compared with what they are made of, the jobs \
+      that the ledger owes with what the broker knows, and what the broker knows with what is pending. Nothing is \
+      changed. pending: something differs, and jobs are pending that may put it right. wrong: something differs, and \
+      nobody is about to.
       """)
   @OptionGroup var common: CommonOptions
 

@@ -97,7 +97,8 @@ extension DemoReport {
       \(jobs)
       A killed worker's jobs wait until its lease ends, at most 5 seconds; then another worker has them.
 
-      Nothing is left running. To look further: `make up` leaves a stack running in this folder, `.build/release/fanmill --help`
+      Nothing is left running. To look further: `make up` leaves a stack running in this folder, \
+      `.build/release/fanmill --help`
       lists what there is to see, and README.md says how it works.
       """
   }
@@ -106,8 +107,9 @@ extension DemoReport {
 extension DemoReport.Reactions {
   fileprivate var text: String {
     """
-    \(likes.grouped) likes, \(comments.grouped) comments and \(follows.grouped) follows of \(author): told \(secondsUntilTold.milliseconds) \
-    after the last; \(unread.grouped) unread, \(unreadAfter.grouped) once \(takenBack.grouped) had taken their like back.
+    \(likes.grouped) likes, \(comments.grouped) comments and \(follows.grouped) follows of \(author): told \
+    \(secondsUntilTold.milliseconds) after the last; \(unread.grouped) unread, \(unreadAfter.grouped) once \
+    \(takenBack.grouped) had taken their like back.
     \(items.map { "  · " + $0 }.joined(separator: "\n"))
 
     """
@@ -122,8 +124,9 @@ extension DemoReport.Fans {
         [line.rank.grouped, line.title, line.hearts.grouped, line.fans.grouped, line.movement]
       })
     return """
-      \(questions.grouped) fans looked up their channels with \(lookups.grouped) lookups, found after \(secondsToFind.milliseconds), \
-      and gave \(hearts.grouped) hearts. The ranking of the day, computed again after the last of them:
+      \(questions.grouped) fans looked up their channels with \(lookups.grouped) lookups, found after \
+      \(secondsToFind.milliseconds), and gave \(hearts.grouped) hearts. The ranking of the day, computed again after \
+      the last of them:
       \(ranking.text(width: nil))
 
       """

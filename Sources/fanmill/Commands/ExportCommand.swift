@@ -8,9 +8,9 @@ struct ExportCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Write accounts, follows and jobs into files.",
     discussion: """
-      Accounts and follows are TSV, as `fanmill import` reads them; jobs and dead letters are JSON, one a line. A file whose name \
-      ends in .gz is packed by gzip; - is the standard output. Each file is as the database was at one moment, and takes its \
-      name when it is complete.
+      Accounts and follows are TSV, as `fanmill import` reads them; jobs and dead letters are JSON, one a line. A file \
+      whose name ends in .gz is packed by gzip; - is the standard output. Each file is as the database was at one \
+      moment, and takes its name when it is complete.
       """)
   @OptionGroup var common: CommonOptions
   @Option(help: "The file for accounts.", completion: .file()) var users: String?

@@ -56,8 +56,8 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "rebuild", abstract: "Make a feed, or all of them, what follows and posts say they hold.",
       discussion: """
-        Adds the rows that are missing and takes the stale ones away, beside whatever else goes on: no row is there twice, and \
-        it may be broken off and run again.
+        Adds the rows that are missing and takes the stale ones away, beside whatever else goes on: no row is there \
+        twice, and it may be broken off and run again.
         """)
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String?
@@ -158,7 +158,8 @@ struct FeedAuditReport: Encodable {
       [.text("problem"), .elastic("user"), .number("post")],
       rows: items.map { [$0.problem, $0.username, String($0.postId)] })
     return """
-      NOT exact: \(missing.grouped) rows are missing and \(stale.grouped) are stale, of \(expected.grouped) that belong\(under)
+      NOT exact: \(missing.grouped) rows are missing and \(stale.grouped) are stale, of \(expected.grouped) that \
+      belong\(under)
       \(table.text(on: .output))
       """
   }

@@ -6,8 +6,8 @@ struct ImportCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Bring accounts and follows from files into the database, all of them or none.",
     discussion: """
-      Files are TSV, plain or packed by gzip; a line that begins with # is a comment. A line of accounts is username[TAB]major, \
-      one of follows follower[TAB]followee. What is there already is left as it is.
+      Files are TSV, plain or packed by gzip; a line that begins with # is a comment. A line of accounts is \
+      username[TAB]major, one of follows follower[TAB]followee. What is there already is left as it is.
       """)
 
   @OptionGroup var common: CommonOptions

@@ -57,8 +57,8 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "run", abstract: "Ask for a channel as a fan does, wait for the answer and print it.",
       discussion: """
-        The question is a channel's id (UC…), a handle (@…), an address or words. A fresh answer that is kept is printed \
-        at once; else a worker has to run. Exits with 1 where no answer comes.
+        The question is a channel's id (UC…), a handle (@…), an address or words. A fresh answer that is kept is \
+        printed at once; else a worker has to run. Exits with 1 where no answer comes.
         """)
     @OptionGroup var common: CommonOptions
     @Argument(help: "What to look up.") var question: String

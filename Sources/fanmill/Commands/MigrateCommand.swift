@@ -11,7 +11,8 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "migrate", abstract: "Bring the database to the newest schema, or back.",
     discussion: """
-      The queue's tables have a schema of their own, jobs, with versions of their own; the app's come from numbered files.
+      The queue's tables have a schema of their own, jobs, with versions of their own; the app's come from numbered \
+      files.
       """,
     subcommands: [Up.self, Down.self, Status.self])
 

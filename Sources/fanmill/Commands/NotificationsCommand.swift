@@ -91,8 +91,8 @@ struct NotificationAuditReport: Encodable {
         ]
       })
     return """
-      NOT exact: \(missing.grouped) notifications are missing and \(stale.grouped) are stale, of \(expected.grouped) that \
-      belong, and \(miscounted.grouped) owners are miscounted\(under)
+      NOT exact: \(missing.grouped) notifications are missing and \(stale.grouped) are stale, of \(expected.grouped) \
+      that belong, and \(miscounted.grouped) owners are miscounted\(under)
       \(table.text(on: .output))
       """
   }

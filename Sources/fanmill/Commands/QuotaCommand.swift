@@ -14,8 +14,8 @@ struct QuotaCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the keys by their labels, with what is spent and left.",
       discussion: """
-        A label is the beginning of the key's SHA-256. Budgets are for a day of Pacific time. What is reserved belongs to \
-        calls that are under way, or whose worker died.
+        A label is the beginning of the key's SHA-256. Budgets are for a day of Pacific time. What is reserved belongs \
+        to calls that are under way, or whose worker died.
         """)
     @OptionGroup var common: CommonOptions
 

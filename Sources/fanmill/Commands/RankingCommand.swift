@@ -45,9 +45,9 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "run", abstract: "Make a new snapshot of all rankings now.",
       discussion: """
-        It takes up what has changed since the last snapshot. With --full, and where FANMILL_RANKING_TIME_ZONE has changed, \
-        everything is counted anew from the hearts and registrations themselves, which corrects what is wrong; hearts that \
-        are given meanwhile are counted afterwards.
+        It takes up what has changed since the last snapshot. With --full, and where FANMILL_RANKING_TIME_ZONE has \
+        changed, everything is counted anew from the hearts and registrations themselves, which corrects what is \
+        wrong; hearts that are given meanwhile are counted afterwards.
         """)
     @OptionGroup var common: CommonOptions
     @Flag(help: "Count everything anew.") var full = false
@@ -68,9 +68,9 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "audit", abstract: "Count everything anew and compare; exit 1 if something differs.",
       discussion: """
-        Compares each celeb's counts with the hearts and registrations themselves, less those that wait to be counted, and \
-        each ranking, as it goes on from the last snapshot, with the same ranking made of all celebs. Nothing is changed: \
-        `fanmill ranking run --full` corrects.
+        Compares each celeb's counts with the hearts and registrations themselves, less those that wait to be counted, \
+        and each ranking, as it goes on from the last snapshot, with the same ranking made of all celebs. Nothing is \
+        changed: `fanmill ranking run --full` corrects.
         """)
     @OptionGroup var common: CommonOptions
     @OptionGroup var shown: ExampleOptions

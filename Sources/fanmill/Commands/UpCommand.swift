@@ -13,9 +13,10 @@ struct UpCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "up", abstract: "Run a whole Fanmill in this folder: private Postgres and Redis, the API, workers.",
     discussion: """
-      Data, logs and settings are in .fanmill. The stack runs until Ctrl-C, or, with --detach, until `fanmill down`. While it \
-      runs, other commands in this folder find it by themselves. --workers N on a stack that runs changes the number of its \
-      workers: new ones take their share at once, those that are too many finish or hand back what they hold.
+      Data, logs and settings are in .fanmill. The stack runs until Ctrl-C, or, with --detach, until `fanmill down`. \
+      While it runs, other commands in this folder find it by themselves. --workers N on a stack that runs changes the \
+      number of its workers: new ones take their share at once, those that are too many finish or hand back what they \
+      hold.
       """)
 
   @OptionGroup var common: CommonOptions
@@ -55,8 +56,8 @@ struct UpCommand: AsyncParsableCommand, Sendable {
       """
       ready: \(api), \(workers.count) worker\(workers.count == 1 ? "" : "s")
       Dashboard: \(dashboard), its token is FANMILL_ADMIN_TOKEN in \(folder)/env.
-      Logs and settings: \(folder). In this folder, `fanmill doctor`, `fanmill queues list` and the other commands find the \
-      stack; for a shell: set -a; . .fanmill/env; set +a\(youtubeIsStandIn ? standIn : "")
+      Logs and settings: \(folder). In this folder, `fanmill doctor`, `fanmill queues list` and the other commands \
+      find the stack; for a shell: set -a; . .fanmill/env; set +a\(youtubeIsStandIn ? standIn : "")
       """
     }
 

@@ -48,7 +48,8 @@ enum AdminTables {
       let state = values == "state" ? ", (ARRAY['done', 'cancelled', 'deleted'])[1 + i % 3]" : ""
       try await pool.execute(
         """
-        INSERT INTO \(unescaped: table) (id, queue, kind, version, priority, payload, attempts, created_at, \(unescaped: columns))
+        INSERT INTO \(unescaped: table) (id, queue, kind, version, priority, payload, attempts, created_at,
+          \(unescaped: columns))
         SELECT gen_random_uuid(), (ARRAY['fanout', 'notifications', 'lookups'])[1 + i % 3],
           CASE WHEN i % 20000 = 0 THEN 'rare.kind' ELSE (ARRAY['posts.fan-out', 'notifications.update', 'lookups.run'])[1 + i % 3] END,
           1, 1, '{"post":' || i || '}', 20, now() - i * interval '5 seconds',
@@ -61,7 +62,8 @@ enum AdminTables {
       try await pool.execute(
         """
         INSERT INTO \(unescaped: table)
-        SELECT date_trunc('\(unescaped: unit)', now()) - m * interval '1 \(unescaped: unit)', 'queue ' || k % 6, 'kind ' || k,
+        SELECT date_trunc('\(unescaped: unit)', now()) - m * interval '1 \(unescaped: unit)', 'queue ' || k % 6,
+          'kind ' || k,
           100, 2, 1, 1000, 2000
         FROM generate_series(0, \(count)) m, generate_series(1, 20) k
         """)
@@ -69,8 +71,10 @@ enum AdminTables {
     try await pool.execute(
       """
       INSERT INTO jobs.workers (name, host, pid, version, started_at, state, queues, running)
-      SELECT 'worker ' || w, 'host', w, '1', now(), 'running', '[{"queue":"fanout","slots":16},{"queue":"lookups","slots":16}]',
-        (SELECT jsonb_agg(jsonb_build_object('id', gen_random_uuid(), 'kind', 'posts.fan-out', 'queue', 'fanout', 'attempt', 1,
+      SELECT 'worker ' || w, 'host', w, '1', now(), 'running',
+        '[{"queue":"fanout","slots":16},{"queue":"lookups","slots":16}]',
+        (SELECT jsonb_agg(jsonb_build_object('id', gen_random_uuid(), 'kind', 'posts.fan-out', 'queue', 'fanout',
+          'attempt', 1,
           'since', 1700000000000)) FROM generate_series(1, 32))
       FROM generate_series(1, 8) w
       """)
@@ -102,8 +106,10 @@ enum AdminTables {
     try await pool.execute(
       """
       INSERT INTO ranking_lists
-      SELECT 'youtube', 'hearts', 'all', s, '-infinity', false, array_agg(i), array_agg(100000 - i), array_agg(0), array_agg(now())
-      FROM generate_series(1, 2) s, LATERAL (SELECT i FROM generate_series(1, 11000) i ORDER BY i * s % 7, i) o GROUP BY s
+      SELECT 'youtube', 'hearts', 'all', s, '-infinity', false, array_agg(i), array_agg(100000 - i), array_agg(0),
+        array_agg(now())
+      FROM generate_series(1, 2) s, LATERAL (SELECT i FROM generate_series(1, 11000) i ORDER BY i * s % 7, i) o
+        GROUP BY s
       """)
   }
 

@@ -19,7 +19,8 @@ struct Crowd: Sendable {
     try await database.pool.execute(
       """
       INSERT INTO following_user_posts_older (user_id, post_id)
-      SELECT account, post FROM generate_series(1, \(Self.accounts)) account, generate_series(1, \(Self.olderPosts)) post
+      SELECT account, post FROM generate_series(1, \(Self.accounts)) account,
+        generate_series(1, \(Self.olderPosts)) post
       """)
     for size in sizes {
       // Followers need no row of their own in accounts; an author's id must not be one of theirs.

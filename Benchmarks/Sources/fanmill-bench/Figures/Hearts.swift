@@ -49,7 +49,8 @@ enum Hearts {
     try await database.pool.execute(
       """
       WITH fan AS (
-        INSERT INTO accounts (username) SELECT 'heart-fan-' || number FROM generate_series(1, \(fans)) number RETURNING id
+        INSERT INTO accounts (username) SELECT 'heart-fan-' || number FROM generate_series(1, \(fans)) number
+          RETURNING id
       ), celeb AS (
         INSERT INTO celebs (platform, account) VALUES ('youtube', \(channel)) RETURNING id
       ), registered AS (

@@ -61,7 +61,8 @@ enum Notices {
     try await database.pool.execute(
       """
       INSERT INTO posts (id, author_id, title)
-      SELECT post_id_at(now()) + row_number() OVER (), id, 'a title' FROM accounts, generate_series(1, \(postsPerAuthor))
+      SELECT post_id_at(now()) + row_number() OVER (), id, 'a title'
+        FROM accounts, generate_series(1, \(postsPerAuthor))
       WHERE username LIKE 'notices-%'
       """)
     try await database.pool.execute(

@@ -58,7 +58,8 @@ enum Rankings {
     try await database.pool.execute(
       """
       INSERT INTO hearts (celeb_id, account_id, given_at)
-      SELECT \(unescaped: celeb), i % \(fans), now() - random() * interval '40 days' FROM generate_series(1, \(hearts)) i
+      SELECT \(unescaped: celeb), i % \(fans), now() - random() * interval '40 days'
+        FROM generate_series(1, \(hearts)) i
       """)
     try await database.pool.execute(
       """
