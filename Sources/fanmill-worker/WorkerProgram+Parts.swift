@@ -13,7 +13,7 @@ extension Settings {
 
   /// How this worker works.
   func workerConfiguration(named name: String, _ size: WorkerSize) -> WorkerConfiguration {
-    var configuration = WorkerConfiguration(queues: size.slots, name: name)
+    var configuration = WorkerConfiguration(queues: size.concurrency, name: name)
     configuration.connections = size.connections
     configuration.shutdownLimit = shutdownTimeout
     configuration.host = Self.hostName
@@ -37,17 +37,17 @@ extension Settings {
 extension Program {
   /// Says how much the worker does at once and over how many connections; a warning where jobs wait for one.
   func tell(_ size: WorkerSize) {
-    let (slots, connections) = (size.allSlots, size.connections)
+    let (concurrency, connections) = (size.totalConcurrency, size.connections)
     if size.fits {
       logger.info(
         """
-        up to \(slots) jobs at once; at most \(connections.total) connections to Postgres, \(connections.pool) of them \
+        up to \(concurrency) jobs at once; at most \(connections.total) connections to Postgres, \(connections.pool) of them \
         pooled
         """)
     } else {
       logger.warning(
         """
-        up to \(slots) jobs at once share \(connections.pool) connections to Postgres and wait for one another: leave \
+        up to \(concurrency) jobs at once share \(connections.pool) connections to Postgres and wait for one another: leave \
         FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: connections.jobs))
         """)
     }

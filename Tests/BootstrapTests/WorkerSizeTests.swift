@@ -19,7 +19,7 @@ struct WorkerSizeTests {
   @Test func byDefaultEachSlotHasAConnection() throws {
     let size = try size()
     #expect(
-      size.slots == [
+      size.concurrency == [
         .default: 2, "fanout": 4, "fanout-bulk": 5, "hearts": 2, "lookups": 16, "mail": 2, "notifications": 2,
         "rankings": 1,
       ])
@@ -30,29 +30,30 @@ struct WorkerSizeTests {
   @Test func aPoolThatIsSetBoundsTheSlots() throws {
     let small = try size(["FANMILL_POSTGRES_POOL": "12"])
     #expect(small.connections.jobs == 10 && small.connections.pool == 12)
-    #expect(small.slots["lookups"] == 4 && small.allSlots == 13)
-    #expect(small.slots["fanout"] == 2 && small.slots["fanout-bulk"] == 2)
+    #expect(small.concurrency["lookups"] == 4 && small.totalConcurrency == 13)
+    #expect(small.concurrency["fanout"] == 2 && small.concurrency["fanout-bulk"] == 2)
     // Each queue is served, even so.
     let tiny = try size(["FANMILL_POSTGRES_POOL": "3"])
     #expect(
-      tiny.slots == Dictionary(uniqueKeysWithValues: known.map { ($0, $0 == "lookups" ? 4 : 1) }) && !tiny.fits)
+      tiny.concurrency == Dictionary(uniqueKeysWithValues: known.map { ($0, $0 == "lookups" ? 4 : 1) }) && !tiny.fits)
     let large = try size(["FANMILL_POSTGRES_POOL": "1000"])
-    #expect(large.slots["fanout"] == 16 && large.slots["fanout-bulk"] == 5 && large.connections.pool == 1000)
+    #expect(
+      large.concurrency["fanout"] == 16 && large.concurrency["fanout-bulk"] == 5 && large.connections.pool == 1000)
   }
 
   @Test func slotsThatAreSetBringTheirConnections() throws {
     let many = try size(["FANMILL_WORKER_CONCURRENCY": "16"])
-    #expect(many.slots["fanout"] == 16 && many.slots["hearts"] == 2)
+    #expect(many.concurrency["fanout"] == 16 && many.concurrency["hearts"] == 2)
     #expect(many.fits && many.connections.pool == many.connections.jobs + 2)
     let named = try size(["FANMILL_QUEUES": "fanout:40,default"])
-    #expect(named.slots == ["fanout": 40, .default: 2] && named.connections.pool == 44)
+    #expect(named.concurrency == ["fanout": 40, .default: 2] && named.connections.pool == 44)
     let one = try size(["FANMILL_QUEUES": "fanout"])
-    #expect(one.slots == ["fanout": 16] && one.connections.pool == 18 && one.redisConnections == 2)
+    #expect(one.concurrency == ["fanout": 16] && one.connections.pool == 18 && one.redisConnections == 2)
   }
 
   @Test func whatIsSetByHandStaysAsItIs() throws {
     let size = try size(["FANMILL_WORKER_CONCURRENCY": "16", "FANMILL_POSTGRES_POOL": "10"])
-    #expect(size.slots["fanout"] == 16 && size.connections.pool == 10 && !size.fits)
+    #expect(size.concurrency["fanout"] == 16 && size.connections.pool == 10 && !size.fits)
   }
 
   @Test func whatIsOffTakesNoConnection() throws {
@@ -77,9 +78,10 @@ struct WorkerSizeTests {
       if setsPool { environment["FANMILL_POSTGRES_POOL"] = "\(pool)" }
       if setsSlots { environment["FANMILL_WORKER_CONCURRENCY"] = "\(Int.random(in: 1...64, using: &random))" }
       let size = try size(environment)
-      #expect(Set(size.slots.keys) == Set(queues) && size.slots.values.allSatisfy { $0 >= 1 }, "\(environment)")
+      #expect(
+        Set(size.concurrency.keys) == Set(queues) && size.concurrency.values.allSatisfy { $0 >= 1 }, "\(environment)")
       for (queue, limit) in zip(queues, limits) {
-        if let limit { #expect(size.slots[queue] == limit, "\(environment)") }
+        if let limit { #expect(size.concurrency[queue] == limit, "\(environment)") }
       }
       let least = limits.reduce(0) { $0 + ($1 ?? 1) }
       if !setsPool || (!setsSlots && pool >= least + 2) {
@@ -98,9 +100,10 @@ struct WorkerSizeTests {
     }
     let size = try size()
     let settings = try page("docs/settings.md")
-    let slots = size.slots.sorted { $0.key < $1.key }.map { "`\($0.key)` \($0.value)" }.joined(separator: ", ")
-    #expect(settings.contains(slots), "\(slots)")
-    let sum = "\(size.allSlots) slots, \(size.connections.pool) pooled connections"
+    let concurrency = size.concurrency.sorted { $0.key < $1.key }.map { "`\($0.key)` \($0.value)" }.joined(
+      separator: ", ")
+    #expect(settings.contains(concurrency), "\(concurrency)")
+    let sum = "\(size.totalConcurrency) jobs at once, \(size.connections.pool) pooled connections"
     #expect(settings.contains(sum), "\(sum)")
     let kept = size.connections.total - size.connections.pool
     for (path, text) in [

@@ -134,7 +134,7 @@ struct WorkerConnectionTests {
   func setByHand() async throws {
     struct Findings: Decodable { var items: [Finding] }
     let settings = ["FANMILL_WORKER_CONCURRENCY": "16", "FANMILL_POSTGRES_POOL": "10"]
-    let slots = try Settings.read(environment: settings).workerSize(known: JobKinds.app.queues).allSlots
+    let concurrency = try Settings.read(environment: settings).workerSize(known: JobKinds.app.queues).totalConcurrency
     try await TestStack.with { stack in
       func finding() async throws -> Finding? {
         try await CLI(stack)("doctor", "--json", "--migrations", TestStack.migrations).json(Findings.self).items
@@ -144,8 +144,8 @@ struct WorkerConnectionTests {
       try await work(on: stack, port: try FreePort.find(), settings) { worker, name in
         let found = try await finding()
         #expect(found?.status == .warn)
-        #expect(found?.detail == "\(name) has \(slots) for a pool of 10 connections")
-        #expect(worker.errorsSoFar.contains("up to \(slots) jobs at once share 10 connections"))
+        #expect(found?.detail == "\(name) has \(concurrency) for a pool of 10 connections")
+        #expect(worker.errorsSoFar.contains("up to \(concurrency) jobs at once share 10 connections"))
       }
     }
   }

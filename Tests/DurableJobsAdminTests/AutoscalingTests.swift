@@ -3,12 +3,12 @@ import Testing
 @testable import DurableJobsAdmin
 
 @Suite struct AutoscalingTests {
-  /// A queue that is simulated second by second: what arrives waits, each worker ends `slots / runTime` jobs a second
+  /// A queue that is simulated second by second: what arrives waits, each worker ends `concurrency / runTime` jobs a second
   /// at most.
   private struct Simulation {
     var autoscaling = Autoscaling(minWorkers: 1, maxWorkers: 50)
     var runTime: Double
-    var slots = 4.0
+    var concurrency = 4.0
     var workers = 1
     var load = QueueLoad()
     var ready = 0.0
@@ -29,20 +29,20 @@ import Testing
         let arrived = arrivedParts.rounded(.down)
         arrivedParts -= arrived
         ready += arrived
-        let busy = min(ready + claimed, Double(workers) * slots)
+        let busy = min(ready + claimed, Double(workers) * concurrency)
         endedParts += busy / runTime / 10
         let done = min(endedParts.rounded(.down), ready + claimed)
         endedParts -= endedParts.rounded(.down)
         let inHand = ready + claimed - done
-        claimed = min(inHand, Double(workers) * slots)
+        claimed = min(inHand, Double(workers) * concurrency)
         ready = inHand - claimed
         ended += Int(done)
       }
       load.note(
         QueueLoad.Flow(
-          seconds: 5, ended: ended, slotSeconds: Double(ended) * runTime, growth: Int(ready + claimed - before)),
+          seconds: 5, ended: ended, runSeconds: Double(ended) * runTime, growth: Int(ready + claimed - before)),
         halfLife: autoscaling.halfLife)
-      workers = autoscaling.wanted(load, ready: Int(ready), claimed: Int(claimed), slots: slots)
+      workers = autoscaling.wanted(load, ready: Int(ready), claimed: Int(claimed), concurrency: concurrency)
       history.append(workers)
     }
 
@@ -55,7 +55,7 @@ import Testing
     queue.run(minutes: 15, arrivals: arrivals)
     // ⌈λ·S ÷ (c·ρ)⌉, c = 4 and ρ = 0.8, and no more than one above it while the last of the backlog goes.
     #expect(Set(queue.history.suffix(24)).isSubset(of: [expected, expected + 1]), "\(queue.history)")
-    #expect(queue.history.suffix(24).allSatisfy { Double($0) * queue.slots > arrivals * runTime })
+    #expect(queue.history.suffix(24).allSatisfy { Double($0) * queue.concurrency > arrivals * runTime })
     #expect(queue.ready <= arrivals * 5)
   }
 
@@ -88,9 +88,9 @@ import Testing
 
   @Test func aQueueWithoutWorkMayHaveNoWorkerAndOneWithWorkHasOne() {
     let autoscaling = Autoscaling(minWorkers: 0, maxWorkers: 5)
-    #expect(autoscaling.wanted(QueueLoad(), ready: 0, claimed: 0, slots: 4) == 0)
-    #expect(autoscaling.wanted(QueueLoad(), ready: 1, claimed: 0, slots: 4) == 1)
-    #expect(autoscaling.wanted(QueueLoad(), ready: 0, claimed: 1, slots: 4) == 1)
+    #expect(autoscaling.wanted(QueueLoad(), ready: 0, claimed: 0, concurrency: 4) == 0)
+    #expect(autoscaling.wanted(QueueLoad(), ready: 1, claimed: 0, concurrency: 4) == 1)
+    #expect(autoscaling.wanted(QueueLoad(), ready: 0, claimed: 1, concurrency: 4) == 1)
     var queue = Simulation(runTime: 0.1)
     queue.autoscaling = autoscaling
     queue.run(minutes: 5, arrivals: 10)
@@ -102,22 +102,22 @@ import Testing
   @Test func whatIsNotKnownYetIsGuessedCautiously() {
     let autoscaling = Autoscaling(minWorkers: 1, maxWorkers: 100)
     // A thousand jobs, none has ended: a tenth of a second each, or as long as the oldest has run.
-    #expect(autoscaling.wanted(QueueLoad(), ready: 1000, claimed: 0, slots: 4) == 2)
-    #expect(autoscaling.wanted(QueueLoad(), ready: 1000, claimed: 4, slots: 4, longest: 3) == 32)
-    #expect(autoscaling.wanted(QueueLoad(), ready: 1_000_000_000, claimed: 4, slots: 0, longest: 1e9) == 100)
+    #expect(autoscaling.wanted(QueueLoad(), ready: 1000, claimed: 0, concurrency: 4) == 2)
+    #expect(autoscaling.wanted(QueueLoad(), ready: 1000, claimed: 4, concurrency: 4, longest: 3) == 32)
+    #expect(autoscaling.wanted(QueueLoad(), ready: 1_000_000_000, claimed: 4, concurrency: 0, longest: 1e9) == 100)
   }
 
   @Test func whatWasSeenFadesByHalfInAHalfLife() {
     var load = QueueLoad()
-    load.note(QueueLoad.Flow(seconds: 5, ended: 50, slotSeconds: 10, growth: 0), halfLife: 30)
+    load.note(QueueLoad.Flow(seconds: 5, ended: 50, runSeconds: 10, growth: 0), halfLife: 30)
     #expect(abs(load.arrivalRate - 10) < 1e-9)
     #expect(abs((load.runTime ?? 0) - 0.2) < 1e-9)
-    for _ in 0..<100 { load.note(QueueLoad.Flow(seconds: 5, ended: 50, slotSeconds: 10, growth: 0), halfLife: 30) }
-    for _ in 0..<6 { load.note(QueueLoad.Flow(seconds: 5, ended: 0, slotSeconds: 0, growth: 0), halfLife: 30) }
+    for _ in 0..<100 { load.note(QueueLoad.Flow(seconds: 5, ended: 50, runSeconds: 10, growth: 0), halfLife: 30) }
+    for _ in 0..<6 { load.note(QueueLoad.Flow(seconds: 5, ended: 0, runSeconds: 0, growth: 0), halfLife: 30) }
     #expect(abs(load.arrivalRate - 5) < 0.01)
     #expect(abs((load.runTime ?? 0) - 0.2) < 1e-9)
     // Jobs that were taken out of the queue did not arrive backwards.
-    load.note(QueueLoad.Flow(seconds: 5, ended: 0, slotSeconds: 0, growth: -1_000_000), halfLife: 30)
+    load.note(QueueLoad.Flow(seconds: 5, ended: 0, runSeconds: 0, growth: -1_000_000), halfLife: 30)
     #expect(load.arrivalRate == 0)
   }
 }

@@ -11,23 +11,23 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct ConnectionExaminationTests {
   private typealias Worker = WorkerConnectionRow
 
-  private func worker(_ name: String, slots: Int, pool: Int) -> Worker {
-    Worker(name: name, slots: slots, connections: WorkerConnections(pool: pool, kept: 6, jobs: slots))
+  private func worker(_ name: String, concurrency: Int, pool: Int) -> Worker {
+    Worker(name: name, concurrency: concurrency, connections: WorkerConnections(pool: pool, kept: 6, jobs: concurrency))
   }
 
   @Test func slotsWithoutAConnectionAreNamed() {
-    let good = worker("good", slots: 22, pool: 24)
-    #expect(ConnectionExamination.slots([]).status == .ok)
-    #expect(ConnectionExamination.slots([good]).status == .ok)
-    let short = ConnectionExamination.slots([good, worker("short", slots: 71, pool: 10)])
+    let good = worker("good", concurrency: 22, pool: 24)
+    #expect(ConnectionExamination.concurrency([]).status == .ok)
+    #expect(ConnectionExamination.concurrency([good]).status == .ok)
+    let short = ConnectionExamination.concurrency([good, worker("short", concurrency: 71, pool: 10)])
     #expect(short.status == .warn && short.detail == "short has 71 for a pool of 10 connections")
     #expect(short.advice?.contains("set it to 73") == true, "\(short.advice ?? "")")
     // One below what the worker itself needs.
-    #expect(ConnectionExamination.slots([worker("tight", slots: 22, pool: 23)]).status == .warn)
+    #expect(ConnectionExamination.concurrency([worker("tight", concurrency: 22, pool: 23)]).status == .warn)
   }
 
   @Test func moreConnectionsThanTheServerGrantsAreNamed() {
-    let workers = (0..<3).map { worker("w\($0)", slots: 22, pool: 24) }
+    let workers = (0..<3).map { worker("w\($0)", concurrency: 22, pool: 24) }
     func room(others: Int) -> Finding {
       ConnectionExamination.room(.init(most: 100, reserved: 3, others: others), workers)
     }
@@ -45,7 +45,7 @@ import Testing
       func report(_ name: String, pool: Int?) -> WorkerReport {
         WorkerReport(
           name: name, host: "h", pid: 1, version: "1", startedAt: 0,
-          queues: [.init(queue: "a", slots: 20), .init(queue: "b", slots: 2)],
+          queues: [.init(queue: "a", concurrency: 20), .init(queue: "b", concurrency: 2)],
           connections: pool.map { WorkerConnections(pool: $0, kept: 6, jobs: 22) })
       }
       func findings() async throws -> [String: Finding] {

@@ -152,7 +152,7 @@ struct JobActionTests {
       let workers = PostgresWorkerRegistry(pool: stack.pool)
       let report = WorkerReport(
         name: "w", host: "h", pid: 1, version: "v", startedAt: 0,
-        queues: [WorkerReport.Queue(queue: "fanout", slots: 1)])
+        queues: [WorkerReport.Queue(queue: "fanout", concurrency: 1)])
       #expect(try await workers.heartbeat(report).cancelled == [try #require(JobID(id))])
       try await workers.leave(report)
       try await consumer.leave()

@@ -65,7 +65,7 @@ struct JobAdminTests {
       _ = try await workers.heartbeat(
         WorkerReport(
           name: "one", host: "host", pid: 1, version: "1", startedAt: 0, state: .running,
-          queues: [WorkerReport.Queue(queue: "fanout", slots: 2)],
+          queues: [WorkerReport.Queue(queue: "fanout", concurrency: 2)],
           running: [run, failed].map {
             WorkerReport.Running(id: $0.id, kind: $0.kind, queue: $0.queue, attempt: 1, since: 0)
           }, minutes: []))

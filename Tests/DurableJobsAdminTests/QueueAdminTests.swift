@@ -39,7 +39,7 @@ struct QueueAdminTests {
       let since = Int64(Date().timeIntervalSince1970 * 1000) - 5000
       let report = WorkerReport(
         name: "w1", host: "h", pid: 1, version: "v", startedAt: since,
-        queues: [WorkerReport.Queue(queue: "served", slots: 4)],
+        queues: [WorkerReport.Queue(queue: "served", concurrency: 4)],
         running: [WorkerReport.Running(id: .next(), kind: "k", queue: "served", attempt: 1, since: since)])
       _ = try await workers.heartbeat(report)
       let listed = try await desk(stack).list()
@@ -52,7 +52,7 @@ struct QueueAdminTests {
 
       let served = try await desk(stack).show("served")
       #expect(served.workers.map(\.name) == ["w1"])
-      #expect(served.workers.map(\.slots) == [4] && served.workers.map(\.running) == [1])
+      #expect(served.workers.map(\.concurrency) == [4] && served.workers.map(\.running) == [1])
       let still = try await desk(stack).show("still")
       #expect(still.pausedBy == "tester" && still.pausedAt != nil)
       let unknown = await #expect(throws: OperationError.self) { try await desk(stack).show("bussy") }
@@ -67,7 +67,7 @@ struct QueueAdminTests {
       let workers = PostgresWorkerRegistry(pool: stack.pool)
       let report = WorkerReport(
         name: "w", host: "h", pid: 1, version: "v", startedAt: 0,
-        queues: [WorkerReport.Queue(queue: "fanout", slots: 1)])
+        queues: [WorkerReport.Queue(queue: "fanout", concurrency: 1)])
       try await desk(stack).pause("fanout", by: .tester)
       try await desk(stack).pause("fanout", by: Operator(name: "another"))
       try await desk(stack).pause("idle", by: .tester)
@@ -94,7 +94,7 @@ struct QueueAdminTests {
       let workers = PostgresWorkerRegistry(pool: stack.pool)
       let report = WorkerReport(
         name: "w", host: "h", pid: 1, version: "v", startedAt: 0,
-        queues: [WorkerReport.Queue(queue: "busy", slots: 1)])
+        queues: [WorkerReport.Queue(queue: "busy", concurrency: 1)])
       try await stack.pool.transaction { transaction in
         try await transaction.execute("DELETE FROM jobs WHERE queue = 'busy' AND id = \(PostgresUUID(ids[3]))")
         let error = await #expect(throws: OperationError.self) {

@@ -32,8 +32,8 @@ import Testing
   @Test func aSample() throws {
     var sample = StackSample.QueueSample(queue: "fanout")
     sample.numbers = numbers
-    (sample.slots, sample.debt, sample.wanted) = (2.5, 7, 3)
-    sample.load.note(QueueLoad.Flow(seconds: 5, ended: 50, slotSeconds: 10, growth: 0), halfLife: 30)
+    (sample.concurrency, sample.debt, sample.wanted) = (2.5, 7, 3)
+    sample.load.note(QueueLoad.Flow(seconds: 5, ended: 50, runSeconds: 10, growth: 0), halfLife: 30)
     #expect(try keys(sample) == shared.union(["slots", "debt", "load", "wanted"]))
     #expect(try JSONDecoder().decode(StackSample.QueueSample.self, from: try JSONEncoder().encode(sample)) == sample)
   }

@@ -24,7 +24,7 @@ import Testing
     StackSampler(
       stack.database, broker: stack.broker, known: ["tasks", "idle"], kinds: ["test.task"],
       gauges: AppGauges(lookups: LookupRules(keys: [])).all, autoscaling: Autoscaling(),
-      usualSlots: 4, logger: .quiet)
+      usualConcurrency: 4, logger: .quiet)
   }
 
   private func seen(_ queue: String, in sample: StackSample) throws -> StackSample.QueueSample {
@@ -71,7 +71,7 @@ import Testing
       let sample = try await sampler.sample(at: now)
       let tasks = try seen("tasks", in: sample)
       #expect((tasks.ready, tasks.claimed, tasks.delayed, tasks.workers) == (3, 0, 1, 1))
-      #expect(tasks.slots == 3 && tasks.debt == 1 && !tasks.isPaused)
+      #expect(tasks.concurrency == 3 && tasks.debt == 1 && !tasks.isPaused)
       #expect((89.0...300).contains(tasks.oldestRunning ?? 0))
       #expect((tasks.oldestWaiting ?? -1) >= 0)
       let idle = try seen("idle", in: sample)
@@ -106,7 +106,7 @@ import Testing
       let sampler = StackSampler(
         stack.database, broker: stack.broker, known: queues, kinds: [],
         gauges: AppGauges(lookups: LookupRules(keys: [])).all, autoscaling: Autoscaling(),
-        usualSlots: 4, logger: .quiet)
+        usualConcurrency: 4, logger: .quiet)
       func round() async throws -> Int {
         let before = try await stack.redisClient.commandCounts().values.reduce(0, +)
         try await sampler.count()

@@ -13,7 +13,7 @@ struct WorkerAdminTests {
   private func report(_ name: String, minutes: [JobMinute] = [], batch: Int64 = 0) -> WorkerReport {
     WorkerReport(
       name: name, host: "host", pid: 7, version: "1.0", startedAt: 1_700_000_000_000,
-      queues: [WorkerReport.Queue(queue: "b", slots: 2), WorkerReport.Queue(queue: "a", slots: 1)],
+      queues: [WorkerReport.Queue(queue: "b", concurrency: 2), WorkerReport.Queue(queue: "a", concurrency: 1)],
       running: [WorkerReport.Running(id: .min(at: 5), kind: "k", queue: "a", attempt: 2, since: 1_700_000_001_500)],
       minutes: minutes, batch: batch)
   }
@@ -26,7 +26,7 @@ struct WorkerAdminTests {
       let worker = try #require(try await desk.list().first)
       #expect(worker.name == "w" && worker.host == "host" && worker.pid == 7 && worker.version == "1.0")
       #expect(worker.startedAt == Date(timeIntervalSince1970: 1_700_000_000) && worker.state == .running)
-      #expect(worker.queues.map(\.queue) == ["a", "b"] && worker.queues.map(\.slots) == [1, 2])
+      #expect(worker.queues.map(\.queue) == ["a", "b"] && worker.queues.map(\.concurrency) == [1, 2])
       #expect(worker.running.map(\.since) == [Date(timeIntervalSince1970: 1_700_000_001.5)])
       var next = report("w")
       next.state = .quiet

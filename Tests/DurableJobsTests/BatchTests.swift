@@ -18,8 +18,8 @@ import Testing
       if failing(numbers) { throw Failure("a bad job") }
     }
     try await stage.client.transaction { _ = try await $0.add(records) }
-    // One slot and a hand-full of claims: the records arrive together.
-    try await stage.work(registry, Stage.configuration(slots: 32)) { _ in try await stage.settled() }
+    // One at a time, and a handful of claims: the records arrive together.
+    try await stage.work(registry, Stage.configuration(concurrency: 32)) { _ in try await stage.settled() }
     return runs.entries
   }
 

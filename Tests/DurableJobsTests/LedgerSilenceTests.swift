@@ -109,7 +109,7 @@ import Testing
   @Test func theSilentOneClaimsNothingAndGivesBackWhatHasNotBegun() async throws {
     let cut = CutOff(base: stage.ledger)
     let (ran, begun) = (Journal<String>(), Gate())
-    var configuration = Stage.configuration(slots: 1, claimsAhead: true)
+    var configuration = Stage.configuration(concurrency: 1, claimsAhead: true)
     configuration.lease = .seconds(2)
     let silent = Worker(
       broker: stage.broker, ledger: cut, registry: registry("silent", ran, begun), configuration: configuration,
@@ -119,7 +119,7 @@ import Testing
       // One begins and hangs; the others wait behind it.
       try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
       try await begun.wait()
-      var other = Stage.configuration(slots: 1)
+      var other = Stage.configuration(concurrency: 1)
       other.lease = .seconds(2)
       let healthy = Worker(
         broker: stage.broker, ledger: stage.ledger, registry: registry("healthy", ran, Gate()), configuration: other,

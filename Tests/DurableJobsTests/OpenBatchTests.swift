@@ -7,13 +7,13 @@ import Testing
   private let stage = Stage()
 
   private func run(
-    _ numbers: Range<Int>, slots: Int = 32,
+    _ numbers: Range<Int>, concurrency: Int = 32,
     _ handler: @escaping @Sendable (JobBatch<Numbered, InMemoryLedger>) async throws -> Void
   ) async throws {
     var registry = Stage.Registry()
     registry.registerBatch(Numbered.self, upTo: 16, handler: handler)
     try await stage.client.enqueue(numbers.map { Numbered(number: $0) })
-    try await stage.work(registry, Stage.configuration(slots: slots)) { _ in try await stage.settled() }
+    try await stage.work(registry, Stage.configuration(concurrency: concurrency)) { _ in try await stage.settled() }
   }
 
   @Test func aHandlerEndsItsJobsInPieces() async throws {
@@ -96,7 +96,7 @@ import Testing
       .test(number == 5 ? "{}" : "{\"number\": \(number)}", kind: Numbered.kind)
     }
     try await stage.client.transaction { _ = try await $0.add(records) }
-    try await stage.work(registry, Stage.configuration(slots: 32)) { _ in try await stage.settled() }
+    try await stage.work(registry, Stage.configuration(concurrency: 32)) { _ in try await stage.settled() }
     #expect(numbers.entries.sorted() == (0..<12).filter { $0 != 5 })
     #expect(stage.ledger.dead.count == 1)
   }

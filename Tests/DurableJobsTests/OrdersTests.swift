@@ -11,10 +11,10 @@ import Testing
   private let workers = InMemoryWorkerRegistry()
 
   private func work(
-    _ registry: Stage.Registry, slots: Int = 1, claimsAhead: Bool = false, clock: any WallClock = .system,
+    _ registry: Stage.Registry, concurrency: Int = 1, claimsAhead: Bool = false, clock: any WallClock = .system,
     _ body: @Sendable (RunningWorker, String) async throws -> Void
   ) async throws {
-    var configuration = Stage.configuration(slots: slots, claimsAhead: claimsAhead)
+    var configuration = Stage.configuration(concurrency: concurrency, claimsAhead: claimsAhead)
     configuration.reportInterval = .milliseconds(5)
     configuration.reportsPerCount = 2
     configuration.host = "here"
@@ -53,7 +53,7 @@ import Testing
       #expect(report.running.map(\.id) == [id])
       #expect(report.running.map(\.kind) == [Numbered.kind] && report.running.map(\.attempt) == [1])
       #expect(report.running.allSatisfy { $0.queue == .default && $0.since >= report.startedAt - 1000 })
-      #expect(report.queues == [WorkerReport.Queue(queue: .default, slots: 1)])
+      #expect(report.queues == [WorkerReport.Queue(queue: .default, concurrency: 1)])
       #expect(report.host == "here" && report.version == "1.2.3" && report.state == .running && report.pid > 0)
       await worker.stop()
       try await eventually("it says that it stops") { workers.reports[name]?.state == .stopping }
@@ -93,7 +93,7 @@ import Testing
   @Test func whatAPauseCannotHandBackIsHandedBackLater() async throws {
     let failing = FailingBroker(stage.broker)
     let (begun, gate) = (Journal<Int>(), Gate())
-    var configuration = Stage.configuration(slots: 1, claimsAhead: true)
+    var configuration = Stage.configuration(concurrency: 1, claimsAhead: true)
     configuration.reportInterval = .milliseconds(2)
     let worker = Worker(
       broker: failing, ledger: stage.ledger, registry: gated(begun, gate), configuration: configuration,
@@ -121,7 +121,7 @@ import Testing
       begun.note(job.number)
       try await context.transaction { try await $0.enqueue(Effect(number: job.number)) }
     }
-    try await work(registry, slots: 3) { _, name in
+    try await work(registry, concurrency: 3) { _, name in
       for round in 0..<20 {
         try await stage.client.enqueue((0..<20).map { Numbered(number: round * 20 + $0) })
         if round.isMultiple(of: 2) { workers.pause(.default) } else { workers.resume(.default) }
@@ -152,7 +152,7 @@ import Testing
     let (begun, gate) = (Journal<Int>(), Gate())
     let ended = Gate()
     try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
-    var configuration = Stage.configuration(slots: 1, claimsAhead: true)
+    var configuration = Stage.configuration(concurrency: 1, claimsAhead: true)
     configuration.reportInterval = .milliseconds(5)
     let name = configuration.name
     let worker = Worker(
@@ -227,7 +227,7 @@ import Testing
       if numbers.contains(3) { try await Task.sleep(for: .seconds(3600)) }
     }
     let ids = try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
-    try await work(registry, slots: 5) { _, _ in
+    try await work(registry, concurrency: 5) { _, _ in
       try await eventually("they run") { runs.entries.contains { $0.contains(3) } }
       workers.cancel(ids[3])
       try await stage.settled()
@@ -243,7 +243,7 @@ import Testing
     registry.register(Numbered.self) { job, _ in
       if job.number >= 90 { throw Failure("no") }
     }
-    try await work(registry, slots: 2, clock: clock) { _, _ in
+    try await work(registry, concurrency: 2, clock: clock) { _, _ in
       try await stage.client.enqueue((0..<50).map { Numbered(number: $0) } + [Numbered(number: 90)])
       try await stage.client.push((50..<60).map { Numbered(number: $0) })
       try await stage.settled()

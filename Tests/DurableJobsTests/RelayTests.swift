@@ -97,14 +97,14 @@ import Testing
   }
 
   @Test func whatWasLostLatelyIsFoundFirst() async throws {
-    // All of these wait, and the broker knows them: the first one holds the only slot.
+    // All of these wait, and the broker knows them: the first one is all that runs.
     let records = try (0..<100_000).map { try record($0) }
     try await owe(records)
     await stage.broker.push(records)
     let gate = Gate()
     var registry = Stage.Registry()
     registry.register(Numbered.self) { _, _ in try await gate.wait() }
-    var configuration = Stage.configuration(slots: 1)
+    var configuration = Stage.configuration(concurrency: 1)
     configuration.relayInterval = .milliseconds(500)
     try await stage.work(registry, configuration) { worker in
       try await eventually("it is busy") { await stage.statistics().claimed > 0 }

@@ -21,9 +21,9 @@ struct Stage: Sendable {
   /// - Parameter claimsAhead: whether more is claimed than runs from the beginning on, as where jobs are known to be
   ///   fast.
   static func configuration(
-    slots: Int = 4, queue: QueueName = .default, claimsAhead: Bool = false
+    concurrency: Int = 4, queue: QueueName = .default, claimsAhead: Bool = false
   ) -> WorkerConfiguration {
-    var configuration = WorkerConfiguration(queues: [queue: slots])
+    var configuration = WorkerConfiguration(queues: [queue: concurrency])
     if claimsAhead { configuration.assumedJobTime = .milliseconds(1) }
     configuration.lease = .seconds(120)
     configuration.heartbeat = .milliseconds(10)

@@ -18,7 +18,7 @@ import Testing
       journal.note(job.number)
     }
     try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
-    try await stage.work(registry, Stage.configuration(slots: 1, claimsAhead: true)) { worker in
+    try await stage.work(registry, Stage.configuration(concurrency: 1, claimsAhead: true)) { worker in
       try await hasBegun.wait()
       try await eventually("the others wait in the worker") { await stage.statistics().claimed == 3 }
       await worker.stop()

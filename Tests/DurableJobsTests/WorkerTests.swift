@@ -132,10 +132,10 @@ import Testing
     var registry = Stage.Registry()
     registry.register(Slow.self) { _, _ in try await Task.sleep(for: .seconds(3600)) }
     registry.register(Numbered.self) { job, _ in journal.note(job.number) }
-    // One slot: it has to go on after each cancellation, and its very first job has to have a limit.
+    // One at a time: it has to go on after each cancellation, and its very first job has to have a limit.
     try await stage.client.enqueue((0..<5).map { Slow(number: $0) })
     try await stage.client.enqueue(Numbered(number: 1))
-    try await stage.work(registry, Stage.configuration(slots: 1)) { _ in try await stage.settled() }
+    try await stage.work(registry, Stage.configuration(concurrency: 1)) { _ in try await stage.settled() }
     #expect(journal.entries == [1])
     #expect(stage.ledger.dead.count == 5)
     for dead in stage.ledger.dead {

@@ -19,8 +19,8 @@ struct FailoverTests {
   private func load(_ scene: Scene, strike: () async throws -> Void) async throws -> Int {
     try await scene.stack.pool.execute(
       "CREATE TABLE asked (number bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp())")
-    _ = try await scene.startWorker(slots: 4)
-    _ = try await scene.startWorker(slots: 4)
+    _ = try await scene.startWorker(concurrency: 4)
+    _ = try await scene.startWorker(concurrency: 4)
     try await scene.post()
     let demand = Demand()
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -15,7 +15,7 @@ struct FrozenWorkerTests {
       let gate = try await Gate.closed(1, in: scene)
       try await scene.askForEffects(0..<1, gate: gate)
       try await scene.askForEffects(1..<30)
-      let sleeper = try await scene.startWorker(slots: 1, claimsAhead: true)
+      let sleeper = try await scene.startWorker(concurrency: 1, claimsAhead: true)
       try await eventually("one job is in its transaction") { try await scene.waiting(at: gate) == 1 }
       try await eventually("others are claimed and not begun") { try await scene.claimed() > 1 }
       let session = try await scene.sessions(waitingAt: gate)

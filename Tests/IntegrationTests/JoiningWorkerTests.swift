@@ -45,9 +45,9 @@ struct JoiningWorkerTests {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
       try await scene.askForEffects(0..<2, gate: gate)
-      let leaving = try await scene.startWorker("leaving", slots: 2, claimsAhead: true)
-      try await eventually("its slots are occupied") { try await scene.waiting(at: gate) == 2 }
-      // What it holds besides: the claim that waits takes them although its slots are busy.
+      let leaving = try await scene.startWorker("leaving", concurrency: 2, claimsAhead: true)
+      try await eventually("it runs two") { try await scene.waiting(at: gate) == 2 }
+      // What it holds besides: the claim that waits takes them although it runs as many as it may.
       try await scene.askForEffects(2..<40)
       try await eventually("it holds more than runs") { try await scene.claimed() > 2 }
       leaving.stop()

@@ -8,11 +8,11 @@ struct KilledWorkerTests {
   func claimed() async throws {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
-      // One slot, and it is occupied: what is claimed besides waits in the worker's memory.
+      // One at a time, and it runs: what is claimed besides waits in the worker's memory.
       try await scene.askForEffects(0..<1, gate: gate)
       try await scene.askForEffects(1..<40)
-      let worker = try await scene.startWorker(slots: 1, claimsAhead: true)
-      try await eventually("the slot is occupied") { try await scene.waiting(at: gate) == 1 }
+      let worker = try await scene.startWorker(concurrency: 1, claimsAhead: true)
+      try await eventually("its one job runs") { try await scene.waiting(at: gate) == 1 }
       try await eventually("more is claimed") { try await scene.claimed() > 1 }
       #expect(try await scene.effects() == 0)
       worker.kill()
@@ -28,10 +28,10 @@ struct KilledWorkerTests {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
       try await scene.askForEffects(0..<20, gate: gate)
-      let worker = try await scene.startWorker(slots: 4)
+      let worker = try await scene.startWorker(concurrency: 4)
       try await scene.post()
       // Each has deleted its job's row and written its effect, and has not committed.
-      try await eventually("all slots are in a transaction") { try await scene.waiting(at: gate) == 4 }
+      try await eventually("all four are in a transaction") { try await scene.waiting(at: gate) == 4 }
       worker.kill()
       await gate.open()
       _ = try await scene.startWorker()
@@ -43,7 +43,7 @@ struct KilledWorkerTests {
   func unacknowledged() async throws {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
-      let worker = try await scene.startWorker(slots: 4, acknowledgeGate: gate)
+      let worker = try await scene.startWorker(concurrency: 4, acknowledgeGate: gate)
       try await scene.askForEffects(0..<20)
       try await scene.post()
       try await eventually("effects are committed") { try await scene.effects() > 0 }
@@ -61,9 +61,9 @@ struct KilledWorkerTests {
     try await Scene.play { scene in
       try await scene.askForEffects(0..<300)
       try await scene.post(rounds: 3)
-      let survivor = try await scene.startWorker(slots: 2)
+      let survivor = try await scene.startWorker(concurrency: 2)
       for _ in 0..<3 {
-        let victim = try await scene.startWorker(slots: 2)
+        let victim = try await scene.startWorker(concurrency: 2)
         victim.kill()
       }
       _ = survivor

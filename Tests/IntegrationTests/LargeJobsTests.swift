@@ -50,7 +50,7 @@ struct LargeJobsTests {
           large_text
         """, timeout: .seconds(120))
       try await scene.post()
-      let worker = try await scene.startWorker(slots: 16)
+      let worker = try await scene.startWorker(concurrency: 16)
       try await eventually("jobs are done") { try await scene.effects() > Self.jobs / 20 }
       _ = try await scene.stack.redisClient.send(RedisCommand("FLUSHALL"))
       try await eventually("all jobs are done", within: .seconds(250)) { try await scene.pending() == 0 }

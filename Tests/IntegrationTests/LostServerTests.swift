@@ -19,8 +19,8 @@ struct LostServerTests {
       try await scene.askForEffects(0..<8, gate: gate)
       try await scene.askForEffects(8..<60)
       try await scene.post(rounds: 2)
-      _ = try await scene.startWorker(slots: 4)
-      _ = try await scene.startWorker(slots: 4)
+      _ = try await scene.startWorker(concurrency: 4)
+      _ = try await scene.startWorker(concurrency: 4)
       try await eventually("jobs are in their transactions") { try await scene.waiting(at: gate) > 0 }
       try await eventually("posts are on their way") {
         try await scene.stack.count("SELECT count(*) FROM fan_outs WHERE delivered > 0") > 0
@@ -39,8 +39,8 @@ struct LostServerTests {
       try await scene.askForEffects(0..<4, gate: gate)
       try await scene.askForEffects(4..<40)
       try await scene.post()
-      _ = try await scene.startWorker(slots: 4)
-      _ = try await scene.startWorker(slots: 4)
+      _ = try await scene.startWorker(concurrency: 4)
+      _ = try await scene.startWorker(concurrency: 4)
       try await eventually("jobs are in their transactions") { try await scene.waiting(at: gate) > 0 }
       await scene.stack.redis.kill9()
       let away = ContinuousClock.now
@@ -63,8 +63,8 @@ struct LostServerTests {
       try await scene.askForEffects(0..<4, gate: gate)
       try await scene.askForEffects(4..<40)
       try await scene.post(rounds: 2)
-      _ = try await scene.startWorker(slots: 4)
-      _ = try await scene.startWorker(slots: 4)
+      _ = try await scene.startWorker(concurrency: 4)
+      _ = try await scene.startWorker(concurrency: 4)
       try await eventually("jobs are in their transactions") { try await scene.waiting(at: gate) > 0 }
       try await eventually("posts are on their way") {
         try await scene.stack.count("SELECT count(*) FROM fan_outs") > 0

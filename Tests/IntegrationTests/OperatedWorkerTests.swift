@@ -39,15 +39,15 @@ struct OperatedWorkerTests {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
       try await scene.askForEffects(0..<6, gate: gate)
-      let one = try await scene.startWorker(slots: 1)
-      _ = try await scene.startWorker(slots: 1)
+      let one = try await scene.startWorker(concurrency: 1)
+      _ = try await scene.startWorker(concurrency: 1)
       try await eventually("both run a job") {
         try await workers(scene).list().filter { $0.running.count == 1 }.count == 2
       }
       let listed = try await workers(scene).list()
       let mine = try #require(listed.first { $0.pid == Int(one.program.pid) })
       #expect(mine.state == .running && mine.running.first?.kind == "test.count-effect")
-      #expect(mine.queues.contains { $0.queue == "effects" && $0.slots == 1 && !$0.isPaused })
+      #expect(mine.queues.contains { $0.queue == "effects" && $0.concurrency == 1 && !$0.isPaused })
       #expect(try await queues(scene).list().first { $0.queue == "effects" }?.oldestRunning != nil)
       let id = try #require(mine.running.first?.id)
       let events = try await jobs(scene).show(id).timeline
@@ -65,7 +65,7 @@ struct OperatedWorkerTests {
   @Test("A paused queue stands still, and goes on when it is resumed")
   func paused() async throws {
     try await Scene.play { scene in
-      _ = try await scene.startWorker(slots: 2)
+      _ = try await scene.startWorker(concurrency: 2)
       try await scene.askForEffects(0..<10)
       try await eventually("it works") { try await scene.effects() == 10 }
       try await queues(scene).pause("effects", by: actor)
@@ -89,7 +89,7 @@ struct OperatedWorkerTests {
   @Test("A quiet worker takes nothing more; another does the work")
   func quiet() async throws {
     try await Scene.play { scene in
-      _ = try await scene.startWorker(slots: 2)
+      _ = try await scene.startWorker(concurrency: 2)
       try await eventually("it is listed") { try await workers(scene).list().count == 1 }
       let name = try await workers(scene).list()[0].name
       #expect(try await workers(scene).quiet(name, by: actor) == [name])
@@ -97,7 +97,7 @@ struct OperatedWorkerTests {
       try await scene.askForEffects(0..<10)
       try await heard(scene)
       #expect(try await scene.effects() == 0)
-      _ = try await scene.startWorker(slots: 2)
+      _ = try await scene.startWorker(concurrency: 2)
       try await eventually("the other does it") { try await scene.effects() == 10 }
       #expect(try await workers(scene).list().first { $0.name == name }?.state == .quiet)
     }
@@ -109,8 +109,8 @@ struct OperatedWorkerTests {
       let gate = try await Gate.closed(1, in: scene)
       try await scene.askForEffects(0..<1, gate: gate)
       try await scene.askForEffects(1..<20)
-      let worker = try await scene.startWorker(slots: 1, claimsAhead: true)
-      try await eventually("the slot is occupied") { try await scene.waiting(at: gate) == 1 }
+      let worker = try await scene.startWorker(concurrency: 1, claimsAhead: true)
+      try await eventually("its one job runs") { try await scene.waiting(at: gate) == 1 }
       try await eventually("more is claimed") { try await scene.claimed() > 1 }
       #expect(try await workers(scene).stop(nil, by: actor).count == 1)
       try await eventually("it stops") { try await workers(scene).list().first?.state == .stopping }
@@ -124,19 +124,19 @@ struct OperatedWorkerTests {
     }
   }
 
-  @Test("A job that is cancelled in the middle of its transaction leaves no effect, and its slot goes on")
+  @Test("A job that is cancelled in the middle of its transaction leaves no effect, and its worker goes on")
   func cancelled() async throws {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
       try await scene.askForEffects(0..<1, gate: gate)
-      _ = try await scene.startWorker(slots: 1)
+      _ = try await scene.startWorker(concurrency: 1)
       try await eventually("it is in its transaction") { try await scene.waiting(at: gate) == 1 }
       let id = try await scene.stack.pool.query("SELECT id FROM jobs").decode(PostgresUUID.self)
         .map { JobID($0).description }[0]
       let job = try await jobs(scene).cancel(id, by: actor, patience: .seconds(60))
       #expect(job.state == .cancelled)
       try await scene.askForEffects(1..<10)
-      try await eventually("the slot goes on") { try await scene.pending() == 0 }
+      try await eventually("the worker goes on") { try await scene.pending() == 0 }
       #expect(
         try await scene.stack.pool.query("SELECT number FROM effects ORDER BY 1").decode(Int.self) == Array(1..<10))
       #expect(try await scene.stack.count("SELECT count(*) FROM dead_jobs") == 0)

@@ -103,11 +103,11 @@ struct Scene: Sendable {
   ///
   /// - Parameter name: stands beside the effects of its jobs.
   func startWorker(
-    _ name: String = "", slots: Int = 4, claimsAhead: Bool = false, acknowledgeGate: Gate? = nil,
+    _ name: String = "", concurrency: Int = 4, claimsAhead: Bool = false, acknowledgeGate: Gate? = nil,
     tickEvery: Int? = nil, clockAhead: Int? = nil
   ) async throws -> TestWorkerProcess {
     let before = try await stack.broker.statistics(of: Self.effects).workers
-    var arguments = ["--worker-concurrency", String(slots)]
+    var arguments = ["--worker-concurrency", String(concurrency)]
     if claimsAhead { arguments.append("--claims-ahead") }
     if let acknowledgeGate { arguments += ["--acknowledge-gate", String(acknowledgeGate.key)] }
     if let tickEvery { arguments += ["--tick-every", String(tickEvery)] }

@@ -9,7 +9,7 @@ import Testing
     var sample = StackSample(at: date)
     var queue = StackSample.QueueSample(queue: "fanout")
     (queue.ready, queue.workers, queue.wanted) = (70, 2, 5)
-    queue.load.note(QueueLoad.Flow(seconds: 5, ended: 50, slotSeconds: 10, growth: 0), halfLife: 30)
+    queue.load.note(QueueLoad.Flow(seconds: 5, ended: 50, runSeconds: 10, growth: 0), halfLife: 30)
     sample.queues = [queue]
     try await sample.save(in: JobsDatabase(pool: api.pool))
   }

@@ -35,9 +35,9 @@ struct Serve: AsyncParsableCommand {
         SocialJobs.register(in: &registry)
         registry.register(CountEffect.self, handler: CountEffect.run)
         registry.register(LargeEffect.self, handler: LargeEffect.run)
-        let slots = program.settings.workerConcurrency
+        let concurrency = program.settings.workerConcurrency
         var configuration = WorkerConfiguration(
-          queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, slots) }), name: name)
+          queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, concurrency) }), name: name)
         configuration.shutdownLimit = program.settings.shutdownTimeout
         configuration.reportInterval = .milliseconds(50)
         if claimsAhead { configuration.assumedJobTime = .milliseconds(1) }

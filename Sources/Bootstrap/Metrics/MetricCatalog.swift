@@ -24,7 +24,7 @@ enum MetricCatalog {
     .init(
       .counter, "fanmill_job_repeats_total", ["queue", "kind"],
       "Attempts that began and were not their job's first: after a failure, or after its worker died."),
-    .init(.histogram, "fanmill_job_run_seconds", ["queue", "kind"], "How long attempts had their slot."),
+    .init(.histogram, "fanmill_job_run_seconds", ["queue", "kind"], "How long attempts ran."),
     .init(.histogram, "fanmill_job_wait_seconds", ["queue", "kind"], "How long jobs were ready before they began."),
     .init(
       .counter, "fanmill_relayed_jobs_total", ["queue"],

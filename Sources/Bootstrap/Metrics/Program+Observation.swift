@@ -25,7 +25,7 @@ extension Program {
     watched.gauges = AppGauges(lookups: settings.lookupRules).all
     watched.autoscaling = Autoscaling(minWorkers: settings.autoscalingLeast, maxWorkers: settings.autoscalingMost)
     let size = settings.workerSize(known: kinds.queues)
-    watched.usualSlots = max(1, size.allSlots / max(1, size.slots.count))
+    watched.usualConcurrency = max(1, size.totalConcurrency / max(1, size.concurrency.count))
     if let url = settings.alarmWebhook {
       guard let webhook = AlarmWebhook(url: url.value, secret: settings.alarmSecret?.value) else {
         throw settings.refusal(

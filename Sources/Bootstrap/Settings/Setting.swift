@@ -45,7 +45,7 @@ extension Setting {
     example: "postgres://user:password@replica:5432/fanmill")
   public static let postgresPool = Setting(
     "postgres.pool",
-    "how many connections to Postgres a process pools at most; if not set, a worker's follow from its slots",
+    "how many connections to Postgres a process pools at most; if not set, a worker's follow from its concurrency",
     default: "10")
   public static let redisURL = Setting(
     "redis.url", "where Redis is: redis://, unix://, redis+sentinel:// or redis+cluster://", isSecret: true,

@@ -3,54 +3,54 @@ import Social
 
 /// How many jobs of each queue a worker runs at once, and how many connections it opens for them.
 ///
-/// A job holds one connection to Postgres at a time, so a pool with one for each slot and the worker's own share keeps
-/// no job waiting. A lookup holds none while YouTube answers: four slots share one. Slots that are not set follow from
-/// the pool, and a pool that is not set follows from the slots.
+/// A job holds one connection to Postgres at a time, so a pool with one for each that runs at once and the worker's own
+/// share keeps no job waiting. A lookup holds none while YouTube answers: four share one. A concurrency that is not set
+/// follows from the pool, and a pool that is not set follows from the concurrency.
 public struct WorkerSize: Sendable, Hashable {
-  public let slots: [QueueName: Int]
+  public let concurrency: [QueueName: Int]
   /// To Postgres.
   public let connections: WorkerConnections
 
-  /// The pool of a worker for which neither slots nor connections are set.
+  /// The pool of a worker for which neither concurrency nor connections are set.
   public static let usualPool = 24
 
   /// How many jobs it runs at once.
-  public var allSlots: Int { slots.values.reduce(0, +) }
+  public var totalConcurrency: Int { concurrency.values.reduce(0, +) }
 
   /// Whether no job waits for a connection.
   public var fits: Bool { connections.fits }
 
   /// How many connections it has to Redis: one that all share, and one for each queue, on which it waits. In a cluster
   /// one is shared for each master.
-  public var redisConnections: Int { 1 + slots.count }
+  public var redisConnections: Int { 1 + concurrency.count }
 
   init(_ settings: Settings, known: [QueueName]) {
     let served = settings.queues ?? known.map { Settings.Queue(name: $0) }
-    var slots: [QueueName: Int] = [:]
+    var concurrency: [QueueName: Int] = [:]
     for queue in served {
       if let set = queue.concurrency {
-        slots[queue.name] = set
+        concurrency[queue.name] = set
       } else if settings.isSet(.workerConcurrency) {
-        slots[queue.name] = min(settings.workerConcurrency, Share(of: queue.name).most)
+        concurrency[queue.name] = min(settings.workerConcurrency, Share(of: queue.name).most)
       }
     }
-    let open = served.map(\.name).filter { slots[$0] == nil }
-    let set = Self.connections(for: slots) + WorkerConnections.ownShare
+    let open = served.map(\.name).filter { concurrency[$0] == nil }
+    let set = Self.connections(for: concurrency) + WorkerConnections.ownShare
     let isPoolSet = settings.isSet(.postgresPool)
     // Limits that are set for some queues take nothing from the others, unless the pool is set.
     let usual = isPoolSet ? 0 : open.reduce(0) { $0 + Share(of: $1).usual }
     let budget = max((isPoolSet ? settings.postgresPool : Self.usualPool) - set, usual)
-    for (queue, count) in Self.deal(budget, to: open, most: settings.workerConcurrency) { slots[queue] = count }
-    self.slots = slots
-    let jobs = Self.connections(for: slots)
+    for (queue, count) in Self.deal(budget, to: open, most: settings.workerConcurrency) { concurrency[queue] = count }
+    self.concurrency = concurrency
+    let jobs = Self.connections(for: concurrency)
     connections = WorkerConnections(
       pool: isPoolSet ? settings.postgresPool : WorkerConnections.pool(for: jobs), kept: Self.kept(settings),
       jobs: jobs)
   }
 
-  /// How many connections jobs use in so many slots.
-  private static func connections(for slots: [QueueName: Int]) -> Int {
-    slots.reduce(0) { $0 + Share(of: $1.key).connections(for: $1.value) }
+  /// How many connections so many jobs use at once.
+  private static func connections(for concurrency: [QueueName: Int]) -> Int {
+    concurrency.reduce(0) { $0 + Share(of: $1.key).connections(for: $1.value) }
   }
 
   /// Connections beside the pool's: the relay's leader, the worker registry, the ledger's pulse and the stack's
@@ -61,7 +61,7 @@ public struct WorkerSize: Sendable, Hashable {
 
   /// Deals connections out in the proportion of what is usual: at least one to each queue, at most as many as serve it.
   ///
-  /// - Returns: the slots that share them.
+  /// - Returns: how many jobs of each share them.
   private static func deal(_ budget: Int, to queues: [QueueName], most: Int) -> [QueueName: Int] {
     var lots = queues.map { (queue: $0, count: 1, share: Share(of: $0)) }
     for _ in lots.count..<max(lots.count, budget) {
@@ -74,7 +74,7 @@ public struct WorkerSize: Sendable, Hashable {
       lots[next].count += 1
     }
     return Dictionary(
-      uniqueKeysWithValues: lots.map { ($0.queue, min(most, $0.count * $0.share.slotsOfConnection)) })
+      uniqueKeysWithValues: lots.map { ($0.queue, min(most, $0.count * $0.share.jobsPerConnection)) })
   }
 
   /// A queue's part in a worker, in connections.
@@ -83,7 +83,7 @@ public struct WorkerSize: Sendable, Hashable {
     let usual: Int
     /// Beyond which its jobs only wait for one another.
     let most: Int
-    let slotsOfConnection: Int
+    let jobsPerConnection: Int
 
     init(of queue: QueueName) {
       switch queue {
@@ -93,10 +93,10 @@ public struct WorkerSize: Sendable, Hashable {
       case SocialJobs.rankingQueue: (usual, most) = (1, 2)
       default: (usual, most) = (2, .max)
       }
-      slotsOfConnection = queue == SocialJobs.lookupQueue ? 4 : 1
+      jobsPerConnection = queue == SocialJobs.lookupQueue ? 4 : 1
     }
 
-    func connections(for slots: Int) -> Int { (slots + slotsOfConnection - 1) / slotsOfConnection }
+    func connections(for concurrency: Int) -> Int { (concurrency + jobsPerConnection - 1) / jobsPerConnection }
   }
 }
 

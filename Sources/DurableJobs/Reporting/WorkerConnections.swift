@@ -4,7 +4,7 @@ public struct WorkerConnections: Codable, Sendable, Hashable {
   public let pool: Int
   /// How many it opens at most: the pool's, and those that it keeps beside it.
   public let total: Int
-  /// How many of the pool's its jobs use at once when all slots are busy.
+  /// How many of the pool's its jobs use when as many run as may at once.
   public let jobs: Int
 
   private enum CodingKeys: String, CodingKey {

@@ -13,11 +13,17 @@ public struct WorkerReport: Sendable, Hashable {
   public struct Queue: Codable, Sendable, Hashable {
     public let queue: QueueName
     /// How many of its jobs run at once.
-    public let slots: Int
+    public let concurrency: Int
 
-    public init(queue: QueueName, slots: Int) {
+    // The registry and JSON keep the name that they always had.
+    private enum CodingKeys: String, CodingKey {
+      case queue
+      case concurrency = "slots"
+    }
+
+    public init(queue: QueueName, concurrency: Int) {
       self.queue = queue
-      self.slots = slots
+      self.concurrency = concurrency
     }
   }
 
@@ -111,7 +117,7 @@ public struct JobCounts: Sendable, Hashable {
   public var failed = 0
   /// Jobs that are not tried any more.
   public var dead = 0
-  /// For how long slots were taken, in nanoseconds. A job of a batch took its part of the batch's time.
+  /// For how long attempts ran, in nanoseconds. A job of a batch took its part of the batch's time.
   public var run: Int64 = 0
   /// How long the jobs were ready before they began, in nanoseconds.
   public var wait: Int64 = 0

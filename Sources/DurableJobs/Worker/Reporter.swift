@@ -133,7 +133,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       name: configuration.name, host: configuration.host, pid: getpid(), version: configuration.version,
       startedAt: startedAt, state: state,
       queues: configuration.queues.sorted { $0.key < $1.key }.map {
-        WorkerReport.Queue(queue: $0.key, slots: $0.value)
+        WorkerReport.Queue(queue: $0.key, concurrency: $0.value)
       },
       connections: configuration.connections, running: running, minutes: untold.minutes, batch: untold.number,
       lease: configuration.lease)

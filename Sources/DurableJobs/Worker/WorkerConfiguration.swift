@@ -24,7 +24,7 @@ public struct WorkerConfiguration: Sendable {
   public var version = ""
   /// How many connections it has to the ledger's server, for the registry; nil to leave it out.
   public var connections: WorkerConnections?
-  /// How long a job is taken to last until one has ended; nil claims nothing ahead of the slots before that is known.
+  /// How long a job is taken to last until one has ended; nil claims nothing ahead before that is known.
   @_spi(Testing) public var assumedJobTime: Duration?
   /// Names the worker in leases, logs and errors. Unique: a restart is another worker.
   public var name: String

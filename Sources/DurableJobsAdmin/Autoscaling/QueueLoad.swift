@@ -8,20 +8,20 @@ public struct QueueLoad: Codable, Sendable, Hashable {
     public var seconds: Double
     /// Attempts that ended, whether they were done or failed.
     public var ended: Int
-    /// For how long these had slots, together.
-    public var slotSeconds: Double
+    /// For how long these ran, together.
+    public var runSeconds: Double
     /// By how many jobs, ready and claimed, the queue grew; negative where it shrank.
     public var growth: Int
 
-    public init(seconds: Double, ended: Int, slotSeconds: Double, growth: Int) {
+    public init(seconds: Double, ended: Int, runSeconds: Double, growth: Int) {
       self.seconds = seconds
       self.ended = ended
-      self.slotSeconds = slotSeconds
+      self.runSeconds = runSeconds
       self.growth = growth
     }
   }
 
-  /// The weighted sums of arrivals, of ended attempts and of busy slots, each a second, and the weight of them all:
+  /// The weighted sums of arrivals, of ended attempts and of running jobs, each a second, and the weight of them all:
   /// less than 1 as long as little was seen, so that the first looks count in full.
   private var arrivals = 0.0
   private var endings = 0.0
@@ -34,7 +34,7 @@ public struct QueueLoad: Codable, Sendable, Hashable {
   /// ended and what the queue grew by. A job that failed arrives again when it is due again.
   public var arrivalRate: Double { weight > 0 ? max(0, arrivals / weight) : 0 }
 
-  /// How long an attempt has its slot, in seconds; nil before one has ended.
+  /// How long an attempt runs, in seconds; nil before one has ended.
   public var runTime: Double? { endings > 1e-9 ? busy / endings : nil }
 
   /// - Parameter halfLife: in seconds.
@@ -44,7 +44,7 @@ public struct QueueLoad: Codable, Sendable, Hashable {
     func add(_ amount: Double, to sum: inout Double) { sum = sum * kept + amount / flow.seconds * (1 - kept) }
     add(Double(flow.ended + flow.growth), to: &arrivals)
     add(Double(flow.ended), to: &endings)
-    add(flow.slotSeconds, to: &busy)
+    add(flow.runSeconds, to: &busy)
     weight = weight * kept + (1 - kept)
   }
 }

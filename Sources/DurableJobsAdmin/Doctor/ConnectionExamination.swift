@@ -2,7 +2,7 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// The doctor's look at connections to Postgres: whether each worker's slots find one, and whether the server has as
+/// The doctor's look at connections to Postgres: whether each job that a worker runs finds one, and whether the server has as
 /// many as its workers may open.
 struct ConnectionExamination: Examination {
   let schema: JobsSchema
@@ -11,20 +11,22 @@ struct ConnectionExamination: Examination {
   func run(in transaction: PostgresTransaction) async throws -> [Finding] {
     let workers = try await schema.workerConnections(in: transaction)
     let room = try await schema.connectionRoom(in: transaction)
-    return [Self.slots(workers, terms), Self.room(room, workers, terms)]
+    return [Self.concurrency(workers, terms), Self.room(room, workers, terms)]
   }
 
   // MARK: Judgement
 
-  static func slots(_ workers: [WorkerConnectionRow], _ terms: DoctorTerms = DoctorTerms()) -> Finding {
+  static func concurrency(_ workers: [WorkerConnectionRow], _ terms: DoctorTerms = DoctorTerms()) -> Finding {
     let name = "slots"
     let short = workers.filter { !$0.connections.fits }
     guard let first = short.first else {
       if workers.isEmpty { return .ok(name, "no worker runs") }
-      let all = workers.reduce(0) { $0 + $1.slots }
+      let all = workers.reduce(0) { $0 + $1.concurrency }
       return .ok(name, "each of \(all) finds a connection to Postgres")
     }
-    let named = short.prefix(3).map { "\($0.name) has \($0.slots) for a pool of \($0.connections.pool) connections" }
+    let named = short.prefix(3).map {
+      "\($0.name) has \($0.concurrency) for a pool of \($0.connections.pool) connections"
+    }
     let more = short.count > 3 ? " and \(short.count - 3) more workers are short too" : ""
     return .warn(
       name, named.joined(separator: ", ") + more,

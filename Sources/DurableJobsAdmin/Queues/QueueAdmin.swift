@@ -51,7 +51,7 @@ public struct QueueAdmin: Sendable {
       workers: workers.compactMap { worker in
         worker.queues.first { $0.queue == name }.map { served in
           QueueDetail.Worker(
-            name: worker.name, slots: served.slots, running: worker.running.count { $0.queue == name })
+            name: worker.name, concurrency: served.concurrency, running: worker.running.count { $0.queue == name })
         }
       }, kinds: try await Statistics(database, now: now).kinds(.hour, queue: name))
   }

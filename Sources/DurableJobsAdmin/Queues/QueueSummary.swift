@@ -49,9 +49,16 @@ public struct QueueDetail: Codable, Sendable, Hashable {
   public struct Worker: Codable, Sendable, Hashable {
     public let name: String
     /// How many of its jobs the worker runs at once.
-    public let slots: Int
+    public let concurrency: Int
     /// How many of its jobs it runs now; of many the first few hundred are counted.
     public let running: Int
+
+    // JSON keeps the name that it always had.
+    private enum CodingKeys: String, CodingKey {
+      case name
+      case concurrency = "slots"
+      case running
+    }
   }
 
   public let summary: QueueSummary

@@ -26,7 +26,7 @@ public struct StackSample: Codable, Sendable, Hashable {
   public struct QueueSample: Sendable, Hashable {
     public var numbers: QueueNumbers
     /// How many of its jobs one of its workers runs at once, on average; nil where none is there.
-    public var slots: Double?
+    public var concurrency: Double?
     /// Jobs that the ledger owes and the broker does not know, when they were last counted.
     public var debt: Int?
     public var load = QueueLoad()
@@ -81,13 +81,15 @@ public struct StackSample: Codable, Sendable, Hashable {
 
 extension StackSample.QueueSample: Codable {
   private enum CodingKeys: String, CodingKey {
-    case slots, debt, load, wanted
+    // JSON keeps the name that it always had.
+    case concurrency = "slots"
+    case debt, load, wanted
   }
 
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     numbers = try QueueNumbers(from: decoder)
-    slots = try values.decodeIfPresent(Double.self, forKey: .slots)
+    concurrency = try values.decodeIfPresent(Double.self, forKey: .concurrency)
     debt = try values.decodeIfPresent(Int.self, forKey: .debt)
     load = try values.decode(QueueLoad.self, forKey: .load)
     wanted = try values.decode(Int.self, forKey: .wanted)
@@ -96,7 +98,7 @@ extension StackSample.QueueSample: Codable {
   public func encode(to encoder: any Encoder) throws {
     try numbers.encode(to: encoder)
     var values = encoder.container(keyedBy: CodingKeys.self)
-    try values.encodeIfPresent(slots, forKey: .slots)
+    try values.encodeIfPresent(concurrency, forKey: .concurrency)
     try values.encodeIfPresent(debt, forKey: .debt)
     try values.encode(load, forKey: .load)
     try values.encode(wanted, forKey: .wanted)

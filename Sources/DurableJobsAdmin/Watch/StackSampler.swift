@@ -13,7 +13,7 @@ actor StackSampler {
   private let kinds: Set<String>
   private let gauges: [StackWatch.Gauges]
   private let autoscaling: Autoscaling
-  private let usualSlots: Double
+  private let usualConcurrency: Double
   private let logger: Logger
 
   /// What was seen before, from which the next sample tells what happened since.
@@ -39,10 +39,10 @@ actor StackSampler {
   ///   - known: the queues that are there even if nothing is in them.
   ///   - kinds: those that have a name of their own in the counts.
   ///   - gauges: the app's; one that throws is left out of a sample.
-  ///   - usualSlots: how many of a queue's jobs a worker runs at once, as long as none is there to tell.
+  ///   - usualConcurrency: how many of a queue's jobs a worker runs at once, as long as none is there to tell.
   init(
     _ database: JobsDatabase, broker: RedisBroker, known: [QueueName], kinds: Set<String>, gauges: [StackWatch.Gauges],
-    autoscaling: Autoscaling, usualSlots: Int, logger: Logger
+    autoscaling: Autoscaling, usualConcurrency: Int, logger: Logger
   ) {
     self.database = database
     self.broker = broker
@@ -50,7 +50,7 @@ actor StackSampler {
     self.kinds = kinds
     self.gauges = gauges
     self.autoscaling = autoscaling
-    self.usualSlots = Double(usualSlots)
+    self.usualConcurrency = Double(usualConcurrency)
     self.logger = logger
   }
 
@@ -76,7 +76,7 @@ actor StackSampler {
       var seen = StackSample.QueueSample(queue: queue.rawValue)
       let workers = facts.workers[queue.rawValue]
       seen.workers = workers?.count ?? 0
-      seen.slots = workers.map { Double($0.slots) / Double(max(1, $0.count)) }
+      seen.concurrency = workers.map { Double($0.concurrency) / Double(max(1, $0.count)) }
       seen.oldestRunning = facts.running[queue.rawValue].map { max(0, now.timeIntervalSince($0)) }
       seen.isPaused = facts.paused.contains(queue.rawValue)
       seen.debt = counts?.debt[queue.rawValue]
@@ -168,10 +168,10 @@ actor StackSampler {
     let start: Int
   }
 
-  /// Attempts that ended, and for how long they had slots.
+  /// Attempts that ended, and for how long they ran.
   private struct Ended {
     var attempts = 0
-    var slotSeconds = 0.0
+    var runSeconds = 0.0
   }
 
   /// What ended since the last look: the minutes' counts grow, until they are over.
@@ -183,7 +183,7 @@ actor StackSampler {
     for minute in seen {
       let before = known[Minute(queue: minute.queue, start: minute.start)]
       new[minute.queue, default: Ended()].attempts += max(0, minute.ended - (before?.ended ?? 0))
-      new[minute.queue, default: Ended()].slotSeconds += max(0, minute.slotSeconds - (before?.slotSeconds ?? 0))
+      new[minute.queue, default: Ended()].runSeconds += max(0, minute.runSeconds - (before?.runSeconds ?? 0))
     }
     return new
   }
@@ -194,13 +194,14 @@ actor StackSampler {
     if let before = past[seen.queue], !isBrokerAway {
       load.note(
         QueueLoad.Flow(
-          seconds: now.timeIntervalSince(before.at), ended: ended?.attempts ?? 0, slotSeconds: ended?.slotSeconds ?? 0,
+          seconds: now.timeIntervalSince(before.at), ended: ended?.attempts ?? 0, runSeconds: ended?.runSeconds ?? 0,
           growth: inHand - before.inHand), halfLife: autoscaling.halfLife)
     }
     if !isBrokerAway { past[seen.queue] = Past(at: now, inHand: inHand, load: load) }
     seen.load = load
     seen.wanted = autoscaling.wanted(
-      load, ready: seen.ready, claimed: seen.claimed, slots: seen.slots ?? usualSlots, longest: seen.oldestRunning)
+      load, ready: seen.ready, claimed: seen.claimed, concurrency: seen.concurrency ?? usualConcurrency,
+      longest: seen.oldestRunning)
   }
 
   // MARK: Counts

@@ -28,7 +28,7 @@ public struct StackWatch: Service {
     public var deliver: AlarmDelivery?
     public var autoscaling = Autoscaling()
     /// How many of a queue's jobs a worker runs at once, as long as none is there to tell.
-    public var usualSlots = 16
+    public var usualConcurrency = 16
     /// Between two samples.
     public var interval: Duration = .seconds(5)
     /// Between two counts of the ledger, at least: they take no more than a hundredth of the time.
@@ -84,7 +84,8 @@ public struct StackWatch: Service {
     logger.info("this process watches the stack")
     let sampler = StackSampler(
       database, broker: broker, known: configuration.queues, kinds: configuration.kinds,
-      gauges: configuration.gauges, autoscaling: configuration.autoscaling, usualSlots: configuration.usualSlots,
+      gauges: configuration.gauges, autoscaling: configuration.autoscaling,
+      usualConcurrency: configuration.usualConcurrency,
       logger: logger)
     if let last = await latest(), now().timeIntervalSince(last.at) < 600 { await sampler.resume(from: last) }
     let (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -22,7 +22,8 @@ public struct WorkerAdmin: Sendable {
         orders: worker.state == nil ? nil : worker.command,
         queues: worker.queues.map { served in
           WorkerSummary.Queue(
-            queue: served.queue.rawValue, slots: served.slots, isPaused: isQuiet || paused.contains(served.queue))
+            queue: served.queue.rawValue, concurrency: served.concurrency,
+            isPaused: isQuiet || paused.contains(served.queue))
         }.sorted { $0.queue < $1.queue },
         running: worker.running.map { run in
           WorkerSummary.Running(

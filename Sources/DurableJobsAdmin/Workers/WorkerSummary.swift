@@ -18,9 +18,16 @@ public struct WorkerSummary: Codable, Sendable, Hashable {
   public struct Queue: Codable, Sendable, Hashable {
     public let queue: String
     /// How many of its jobs run at once.
-    public let slots: Int
+    public let concurrency: Int
     /// Whether it claims nothing from it.
     public let isPaused: Bool
+
+    // JSON keeps the name that it always had.
+    private enum CodingKeys: String, CodingKey {
+      case queue
+      case concurrency = "slots"
+      case isPaused
+    }
   }
 
   /// A job that it runs.

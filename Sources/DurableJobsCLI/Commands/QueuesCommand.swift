@@ -174,8 +174,8 @@ extension QueueDetail {
     if !workers.isEmpty {
       parts.append(
         Table(
-          [.id("worker"), .number("slots"), .number("running")],
-          rows: workers.map { [$0.name, $0.slots.grouped, $0.running.grouped] }
+          [.id("worker"), .number("concurrency"), .number("running")],
+          rows: workers.map { [$0.name, $0.concurrency.grouped, $0.running.grouped] }
         ).text(on: .output))
     }
     if !kinds.isEmpty { parts.append("The last hour:\n" + Table(statistics: kinds).text(on: .output)) }

@@ -25,13 +25,13 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
           Table(
             [
               .id("worker"), .state(), .text("version").extra, .text("since"), .text("seen").extra,
-              .number("slots").extra,
+              .number("concurrency").extra,
               .number("running"), .elastic("what"),
             ],
             rows: workers.map { worker in
               [
                 worker.name, worker.state.rawValue, worker.version, worker.startedAt.away(), worker.seenAt.away(),
-                worker.queues.reduce(0) { $0 + $1.slots }.grouped, worker.running.count.grouped, worker.what,
+                worker.queues.reduce(0) { $0 + $1.concurrency }.grouped, worker.running.count.grouped, worker.what,
               ]
             })
         }

@@ -85,7 +85,7 @@ struct WorkerPages: DashboardPages {
         orders: worker.orders.map { "asked to \($0 == "quiet" ? "claim no more" : $0)" },
         started: visit.moment(worker.startedAt),
         seen: visit.moment(worker.seenAt),
-        served: worker.queues.map { "\($0.queue) × \($0.slots)" + ($0.isPaused ? ", paused" : "") },
+        served: worker.queues.map { "\($0.queue) × \($0.concurrency)" + ($0.isPaused ? ", paused" : "") },
         isBusy: !worker.running.isEmpty,
         running: worker.running.prefix(Self.shown).map { job in
           Running(

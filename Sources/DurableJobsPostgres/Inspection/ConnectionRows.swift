@@ -5,12 +5,12 @@ import LibPQClient
 package struct WorkerConnectionRow: Sendable, Hashable {
   package let name: String
   /// How many jobs it runs at once.
-  package let slots: Int
+  package let concurrency: Int
   package let connections: WorkerConnections
 
-  package init(name: String, slots: Int, connections: WorkerConnections) {
+  package init(name: String, concurrency: Int, connections: WorkerConnections) {
     self.name = name
-    self.slots = slots
+    self.concurrency = concurrency
     self.connections = connections
   }
 }
@@ -41,10 +41,10 @@ extension JobsSchema {
         (connections->>'pool')::bigint, (connections->>'most')::bigint, (connections->>'jobs')::bigint
       FROM \(workers) WHERE connections IS NOT NULL AND \(unescaped: WorkerPresence.isHeard) ORDER BY name
       """
-    ).decode(String.self, Int.self, Int.self, Int.self, Int?.self).map { name, slots, pool, most, jobs in
-      // A worker of an older version counts one for each slot.
-      let connections = WorkerConnections(pool: pool, kept: most - pool, jobs: jobs ?? slots)
-      return WorkerConnectionRow(name: name, slots: slots, connections: connections)
+    ).decode(String.self, Int.self, Int.self, Int.self, Int?.self).map { name, concurrency, pool, most, jobs in
+      // A worker of an older version counts one for each job that runs at once.
+      let connections = WorkerConnections(pool: pool, kept: most - pool, jobs: jobs ?? concurrency)
+      return WorkerConnectionRow(name: name, concurrency: concurrency, connections: connections)
     }
   }
 

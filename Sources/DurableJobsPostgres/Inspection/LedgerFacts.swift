@@ -15,15 +15,15 @@ package struct LedgerFacts: Sendable {
     package let start: Int
     /// Attempts that ended.
     package let ended: Int
-    /// For how long these had slots, together.
-    package let slotSeconds: Double
+    /// For how long these ran, together.
+    package let runSeconds: Double
   }
 
   /// The workers that serve a queue.
   package struct Serving: Sendable, Hashable {
     package let count: Int
     /// How many of its jobs they run at once, together.
-    package let slots: Int
+    package let concurrency: Int
   }
 
   /// Of the last three minutes.
@@ -63,10 +63,10 @@ extension JobsDatabase {
     ])
     var facts = LedgerFacts()
     facts.minutes = try rows[0].decode(String.self, Int.self, Int.self, Double.self).map {
-      LedgerFacts.Minute(queue: $0, start: $1, ended: $2, slotSeconds: $3)
+      LedgerFacts.Minute(queue: $0, start: $1, ended: $2, runSeconds: $3)
     }
-    for (queue, count, slots) in try rows[1].decode(String.self, Int.self, Int.self) {
-      facts.workers[queue] = LedgerFacts.Serving(count: count, slots: slots)
+    for (queue, count, concurrency) in try rows[1].decode(String.self, Int.self, Int.self) {
+      facts.workers[queue] = LedgerFacts.Serving(count: count, concurrency: concurrency)
     }
     for (queue, since) in try rows[2].decode(String.self, Date.self) { facts.running[queue] = since }
     facts.paused = Set(try rows[3].decode(String.self))

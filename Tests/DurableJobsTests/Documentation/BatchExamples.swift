@@ -41,7 +41,7 @@ private struct Warehouse: Sendable {
       try await tx.enqueue(views.map { ViewsCounted(product: $0.key, views: $0.value) })
     }
     try await stage.client.enqueue((0..<300).map { CountView(product: $0 % 3) })
-    try await stage.work(registry, Stage.configuration(slots: 64, queue: "counts")) { _ in
+    try await stage.work(registry, Stage.configuration(concurrency: 64, queue: "counts")) { _ in
       try await stage.settled("counts")
     }
     #expect(try counted().map(\.views).reduce(0, +) == 300)

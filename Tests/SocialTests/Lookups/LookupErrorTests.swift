@@ -296,7 +296,7 @@ import Testing
       }
       let slow = try await stage.begin("slow")
       for number in 0..<20 { _ = try await stage.begin("words \(number)") }
-      try await stage.working(slots: 1) {
+      try await stage.working(concurrency: 1) {
         try await eventually { try await stage.app.count("SELECT count(*) FROM lookups WHERE state = 'done'") >= 10 }
         #expect(try await stage.lookup(slow).state == .running)
         gate.withLock { $0 = true }

@@ -52,11 +52,12 @@ struct LookupStage: Sendable {
 
   /// Serves lookups while `body` runs.
   func working(
-    logger: Logger = logger, slots: Int = 4, broker: InMemoryBroker? = nil, _ body: @Sendable () async throws -> Void
+    logger: Logger = logger, concurrency: Int = 4, broker: InMemoryBroker? = nil,
+    _ body: @Sendable () async throws -> Void
   ) async throws {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(in: &registry, youtube: youtube(logger: logger))
-    var configuration = WorkerConfiguration(queues: [SocialJobs.lookupQueue: slots])
+    var configuration = WorkerConfiguration(queues: [SocialJobs.lookupQueue: concurrency])
     configuration.heartbeat = .milliseconds(20)
     configuration.lease = .seconds(120)
     let worker = Worker(

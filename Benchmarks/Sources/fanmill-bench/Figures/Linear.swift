@@ -12,7 +12,7 @@ enum Linear {
   @Sendable
   static func measure(_ stage: Stage) async throws -> [Figure] {
     var rates = sizes.map {
-      Figure("20 ms jobs of \($0) worker\($0 == 1 ? "" : "s") with \(WorkerChild.slots) slots", .perSecond)
+      Figure("20 ms jobs of \($0) worker\($0 == 1 ? "" : "s") that run \(WorkerChild.concurrency) at once", .perSecond)
     }
     var shares = sizes.dropFirst().map {
       Figure("\($0) workers over \($0) times one", .times, [.atLeast(0.95), .atMost(1.05)])
@@ -30,18 +30,18 @@ enum Linear {
     return rates + shares
   }
 
-  /// - Returns: jobs a second while all slots of all workers are busy.
+  /// - Returns: jobs a second while all workers run as many as they may.
   private static func measure(_ stage: Stage, _ count: Int) async throws -> Double {
     try await stage.flush()
     let client = JobClient(broker: stage.broker, ledger: InMemoryLedger(), logger: stage.logger)
     let workers = try await stage.startWorkers(count)
-    let slots = count * WorkerChild.slots
-    let jobs = slots * 1000 / milliseconds * seconds
+    let running = count * WorkerChild.concurrency
+    let jobs = running * 1000 / milliseconds * seconds
     try await client.push((0..<jobs).map { _ in Nap(milliseconds: milliseconds) })
-    // From when all are in their stride until the first slots find nothing more.
+    // From when all are in their stride until the first find nothing more.
     try await stage.waitForCount(jobs / 8, by: workers[0])
     let (begun, start) = (stage.board.counted, ContinuousClock.now)
-    try await stage.waitForCount(jobs - 2 * slots, by: workers[0])
+    try await stage.waitForCount(jobs - 2 * running, by: workers[0])
     let (ended, end) = (stage.board.counted, ContinuousClock.now)
     try await stage.waitForCount(jobs, by: workers[0])
     try await stage.waitForEmpty()

@@ -13,7 +13,7 @@ import UnixSignals
 /// The benchmark as a worker process: its memory and processor time are those of a worker and nothing else.
 enum WorkerChild {
   /// How many jobs of a queue run at once, as many as Sidekiq's threads.
-  static let slots = 10
+  static let concurrency = 10
 
   struct Options: Sendable {
     var redis = ""
@@ -72,7 +72,7 @@ enum WorkerChild {
       try await Task.sleep(for: .milliseconds(job.milliseconds), tolerance: .zero)
       board.count()
     }
-    let queues = Dictionary(uniqueKeysWithValues: options.queues.map { ($0, slots) })
+    let queues = Dictionary(uniqueKeysWithValues: options.queues.map { ($0, concurrency) })
     let worker = Worker(
       broker: broker, ledger: ledger, registry: registry, configuration: WorkerConfiguration(queues: queues),
       logger: logger)
