@@ -7,9 +7,13 @@ import DurableJobsRedis
 import HiredisClient
 import Hummingbird
 import LibPQClient
+import Logging
+import Migrations
+import ServiceLifecycle
 import Social
-import SocialAdmin
 import SocialAPI
+import SocialAdmin
+import SocialDashboard
 
 /// The HTTP API: takes what clients ask for, writes it to Postgres and owes the jobs that follow from it. Under
 /// `/admin` it serves the operators' dashboard, on a port of its own where one is set.
@@ -67,6 +71,58 @@ struct APIProgram: AsyncParsableCommand {
           try program.observation(servers, broker: broker) + [dashboard]
             + program.doors(api, dashboard: dashboard, health: health) + [events])
       }
+    }
+  }
+}
+
+extension Program {
+  /// The API's server, and the operators' own where `FANMILL_ADMIN_PORT` is set; without it the API's port has both.
+  func doors(_ api: SocialAPI, dashboard: SocialDashboard, health: Health) -> [any Service] {
+    let operators: SocialAPI.Doors = settings.adminPort == nil ? [.clients, .operators] : .operators
+    var limits = settings.connectionLimits
+    limits.proxies = settings.trustedProxies
+    let behindAdmin = HTTPService(
+      responder: Mount(
+        dashboard.responder { router in
+          router.add(middleware: RequestTracing())
+          router.add(middleware: RequestMetrics())
+          router.add(middleware: RequestDeadline(settings.requestTimeout))
+        },
+        beside: api.responder(for: operators) { health.addRoutes(to: $0) }),
+      host: settings.host, port: settings.adminPort ?? settings.apiPort,
+      setting: settings.adminPort == nil ? .apiPort : .adminPort, limits: limits, logger: logger)
+    guard settings.adminPort != nil else { return [behindAdmin] }
+    let clients = HTTPService(
+      responder: api.responder(for: .clients) { health.addHealth(to: $0) },
+      host: settings.host, port: settings.apiPort, setting: .apiPort, limits: limits,
+      logger: logger)
+    return [behindAdmin, clients]
+  }
+}
+
+extension Program {
+  /// The operators' pages, closed where no admin token is set.
+  func dashboard(_ servers: Servers, jobs: JobAdmin) throws -> SocialDashboard {
+    let keys = settings.adminToken.map { DashboardKeys(full: $0.value, readOnly: settings.adminReadToken?.value) }
+    let rankings = RankingRefresh(
+      depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory)
+    let schedules = try SocialSchedules.all(feedDays: settings.feedDays, rankings: rankings)
+    let doctor = try doctor(migrations: migrations(), kinds: jobs.kinds)
+    return try SocialDashboard(
+      SocialDashboard.Configuration(
+        keys: keys, url: settings.adminURL, secrets: settings.secrets, proxies: settings.trustedProxies,
+        terms: Program.terms),
+      jobs: jobs, schedules: ScheduleAdmin(schedules, database: servers.database), reads: servers.reads,
+      lookups: settings.lookupRules, examine: doctor.examine, logger: logger)
+  }
+
+  /// The schema that belongs to this program; nil where its files are not beside it, so that the doctor cannot compare.
+  private func migrations() -> [Migration]? {
+    do {
+      return try Migration.all(in: ProgramFiles.migrations())
+    } catch {
+      logger.debug("the dashboard does not look at migrations", metadata: ["reason": "\(error)"])
+      return nil
     }
   }
 }

@@ -2,6 +2,7 @@ import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
+import LibPQClient
 
 /// What an operator does with queues: look, pause, resume, clear, drain.
 public struct QueueAdmin: Sendable {
@@ -77,5 +78,146 @@ public struct QueueAdmin: Sendable {
     let queue = QueueName(rawValue: name)
     if facts.names.contains(queue) { return queue }
     throw OperationError(.notFound, EditDistance.unknown("queue", name, of: facts.names.map(\.rawValue)).message)
+  }
+}
+
+extension QueueAdmin {
+  /// Lets workers claim nothing more from a queue; what runs goes on. Nothing changes where it is paused already.
+  ///
+  /// - Throws: `.notFound`, `.forbidden`.
+  public func pause(_ name: String, by actor: Operator) async throws {
+    let queue = try await queue(name)
+    try await database.pool.transaction { transaction in
+      let isNew = try await database.schema.pause(queue, by: actor.name, in: transaction)
+      try await ActionLog(database).record(
+        "queues.pause", name, detail: isNew ? [:] : ["was": "paused"], by: actor, in: transaction)
+    }
+  }
+
+  /// Lets workers claim from a queue again. Nothing changes where it is not paused.
+  ///
+  /// - Throws: `.notFound`, `.forbidden`.
+  public func resume(_ name: String, by actor: Operator) async throws {
+    let queue = try await queue(name)
+    try await database.pool.transaction { transaction in
+      let wasPaused = try await database.schema.resume(queue, in: transaction)
+      try await ActionLog(database).record(
+        "queues.resume", name, detail: wasPaused ? [:] : ["was": "running"], by: actor, in: transaction)
+    }
+  }
+
+  /// Waits until nothing is pending in a queue and the broker has nothing of it.
+  ///
+  /// - Parameters:
+  ///   - limit: how long.
+  ///   - progress: is called now and then with how many jobs the broker still has.
+  /// - Throws: `.notFound`; `.conflict` if the queue is paused; `.failed` if something is left after `limit`.
+  public func drain(
+    _ name: String, limit: Duration, progress: @Sendable (Int) -> Void = { _ in }
+  ) async throws {
+    let queue = try await queue(name)
+    var (left, pause) = (limit, Duration.milliseconds(50))
+    while true {
+      let (isPending, isPaused) = try await database.standing(of: queue)
+      let depth = try await broker.depth(of: queue)
+      let waiting = depth.ready + depth.claimed + depth.delayed
+      progress(waiting)
+      if !isPending, waiting == 0 { return }
+      if isPaused {
+        throw OperationError(.conflict, "the queue \(name) is paused, so nothing of it is done: resume it first")
+      }
+      guard left > .zero else {
+        throw OperationError(
+          .failed,
+          """
+          the queue \(name) is not empty after \(limit): \(depth.ready) ready, \(depth.claimed) claimed, \
+          \(depth.delayed) delayed
+          """)
+      }
+      let nap = min(left, pause)
+      try await clock.sleep(for: nap)
+      left -= nap
+      pause = min(pause * 2, .milliseconds(500))
+    }
+  }
+}
+
+extension QueueAdmin {
+  /// Cancels all that is pending in a queue when it is called, and forgets the jobs that only the broker has. Whoever
+  /// runs one is told to end it, and what its transaction wrote is undone; a job that only the broker has and that runs
+  /// already goes on.
+  ///
+  /// - Parameters:
+  ///   - patience: how long to wait for jobs that are in the middle of their transaction.
+  ///   - progress: is called after each batch with how many jobs are gone so far.
+  /// - Returns: how many jobs are gone; one that was done before it could be cancelled is not among them.
+  /// - Throws: `.notFound`, `.forbidden`; `.failed` if some are still in their transaction after `patience`: all others
+  ///   are gone, and the workers of those stay told.
+  public func clear(
+    _ name: String, by actor: Operator, patience: Duration = .seconds(10), progress: @Sendable (Int) -> Void = { _ in }
+  ) async throws -> Int {
+    let queue = try await queue(name)
+    try await ActionLog(database).record("queues.clear", name, by: actor)
+    // Up to the greatest id that can have been made by now.
+    let end = JobID.min(at: Int64(now().timeIntervalSince1970 * 1000) + 1)
+    var (after, cleared) = (JobID(high: 0, low: 0), 0)
+    var held: [JobID] = []
+    while true {
+      let ids = try await database.allPendingIDs(in: queue, after: after, before: end, limit: Self.batch)
+      guard let last = ids.last else { break }
+      let gone = try await cancelUnheld(ids, of: queue)
+      held += Set(ids).subtracting(gone)
+      cleared += gone.count
+      progress(cleared)
+      after = last
+    }
+    cleared += try await broker.clear(queue)
+    progress(cleared)
+    if held.isEmpty { return cleared }
+    let (ended, left) = try await outlast(held, of: queue, patience: patience)
+    cleared += ended
+    progress(cleared)
+    if left == 0 { return cleared }
+    throw OperationError(
+      .failed,
+      """
+      \(cleared) jobs of \(name) are cancelled; \(left) more \(left == 1 ? "is" : "are") still in the middle of a \
+      transaction after \(patience): whoever runs one has been told to end it; clear the queue again to see
+      """)
+  }
+
+  private static let batch = 1000
+
+  /// Ends those of `ids` that no open transaction holds, and lets the broker forget them. What it does not forget is in
+  /// a worker's hands, running or about to: that worker is told, and does not go on in vain.
+  private func cancelUnheld(_ ids: [JobID], of queue: QueueName) async throws -> [JobID] {
+    let ledger = PostgresLedger(database)
+    let gone = try await database.pool.transaction { try await ledger.cancelUnheld(ids, queue: queue, in: $0) }
+    let claimed = Set(gone).subtracting(try await broker.remove(gone, from: queue))
+    let unknown = try await broker.missing(Array(claimed), in: queue)
+    let told = claimed.subtracting(unknown).sorted()
+    if !told.isEmpty { try await database.pool.transaction { try await ledger.tellToEnd(told, queue: queue, in: $0) } }
+    return gone
+  }
+
+  /// Waits for jobs that were in the middle of a transaction. Told, their workers undo it, or they were faster.
+  ///
+  /// - Returns: how many were cancelled, and how many are still pending after `patience`.
+  private func outlast(
+    _ held: [JobID], of queue: QueueName, patience: Duration
+  ) async throws -> (cancelled: Int, left: Int) {
+    let ledger = PostgresLedger(database)
+    var (pending, left) = (try await ledger.pending(held, queue: queue), patience)
+    let told = pending
+    try await database.pool.transaction { try await database.schema.tellToEndPending(told, in: queue, in: $0) }
+    while true {
+      _ = try await cancelUnheld(pending, of: queue)
+      pending = try await ledger.pending(pending, queue: queue)
+      if pending.isEmpty || left <= .zero { break }
+      let nap = min(left, .milliseconds(100))
+      try await clock.sleep(for: nap)
+      left -= nap
+    }
+    return (try await database.cancelledCount(of: held), pending.count)
   }
 }
