@@ -1,6 +1,6 @@
 # What a developer calls. Each target does the set-up that it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run build install uninstall demo test test-thread browser-test screenshots up down bench lint \
+.PHONY: help setup setup-run build install uninstall dist demo test test-thread browser-test screenshots up down bench lint \
   check-deploy check-outsider format compose-check rolling-restart storm prometheus-check docs
 SHELL := /bin/bash
 
@@ -37,6 +37,14 @@ install: ## install programs, migrations, completions, man pages, docs under PRE
 
 uninstall: ## take away what `make install` put under PREFIX
 	scripts/install-programs --remove "$(DESTDIR)$(PREFIX)"
+
+# Unpacked with `tar -C / -xzf` it is what `make install` would have put there, without the symbols of debuggers.
+dist: build ## pack what `make install` installs into .build/dist, for machines without a compiler
+	rm -rf .build/dist && mkdir -p .build/dist
+	STRIP=yes scripts/install-programs .build/dist/root$(PREFIX)
+	tar -C .build/dist/root --owner=0 --group=0 -czf ".build/dist/fanmill-$$(.build/release/fanmill --version)-$$(uname -m).tar.gz" .
+	rm -rf .build/dist/root
+	@ls .build/dist/*.tar.gz
 
 demo: build ## run all of it from nothing, on private servers and real data, and audit it
 	.build/release/fanmill demo
