@@ -70,6 +70,15 @@ import Testing
     #expect(state.leaseLost(to: 9).lost == 0)
   }
 
+  @Test func whatTheLeaseEndedForWhileTheLedgerWasAskedGoesBack() {
+    var state = QueueState(concurrency: 2)
+    let (former, own) = (claims(2), claims(1, incarnation: 1))
+    state.received(former + own)
+    #expect(state.leaseLost(to: 1).lost == 0)
+    #expect(state.claimed(former + own).released == former.map(\.receipt))
+    #expect(state.runNext().map(\.receipt) == own.map(\.receipt) && state.runNext().isEmpty)
+  }
+
   // MARK: Room
 
   @Test func aBatchOfBytesLeavesNoRoom() {
@@ -131,11 +140,11 @@ import Testing
     for _ in 0..<2 { _ = state.runNext(for: .seconds(1)) }
     #expect(state.roomNow <= 4)
     var most = 0
-    for _ in 0..<20 {
+    for life in 0..<20 {
       let room = state.roomNow
       most = max(most, room)
-      _ = state.claimed(claims(room, kind: "many"))
-      _ = state.leaseLost(to: 1)
+      _ = state.claimed(claims(room, kind: "many", incarnation: life))
+      _ = state.leaseLost(to: life + 1)
     }
     #expect(most >= 1000)
   }

@@ -79,6 +79,8 @@ struct QueueState {
   /// How many jobs processors have taken.
   private var taken = 0
   private var unsettled = Unsettled()
+  /// The consumer's life, as far as it is known: what it claimed in earlier ones is not its own any more.
+  private var incarnation = 0
   /// On their way back to the broker, by receipt.
   private var returning: [String: Claim] = [:]
   private var pace: JobPace
@@ -125,8 +127,11 @@ struct QueueState {
       pending.removeAll(where: isDone)
     }
     if isStopping || !holds.isEmpty { return release(pending) + wakeSettler() }
+    // The lease may have ended while they were on their way, or while the ledger was asked.
+    let lost = pending.filter { $0.incarnation < incarnation }
+    if !lost.isEmpty { pending.removeAll { $0.incarnation < incarnation } }
     waiting.add(pending)
-    return assign() + wakeSettler()
+    return release(lost) + assign() + wakeSettler()
   }
 
   /// The consumer lives a new life: what it claimed in earlier ones and has not begun is not its own any more.
@@ -134,6 +139,7 @@ struct QueueState {
   /// - Returns: how many those are. They are handed back all the same, since no other consumer has those that were
   ///   claimed after the lease had ended.
   mutating func leaseLost(to incarnation: Int) -> (lost: Int, actions: [Action]) {
+    self.incarnation = max(self.incarnation, incarnation)
     let lost = waiting.remove { $0.incarnation < incarnation }
     return (lost.count, release(lost) + wakeClaimer())
   }
