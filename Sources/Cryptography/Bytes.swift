@@ -6,7 +6,7 @@ public func isEqualInConstantTime(_ one: [UInt8], _ other: [UInt8]) -> Bool {
 }
 
 extension Array where Element == UInt8 {
-  /// Bytes that nobody can guess, from the kernel (getrandom).
+  /// Cryptographically secure random bytes, from the kernel (getrandom).
   public static func random(count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

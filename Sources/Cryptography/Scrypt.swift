@@ -21,8 +21,8 @@ public struct Scrypt: Sendable, Hashable {
   /// Derives a key, in about 128 r N bytes of memory. CPU-bound: not for an event loop.
   ///
   /// - Parameter count: the key's length, in bytes, at least 1.
-  /// - Throws: `.invalidParameters` for parameters or a length outside RFC 7914's ranges or over `maxMemory`; `.failed` when
-  ///   memory is short.
+  /// - Throws: `.invalidParameters` for parameters or a length outside RFC 7914's ranges or over `maxMemory`; `.failed`
+  ///   when memory is short.
   public func key(from password: [UInt8], salt: [UInt8], count: Int) throws(CryptographyError) -> [UInt8] {
     // N stays below 2 to the power of 16 r; the other limits keep `memory` from overflowing.
     guard (1...30).contains(logarithm), (1...1 << 14).contains(blockSize), (1...1 << 14).contains(parallelism),

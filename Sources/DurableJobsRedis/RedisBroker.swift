@@ -159,11 +159,7 @@ public struct RedisBroker: Broker {
     return try await translate { () async throws(RedisError) in
       try await client.evaluate(Scripts.promote, keys: keys(of: queue).all, arguments: arguments) {
         reply throws(RedisError) in
-        var promoted: [JobID] = []
-        for index in 0..<reply.count {
-          if let id = JobID(bytes: reply[index].bytes) { promoted.append(id) }
-        }
-        return promoted
+        Self.ids(in: reply)
       }
     }
   }
@@ -272,23 +268,6 @@ extension RedisBroker {
       oldestReadyAt: numbers[7] < 0 ? nil : numbers[7])
   }
 
-  /// What of a queue's depth is worth watching all the time.
-  public struct Backlog: Sendable, Hashable {
-    public let ready: Int
-    public let claimed: Int
-    public let delayed: Int
-    /// As in `QueueDepth`.
-    public let oldestReadyAt: Int64?
-  }
-
-  /// How much there is to do in a queue. Of one in which there is nothing, Redis carries out three commands.
-  public func backlog(of queue: QueueName) async throws -> Backlog {
-    let numbers = try await numbers(4, Scripts.backlog, of: queue)
-    return Backlog(
-      ready: Int(numbers[0]), claimed: Int(numbers[1]), delayed: Int(numbers[2]),
-      oldestReadyAt: numbers[3] < 0 ? nil : numbers[3])
-  }
-
   /// How many durable jobs the broker knows in a queue.
   public func knownCount(in queue: QueueName) async throws -> Int {
     try await translate { () async throws(RedisError) in
@@ -311,7 +290,7 @@ extension RedisBroker {
     }
   }
 
-  private func numbers(_ count: Int, _ script: RedisScript, of queue: QueueName) async throws -> [Int64] {
+  func numbers(_ count: Int, _ script: RedisScript, of queue: QueueName) async throws -> [Int64] {
     let numbers = try await evaluate(script, on: queue) { reply throws(RedisError) in
       var numbers: [Int64] = []
       for index in 0..<reply.count { numbers.append(reply[index].integer) }
@@ -322,38 +301,6 @@ extension RedisBroker {
         .unexpectedReply, "Redis gave \(numbers.count) numbers for the depth of \(queue) instead of \(count)")
     }
     return numbers
-  }
-
-  /// A part of the durable jobs that the broker knows in a queue, whether ready, delayed or claimed.
-  public struct KnownPage: Sendable {
-    /// A job may come twice, since they are read while they change; none that stays is left out.
-    public let ids: [JobID]
-    /// Where the next page begins; nil after the last.
-    public let next: String?
-  }
-
-  /// Pages of what the broker knows: every script that makes, moves or ends a durable job keeps it in one step with the
-  /// job.
-  ///
-  /// - Parameters:
-  ///   - cursor: nil for the first page.
-  ///   - count: about how many a page has.
-  public func known(in queue: QueueName, from cursor: String? = nil, count: Int) async throws -> KnownPage {
-    let command = RedisCommand("HSCAN", keys(of: queue).known, cursor ?? "0", "COUNT", count)
-    return try await translate { () async throws(RedisError) in
-      try await client.send(command) { reply throws(RedisError) in
-        guard reply.count == 2 else {
-          throw RedisError(.protocol, "HSCAN was answered with \(reply.count) parts instead of 2")
-        }
-        let fields = reply[1]
-        var ids: [JobID] = []
-        for index in stride(from: 0, to: fields.count, by: 2) {
-          if let id = JobID(bytes: fields[index].bytes) { ids.append(id) }
-        }
-        let next = reply[0].text
-        return KnownPage(ids: ids, next: next == "0" ? nil : next)
-      }
-    }
   }
 
   public func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] {
@@ -412,8 +359,8 @@ extension RedisBroker {
 }
 
 extension RedisBroker {
-  /// Forgets a queue and all that is in it, such as one that a load test had for itself. What the ledger owes there is
-  /// pushed again by the relay of whoever serves it.
+  /// Forgets a queue and all that is in it, such as one that a load test had for itself. The relay pushes again what the
+  /// ledger owes there.
   public func forget(_ queue: QueueName) async throws(BrokerError) {
     do throws(RedisError) {
       try await client.send(

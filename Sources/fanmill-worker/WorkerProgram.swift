@@ -104,14 +104,14 @@ extension Program {
     if size.fits {
       logger.info(
         """
-        up to \(concurrency) jobs at once; at most \(connections.total) connections to Postgres, \(connections.pool) of them \
-        pooled
+        up to \(concurrency) jobs at once; at most \(connections.total) connections to Postgres, \(connections.pool) of \
+        them pooled
         """)
     } else {
       logger.warning(
         """
-        up to \(concurrency) jobs at once share \(connections.pool) connections to Postgres and wait for one another: leave \
-        FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: connections.jobs))
+        up to \(concurrency) jobs at once share \(connections.pool) connections to Postgres and wait for one another: \
+        leave FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: connections.jobs))
         """)
     }
   }

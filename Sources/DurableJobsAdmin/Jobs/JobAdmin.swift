@@ -109,7 +109,10 @@ extension JobAdmin {
     case .parked:
       throw OperationError(
         .conflict,
-        "job \(id) is parked, since no worker knows \(job.kind) in its version: it runs when a worker that does is started"
+        """
+        job \(id) is parked, since no worker knows \(job.kind) in its version: it runs when a worker that does is \
+        started
+        """
       )
     case .waiting, .running:
       if try await client.broker.missing([id], in: queue).isEmpty {
@@ -129,7 +132,7 @@ extension JobAdmin {
     return now
   }
 
-  /// Lets a job that nobody runs be due at another time.
+  /// Reschedules a job that is not running.
   ///
   /// - Returns: the job as it is then.
   /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it runs, is parked, dead or ended.
@@ -183,7 +186,7 @@ extension JobAdmin {
         if !job.state.isPending { return job }
         last = job
       } else {
-        // Nothing is kept of a job that was done at the first attempt but that somebody asked for it.
+        // A job that is done at its first attempt leaves one trace: that somebody asked for it.
         if let last { return last.done }
         guard let done = try await asked(id) else { throw Self.unknown(id) }
         return done
@@ -260,7 +263,7 @@ extension JobAdmin {
     return now
   }
 
-  /// Ends a job unless an open transaction holds it; then whoever runs it is told.
+  /// Ends a job. Where an open transaction holds it, the worker that runs it is told to cancel it.
   ///
   /// - Parameter actor: who asks, to be noted; nil if that is noted already.
   /// - Returns: whether it has ended.

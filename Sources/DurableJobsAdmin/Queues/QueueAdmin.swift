@@ -143,9 +143,8 @@ extension QueueAdmin {
 }
 
 extension QueueAdmin {
-  /// Cancels all that is pending in a queue when it is called, and forgets the jobs that only the broker has. Whoever
-  /// runs one is told to end it, and what its transaction wrote is undone; a job that only the broker has and that runs
-  /// already goes on.
+  /// Cancels all that is pending in a queue when it is called, and forgets the jobs that only the broker has. A
+  /// running job is cancelled and what its transaction wrote is undone, unless only the broker has it: then it goes on.
   ///
   /// - Parameters:
   ///   - patience: how long to wait for jobs that are in the middle of their transaction.

@@ -368,7 +368,7 @@ extension InMemoryBroker {
     return queue.ready.values.joined().map(\.record.id) + queue.returned.values.joined().map(\.record.id)
   }
 
-  /// Takes out what nobody has claimed.
+  /// Removes unclaimed jobs.
   private func take(_ ids: Set<JobID>, from name: QueueName) -> [JobRecord] {
     var taken: [JobRecord] = []
     for priority in JobPriority.allCases {

@@ -62,8 +62,8 @@ struct Problem: Error, Encodable {
       return Problem(
         .serviceUnavailable, "storage_full",
         """
-        the database has no room for anything new until somebody makes some; reading goes on: try again later, with the \
-        same Idempotency-Key
+        the database has no room for anything new until somebody makes some; reading goes on: try again later, with \
+        the same Idempotency-Key
         """,
         retryAfter: 30)
     }
