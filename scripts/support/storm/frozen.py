@@ -19,7 +19,7 @@ def run(plan):
         stand = 10 if plan.quick else JOBS // RATE
         producer = scene.produce(0, 10_000_000, batch=1, rate=RATE)
         wait_for("jobs are done", lambda: scene.number("SELECT count(*) FROM effects") > 20, 60)
-        frozen = _freeze_in_transaction(scene, "worker1")
+        frozen = _freeze_in_transaction(plan, scene, "worker1")
         time.sleep(stand)
         woken = time.time()
         scene.wake_worker("worker1")
@@ -35,7 +35,7 @@ def run(plan):
         _report_waits(plan, scene, "the others, while a row is held", *held)
 
 
-def _freeze_in_transaction(scene, host):
+def _freeze_in_transaction(plan, scene, host):
     """Freezes a worker so that a transaction of its stays open; when."""
     while True:
         scene.freeze_worker(host)
@@ -48,7 +48,8 @@ def _freeze_in_transaction(scene, host):
                   AND query LIKE 'INSERT INTO effects%'"""):
             return moment
         scene.wake_worker(host)
-        time.sleep(0.1)
+        # Jobs come at an even pace: with an even pause the freeze might fall between two of them every time.
+        time.sleep(plan.rng.uniform(0.05, 0.3))
 
 
 def _hold_a_row(plan, scene, seconds):
