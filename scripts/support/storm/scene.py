@@ -103,6 +103,8 @@ class Scene:
         self.workers = {}
         self._producers = []
         self.api = None
+        # What the last part's processes had sent into a cut may arrive after it healed, and after they died.
+        self.redis.close_clients()
         self.redis.flush()
         where = f" TABLESPACE {tablespace}" if tablespace else ""
         self.postgres.sql("postgres", f"CREATE DATABASE {self.database} TEMPLATE template_storm{where}")

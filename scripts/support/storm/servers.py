@@ -104,8 +104,14 @@ class Redis(Server):
         return done.stdout.strip() == "PONG"
 
     def flush(self):
+        self._run("FLUSHALL")
+
+    def close_clients(self):
+        self._run("CLIENT", "KILL", "TYPE", "normal")
+
+    def _run(self, *command):
         subprocess.run(
-            ["redis-cli", "-s", self.socket, "FLUSHALL"], check=True, stdin=subprocess.DEVNULL,
+            ["redis-cli", "-s", self.socket, *command], check=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, timeout=60)
 
 
