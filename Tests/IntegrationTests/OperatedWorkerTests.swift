@@ -169,8 +169,8 @@ struct OperatedWorkerTests {
     try await Scene.play { scene in
       _ = try await scene.startWorker()
       try await scene.askForEffects(0..<25)
-      try await eventually("it is counted") {
-        try await Statistics(scene.stack.database).totals(.hour, queue: "effects").completed == 25
+      try await eventually("jobs counted", is: 25) {
+        try await Statistics(scene.stack.database).totals(.hour, queue: "effects").completed
       }
       let kinds = try await Statistics(scene.stack.database).kinds(.hour).filter { $0.queue == "effects" }
       #expect(kinds.map(\.kind) == ["test.count-effect"] && kinds.allSatisfy { ($0.totals.meanRun ?? 0) > 0 })

@@ -21,6 +21,22 @@ public func eventually(_ condition: () async throws -> Bool) async throws {
   while try await !condition() { try await Task.sleep(for: .milliseconds(3)) }
 }
 
+/// Waits until `found` is `expected`, and says what it was the last time where it never is.
+public func eventually<Value: Equatable & Sendable>(
+  _ what: String, is expected: Value, within limit: Duration = .seconds(60), _ found: () async throws -> Value
+) async throws {
+  var last: Value?
+  do {
+    try await eventually(what, within: limit) {
+      let now = try await found()
+      last = now
+      return now == expected
+    }
+  } catch is NeverHappened {
+    throw NeverHappened(description: "\(what): \(last.map { "\($0)" } ?? "nothing") at the end, and not \(expected)")
+  }
+}
+
 /// Waits until `produce` has something.
 public func eventual<Value>(
   _ what: String, within limit: Duration = .seconds(60), _ produce: () async throws -> Value?

@@ -39,9 +39,12 @@ package struct Output: Sendable {
     return encoder
   }
 
-  /// Says something on the way, to people alone.
+  /// Says something on the way, to people alone, and at once: into a pipe too.
   package func say(_ line: String) {
-    if !isJSON { print(line) }
+    guard !isJSON else { return }
+    print(line)
+    // A line that cannot be written stays in the buffer, so the flush at the end reports it.
+    fflush(nil)
   }
 
   /// Has what was printed go where it should.
