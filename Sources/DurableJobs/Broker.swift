@@ -36,9 +36,6 @@ public protocol Broker: Sendable {
   /// Those of `ids` that the broker does not know in `queue`: neither waiting nor delayed nor claimed.
   func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID]
 
-  /// How a queue stands.
-  func statistics(of queue: QueueName) async throws -> QueueStatistics
-
   /// What it holds of a queue; it costs the same however much that is.
   func depth(of queue: QueueName) async throws -> QueueDepth
 
@@ -206,25 +203,6 @@ public struct ClaimRetry: Sendable {
     self.claim = claim
     self.delay = delay
     self.record = record
-  }
-}
-
-/// A queue's numbers, as the broker sees them.
-public struct QueueStatistics: Sendable, Equatable, Codable {
-  /// Waiting to be claimed.
-  public var ready: Int
-  /// In the hands of workers.
-  public var claimed: Int
-  /// Waiting for their time.
-  public var delayed: Int
-  /// Consumers that are alive.
-  public var workers: Int
-
-  public init(ready: Int, claimed: Int, delayed: Int, workers: Int) {
-    self.ready = ready
-    self.claimed = claimed
-    self.delayed = delayed
-    self.workers = workers
   }
 }
 

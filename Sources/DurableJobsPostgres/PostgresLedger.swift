@@ -239,6 +239,47 @@ public struct PostgresLedger: Ledger {
 
   // MARK: What is pending
 
+  public func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
+    // The length of a payload is known without reading it, and one that stays here is not read.
+    let rows = try await pool.query(
+      """
+      SELECT id, kind, version, priority, attempts, run_at, unique_key, trace, size,
+        CASE WHEN size <= \(PayloadLimit.carried) THEN payload END AS payload
+      FROM (
+        SELECT id, kind, version, priority, attempts, unique_key, trace, payload, octet_length(payload) AS size,
+          CASE WHEN run_at IS NOT NULL
+            -- Whoever wrote 'infinity' gets a time that milliseconds can say.
+            THEN (extract(epoch FROM least(greatest(run_at, 'epoch'), '9999-12-31')) * 1000)::bigint END AS run_at,
+          sum(CASE WHEN octet_length(payload) <= \(PayloadLimit.carried) THEN octet_length(payload) ELSE 0 END)
+            OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS total
+        FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) })) AND NOT parked
+      ) AS found
+      WHERE total <= \(PayloadLimit.batch) ORDER BY id
+      """)
+    return try rows.map { row in
+      let (id, kind, version, priority, attempts, runAt, uniqueKey, trace, size, payload) = try row.decode(
+        PostgresUUID.self, String.self, Int.self, Int16.self, Int.self, Int64?.self, String?.self, PostgresUUID?.self,
+        Int.self, String?.self)
+      return JobRecord(
+        id: JobID(id), kind: JobKind(rawValue: kind), queue: queue,
+        priority: JobPriority(rawValue: UInt8(clamping: priority)) ?? .normal, version: version,
+        payload: payload.map { Array($0.utf8) } ?? [], isDurable: true, attempts: attempts, runAt: runAt,
+        uniqueKey: uniqueKey, trace: trace.flatMap { TraceID($0) }, payloadInLedger: payload == nil ? size : nil)
+    }
+  }
+
+  public func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] {
+    let rows = try await pool.query(
+      """
+      SELECT id, payload FROM \(schema.jobs) WHERE queue = \(queue.rawValue)
+        AND id = ANY(\(ids.map { PostgresUUID($0) }))
+      """)
+    var payloads: [JobID: [UInt8]] = [:]
+    // As bytes: a text of that size is copied once.
+    for row in rows { payloads[JobID(try PostgresUUID(postgres: row[0]))] = try row[1].withBytes { Array($0) } }
+    return payloads
+  }
+
   public func pending(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
     try self.ids(
       try await pool.query(
@@ -284,9 +325,56 @@ public struct PostgresLedger: Ledger {
       """)
   }
 
+  // MARK: Jobs that wait for a worker that knows them
+
+  @discardableResult
+  public func park(_ jobs: [JobRecord]) async throws -> [JobID] {
+    if jobs.isEmpty { return [] }
+    // The broker drops parked jobs, so those that only it knew get a row.
+    let kept = jobs.filter { !$0.isDurable }
+    try await pool.transaction { transaction in
+      if !kept.isEmpty { _ = try await add(kept, in: transaction) }
+      try await transaction.pipeline(
+        Dictionary(grouping: jobs, by: \.queue).map { queue, group in
+          """
+          WITH \(free: group.map(\.id), queue, in: schema)
+          UPDATE \(schema.jobs) SET parked = true FROM free WHERE queue = \(queue.rawValue) AND id = free_id
+          """
+        })
+    }
+    var held: [JobID] = []
+    for (queue, group) in Dictionary(grouping: jobs, by: \.queue) {
+      held += try ids(
+        try await pool.query(
+          """
+          SELECT id FROM \(schema.jobs)
+          WHERE queue = \(queue.rawValue) AND id = ANY(\(group.map { PostgresUUID($0.id) })) AND NOT parked
+          """))
+    }
+    return held
+  }
+
+  @discardableResult
+  public func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
+    let known = kinds.sorted { $0.key < $1.key }
+    return try await pool.execute(
+      """
+      UPDATE \(schema.jobs) SET parked = false
+      FROM unnest(\(known.map(\.key.rawValue)), \(known.map { Int32(clamping: $0.value) })) AS known (kind, version)
+      WHERE jobs.queue = \(queue.rawValue) AND jobs.parked AND jobs.kind = known.kind
+        AND jobs.version <= known.version
+      """)
+  }
+
   // MARK: Silence
 
   public func ping(within limit: Duration) async throws { try await pulse.ask(within: limit) }
+
+  // MARK: Leading
+
+  public func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
+    try await PostgresLeadership(role, pool: pool, schema: schema).hold(during: body)
+  }
 
   // MARK: Held rows
 
@@ -310,59 +398,5 @@ public struct PostgresLedger: Ledger {
   private func json(_ value: some Encodable) throws -> String {
     // No zero byte is in it, since `JobFailure` takes none: jsonb would refuse it.
     String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
-  }
-}
-
-/// A text column holds no NUL; payloads are text, and an error's text is for people.
-private func ledgerText(_ bytes: [UInt8]) -> String {
-  let text = String(decoding: bytes, as: UTF8.self)
-  return bytes.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
-}
-
-extension PostgresQuery.StringInterpolation {
-  /// The beginning of a statement that owes jobs: what it selects from is `new`.
-  fileprivate mutating func appendInterpolation(rows jobs: ArraySlice<JobRecord>, in schema: JobsSchema) {
-    let columns = "queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace"
-    let values = columns.replacing("run_at", with: "to_timestamp(run_at / 1000.0)")
-    appendLiteral("INSERT INTO \(schema.jobs) (\(columns)) SELECT \(values) FROM unnest(")
-    appendInterpolation(jobs.map(\.queue.rawValue))
-    appendLiteral(", ")
-    appendInterpolation(jobs.map { PostgresUUID($0.id) })
-    appendLiteral(", ")
-    appendInterpolation(jobs.map(\.kind.rawValue))
-    appendLiteral(", ")
-    appendInterpolation(jobs.map { Int32(clamping: $0.version) })
-    appendLiteral(", ")
-    appendInterpolation(jobs.map { Int16($0.priority.rawValue) })
-    appendLiteral(", ")
-    appendInterpolation(jobs.map { ledgerText($0.payload) })
-    appendLiteral(", ")
-    appendInterpolation(jobs.map { Int32(clamping: $0.attempts) })
-    appendLiteral(", ")
-    appendInterpolation(jobs.map(\.runAt))
-    appendLiteral(", ")
-    appendInterpolation(jobs.map(\.uniqueKey))
-    appendLiteral(", ")
-    appendInterpolation(jobs.map { $0.trace.map { PostgresUUID($0) } })
-    appendLiteral(") AS new (\(columns))")
-  }
-
-  /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of
-  /// their key, so that two statements that lock the same rows never wait in a circle, and waits for none.
-  mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName, in schema: JobsSchema) {
-    appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM ")
-    appendInterpolation(schema.jobs)
-    appendLiteral(" WHERE queue = ")
-    appendInterpolation(queue.rawValue)
-    if ids.count == 1 {
-      // Without an array, whose length the server does not know, it keeps its plan.
-      appendLiteral(" AND id = ")
-      appendInterpolation(PostgresUUID(ids[0]))
-      appendLiteral(" FOR UPDATE SKIP LOCKED)")
-    } else {
-      appendLiteral(" AND id = ANY(")
-      appendInterpolation(ids.map { PostgresUUID($0) })
-      appendLiteral(") ORDER BY id FOR UPDATE SKIP LOCKED)")
-    }
   }
 }

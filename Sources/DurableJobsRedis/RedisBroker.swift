@@ -164,33 +164,6 @@ public struct RedisBroker: Broker {
     }
   }
 
-  public func statistics(of queue: QueueName) async throws -> QueueStatistics {
-    let keys = keys(of: queue)
-    var commands = keys.streams.flatMap { stream in
-      [RedisCommand("XLEN", stream), RedisCommand("XPENDING", stream, "workers")]
-    }
-    commands.append(RedisCommand("HLEN", keys.delayed))
-    commands.append(RedisCommand("ZCARD", keys.timers))
-    let sent = commands
-    let numbers = try await translate { () async throws(RedisError) in
-      try await client.send(pipeline: sent) { reply throws(RedisError) in
-        reply.kind == .array ? (reply.count > 0 ? Int(reply[0].integer) : 0) : Int(reply.integer)
-      }
-    }.map { result in
-      switch result {
-      case .success(let number): number
-      case .failure(let error):
-        // A queue that nobody has joined has no group yet, and so no claims.
-        if error.serverPrefix == "NOGROUP" { 0 } else { throw Self.error(error) }
-      }
-    }
-    let streams = keys.streams.count
-    let claimed = (0..<streams).reduce(0) { $0 + numbers[2 * $1 + 1] }
-    let kept = (0..<streams).reduce(0) { $0 + numbers[2 * $1] }
-    let (delayed, timers) = (numbers[2 * streams], numbers[2 * streams + 1])
-    return QueueStatistics(ready: kept - claimed, claimed: claimed, delayed: delayed, workers: timers - delayed)
-  }
-
   /// What the server says of its memory: how much it uses, its limit, its policy.
   public func memory() async throws(BrokerError) -> ServerFacts { try await ServerFacts.ask(client, ["memory"]) }
 
@@ -261,7 +234,7 @@ public struct RedisBroker: Broker {
 
 extension RedisBroker {
   public func depth(of queue: QueueName) async throws -> QueueDepth {
-    let numbers = try await numbers(8, Scripts.depth, of: queue)
+    let numbers = try await numbers(8, AdminScripts.depth, of: queue)
     return QueueDepth(
       high: Int(numbers[0]), normal: Int(numbers[1]), low: Int(numbers[2]), claimed: Int(numbers[3]),
       delayed: Int(numbers[4]), known: Int(numbers[5]), workers: Int(numbers[6]),
@@ -305,7 +278,7 @@ extension RedisBroker {
 
   public func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] {
     try await inBatches(ids) { batch in
-      try await evaluate(Scripts.remove, on: queue, batch.map(\.bytes)) { reply throws(RedisError) in
+      try await evaluate(AdminScripts.remove, on: queue, batch.map(\.bytes)) { reply throws(RedisError) in
         Self.ids(in: reply)
       }
     }
@@ -313,7 +286,7 @@ extension RedisBroker {
 
   public func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {
     try await inBatches(ids) { batch in
-      try await evaluate(Scripts.reschedule, on: queue, [due] + batch.map(\.bytes)) { reply throws(RedisError) in
+      try await evaluate(AdminScripts.reschedule, on: queue, [due] + batch.map(\.bytes)) { reply throws(RedisError) in
         Self.ids(in: reply)
       }
     }
@@ -322,7 +295,7 @@ extension RedisBroker {
   public func clear(_ queue: QueueName) async throws -> Int {
     var cleared = 0
     while true {
-      let removed = try await evaluate(Scripts.clear, on: queue, [Self.scriptBatch]) { reply throws(RedisError) in
+      let removed = try await evaluate(AdminScripts.clear, on: queue, [Self.scriptBatch]) { reply throws(RedisError) in
         Int(reply.integer)
       }
       if removed == 0 { return cleared }

@@ -1,3 +1,5 @@
+import CLibPQ
+import DequeModule
 import Reactor
 
 /// One caller's use of a connection out of pipeline mode: a COPY or a script. Confined to the connection's loop.
@@ -51,5 +53,202 @@ final class ExclusiveUse {
     flush = nil
     reply?.resume(returning: self.error)
     reply = nil
+  }
+}
+
+/// What libpq does not do in pipeline mode. Requests that come meanwhile wait.
+extension PostgresConnection {
+  /// Waits for the connection's turn to be `transaction`'s, or the caller's, alone and leaves pipeline mode.
+  func enterExclusive(_ transaction: TransactionState?) async throws(PostgresError) {
+    if Task.isCancelled { throw PostgresError(.cancelled, "cancelled before the statement was sent") }
+    if let closeReason { throw closeReason }
+    if let transaction {
+      if !transaction.hasBegun || transaction.hasEnded || transaction.isEnding {
+        _ = try await submit([], timeout: nil, transaction: transaction)
+      }
+    }
+    let id = nextID()
+    let error = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        backlog.append(.exclusive(id, continuation))
+        sendBacklog()
+      }
+    } onCancel: {
+      loop.execute { [weak self] in self?.assumeIsolated { $0.cancelEntry(id) } }
+    }
+    if let error { throw error }
+  }
+
+  private func cancelEntry(_ id: UInt64) {
+    let place = backlog.firstIndex { if case .exclusive(id, _) = $0 { true } else { false } }
+    guard let place, case .exclusive(_, let continuation) = backlog.remove(at: place) else { return }
+    continuation.resume(returning: PostgresError(.cancelled, "cancelled before the statement was sent"))
+    sendBacklog()
+  }
+
+  /// Goes back to pipeline mode and lets the others on.
+  func leaveExclusive() {
+    guard exclusive != nil else { return }
+    exclusive = nil
+    guard let libpq, libpq.enterPipeline() else { return lose() }
+    sendBacklog()
+  }
+
+  func readExclusiveResults() {
+    guard let exclusive, exclusive.isAwaitingReply, let libpq else { return }
+    while !libpq.isBusy {
+      guard let result = libpq.nextResult() else { return exclusive.replied() }
+      switch result.status {
+      case PGRES_COPY_IN:
+        exclusive.received(result, failed: false)
+        return exclusive.replied()
+      case PGRES_COPY_OUT, PGRES_COPY_BOTH:
+        return tearDown(PostgresError(.configuration, "COPY … TO STDOUT is not supported"))
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: exclusive.received(result, failed: false)
+      default: exclusive.received(result, failed: true)
+      }
+    }
+  }
+
+  /// Waits for the server's answer to what was sent.
+  func awaitReply(timeout: Duration?, isCancellable: Bool = true) async throws(PostgresError) -> PostgresResult? {
+    guard let exclusive else { throw closeReason ?? PostgresError(.connection, "the connection was closed") }
+    let id = exclusive.id
+    let timer = limitExclusive(id, timeout)
+    let error = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        exclusive.awaitReply(continuation)
+        flush()
+        readResults()
+      }
+    } onCancel: {
+      if isCancellable { loop.execute { [weak self] in self?.assumeIsolated { $0.cancelExclusive(id) } } }
+    }
+    if let timer { loop.cancel(timer) }
+    if let error {
+      if error.sqlState == "57014", Task.isCancelled { throw PostgresError(.cancelled, "cancelled", sqlState: "57014") }
+      throw error
+    }
+    return exclusive.last
+  }
+
+  private func cancelExclusive(_ id: UInt64) {
+    guard exclusive?.id == id, exclusive?.isAwaitingReply == true else { return }
+    askToCancelExclusive(id)
+    loop.schedule(after: configuration.cancelTimeout) { [weak self] in
+      self?.assumeIsolated { connection in
+        guard let exclusive = connection.exclusive, exclusive.id == id else { return }
+        exclusive.fail(PostgresError(.cancelled, "cancelled"))
+        connection.tearDown(PostgresError(.connection, "a cancelled statement did not end in time"))
+      }
+    }
+  }
+
+  private func askToCancelExclusive(_ id: UInt64) {
+    guard let exclusive, exclusive.id == id, exclusive.isAwaitingReply, !exclusive.isCancelling,
+      let canceller = libpq?.canceller()
+    else { return }
+    exclusive.isCancelling = true
+    runOffTheLoop(canceller) { connection in
+      guard connection.exclusive?.id == id else { return }
+      connection.exclusive?.cancelArrived()
+      connection.loop.schedule(after: .milliseconds(20)) { [weak connection] in
+        connection?.assumeIsolated { $0.askToCancelExclusive(id) }
+      }
+    }
+  }
+
+  private func limitExclusive(_ id: UInt64, _ timeout: Duration?) -> TimerID? {
+    guard let timeout = Deadline.shortened(optional: timeout ?? configuration.queryTimeout) else { return nil }
+    return loop.schedule(after: timeout) { [weak self] in self?.assumeIsolated { $0.timeOutExclusive(id) } }
+  }
+
+  private func timeOutExclusive(_ id: UInt64) {
+    guard let exclusive, exclusive.id == id else { return }
+    exclusive.fail(PostgresError(.timeout, "no answer in time; the connection was closed"))
+    if let canceller = libpq?.canceller() { runOffTheLoop(canceller) { _ in } }
+    tearDown(PostgresError(.connection, "the connection was closed since a statement on it timed out"))
+  }
+
+  /// Waits until the socket has taken all that was gathered: the backpressure of a COPY.
+  private func awaitFlush(timeout: Duration?) async throws(PostgresError) {
+    guard let exclusive else { throw closeReason ?? PostgresError(.connection, "the connection was closed") }
+    let timer = limitExclusive(exclusive.id, timeout)
+    let error = await withCheckedContinuation { continuation in
+      exclusive.awaitFlush(continuation)
+      flush()
+    }
+    if let timer { loop.cancel(timer) }
+    if let error { throw error }
+  }
+
+  // MARK: Scripts
+
+  /// Runs SQL text of one statement or many, without parameters and without rows: migrations. Outside of a transaction,
+  /// and unless the text says otherwise, all of it is one transaction.
+  public func executeScript(_ sql: String, timeout: Duration? = nil) async throws(PostgresError) {
+    try await runScript(sql, timeout, nil)
+  }
+
+  func runScript(_ sql: String, _ timeout: Duration?, _ transaction: TransactionState?) async throws(PostgresError) {
+    try await enterExclusive(transaction)
+    defer { leaveExclusive() }
+    guard let libpq, libpq.sendScript(sql) else {
+      throw PostgresError(.connection, self.libpq?.failure ?? "the connection was closed")
+    }
+    let last = try await awaitReply(timeout: timeout)
+    if last?.status == PGRES_COPY_IN {
+      tearDown(PostgresError(.configuration, "a script cannot COPY FROM STDIN: use copyIn"))
+      throw PostgresError(.configuration, "a script cannot COPY FROM STDIN: use copyIn")
+    }
+  }
+
+  // MARK: COPY
+
+  func beginCopy(_ sql: String, _ transaction: TransactionState?) async throws(PostgresError) {
+    try await enterExclusive(transaction)
+    do throws(PostgresError) {
+      guard let libpq, libpq.sendScript(sql) else {
+        throw PostgresError(.connection, self.libpq?.failure ?? "the connection was closed")
+      }
+      guard try await awaitReply(timeout: nil)?.status == PGRES_COPY_IN else {
+        throw PostgresError(.configuration, "no COPY … FROM STDIN")
+      }
+    } catch {
+      leaveExclusive()
+      throw error
+    }
+  }
+
+  /// Sends a piece of the data and returns when the socket has taken it.
+  func sendCopy(_ bytes: [UInt8], timeout: Duration?) async throws(PostgresError) {
+    if Task.isCancelled { throw PostgresError(.cancelled, "cancelled during COPY") }
+    while true {
+      guard let libpq else { throw closeReason ?? PostgresError(.connection, "the connection was closed") }
+      switch libpq.putCopyData(bytes) {
+      case 1: return try await awaitFlush(timeout: timeout)
+      case 0: try await awaitFlush(timeout: timeout)
+      default:
+        lose()
+        throw closeReason ?? PostgresError(.connection, "the connection was lost")
+      }
+    }
+  }
+
+  /// Ends the COPY; with a `reason`, the server writes nothing.
+  ///
+  /// - Returns: how many rows it wrote.
+  func endCopy(giveUp reason: String?, timeout: Duration?) async throws(PostgresError) -> Int {
+    defer { leaveExclusive() }
+    while true {
+      guard let libpq else { throw closeReason ?? PostgresError(.connection, "the connection was closed") }
+      switch libpq.putCopyEnd(reason) {
+      case 1: return try await awaitReply(timeout: timeout, isCancellable: reason == nil)?.affected ?? 0
+      case 0: try await awaitFlush(timeout: timeout)
+      default:
+        lose()
+        throw closeReason ?? PostgresError(.connection, "the connection was lost")
+      }
+    }
   }
 }

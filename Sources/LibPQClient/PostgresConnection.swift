@@ -63,6 +63,42 @@ public actor PostgresConnection {
     return lastID
   }
 
+  /// Connects to the first server, and the first of its addresses, that takes the connection and is what the
+  /// configuration asks for.
+  ///
+  /// - Throws: `.connection`, `.timeout` or `.cancelled`.
+  public static func connect(
+    _ configuration: PostgresConfiguration, loop: EventLoop, logger: Logger
+  ) async throws(PostgresError) -> PostgresConnection {
+    try await PostgresConnector(configuration: configuration, loop: loop, logger: logger).connect()
+  }
+
+  // MARK: Statements
+
+  /// Runs a statement and returns its rows.
+  ///
+  /// - Parameter timeout: instead of the configuration's `queryTimeout`.
+  /// - Throws: `.server` with the SQLSTATE, `.connection`, `.timeout`, `.cancelled`.
+  public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> PostgresRows {
+    try await submit([query], timeout: timeout).only
+  }
+
+  /// Runs a statement and returns how many rows it touched.
+  @discardableResult
+  public func execute(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> Int {
+    try await submit([query], timeout: timeout).only.affected
+  }
+
+  /// Runs statements in one round trip and one transaction: all of them take effect or none.
+  ///
+  /// - Returns: each statement's rows.
+  @discardableResult
+  public func pipeline(
+    _ queries: [PostgresQuery], timeout: Duration? = nil
+  ) async throws(PostgresError) -> [PostgresRows] {
+    queries.isEmpty ? [] : try await submit(queries, timeout: timeout)
+  }
+
   // MARK: Life
 
   /// Whether the connection is gone.

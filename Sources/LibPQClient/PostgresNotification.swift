@@ -1,3 +1,5 @@
+import Reactor
+
 /// What another session told by NOTIFY.
 public struct PostgresNotification: Hashable, Sendable {
   public let channel: String
@@ -5,3 +7,38 @@ public struct PostgresNotification: Hashable, Sendable {
   /// The process of the session that sent it.
   public let sender: Int32
 }
+
+extension PostgresConnection {
+  /// Receives what other sessions NOTIFY on `channels`, from now on. A connection that listens should do nothing else:
+  /// what it is told comes between its statements' answers. The stream ends with the connection; 1,024 notifications
+  /// are kept for a slow reader, the newest ones.
+  public func listen(_ channels: String...) async throws(PostgresError) -> AsyncStream<PostgresNotification> {
+    let id = nextID()
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: PostgresNotification.self, bufferingPolicy: .bufferingNewest(1024))
+    listeners[id] = Listener(channels: Set(channels), continuation: continuation)
+    do {
+      _ = try await submit(
+        channels.map { PostgresQuery(unescaped: "LISTEN \(quoted($0))") }, timeout: nil)
+    } catch {
+      listeners[id] = nil
+      throw error
+    }
+    let loop = self.loop
+    continuation.onTermination = { [weak self] _ in
+      loop.execute { [weak self] in self?.assumeIsolated { $0.listeners[id] = nil } }
+    }
+    return stream
+  }
+
+  func readNotifications() {
+    while let notification = libpq?.nextNotification() {
+      for listener in listeners.values where listener.channels.contains(notification.channel) {
+        listener.continuation.yield(notification)
+      }
+    }
+  }
+}
+
+/// `name` as an SQL identifier, exactly as it is written.
+func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }

@@ -103,3 +103,15 @@ public struct PostgresRow: Sendable {
     }
   }
 }
+
+extension [PostgresRows] {
+  /// The rows of a request of one statement.
+  var only: PostgresRows {
+    get throws(PostgresError) {
+      guard let rows = first, count == 1 else {
+        throw PostgresError(.connection, "the server answered \(count) times to one statement")
+      }
+      return rows
+    }
+  }
+}

@@ -120,9 +120,9 @@ struct JobsTests {
       let detail = try await cli("jobs", "show", id, "--json").json(Detail.self)
       #expect(detail.payload == Self.payload && detail.isInBroker == true)
 
-      #expect(try await stack.broker.statistics(of: "fanout").delayed == 1)
+      #expect(try await stack.broker.depth(of: "fanout").delayed == 1)
       #expect(try await cli("jobs", "retry", id, "--json").json(Job.self).state == "waiting")
-      #expect(try await stack.broker.statistics(of: "fanout").ready == 1)
+      #expect(try await stack.broker.depth(of: "fanout").ready == 1)
       let twice = try await cli("jobs", "retry", id, status: 1)
       #expect(twice.errors.contains("ready or running already"))
       try await cli("jobs", "show", JobID.next().description, status: 1)
@@ -139,7 +139,7 @@ struct JobsTests {
       _ = try await stack.redisClient.send(RedisCommand("FLUSHALL"))
       #expect(try await cli("jobs", "show", id, "--json").json(Detail.self).isInBroker == false)
       try await cli("jobs", "retry", id)
-      #expect(try await stack.broker.statistics(of: "fanout").ready == 1)
+      #expect(try await stack.broker.depth(of: "fanout").ready == 1)
     }
   }
 

@@ -1,6 +1,7 @@
 import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
+import DurableJobsTesting
 import Foundation
 import LibPQClient
 import ProgramTestSupport
@@ -69,7 +70,7 @@ struct OperatorTests {
       #expect(moved.state == "delayed" && moved.runAt == Date(timeIntervalSince1970: 2_211_624_000))
       #expect(try await cli("jobs", "cancel", id, "--yes").output == "\(id) is cancelled\n")
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 0)
-      #expect(try await stack.broker.statistics(of: "fanout").delayed == 0)
+      #expect(try await stack.broker.depth(of: "fanout").delayed == 0)
       let detail = try await cli("jobs", "show", id, "--json").json(Detail.self)
       #expect(detail.job.state == "cancelled")
       #expect(Set(["jobs.enqueue", "jobs.reschedule", "jobs.cancel"]).isSubset(of: detail.timeline.map(\.what)))
@@ -185,8 +186,8 @@ struct OperatorTests {
       #expect(report.jobs == 1000 && report.drained > 0)
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 0)
       #expect(try await stack.count("SELECT count(*) FROM job_minutes") == 0)
-      let numbers = try await stack.broker.statistics(of: QueueName(rawValue: report.queue))
-      #expect(numbers == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
+      let numbers = try await stack.broker.depth(of: QueueName(rawValue: report.queue))
+      #expect(numbers.counts == QueueCounts())
     }
   }
 }

@@ -69,7 +69,7 @@ struct SchedulesTests {
       // By hand it runs while it is paused, once as long as its job is pending.
       let run = try await cli("schedules", "run", "sessions.sweep", "--json").json(Run.self)
       #expect(run.schedule == "sessions.sweep" && run.kind == "sessions.sweep" && run.queue == "default")
-      #expect(try await stack.broker.statistics(of: "default").ready == 1)
+      #expect(try await stack.broker.depth(of: "default").ready == 1)
       let job = try await stack.pool.query("SELECT id::text FROM jobs WHERE kind = 'sessions.sweep'")
       #expect(try job.map { try $0.decode(String.self) } == [run.id])
       let refused = try await cli("schedules", "run", "sessions.sweep", status: 1)

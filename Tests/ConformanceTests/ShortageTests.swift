@@ -48,7 +48,7 @@ import Testing
         try await RunningWorker.run(worker) { _ in
           let client = JobClient(broker: broker, ledger: fixture.ledger, logger: .quiet)
           try await client.enqueue(Once(number: 1))
-          try await eventually("it is handed back") { await broker.statistics(of: .default).delayed == 1 }
+          try await eventually("it is handed back") { await broker.depth(of: .default).delayed == 1 }
           try await eventually("it has been tried again") { attempts.withLock { $0.count } > 1 }
           mayEnd.open()
           try await eventually("it is done") { try await fixture.ledger.allPendingIDs().isEmpty }

@@ -102,7 +102,7 @@ struct JobAdminTests {
       #expect(try await desk(stack).deadLetters.retry(.all(kind: nil), by: .tester).count == 2498)
       #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 2)
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 2500)
-      #expect(try await stack.broker.statistics(of: "fanout").ready == 2500)
+      #expect(try await stack.broker.depth(of: "fanout").ready == 2500)
     }
   }
 }

@@ -36,7 +36,7 @@ import Testing
         RedisCommand(
           "XREADGROUP", "GROUP", "workers", "w", "COUNT", 10, "STREAMS", streams[0], streams[1], streams[2], ">", ">",
           ">"))
-      #expect(try await fixture.broker.statistics(of: .default).claimed == 8)
+      #expect(try await fixture.broker.depth(of: .default).claimed == 8)
       #expect(try await consumer.claim(10, wait: .milliseconds(1)).isEmpty)
 
       _ = try await fixture.client.send(RedisCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"))
@@ -51,8 +51,8 @@ import Testing
       #expect(Set(found.map(\.record.text)) == ["3", "4", "5", "6", "7"])
       try await consumer.acknowledge(held + found)
       #expect(
-        try await fixture.broker.statistics(of: .default)
-          == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
+        try await fixture.broker.depth(of: .default).counts
+          == QueueCounts(workers: 1))
       // And the usual way goes on.
       try await fixture.broker.push([.test("next")])
       #expect(try await claim(1, consumer).map(\.record.text) == ["next"])
@@ -73,9 +73,9 @@ import Testing
         #expect(try await dying.begin(held).count == 60)
         try await eventually("what it held is handed on") {
           _ = try await alive.heartbeat()
-          return try await fixture.broker.statistics(of: .default).claimed == 0
+          return try await fixture.broker.depth(of: .default).claimed == 0
         }
-        let after = try await fixture.broker.statistics(of: .default)
+        let after = try await fixture.broker.depth(of: .default)
         #expect(life == 1 ? after.ready == 60 : after.ready < 60 && after.ready + after.delayed == 60)
       }
       var dues: Set<String> = []
@@ -96,8 +96,8 @@ import Testing
       #expect(again.allSatisfy { $0.attempt == 3 })
       try await alive.acknowledge(again)
       #expect(
-        try await fixture.broker.statistics(of: .default)
-          == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
+        try await fixture.broker.depth(of: .default).counts
+          == QueueCounts(workers: 1))
     }
   }
 
@@ -121,7 +121,7 @@ import Testing
       #expect(try await claim(1, alive).map(\.record.text) == ["good"])
       #expect(try await alive.heartbeat().keptLease)
       try await alive.leave()
-      #expect(try await fixture.broker.statistics(of: .default).workers == 0)
+      #expect(try await fixture.broker.depth(of: .default).workers == 0)
     }
   }
 
@@ -133,7 +133,7 @@ import Testing
       _ = try await fixture.client.send(
         RedisCommand(
           "XREADGROUP", "GROUP", "workers", "ghost", "COUNT", 10, "STREAMS", "\(fixture.prefix):{default}:normal", ">"))
-      #expect(try await fixture.broker.statistics(of: .default).claimed == 1)
+      #expect(try await fixture.broker.depth(of: .default).claimed == 1)
       var reaped = 0
       try await eventually("the ghost is found") {
         reaped += try await alive.heartbeat().reaped
@@ -153,7 +153,7 @@ import Testing
       for number in 1...3 {
         try await eventually("the frozen consumer has no lease") {
           _ = try await alive.heartbeat()
-          return try await fixture.broker.statistics(of: .default).workers == 1
+          return try await fixture.broker.depth(of: .default).workers == 1
         }
         try await fixture.broker.push([.test("\(number)")])
         #expect(try await claim(1, frozen).count == 1)
@@ -187,7 +187,7 @@ import Testing
         broker: fixture.broker, ledger: ledger, registry: registry, configuration: configuration, logger: .quiet)
       try await RunningWorker.run(worker) { [name = configuration.name] _ in
         try await eventually("the worker has joined") {
-          try await fixture.broker.statistics(of: .default).workers == 1
+          try await fixture.broker.depth(of: .default).workers == 1
         }
         // Handed to the worker in replies that somebody else reads, in one step with their arrival: it cannot be
         // faster.
@@ -208,7 +208,7 @@ import Testing
         }
         try await eventually("all run") { ran.withLock { $0.sorted() } == [0, 1, 2] }
         try await eventually("nothing is left") {
-          try await fixture.broker.statistics(of: .default).claimed == 0
+          try await fixture.broker.depth(of: .default).claimed == 0
         }
       }
       #expect(ran.withLock { $0.count } == 3, "none twice")
@@ -227,8 +227,8 @@ import Testing
       try await consumer.acknowledge(claims)
       #expect(try await fixture.broker.missing([delayed.id], in: .default) == [delayed.id])
       #expect(
-        try await fixture.broker.statistics(of: .default)
-          == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
+        try await fixture.broker.depth(of: .default).counts
+          == QueueCounts(workers: 1))
     }
   }
 }

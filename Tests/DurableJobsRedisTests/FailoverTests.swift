@@ -119,8 +119,8 @@ import Testing
               let ids = ledger.pendingIDs(queue: queue, after: nil, before: JobID(high: .max, low: 0), limit: 1_000_000)
               if ids.isEmpty { continue }
               let unknown = try await fixture.broker.missing(ids, in: queue)
-              let statistics = try await fixture.broker.statistics(of: queue)
-              Issue.record("\(queue): \(ids.count) jobs are pending, \(unknown.count) of them unknown; \(statistics)")
+              let depth = try await fixture.broker.depth(of: queue)
+              Issue.record("\(queue): \(ids.count) jobs are pending, \(unknown.count) of them unknown; \(depth)")
             }
             throw error
           }
@@ -128,8 +128,8 @@ import Testing
           // What was settled before the failover and forgotten by it is settled again.
           try await eventually("the broker is through as well") {
             for queue in Self.queues {
-              let statistics = try await fixture.broker.statistics(of: queue)
-              if statistics.ready + statistics.claimed + statistics.delayed > 0 { return false }
+              let depth = try await fixture.broker.depth(of: queue)
+              if depth.ready + depth.claimed + depth.delayed > 0 { return false }
             }
             return true
           }
@@ -170,7 +170,7 @@ import Testing
       barrier.close()
       try await eventually("nothing more is claimed, and the replica knows what is") {
         for queue in Self.queues {
-          if try await fixture.broker.statistics(of: queue).ready < 20 { return false }
+          if try await fixture.broker.depth(of: queue).ready < 20 { return false }
           let claims = try await group.servers[1].run("XPENDING", "\(fixture.prefix):{\(queue)}:normal", "workers")
           if claims.hasPrefix("0") { return false }
         }
@@ -214,14 +214,14 @@ import Testing
         ])
       }
       for queue in queues {
-        let statistics = try await fixture.broker.statistics(of: queue)
-        #expect(statistics.ready == 2 && statistics.delayed == 1)
+        let depth = try await fixture.broker.depth(of: queue)
+        #expect(depth.ready == 2 && depth.delayed == 1)
       }
       let sizes = try await fixture.client.sendToMasters([RedisCommand("DBSIZE")]).compactMap { $0.replies[0].int }
       #expect(sizes.count == 3 && sizes.allSatisfy { $0 > 30 }, "\(sizes)")
       // A job of several queues in one push goes to several masters.
       try await fixture.broker.push(queues.map { .test(queue: $0) })
-      for queue in queues { #expect(try await fixture.broker.statistics(of: queue).ready == 3) }
+      for queue in queues { #expect(try await fixture.broker.depth(of: queue).ready == 3) }
     }
     await cluster.stop()
   }

@@ -78,8 +78,8 @@ import Testing
         broker: fixture.broker, ledger: ledger, registry: registry, configuration: configuration, logger: .quiet)
       try await RunningWorker.run(worker) { _ in
         try await eventually("all is done") {
-          let statistics = try await fixture.broker.statistics(of: .default)
-          return ledger.pendingCount == 0 && statistics.ready + statistics.claimed == 0
+          let depth = try await fixture.broker.depth(of: .default)
+          return ledger.pendingCount == 0 && depth.ready + depth.claimed == 0
         }
       }
       #expect(ledger.dead.isEmpty)
@@ -103,12 +103,12 @@ import Testing
       }
       try await eventually("the broker refuses") { try await isRefusing() }
       for number in 0..<50 { try await client.enqueue(Ordered(number: number)) }
-      #expect(try await fixture.broker.statistics(of: .default).ready == 0)
+      #expect(try await fixture.broker.depth(of: .default).ready == 0)
       // Room comes back before anybody relays.
       _ = try await fixture.broker.clear("heavy")
       try await eventually("the broker takes jobs") { try await !isRefusing() }
       for number in 50..<100 { try await client.enqueue(Ordered(number: number)) }
-      #expect(try await fixture.broker.statistics(of: .default).ready == 0, "newer ones wait behind the refused ones")
+      #expect(try await fixture.broker.depth(of: .default).ready == 0, "newer ones wait behind the refused ones")
       try await client.push(Heavy(1), options: heavy)
 
       let journal = Locked<[Int]>([])
@@ -162,15 +162,15 @@ import Testing
         return reaped == 50
       }
       #expect(
-        try await fixture.broker.statistics(of: .default)
-          == QueueStatistics(ready: 120, claimed: 60, delayed: 20, workers: 1))
+        try await fixture.broker.depth(of: .default).counts
+          == QueueCounts(ready: 120, claimed: 60, delayed: 20, workers: 1))
       let another = try await fixture.broker.join(.default, worker: "b", lease: .seconds(120))
       #expect(try await another.heartbeat().keptLease)
       try await another.leave()
       try await consumer.leave()
       #expect(
-        try await fixture.broker.statistics(of: .default)
-          == QueueStatistics(ready: 180, claimed: 0, delayed: 20, workers: 0))
+        try await fixture.broker.depth(of: .default).counts
+          == QueueCounts(ready: 180, delayed: 20))
     }
     await server.stop()
   }

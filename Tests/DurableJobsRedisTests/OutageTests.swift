@@ -46,8 +46,8 @@ import Testing
           try await client.enqueue((2000..<2500).map { Numbered(number: $0) })
           try await eventually("all jobs are done", within: .seconds(300)) { ledger.pendingCount(in: .default) == 0 }
           try await eventually("the broker is through as well") {
-            let statistics = try await fixture.broker.statistics(of: .default)
-            return statistics.ready + statistics.claimed + statistics.delayed == 0
+            let depth = try await fixture.broker.depth(of: .default)
+            return depth.ready + depth.claimed + depth.delayed == 0
           }
         }
       }
@@ -66,7 +66,7 @@ import Testing
       for _ in 0..<3 {
         _ = try await fixture.client.send(RedisCommand("FLUSHALL"))
         try await eventually("somebody has joined anew") {
-          try await fixture.broker.statistics(of: .default).workers > 0
+          try await fixture.broker.depth(of: .default).workers > 0
         }
       }
     }

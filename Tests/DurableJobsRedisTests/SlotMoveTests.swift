@@ -26,7 +26,7 @@ import Testing
     func end() async throws { try await cluster.endMove(of: slot, from: from, to: to) }
     func keys() async throws -> [String] { try await cluster.keys(in: slot, of: from).sorted() }
     func move(_ key: String) async throws { try await cluster.moveKey(key, from: from, to: to) }
-    func statistics() async throws -> QueueStatistics { try await broker.statistics(of: SlotMoveTests.queue) }
+    func depth() async throws -> QueueDepth { try await broker.depth(of: SlotMoveTests.queue) }
   }
 
   /// - Parameter commandTimeout: so short that what has to wait for the end of a move fails before it.
@@ -167,8 +167,8 @@ import Testing
         return waiting.isEmpty && deliveries.values.reduce(0, +) >= expected.values.reduce(0, +)
       }
       #expect(deliveries.filter { !doubtful.contains($0.key) } == expected.filter { !doubtful.contains($0.key) })
-      let statistics = try await scene.statistics()
-      #expect(statistics.ready == 0 && statistics.claimed == 0 && statistics.delayed == 0, "\(statistics)")
+      let depth = try await scene.depth()
+      #expect(depth.ready == 0 && depth.claimed == 0 && depth.delayed == 0, "\(depth)")
       let durable = try await scene.broker.missing(Array(expected.keys), in: SlotMoveTests.queue)
       #expect(durable.count == expected.count, "the broker knows jobs that are done")
     }
@@ -313,7 +313,7 @@ import Testing
         RedisCommand(
           "XREADGROUP", "GROUP", "workers", "w", "COUNT", 10, "STREAMS", streams[0], streams[1], streams[2], ">", ">",
           ">"))
-      #expect(try await scene.statistics().claimed == 3)
+      #expect(try await scene.depth().claimed == 3)
 
       try await scene.begin()
       try await scene.move(streams[2])
@@ -393,8 +393,8 @@ import Testing
           try await eventually("all are done", within: .seconds(120)) { ledger.pendingCount(in: Self.queue) == 0 }
           print("cluster: all that was pending when a slot had arrived was done \(ContinuousClock.now - start) later")
           try await eventually("the broker is through as well") {
-            let statistics = try await scene.statistics()
-            return statistics.ready + statistics.claimed + statistics.delayed == 0
+            let depth = try await scene.depth()
+            return depth.ready + depth.claimed + depth.delayed == 0
           }
         }
       }

@@ -61,7 +61,7 @@ import Testing
           }
           isOpen.withLock { $0 = true }
           try await eventually("all are done") {
-            try await fixture.broker.statistics(of: .default).claimed == 0 && ledger.pendingCount == 0
+            try await fixture.broker.depth(of: .default).claimed == 0 && ledger.pendingCount == 0
           }
         }
       }

@@ -45,7 +45,7 @@ struct CircuitBreakerTests {
     broker.silence.stop()
     try await eventually("the broker is asked again") {
       try await client.enqueue(Numbered(number: 0))
-      return await stage.statistics().ready > 0
+      return await stage.counts().ready > 0
     }
   }
 }

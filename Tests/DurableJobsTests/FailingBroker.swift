@@ -79,7 +79,6 @@ struct FailingBroker: Broker {
     try questions.pass(queue)
     return await base.missing(ids, in: queue)
   }
-  func statistics(of queue: QueueName) async throws -> QueueStatistics { await base.statistics(of: queue) }
   func depth(of queue: QueueName) async throws -> QueueDepth { await base.depth(of: queue) }
   func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] { await base.remove(ids, from: queue) }
   func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {

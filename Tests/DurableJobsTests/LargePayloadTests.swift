@@ -189,7 +189,7 @@ import Testing
     registry.register(Large.self) { _, context in ran.note(context.attempt) }
     _ = try await stage.client.enqueue(Large(1))
     try await work(on: ledger, registry) {
-      try await eventually("it is handed back") { await stage.statistics().delayed == 1 }
+      try await eventually("it is handed back") { await stage.counts().delayed == 1 }
       ledger.fails.withLock { $0 = false }
       try await stage.settled()
     }

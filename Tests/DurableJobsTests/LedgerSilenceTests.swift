@@ -131,7 +131,7 @@ import Testing
       }
       // Alone again, and still cut off: it leaves what comes alone.
       try await stage.client.enqueue(Numbered(number: 3))
-      try await eventually("it is not claimed") { await stage.statistics().ready == 1 }
+      try await eventually("it is not claimed") { await stage.counts().ready == 1 }
       cut.isCut.withLock { $0 = false }
       try await stage.settled()
     }

@@ -68,12 +68,12 @@ import Testing
     try await work(gated(begun, gate), claimsAhead: true) { _, name in
       try await stage.client.enqueue((0..<5).map { Numbered(number: $0) })
       try await eventually("one runs, and the others wait in the worker") {
-        await stage.statistics().claimed == 5 && begun.entries.count == 1
+        await stage.counts().claimed == 5 && begun.entries.count == 1
       }
       workers.pause(.default)
       try await eventually("the others are handed back") {
-        let statistics = await stage.statistics()
-        return statistics.claimed == 1 && statistics.ready == 4
+        let depth = await stage.counts()
+        return depth.claimed == 1 && depth.ready == 4
       }
       try await stage.client.enqueue(Numbered(number: 5))
       gate.open()
@@ -81,7 +81,7 @@ import Testing
       try await heard(name)
       #expect(begun.entries.count == 1)
       #expect(
-        await stage.statistics() == QueueStatistics(ready: 5, claimed: 0, delayed: 0, workers: 1), "it still lives")
+        await stage.counts() == QueueCounts(ready: 5, workers: 1), "it still lives")
       workers.resume(.default)
       try await stage.settled()
     }
@@ -105,7 +105,7 @@ import Testing
       workers.pause(.default)
       try await eventually("the others cannot be handed back") { failing.releases.count > 0 }
       failing.releases.stop()
-      try await eventually("the others are handed back") { await stage.statistics().ready == 4 }
+      try await eventually("the others are handed back") { await stage.counts().ready == 4 }
       gate.open()
       workers.resume(.default)
       try await stage.settled()
@@ -144,7 +144,7 @@ import Testing
       try await stage.client.enqueue(Numbered(number: 1))
       try await heard(name)
       #expect(begun.entries.isEmpty)
-      #expect(await stage.statistics().ready == 1)
+      #expect(await stage.counts().ready == 1)
     }
   }
 
@@ -164,17 +164,17 @@ import Testing
         ended.open()
       }
       try await eventually("one runs, and the others wait in the worker") {
-        await stage.statistics().claimed == 3 && begun.entries.count == 1
+        await stage.counts().claimed == 3 && begun.entries.count == 1
       }
       workers.order(name) { $0.isStopped = true }
-      try await eventually("the rest is handed back") { await stage.statistics().ready == 2 }
+      try await eventually("the rest is handed back") { await stage.counts().ready == 2 }
       #expect(!ended.hasOpened)
       gate.open()
       try await group.waitForAll()
     }
     #expect(try stage.effects() == [0])
     #expect(workers.reports.isEmpty)
-    #expect(await stage.statistics() == QueueStatistics(ready: 2, claimed: 0, delayed: 0, workers: 0))
+    #expect(await stage.counts() == QueueCounts(ready: 2))
   }
 
   @Test(arguments: [false, true])
@@ -207,7 +207,7 @@ import Testing
     let ids = try await stage.client.enqueue((0..<2).map { Numbered(number: $0) })
     try await work(gated(begun, gate), claimsAhead: true) { _, _ in
       try await eventually("one runs, and one waits in the worker") {
-        await stage.statistics().claimed == 2 && begun.entries == [0]
+        await stage.counts().claimed == 2 && begun.entries == [0]
       }
       workers.cancel(ids[1])
       try await eventually("it has ended") { stage.ledger.ended.map(\.record.id) == [ids[1]] }
@@ -331,7 +331,7 @@ import Testing
       try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
       let before = fading.inVain.entries.count
       try await eventually("it has asked in vain") { fading.inVain.entries.count > before + 5 }
-      #expect(await stage.statistics() == QueueStatistics(ready: 3, claimed: 0, delayed: 0, workers: 1))
+      #expect(await stage.counts() == QueueCounts(ready: 3, workers: 1))
       #expect(begun.entries.isEmpty)
       fading.isAway.withLock { $0 = false }
       try await stage.settled()

@@ -106,7 +106,7 @@ import Testing
     await #expect(throws: InvalidJob.self) {
       try await stage.client.push([Numbered(number: 1)], options: JobOptions(queue: "a b"))
     }
-    #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
+    #expect(await stage.counts() == QueueCounts())
   }
 
   /// A kind that brings a form of its own.
@@ -137,7 +137,7 @@ import Testing
       }
     }
     #expect(stage.ledger.pendingCount == 0)
-    #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
+    #expect(await stage.counts() == QueueCounts())
     let error = await #expect(throws: InvalidJob.self) { try await stage.client.enqueue(bad) }
     #expect(error?.description.contains("the payload of test.raw is not text in UTF-8: byte ") == true)
     _ = try await stage.client.enqueue([good])
@@ -164,12 +164,12 @@ import Testing
     let limit = "the payload of test.raw has 65537 bytes, which is over the limit of 65536 for a push: enqueue it"
     for error in pushes { #expect(error?.description == limit) }
     #expect(stage.ledger.pendingCount == 0)
-    #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
+    #expect(await stage.counts() == QueueCounts())
 
     _ = try await stage.client.enqueue([Raw(Array(repeating: 0x41, count: PayloadLimit.job))])
     _ = try await stage.client.push([Raw(Array(repeating: 0x41, count: PayloadLimit.unrecorded))])
     #expect(stage.ledger.pendingCount == 1)
-    #expect(await stage.statistics().ready == 2)
+    #expect(await stage.counts().ready == 2)
   }
 
   @Test func aPushIsBoundedByItsBytes() throws {

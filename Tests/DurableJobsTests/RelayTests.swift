@@ -107,7 +107,7 @@ import Testing
     var configuration = Stage.configuration(concurrency: 1)
     configuration.relayInterval = .milliseconds(500)
     try await stage.work(registry, configuration) { worker in
-      try await eventually("it is busy") { await stage.statistics().claimed > 0 }
+      try await eventually("it is busy") { await stage.counts().claimed > 0 }
       let (new, elsewhere) = (try record(100_000), try record(100_001))
       var old = try record(100_002)
       old.id = JobID(high: records[10].id.high, low: 0)

@@ -77,7 +77,7 @@ import Testing
       let traces = Set(ledger.records(ids, queue: Effect.queue).compactMap(\.trace))
       #expect(traces.count == 3, "each firing begins a trace of its own")
       // What was asked for is pushed.
-      #expect(await rig.stage.statistics(Effect.queue).ready == 3)
+      #expect(await rig.stage.counts(Effect.queue).ready == 3)
     }
   }
 

@@ -42,13 +42,13 @@ struct Stage: Sendable {
     return try await RunningWorker.run(worker, body)
   }
 
-  func statistics(_ queue: QueueName = .default) async -> QueueStatistics { await broker.statistics(of: queue) }
+  func counts(_ queue: QueueName = .default) async -> QueueCounts { await broker.depth(of: queue).counts }
 
   /// Waits until neither ledger nor broker has anything left to do.
   func settled(_ queue: QueueName = .default) async throws {
     try await eventually("everything is settled") {
-      let statistics = await statistics(queue)
-      return ledger.pendingCount(in: queue) == 0 && statistics.ready + statistics.claimed + statistics.delayed == 0
+      let now = await counts(queue)
+      return ledger.pendingCount(in: queue) == 0 && now.ready + now.claimed + now.delayed == 0
     }
   }
 }

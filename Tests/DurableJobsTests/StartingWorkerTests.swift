@@ -43,7 +43,7 @@ import Testing
   /// Heartbeats have come and gone: had the worker been about to claim, it would have.
   private func aWhile() async throws {
     for _ in 0..<200 { await Task.yield() }
-    try await eventually("the worker has joined") { await stage.statistics().workers == 1 }
+    try await eventually("the worker has joined") { await stage.counts().workers == 1 }
     for _ in 0..<200 { await Task.yield() }
   }
 
@@ -54,11 +54,11 @@ import Testing
     try await work(workers, broker: stage.broker) { begun in
       try await workers.asked.wait()
       try await aWhile()
-      #expect(await stage.statistics().claimed == 0)
+      #expect(await stage.counts().claimed == 0)
       workers.gate.open()
       try await eventually("the pause is remembered") { await stage.broker.remembersPause(of: .default) }
       #expect(begun.entries.isEmpty)
-      #expect(await stage.statistics().ready == 5)
+      #expect(await stage.counts().ready == 5)
       workers.base.resume(.default)
       try await stage.settled()
       #expect(begun.entries.sorted() == Array(0..<5))
@@ -76,7 +76,7 @@ import Testing
       if isPaused {
         try await aWhile()
         #expect(begun.entries.isEmpty)
-        #expect(await stage.statistics().ready == 5)
+        #expect(await stage.counts().ready == 5)
         workers.base.resume(.default)
         workers.gate.open()
       }

@@ -20,15 +20,15 @@ import Testing
     try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
     try await stage.work(registry, Stage.configuration(concurrency: 1, claimsAhead: true)) { worker in
       try await hasBegun.wait()
-      try await eventually("the others wait in the worker") { await stage.statistics().claimed == 3 }
+      try await eventually("the others wait in the worker") { await stage.counts().claimed == 3 }
       await worker.stop()
-      try await eventually("what has not begun is handed back") { await stage.statistics().ready == 2 }
-      #expect(await stage.statistics().claimed == 1)
+      try await eventually("what has not begun is handed back") { await stage.counts().ready == 2 }
+      #expect(await stage.counts().claimed == 1)
       mayEnd.open()
     }
     #expect(journal.entries == [0])
     #expect(try stage.effects() == [0])
-    #expect(await stage.statistics() == QueueStatistics(ready: 2, claimed: 0, delayed: 0, workers: 0))
+    #expect(await stage.counts() == QueueCounts(ready: 2))
     let next = await stage.broker.join(.default, worker: "next", lease: .seconds(60))
     #expect(await next.claim(2, wait: .zero).map(\.attempt) == [1, 1])
   }
@@ -57,7 +57,7 @@ import Testing
       try await hasBegun.wait()
       await worker.stop()
     }
-    #expect(await stage.statistics() == QueueStatistics(ready: 2, claimed: 0, delayed: 0, workers: 0))
+    #expect(await stage.counts() == QueueCounts(ready: 2))
     #expect(stage.ledger.dead.isEmpty)
     #expect(try stage.effects().isEmpty)
     let next = await stage.broker.join(.default, worker: "next", lease: .seconds(60))
@@ -70,10 +70,10 @@ import Testing
     var registry = Stage.Registry()
     registry.register(Numbered.self) { _, _ in }
     try await stage.work(registry) { worker in
-      try await eventually("the worker has joined") { await stage.statistics().workers == 1 }
+      try await eventually("the worker has joined") { await stage.counts().workers == 1 }
       await worker.stop()
     }
-    #expect(await stage.statistics().workers == 0)
+    #expect(await stage.counts().workers == 0)
   }
 
   @Test func aWorkerThatIsCutOffLeavesItsJobsToOthers() async throws {

@@ -50,7 +50,7 @@ import Testing
     #expect(held <= 1)
     #expect(try stage.effects() == [1])
     // The effect was pushed as well.
-    #expect(await stage.statistics("effects").ready == 1)
+    #expect(await stage.counts("effects").ready == 1)
   }
 
   @Test func whatIsHandedBackComesAgainAfterAPauseAndIsNoAttempt() async throws {
@@ -59,7 +59,7 @@ import Testing
     let claims = await consumer.claim(1, wait: .seconds(5))
     let settler = Settler(queue: .default, ledger: stage.ledger, consumer: consumer, logger: .quiet)
     await settler.settle(claims.map { EndedClaim(claim: $0, outcome: .handBack) }, until: StopSignal())
-    #expect(await stage.statistics().delayed == 1)
+    #expect(await stage.counts().delayed == 1)
     let due = try #require(await consumer.heartbeat(listingHeld: false).nextDue)
     #expect(due <= .milliseconds(500), "who holds its row may let go at any moment")
     var again: [Claim] = []
@@ -110,7 +110,7 @@ import Testing
     }
     let record = JobRecord.test("{\"number\": 1}", kind: Numbered.kind, isDurable: false)
     _ = await executor(registry, stage.ledger).run(.single(claim(1, record)))
-    #expect(await stage.statistics("effects").ready == 2)
+    #expect(await stage.counts("effects").ready == 2)
   }
 
   @Test func aRolledBackTransactionLeavesNothing() async throws {
@@ -121,7 +121,7 @@ import Testing
       }
     }
     #expect(stage.ledger.pendingCount == 0)
-    #expect(await stage.statistics() == QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0))
+    #expect(await stage.counts() == QueueCounts())
   }
 
   @Test func onlyWhatTheUniqueKeyLetsThroughIsPushed() async throws {
@@ -130,7 +130,7 @@ import Testing
     let second = try await stage.client.enqueue(Numbered(number: 2), options: options)
     #expect(first != nil)
     #expect(second == nil)
-    #expect(await stage.statistics().ready == 1)
+    #expect(await stage.counts().ready == 1)
   }
 
   @Test func jobsWhosePushFailedArePushedByTheRelay() async throws {
@@ -138,7 +138,7 @@ import Testing
     deaf.pushes.start()
     let client = JobClient(broker: deaf, ledger: stage.ledger, logger: .quiet)
     try await client.enqueue((0..<2500).map { Numbered(number: $0) })
-    #expect(await stage.statistics().ready == 0)
+    #expect(await stage.counts().ready == 0)
     #expect(stage.ledger.pendingCount == 2500)
     let journal = Journal<Int>()
     var registry = Stage.Registry()
@@ -182,7 +182,7 @@ import Testing
     let failure = JobFailure(attempt: 1, at: 0, error: "no", worker: "w")
     let outcomes: [JobOutcome] = [.park, .deadLetter(failure), .complete, .acknowledge]
     await settler.settle(zip(claims, outcomes).map { EndedClaim(claim: $0, outcome: $1) }, until: stop)
-    #expect(await stage.statistics().claimed == 3)
+    #expect(await stage.counts().claimed == 3)
   }
 }
 

@@ -96,8 +96,8 @@ import Testing
       try await stage.client.push(Other(number: 3))
       try await stage.client.enqueue(Numbered(number: 4))
       try await eventually("three jobs are parked") {
-        let statistics = await stage.statistics()
-        return stage.ledger.parkedCount == 3 && statistics.ready + statistics.claimed == 0
+        let depth = await stage.counts()
+        return stage.ledger.parkedCount == 3 && depth.ready + depth.claimed == 0
       }
       #expect(journal.entries == [4])
       // The new version's worker comes while the old one still runs and relays: both may meet the jobs, and all get

@@ -52,7 +52,7 @@ struct FrozenWorkerTests {
         let (effects, pending) = try await (scene.effects(), scene.pending())
         return effects == 29 && pending == 1
       }
-      let before = try await scene.stack.broker.statistics(of: Scene.effects)
+      let before = try await scene.stack.broker.depth(of: Scene.effects)
       #expect(before.ready + before.claimed + before.delayed == 1)
       try await connection.execute("ROLLBACK")
       await connection.close()

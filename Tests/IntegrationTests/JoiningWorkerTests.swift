@@ -52,7 +52,7 @@ struct JoiningWorkerTests {
       try await eventually("it holds more than runs") { try await scene.claimed() > 2 }
       leaving.stop()
       try await eventually("it holds what runs and nothing more") {
-        let left = try await scene.stack.broker.statistics(of: Scene.effects)
+        let left = try await scene.stack.broker.depth(of: Scene.effects)
         return left.claimed == 2 && left.ready == 38
       }
       _ = try await scene.startWorker("staying")

@@ -106,7 +106,7 @@ struct Scene: Sendable {
     _ name: String = "", concurrency: Int = 4, claimsAhead: Bool = false, acknowledgeGate: Gate? = nil,
     tickEvery: Int? = nil, clockAhead: Int? = nil
   ) async throws -> TestWorkerProcess {
-    let before = try await stack.broker.statistics(of: Self.effects).workers
+    let before = try await stack.broker.depth(of: Self.effects).workers
     var arguments = ["--worker-concurrency", String(concurrency)]
     if claimsAhead { arguments.append("--claims-ahead") }
     if let acknowledgeGate { arguments += ["--acknowledge-gate", String(acknowledgeGate.key)] }
@@ -116,7 +116,7 @@ struct Scene: Sendable {
     let worker = TestWorkerProcess(program)
     await workers.add(worker)
     try await eventually("a worker serves") {
-      try await stack.broker.statistics(of: Self.effects).workers > before
+      try await stack.broker.depth(of: Self.effects).workers > before
     }
     return worker
   }
@@ -157,7 +157,7 @@ struct Scene: Sendable {
   func effects(of worker: String) async throws -> Int {
     try await stack.count("SELECT count(*) FROM effects WHERE worker = \(worker)")
   }
-  func claimed() async throws -> Int { try await stack.broker.statistics(of: Self.effects).claimed }
+  func claimed() async throws -> Int { try await stack.broker.depth(of: Self.effects).claimed }
 
   /// Waits until all is done, and checks every promise: nothing pending or dead, each effect there once, every feed
   /// exact.
@@ -175,7 +175,7 @@ struct Scene: Sendable {
     // last.
     try await eventually("the broker is empty") {
       for queue in [Self.effects, SocialJobs.fanOutQueue, SocialJobs.bulkQueue] {
-        let left = try await stack.broker.statistics(of: queue)
+        let left = try await stack.broker.depth(of: queue)
         if left.ready + left.claimed + left.delayed > 0 { return false }
       }
       return true

@@ -67,10 +67,6 @@ public struct ChaosBroker<Base: Broker>: Broker {
     return try await base.missing(ids, in: queue)
   }
 
-  public func statistics(of queue: QueueName) async throws -> QueueStatistics {
-    try await base.statistics(of: queue)
-  }
-
   public func depth(of queue: QueueName) async throws -> QueueDepth { try await base.depth(of: queue) }
 
   public func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] {

@@ -67,8 +67,8 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
       try await eventually("all jobs are done", within: .seconds(300)) { try await pending(.default).isEmpty }
       // What still runs by now is a second delivery: its transaction must find out.
       try await eventually("the broker is empty", within: .seconds(300)) {
-        let statistics = try await broker.statistics(of: .default)
-        return statistics.ready == 0 && statistics.claimed == 0 && statistics.delayed == 0
+        let depth = try await broker.depth(of: .default)
+        return depth.ready == 0 && depth.claimed == 0 && depth.delayed == 0
       }
       group.cancelAll()
     }

@@ -34,8 +34,6 @@ struct GatedBroker: Broker {
 
   func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] { try await base.missing(ids, in: queue) }
 
-  func statistics(of queue: QueueName) async throws -> QueueStatistics { try await base.statistics(of: queue) }
-
   func depth(of queue: QueueName) async throws -> QueueDepth { try await base.depth(of: queue) }
 
   func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] {

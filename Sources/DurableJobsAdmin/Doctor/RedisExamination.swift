@@ -103,7 +103,7 @@ struct RedisExamination {
     var idle: [String] = []
     var served: [String] = []
     for queue in queues {
-      let workers = try await broker.statistics(of: queue).workers
+      let workers = try await broker.depth(of: queue).workers
       if workers == 0 { idle.append(queue.rawValue) } else { served.append("\(queue) (\(workers))") }
     }
     let detail = served.isEmpty ? "none run" : "serving \(served.joined(separator: ", "))"

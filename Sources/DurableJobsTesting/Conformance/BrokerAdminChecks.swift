@@ -67,7 +67,7 @@ enum BrokerAdminChecks {
     try await expect(Set(broker.remove(ids, from: .default)), equals: [ready.id, delayed.id])
     try await expect(broker.remove([], from: .default).isEmpty)
     try await expect(Set(broker.missing(ids, in: .default)), equals: [ready.id, delayed.id, never.id])
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 1, claimed: 1, delayed: 0, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(ready: 1, claimed: 1, workers: 1))
     try await consumer.acknowledge(claims)
     try await expect(consumer.claimAll(1).map(\.record.text), equals: ["stays"])
     // What was removed can be pushed again.
@@ -87,11 +87,11 @@ enum BrokerAdminChecks {
     let ids = [claimed, ready, delayed, never].map(\.id)
     let far = milliseconds(fromNow: .seconds(1200))
     try await expect(Set(broker.reschedule(ids, in: .default, to: far)), equals: [ready.id, delayed.id])
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 0, claimed: 1, delayed: 2, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(claimed: 1, delayed: 2, workers: 1))
     try await expect(broker.missing(ids, in: .default), equals: [never.id])
     // A push of what it knows does not promote it.
     try await broker.push([ready])
-    try await expect(subject.statistics().ready, equals: 0)
+    try await expect(subject.counts().ready, equals: 0)
 
     try await expect(
       Set(broker.reschedule([delayed.id, ready.id], in: .default, to: 0)), equals: [ready.id, delayed.id])

@@ -37,7 +37,7 @@ enum BrokerLeaseChecks {
       reaped += try await alive.heartbeat().reaped
       return reaped == 3
     }
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 3, claimed: 0, delayed: 0, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(ready: 3, workers: 1))
     let taken = try await alive.claimAll(3)
     // Each in its priority, of which low is the last.
     try expect(taken.last?.record.text == "1" && taken.last?.record.priority == .low)
@@ -70,7 +70,7 @@ enum BrokerLeaseChecks {
       try await expect(other.heartbeat().reaped, equals: 0)
     }
     try await one.acknowledge(held)
-    try await expect(subject.statistics().claimed, equals: 0)
+    try await expect(subject.counts().claimed, equals: 0)
   }
 
   private static func aFrozenConsumerChangesNothing(_ subject: BrokerUnderTest) async throws {
@@ -85,14 +85,14 @@ enum BrokerLeaseChecks {
     try await frozen.release([held[1]])
     try await frozen.acknowledge([held[2]])
     try await expect(frozen.begin(held).isEmpty, "they are somebody else's")
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 0, claimed: 3, delayed: 0, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(claimed: 3, workers: 1))
 
     let heartbeat = try await frozen.heartbeat()
     try expect(!heartbeat.keptLease)
     try expect(held.allSatisfy { $0.incarnation < heartbeat.incarnation })
     try await frozen.retry([ClaimRetry(claim: held[0], delay: .zero, record: held[0].record)])
     try await frozen.release([held[1]])
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 0, claimed: 3, delayed: 0, workers: 2))
+    try await expect(subject.counts(), equals: QueueCounts(claimed: 3, workers: 2))
 
     // Its new life claims as any other does.
     try await subject.broker.push([.test("new")])
@@ -101,7 +101,7 @@ enum BrokerLeaseChecks {
     try expect(new.first?.incarnation, equals: heartbeat.incarnation)
     try await alive.acknowledge(taken)
     try await frozen.acknowledge(new)
-    try await expect(subject.statistics().claimed, equals: 0)
+    try await expect(subject.counts().claimed, equals: 0)
   }
 
   private static func aFrozenConsumersLateClaimIsNotLost(_ subject: BrokerUnderTest) async throws {
@@ -109,7 +109,7 @@ enum BrokerLeaseChecks {
     let alive = try await subject.join("alive")
     try await eventually("the frozen consumer is declared dead") {
       _ = try await alive.heartbeat()
-      return try await subject.statistics().workers == 1
+      return try await subject.counts().workers == 1
     }
     // It wakes, and its claim comes before its heartbeat.
     try await subject.broker.push([.test()])
@@ -126,7 +126,7 @@ enum BrokerLeaseChecks {
     try await subject.broker.push([.test("1"), .test("2", isDurable: false)])
     _ = try await leaving.claimAll(2)
     try await leaving.leave()
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 2, claimed: 0, delayed: 0, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(ready: 2, workers: 1))
     try await expect(staying.claimAll(2).map(\.attempt), equals: [1, 1])
   }
 
@@ -149,7 +149,7 @@ enum BrokerLeaseChecks {
     try await consumer.retry(claims.map { ClaimRetry(claim: $0, delay: .zero, record: $0.record) })
     try await consumer.release(claims)
     try await consumer.acknowledge(claims)
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(workers: 1))
 
     try await subject.broker.push([held, waiting])
     try await expect(consumer.claimAll(2).map(\.record.text), equals: ["held", "waiting"])
@@ -168,7 +168,7 @@ enum BrokerLeaseChecks {
       try await subject.forgetEverything()
       try await eventually("the consumer has joined anew") {
         _ = try await consumer.heartbeat()
-        return try await subject.statistics().workers > 0
+        return try await subject.counts().workers > 0
       }
       try await subject.broker.push([.test("after")])
       let claims = try await group.next()
@@ -229,7 +229,7 @@ enum BrokerLeaseChecks {
     try expect(Set(held), equals: Set(claims.map(\.receipt)))
     try await expect(consumer.heartbeat().held.isEmpty, "nobody asked")
     try await consumer.releaseUnreceived(held)
-    try await expect(subject.statistics().ready, equals: 3)
+    try await expect(subject.counts().ready, equals: 3)
     try await expect(consumer.claimAll(3).map(\.attempt), equals: [1, 1, 1])
   }
 }

@@ -21,17 +21,17 @@ enum BrokerPushChecks {
     let job = JobRecord.test("first")
     try await subject.broker.push([job, job])
     try await subject.broker.push([job])
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 1, claimed: 0, delayed: 0, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(ready: 1, workers: 1))
 
     let claims = try await consumer.claimAll(1)
     try await subject.broker.push([job])
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 0, claimed: 1, delayed: 0, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(claimed: 1, workers: 1))
 
     var again = job
     again.attempts = 1
     try await consumer.retry(claims.map { ClaimRetry(claim: $0, delay: .seconds(60), record: again) })
     try await subject.broker.push([job])
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 0, claimed: 0, delayed: 1, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(delayed: 1, workers: 1))
   }
 
   private static func pushingADelayedJobTwiceDelaysItOnce(_ subject: BrokerUnderTest) async throws {
@@ -39,7 +39,7 @@ enum BrokerPushChecks {
     let job = JobRecord.test(runAt: milliseconds(fromNow: .seconds(60)))
     try await subject.broker.push([job])
     try await subject.broker.push([job])
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 0, claimed: 0, delayed: 1, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(delayed: 1, workers: 1))
     try await expect(subject.broker.missing([job.id], in: .default).isEmpty)
   }
 
@@ -48,7 +48,7 @@ enum BrokerPushChecks {
     let job = JobRecord.test()
     try await subject.broker.push([job])
     try await consumer.acknowledge(try await consumer.claimAll(1))
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 1))
+    try await expect(subject.counts(), equals: QueueCounts(workers: 1))
     try await expect(subject.broker.missing([job.id], in: .default), equals: [job.id])
 
     try await subject.broker.push([job])
@@ -95,14 +95,14 @@ enum BrokerPushChecks {
     try await subject.broker.push([.test("1", queue: "one"), .test("2", queue: "other"), .test("3", queue: "one")])
     try await expect(one.claimAll(2).map(\.record.text), equals: ["1", "3"])
     try await expect(other.claimAll(1).map(\.record.text), equals: ["2"])
-    try await expect(subject.statistics("one"), equals: QueueStatistics(ready: 0, claimed: 2, delayed: 0, workers: 1))
-    try await expect(subject.statistics("nobody's"), equals: .empty)
+    try await expect(subject.counts("one"), equals: QueueCounts(claimed: 2, workers: 1))
+    try await expect(subject.counts("nobody's"), equals: QueueCounts())
   }
 
   private static func jobsPushedBeforeAnyConsumerJoinedAreKept(_ subject: BrokerUnderTest) async throws {
     try await subject.broker.push([.test("1")])
     try await subject.broker.push([.test("2", isDurable: false)])
-    try await expect(subject.statistics(), equals: QueueStatistics(ready: 2, claimed: 0, delayed: 0, workers: 0))
+    try await expect(subject.counts(), equals: QueueCounts(ready: 2))
     try await expect(subject.join().claimAll(2).map(\.record.text), equals: ["1", "2"])
   }
 }

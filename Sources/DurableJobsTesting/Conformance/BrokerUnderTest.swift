@@ -32,9 +32,7 @@ public struct BrokerUnderTest: Sendable {
     try await broker.join(queue, worker: worker, lease: lease)
   }
 
-  func statistics(_ queue: QueueName = .default) async throws -> QueueStatistics {
-    try await broker.statistics(of: queue)
-  }
+  func counts(_ queue: QueueName = .default) async throws -> QueueCounts { try await broker.depth(of: queue).counts }
 }
 
 extension BrokerConsumer {
@@ -50,10 +48,6 @@ extension BrokerConsumer {
 
   /// Claims what is there now.
   func claimNow(_ count: Int = 100) async throws -> [Claim] { try await claim(count, wait: .milliseconds(1)) }
-}
-
-extension QueueStatistics {
-  static let empty = QueueStatistics(ready: 0, claimed: 0, delayed: 0, workers: 0)
 }
 
 func milliseconds(fromNow duration: Duration) -> Int64 {

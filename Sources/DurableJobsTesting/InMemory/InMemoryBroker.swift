@@ -76,12 +76,6 @@ public actor InMemoryBroker: Broker {
     ids.filter { !queues[queue, default: Queue()].known.contains($0) }
   }
 
-  public func statistics(of name: QueueName) -> QueueStatistics {
-    let queue = queues[name, default: Queue()]
-    return QueueStatistics(
-      ready: queue.readyCount, claimed: queue.claimed.count, delayed: queue.delayed.count, workers: queue.leases.count)
-  }
-
   /// Forgets everything, as a broker does whose memory is lost.
   public func forgetEverything() {
     for (name, queue) in queues {

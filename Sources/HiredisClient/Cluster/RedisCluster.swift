@@ -1,261 +1,276 @@
-import Locking
 import Logging
 import Reactor
 
-/// The nodes of a Redis Cluster and which slots they have: sends each command to the master of its key's slot, and
-/// follows when slots move or masters are replaced.
-///
-/// There is one supervised connection a master, so what tasks send at once is pipelined on each as with a single
-/// server.
-final class RedisCluster: Sendable {
+/// A Redis Cluster: sends each command to the master of its key's slot, and follows when the slot moves or the master
+/// is replaced.
+struct RedisCluster: Sendable {
   typealias Endpoint = RedisConfiguration.Endpoint
 
-  /// A master that is in use.
-  private struct Member {
-    let node: RedisNode
-    /// Ended when the node is to be left.
-    let stay: AsyncStream<Void>
-    let leave: AsyncStream<Void>.Continuation
-  }
-
-  private struct State {
-    var map: SlotMap?
-    /// The newest epoch that a node spoke of: what an older one says is out of date.
-    var epoch = 0
-    /// How many slots have a master that is well, as a node said.
-    var servedSlots = 0
-    var members: [Endpoint: Member] = [:]
-    var trouble: RedisError?
-    var isFinished = false
-  }
-
-  private let configuration: RedisConfiguration
-  private let loop: EventLoop
-  private let logger: Logger
-  private let routes: RouteGeneration
-  private let state = Locked(State())
-  private let joining: AsyncStream<(Endpoint, Member)>
-  private let join: AsyncStream<(Endpoint, Member)>.Continuation
-  private let refreshing: AsyncStream<Void>
-  private let refresh: AsyncStream<Void>.Continuation
+  private let nodes: ClusterNodes
 
   init(_ configuration: RedisConfiguration, loop: EventLoop, logger: Logger, routes: RouteGeneration) {
-    self.routes = routes
-    self.configuration = configuration
-    self.loop = loop
-    self.logger = logger
-    (joining, join) = AsyncStream.makeStream(of: (Endpoint, Member).self)
-    (refreshing, refresh) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    refresh.yield()
+    nodes = ClusterNodes(configuration, loop: loop, logger: logger, routes: routes)
   }
-
-  // MARK: Life
 
   /// Keeps the nodes connected until the task is cancelled; then closes all for good.
-  func run() async {
-    await withDiscardingTaskGroup { group in
-      group.addTask { await self.keepMap() }
-      for await (endpoint, member) in joining {
-        group.addTask { await self.keep(member, at: endpoint) }
+  func run() async { await nodes.run() }
+
+  /// How often and how long one call follows its command.
+  private struct Chase {
+    let deadline: ContinuousClock.Instant
+    private var backoff = Backoff(base: .milliseconds(10), limit: .milliseconds(200))
+    private var redirections = 0
+
+    init(limit: Duration) { deadline = .now + limit }
+
+    /// Whether there is time for another try. Waits first, unless the cluster has just said where to go.
+    mutating func mayGoOn(atOnce: Bool) async throws(RedisError) -> Bool {
+      redirections += 1
+      // Two nodes that send one back and forth have not agreed yet.
+      if atOnce, redirections < 5 { return true }
+      if ContinuousClock.now >= deadline { return false }
+      do {
+        try await Task.sleep(for: backoff.next())
+      } catch {
+        throw .cancelled
       }
-      state.withLock { $0.isFinished = true }
+      return true
     }
   }
 
-  /// Keeps one node connected for as long as it stays in use.
-  private func keep(_ member: Member, at endpoint: Endpoint) async {
-    await withDiscardingTaskGroup { group in
-      group.addTask {
-        await member.node.run {
-          self.state.withLock { $0.isFinished }
-            ? .stopped : RedisError(.connection, "\(endpoint) is no master of the cluster any more", isUnsent: true)
-        }
-      }
-      for await _ in member.stay {}
-      group.cancelAll()
-    }
-  }
-
-  /// Asks for the map when somebody found that it does not fit.
-  private func keepMap() async {
-    for await _ in refreshing {
-      await renewMap()
-      // Many commands find out at once: one question serves them all.
-      do { try await Task.sleep(for: .milliseconds(50)) } catch { return }
-    }
-  }
-
-  func mapIsDoubtful() { refresh.yield() }
-
-  // MARK: Routing
-
-  /// The master to send to: of `slot`, or any if that is nil.
+  /// Sends a command to the master of its slot; see `RedisCommandSender`.
   ///
-  /// - Throws: `.connection`, marked as not sent, while nobody is known to have the slot.
-  func route(_ slot: Int?) throws(RedisError) -> (endpoint: Endpoint, node: RedisNode) {
-    let (found, trouble) = state.withLock { state -> ((Endpoint, RedisNode)?, RedisError?) in
-      if state.isFinished { return (nil, .stopped) }
-      guard let map = state.map else { return (nil, state.trouble) }
-      let endpoint = slot.map { map[$0] } ?? Self.anyMaster(map, state.members)
-      return (endpoint.map { ($0, member($0, &state).node) }, state.trouble)
+  /// What the cluster refuses for the moment is sent again within the command's limit. What may have been carried out
+  /// is not.
+  nonisolated(nonsending) func send<Output: Sendable>(
+    _ command: RedisCommand, timeout: Duration?,
+    decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  ) async throws(RedisError) -> Output {
+    let slot = command.slot
+    var chase = Chase(limit: timeout ?? nodes.commandTimeout)
+    var asked: Endpoint?
+    while true {
+      var place = asked
+      do throws(RedisError) {
+        if let asked {
+          return try await nodes.node(at: asked).supervisor.perform(
+            RedisAskingRequest(command, timeout: timeout, decode: decode))
+        }
+        let (endpoint, node) = try nodes.route(slot)
+        place = endpoint
+        return try await node.supervisor.perform(RedisSingleRequest(command, timeout: timeout, decode: decode))
+      } catch {
+        guard let redirect = ClusterRedirect(error, asked: place ?? nodes.firstEndpoint) else { throw error }
+        asked = nil
+        if case .ask(let endpoint) = redirect { asked = endpoint }
+        guard try await chase.mayGoOn(atOnce: follow(redirect)) else { throw error }
+      }
     }
-    if let found { return found }
-    if let trouble, trouble.code == .configuration || trouble.code == .closed { throw trouble }
-    let cause = trouble.map { ": \($0.message)" } ?? ""
-    let what = slot.map { "has no master for slot \($0) now" } ?? "is not known yet"
-    throw RedisError(.connection, "\(configuration.displayName) \(what)\(cause)", isUnsent: true)
   }
 
-  /// The node at `endpoint`, which some other node named.
-  func node(at endpoint: Endpoint) throws(RedisError) -> RedisNode {
-    let node = state.withLock { state in state.isFinished ? nil : member(endpoint, &state).node }
-    guard let node else { throw .stopped }
-    return node
-  }
-
-  /// Notes that a slot is another node's, and asks what else has changed.
-  func moved(_ slot: Int, to endpoint: Endpoint) {
-    state.withLock { state in
-      routes.advance()
-      state.map?.move(slot, to: endpoint)
-    }
-    mapIsDoubtful()
-  }
-
-  var unservedSlots: Int { HashSlot.count - state.withLock { $0.servedSlots } }
-
-  /// The masters as far as they are known.
-  var map: SlotMap? { state.withLock { $0.map } }
-
-  private static func anyMaster(_ map: SlotMap, _ members: [Endpoint: Member]) -> Endpoint? {
-    map.masters.filter { members[$0]?.node.isTroubled != true }.randomElement() ?? map.masters.randomElement()
-  }
-
-  /// The member at `endpoint`, which joins if it is new.
-  private func member(_ endpoint: Endpoint, _ state: inout State) -> Member {
-    if let member = state.members[endpoint] { return member }
-    let place = configuration.server(at: endpoint)
-    let (stay, leave) = AsyncStream.makeStream(of: Void.self)
-    let node = RedisNode(
-      place, loop: loop, logger: logger, pauseLimit: .milliseconds(500), routes: routes,
-      locate: { () throws(RedisError) in place }, onTrouble: { [refresh] in refresh.yield() })
-    let member = Member(node: node, stay: stay, leave: leave)
-    state.members[endpoint] = member
-    join.yield((endpoint, member))
-    return member
-  }
-
-  var commandTimeout: Duration { configuration.commandTimeout }
-  var connectTimeout: Duration { configuration.connectTimeout }
-  var firstEndpoint: Endpoint { configuration.endpoint }
-  var displayName: String { configuration.displayName }
-
-  func connect(_ endpoint: Endpoint, _ commandTimeout: Duration) async throws(RedisError) -> RedisConnection {
-    var place = configuration.server(at: endpoint)
-    place.commandTimeout = commandTimeout
-    return try await RedisConnection.connect(place, loop: loop)
-  }
-
-  // MARK: The map
-
-  private struct Answer: Sendable {
-    var map: SlotMap
-    var epoch: Int
-    var servedSlots: Int
-    var isComplete: Bool
-  }
-
-  /// Asks all nodes at once and believes the first that knows enough.
-  func renewMap() async {
-    let known = map?.nodes ?? []
-    let places = known + configuration.endpoints.filter { !known.contains($0) }
-    var trouble: RedisError?
-    let answer = await withTaskGroup(of: Result<Answer, RedisError>.self) { group -> Answer? in
-      for place in places {
-        group.addTask {
-          do throws(RedisError) { return .success(try await self.ask(place)) } catch { return .failure(error) }
+  /// Sends commands to the masters of their slots; see `RedisCommandSender`.
+  ///
+  /// Commands of one slot keep their order, unless the cluster redirects some of them.
+  nonisolated(nonsending) func send<Output: Sendable>(
+    pipeline commands: [RedisCommand], timeout: Duration?,
+    decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  ) async throws(RedisError) -> [Result<Output, RedisError>] {
+    var results = [Result<Output, RedisError>?](repeating: nil, count: commands.count)
+    let slots = commands.map(\.slot)
+    var chase = Chase(limit: timeout ?? nodes.commandTimeout)
+    var left = Array(commands.indices)
+    var asked: [Int: Endpoint] = [:]
+    while !left.isEmpty {
+      var last: RedisError?
+      var isAtOnce = true
+      var again: [Int] = []
+      for (target, indices) in try parcels(left, slots, asked) {
+        let outcome = try await deliver(indices.map { commands[$0] }, to: target, timeout, decode)
+        for (index, result) in zip(indices, outcome) {
+          results[index] = result
+          asked[index] = nil
+          guard case .failure(let error) = result,
+            let redirect = ClusterRedirect(error, asked: target.endpoint ?? nodes.firstEndpoint)
+          else { continue }
+          if case .ask(let endpoint) = redirect { asked[index] = endpoint }
+          if !follow(redirect) { isAtOnce = false }
+          last = error
+          again.append(index)
         }
       }
-      defer { group.cancelAll() }
-      for await result in group {
-        switch result {
-        case .success(let answer) where isNews(answer): return answer
-        case .success:
-          trouble = RedisError(.connection, "the cluster is down (cluster_state is not ok)")
-        case .failure(let error):
-          if trouble?.code != .configuration { trouble = error }
+      left = again.sorted()
+      guard let last, try await !chase.mayGoOn(atOnce: isAtOnce) else { continue }
+      if last.isUnsent { throw last }
+      break
+    }
+    return results.map { $0 ?? .failure(.stopped) }
+  }
+
+  /// Where some commands of a pipeline go next.
+  private enum Target: Hashable {
+    case master(Endpoint)
+    /// To a node that does not have the slot yet.
+    case asking(Endpoint)
+    /// Nobody has their slot right now.
+    case nowhere(RedisError)
+
+    var endpoint: Endpoint? {
+      switch self {
+      case .master(let endpoint), .asking(let endpoint): endpoint
+      case .nowhere: nil
+      }
+    }
+  }
+
+  /// The commands in their order, those together that go to one node.
+  private func parcels(
+    _ indices: [Int], _ slots: [Int?], _ asked: [Int: Endpoint]
+  ) throws(RedisError) -> [(Target, [Int])] {
+    var parcels: [(Target, [Int])] = []
+    var numbers: [Target: Int] = [:]
+    var unkeyed: Target?
+    for index in indices {
+      let target: Target
+      if let endpoint = asked[index] {
+        target = .asking(endpoint)
+      } else if slots[index] == nil, let unkeyed {
+        target = unkeyed
+      } else {
+        do throws(RedisError) {
+          target = .master(try nodes.route(slots[index]).endpoint)
+        } catch {
+          guard error.isUnsent else { throw error }
+          target = .nowhere(error)
+        }
+        if slots[index] == nil { unkeyed = target }
+      }
+      if let number = numbers[target] {
+        parcels[number].1.append(index)
+      } else {
+        numbers[target] = parcels.count
+        parcels.append((target, [index]))
+      }
+    }
+    return parcels
+  }
+
+  private nonisolated(nonsending) func deliver<Output: Sendable>(
+    _ commands: [RedisCommand], to target: Target, _ timeout: Duration?,
+    _ decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
+  ) async throws(RedisError) -> [Result<Output, RedisError>] {
+    switch target {
+    case .nowhere(let error): return commands.map { _ in .failure(error) }
+    case .master(let endpoint):
+      do throws(RedisError) {
+        return try await nodes.node(at: endpoint).supervisor.perform(
+          RedisPipelineRequest(commands, timeout: timeout, decode: decode))
+      } catch {
+        guard error.isUnsent else { throw error }
+        return commands.map { _ in .failure(error) }
+      }
+    case .asking(let endpoint):
+      let supervisor = try nodes.node(at: endpoint).supervisor
+      var results: [Result<Output, RedisError>] = []
+      for command in commands {
+        do throws(RedisError) {
+          results.append(
+            .success(
+              try await supervisor.perform(RedisAskingRequest(command, timeout: timeout, decode: decode))))
+        } catch {
+          guard error.code == .server || error.isUnsent else { throw error }
+          results.append(.failure(error))
         }
       }
-      return nil
-    }
-    if Task.isCancelled { return }
-    guard let answer else {
-      let isNew = state.withLock { state in
-        defer { state.trouble = trouble }
-        return state.trouble == nil
-      }
-      if isNew, let trouble {
-        logger.warning("the cluster does not say who its masters are", metadata: ["error": "\(trouble)"])
-      }
-      do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
-      return mapIsDoubtful()
-    }
-    adopt(answer)
-  }
-
-  private func isNews(_ answer: Answer) -> Bool {
-    answer.isComplete && answer.epoch >= state.withLock { $0.epoch }
-  }
-
-  private func adopt(_ answer: Answer) {
-    let left = state.withLock { state -> [Member] in
-      if state.map != answer.map { routes.advance() }
-      state.map = answer.map
-      state.epoch = answer.epoch
-      state.servedSlots = answer.servedSlots
-      state.trouble = nil
-      let replicas = Set(answer.map.replicas.joined())
-      let masters = Set(answer.map.masters)
-      // A master without slots is not in the map and may be about to get some: it stays as long as it is well.
-      let gone = state.members.filter { endpoint, member in
-        !masters.contains(endpoint) && (replicas.contains(endpoint) || member.node.isTroubled)
-      }
-      for endpoint in gone.keys { state.members[endpoint] = nil }
-      return Array(gone.values)
-    }
-    for member in left { member.leave.finish() }
-  }
-
-  private func ask(_ endpoint: Endpoint) async throws(RedisError) -> Answer {
-    var place = configuration.server(at: endpoint)
-    place.connectTimeout = min(place.connectTimeout, .seconds(1))
-    place.commandTimeout = place.connectTimeout
-    let connection = try await RedisConnection.connect(place, loop: loop)
-    let answers: [Result<RedisValue, RedisError>]
-    do throws(RedisError) {
-      answers = try await connection.send(
-        pipeline: [RedisCommand("CLUSTER", "INFO"), RedisCommand("CLUSTER", "SLOTS")])
-    } catch {
-      await connection.close()
-      throw error
-    }
-    await connection.close()
-    do throws(RedisError) {
-      let facts = try answers[0].get().text ?? ""
-      func number(_ name: String) -> Int {
-        facts.split(whereSeparator: \.isNewline).first { $0.hasPrefix(name) }.flatMap { Int($0.dropFirst(name.count)) }
-          ?? 0
-      }
-      return Answer(
-        map: try SlotMap(try answers[1].get(), asked: endpoint), epoch: number("cluster_current_epoch:"),
-        servedSlots: number("cluster_slots_ok:"), isComplete: facts.contains("cluster_state:ok"))
-    } catch {
-      guard error.message.contains("cluster support disabled") else { throw error }
-      throw RedisError(.configuration, "\(endpoint) is a server of its own and no node of a cluster; write redis://")
+      return results
     }
   }
-}
 
-extension RedisError {
-  static let stopped = RedisError(.closed, "the Redis client was stopped")
+  /// Takes note of what a node said.
+  ///
+  /// - Returns: whether it said where to go, so that there is nothing to wait for.
+  private func follow(_ redirect: ClusterRedirect) -> Bool {
+    switch redirect {
+    case .moved(let slot, let endpoint):
+      nodes.moved(slot, to: endpoint)
+      return true
+    case .ask: return true
+    case .later, .unsent:
+      nodes.mapIsDoubtful()
+      return false
+    }
+  }
+
+  /// Takes note of what a connection of somebody's own met with.
+  func note(_ error: RedisError, from endpoint: Endpoint) {
+    if let redirect = ClusterRedirect(error, asked: endpoint) {
+      _ = follow(redirect)
+    } else {
+      nodes.mapIsDoubtful()
+    }
+  }
+
+  // MARK: Beside the keys
+
+  /// A connection of its own to the master of `key`'s slot.
+  func dedicatedConnection(
+    _ key: String?, commandTimeout: Duration
+  ) async throws(RedisError) -> RedisConnection {
+    let slot = key.map { HashSlot.of($0) }
+    var chase = Chase(limit: nodes.connectTimeout)
+    while true {
+      do throws(RedisError) {
+        return try await nodes.connect(try nodes.route(slot).endpoint, commandTimeout)
+      } catch {
+        nodes.mapIsDoubtful()
+        guard error.isUnsent, try await chase.mayGoOn(atOnce: false) else { throw error }
+      }
+    }
+  }
+
+  /// Sends commands to every master that is known and answers; one that is away holds nobody up.
+  func sendToMasters(
+    _ commands: [RedisCommand]
+  ) async throws(RedisError) -> [(server: String, replies: [RedisValue])] {
+    // This one waits until there is a map, and says why there is none.
+    _ = try await send(.echo, timeout: nil) { _ throws(RedisError) in }
+    var all: [(server: String, replies: [RedisValue])] = []
+    var silent: RedisError?
+    for endpoint in nodes.map?.masters ?? [] {
+      let node = try nodes.node(at: endpoint)
+      if node.isTroubled { continue }
+      let request = RedisPipelineRequest(commands, timeout: nil) { reply throws(RedisError) in reply.value }
+      do throws(RedisError) {
+        let results = try await node.supervisor.perform(request)
+        all.append(("\(endpoint)", try results.map { result throws(RedisError) in try result.get() }))
+      } catch {
+        guard error.code == .connection || error.code == .timeout else { throw error }
+        silent = error
+      }
+    }
+    if all.isEmpty { throw silent ?? RedisError(.connection, "no master of \(nodes.displayName) is connected") }
+    return all
+  }
+
+  /// Sends a command to the server that `connection` is connected to.
+  func send(_ command: RedisCommand, beside connection: RedisConnection) async throws(RedisError) {
+    let request = RedisSingleRequest(command, timeout: nil) { _ throws(RedisError) in }
+    try await nodes.node(at: connection.endpoint).supervisor.perform(request)
+  }
+
+  /// As the cluster is now: who only became a replica since the last question has disturbed no command.
+  func topology() async throws(RedisError) -> RedisTopology {
+    await nodes.renewMap()
+    let map: SlotMap
+    if let known = nodes.map {
+      map = known
+    } else {
+      // It waits until there is a map, and says why there is none.
+      _ = try await send(.echo, timeout: nil) { _ throws(RedisError) in }
+      map = nodes.map ?? SlotMap()
+    }
+    let masters = zip(map.masters, map.replicas).map { master, replicas in
+      RedisTopology.Master(name: "\(master)", replicas: replicas.count)
+    }
+    return RedisTopology(masters: masters, uncoveredSlots: nodes.unservedSlots)
+  }
 }

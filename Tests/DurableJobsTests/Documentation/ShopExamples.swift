@@ -156,7 +156,7 @@ func runJobs(
     try await jobs.enqueue(SendReceipt(order: 7))  // a row in the ledger first
     try await jobs.push(WarmCache(product: 12))  // the broker alone
     #expect(ledger.pendingCount == 1)
-    #expect(await broker.statistics(of: .default).ready == 2)
+    #expect(await broker.depth(of: .default).ready == 2)
   }
 
   // MARK: Operating
@@ -179,7 +179,7 @@ func runJobs(
     let inAnHour = Int64(Date.now.timeIntervalSince1970 * 1000) + 3_600_000
     try await jobs.enqueue(
       SendReceipt(order: 7), options: JobOptions(queue: "mail", priority: .high, runAt: inAnHour))
-    #expect(await broker.statistics(of: "mail").delayed == 1)
+    #expect(await broker.depth(of: "mail").delayed == 1)
   }
 
   // MARK: Retries, backoff and dead letters

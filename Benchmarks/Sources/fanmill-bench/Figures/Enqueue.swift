@@ -52,7 +52,7 @@ enum Enqueue {
     let start = ContinuousClock.now
     try await body()
     let seconds = start.duration(to: .now) / .seconds(1)
-    try BenchError.check("jobs enqueued", try await stage.broker.statistics(of: .default).ready, equals: count)
+    try BenchError.check("jobs enqueued", try await stage.broker.depth(of: .default).ready, equals: count)
     return Double(count) / seconds
   }
 }

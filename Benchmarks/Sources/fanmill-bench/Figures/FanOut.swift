@@ -60,7 +60,7 @@ enum FanOut {
       try await Task.sleep(for: .milliseconds(20))
       if FreePort.isFree(port) { continue }
       isReady = try HTTPCall.send("GET", "/readyz", port: port).status == 200
-      for queue in queues where isReady { isReady = try await stage.broker.statistics(of: queue).workers == 1 }
+      for queue in queues where isReady { isReady = try await stage.broker.depth(of: queue).workers == 1 }
     }
   }
 }

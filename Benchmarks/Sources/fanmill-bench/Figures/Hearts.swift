@@ -39,7 +39,7 @@ enum Hearts {
       tail.samples.append(Figure.percentile(hearts.latencies, 0.99))
     }
     try await api.stop()
-    for table in ["jobs", "hearts", "celeb_fans", "celeb_fan_levels", "celebs", "sessions"] {
+    for table in ["jobs.jobs", "hearts", "celeb_fans", "celeb_fan_levels", "celebs", "sessions"] {
       try await database.pool.execute("TRUNCATE \(unescaped: table)")
     }
     return [rate, share, tail]

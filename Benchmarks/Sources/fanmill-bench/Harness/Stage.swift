@@ -110,7 +110,7 @@ final class Stage: Sendable {
   }
 
   private func wait(for workers: [Child], toJoin queue: QueueName) async throws {
-    while try await broker.statistics(of: queue).workers < workers.count {
+    while try await broker.depth(of: queue).workers < workers.count {
       guard workers.allSatisfy(\.isRunning) else { throw BenchError("a worker ended at once") }
       try await Task.sleep(for: .milliseconds(1))
     }
@@ -169,7 +169,7 @@ final class Stage: Sendable {
   func waitForEmpty(_ queue: QueueName = .default, within limit: Duration = .seconds(30)) async throws {
     let deadline = ContinuousClock.now + limit
     while true {
-      let left = try await broker.statistics(of: queue)
+      let left = try await broker.depth(of: queue)
       if left.ready + left.claimed + left.delayed == 0 { return }
       guard .now < deadline else { throw BenchError("the broker still holds \(left)") }
       try await Task.sleep(for: .milliseconds(1))

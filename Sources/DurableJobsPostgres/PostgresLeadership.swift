@@ -1,11 +1,19 @@
-import DurableJobs
 import LibPQClient
 
-/// Which process leads.
-extension PostgresLedger {
-  /// One session holds an advisory lock as long as it leads; when the process dies, the server frees the lock with the
-  /// session, and the next one that waits leads.
-  public func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
+/// Which process leads: one session holds an advisory lock as long as it does. When the process dies, the server frees
+/// the lock with the session, and the next one that waits leads.
+struct PostgresLeadership {
+  private let lock: String
+  private let pool: PostgresPool
+
+  init(_ role: String, pool: PostgresPool, schema: JobsSchema) {
+    // The queue of another schema has leaders of its own.
+    lock = schema == .standard ? role : "\(schema.name).\(role)"
+    self.pool = pool
+  }
+
+  /// Waits until this process leads, and runs `body` for as long as it does.
+  func hold(during body: @escaping @Sendable () async throws -> Void) async throws {
     let connection = try await pool.dedicatedConnection()
     do {
       // A leader that stands still, or whose machine is gone, says nothing more: its session ends, and its lock with
@@ -14,7 +22,7 @@ extension PostgresLedger {
       // Asked for again and again instead of waited for in the server: a statement that waits keeps its snapshot, and
       // while there is an old snapshot no row that ended since is cleaned away, in tables where rows live for
       // milliseconds.
-      while !(try await tryLock(role, connection)) {
+      while !(try await tryLock(on: connection)) {
         try await Task.sleep(for: .milliseconds(Int.random(in: 500...1000)))
       }
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -36,9 +44,7 @@ extension PostgresLedger {
     await connection.close()
   }
 
-  private func tryLock(_ role: String, _ connection: PostgresConnection) async throws -> Bool {
-    // The queue of another schema has leaders of its own.
-    let lock = schema == .standard ? role : "\(schema.name).\(role)"
+  private func tryLock(on connection: PostgresConnection) async throws -> Bool {
     let rows = try await connection.query("SELECT pg_try_advisory_lock(hashtextextended(\(lock), 0))")
     guard let row = rows.first else { return false }
     return try row.decode(Bool.self)

@@ -1,10 +1,10 @@
 import HiredisClient
 
-/// What operators need of a queue.
-extension Scripts {
+/// The scripts by which operators look at a queue and act on it; keys as in `Scripts`.
+enum AdminScripts {
   /// → {high, normal, low, claimed, delayed, known, consumers, ms at which the oldest ready job became so or -1}
   static let depth = RedisScript(
-    "#!lua flags=no-writes\n" + functions + places
+    "#!lua flags=no-writes\n" + Scripts.functions + places
       + """
       local ready, claimed, oldest = standing()
       local delayed = redis.call('HLEN', KEYS[DELAYED])
@@ -14,7 +14,7 @@ extension Scripts {
 
   /// → {ready, claimed, delayed, ms at which the oldest ready job became so or -1}
   static let backlog = RedisScript(
-    "#!lua flags=no-writes\n" + functions + places
+    "#!lua flags=no-writes\n" + Scripts.functions + places
       + """
       local ready, claimed, oldest = standing()
       return {ready[1] + ready[2] + ready[3], claimed, redis.call('HLEN', KEYS[DELAYED]), oldest}
@@ -22,7 +22,7 @@ extension Scripts {
 
   /// Forgets durable jobs that nobody has claimed: ARGV ids. → those that were there
   static let remove = RedisScript(
-    head + places
+    Scripts.head + places
       + """
       local removed = {}
       for i = 1, #ARGV do
@@ -44,7 +44,7 @@ extension Scripts {
   /// Lets durable jobs that nobody has claimed be ready at another time: ARGV due time in ms after 1970, then ids. →
   /// those that were there
   static let reschedule = RedisScript(
-    head + places
+    Scripts.head + places
       + """
       local due, time = tonumber(ARGV[1]), now()
       local moved = {}
@@ -75,7 +75,7 @@ extension Scripts {
 
   /// Forgets jobs that nobody has claimed: ARGV how many at most. → how many there were
   static let clear = RedisScript(
-    head + places
+    Scripts.head + places
       + """
       local most, removed = tonumber(ARGV[1]), 0
       for stream = 1, STREAMS do

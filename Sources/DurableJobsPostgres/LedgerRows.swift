@@ -1,0 +1,56 @@
+import DurableJobs
+import LibPQClient
+
+/// A text column holds no NUL; payloads are text, and an error's text is for people.
+func ledgerText(_ bytes: [UInt8]) -> String {
+  let text = String(decoding: bytes, as: UTF8.self)
+  return bytes.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
+}
+
+extension PostgresQuery.StringInterpolation {
+  /// The beginning of a statement that owes jobs: what it selects from is `new`.
+  mutating func appendInterpolation(rows jobs: ArraySlice<JobRecord>, in schema: JobsSchema) {
+    let columns = "queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace"
+    let values = columns.replacing("run_at", with: "to_timestamp(run_at / 1000.0)")
+    appendLiteral("INSERT INTO \(schema.jobs) (\(columns)) SELECT \(values) FROM unnest(")
+    appendInterpolation(jobs.map(\.queue.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { PostgresUUID($0.id) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map(\.kind.rawValue))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { Int32(clamping: $0.version) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { Int16($0.priority.rawValue) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { ledgerText($0.payload) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { Int32(clamping: $0.attempts) })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map(\.runAt))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map(\.uniqueKey))
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { $0.trace.map { PostgresUUID($0) } })
+    appendLiteral(") AS new (\(columns))")
+  }
+
+  /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of
+  /// their key, so that two statements that lock the same rows never wait in a circle, and waits for none.
+  mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName, in schema: JobsSchema) {
+    appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM ")
+    appendInterpolation(schema.jobs)
+    appendLiteral(" WHERE queue = ")
+    appendInterpolation(queue.rawValue)
+    if ids.count == 1 {
+      // Without an array, whose length the server does not know, it keeps its plan.
+      appendLiteral(" AND id = ")
+      appendInterpolation(PostgresUUID(ids[0]))
+      appendLiteral(" FOR UPDATE SKIP LOCKED)")
+    } else {
+      appendLiteral(" AND id = ANY(")
+      appendInterpolation(ids.map { PostgresUUID($0) })
+      appendLiteral(") ORDER BY id FOR UPDATE SKIP LOCKED)")
+    }
+  }
+}
