@@ -29,6 +29,23 @@ import Testing
     }
   }
 
+  @Test func aListOfCelebsReadsTheirChannelsAlone() async throws {
+    try await App.run { app in
+      let fan = try await app.account("fan")
+      for number in 1...3 { try await app.register(try CelebAccount.channel(number), by: fan) }
+      try await app.pool.execute(
+        """
+        INSERT INTO channels (id, title, has_details, fetched_at)
+        SELECT account, 'known', true, now() FROM celebs
+        UNION ALL SELECT 'UC' || lpad(i::text, 22, 'x'), 'another', true, now() FROM generate_series(1, 20000) i
+        """)
+      try await app.pool.execute("ANALYZE channels, celebs")
+      let (celebs, rows) = try await rowsRead(app, of: "channels") { try await Celebs.list(of: fan, in: $0) }
+      #expect(celebs.map(\.title) == ["known", "known", "known"])
+      #expect(rows <= 3)
+    }
+  }
+
   @Test func aListOfPostsReadsNoLikes() async throws {
     try await App.run { app in
       let author = try await app.account("author")
