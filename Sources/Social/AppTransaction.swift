@@ -2,7 +2,7 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// One transaction of the app: its SQL, and the pending jobs if it commits.
+/// One transaction of the app: its SQL, and the jobs that are pending once it commits.
 public typealias AppTransaction = JobTransaction<PostgresLedger>
 
 /// What can run a statement that only reads: a pool, or a transaction where the answer must fit what else it does.

@@ -95,7 +95,7 @@ import Testing
         """
         WITH a AS (INSERT INTO accounts (username, email) VALUES ('ann', 'ann@example.org') RETURNING id),
           p AS (
-            INSERT INTO posts (author_id, title) SELECT id, 'EventFeed <b>' FROM a, generate_series(1, 2)
+            INSERT INTO posts (author_id, title) SELECT id, 'News <b>' FROM a, generate_series(1, 2)
             RETURNING id, author_id)
         INSERT INTO fan_outs (post_id, author_id, followers, delivered, chunks, chunks_done, finished_at)
         SELECT id, author_id, 1000, CASE WHEN row_number() OVER () = 1 THEN 250 ELSE 1000 END, 4,
@@ -105,7 +105,7 @@ import Testing
       let one = try await stage.signIn()
       let page = try await one.get("/admin/fan-outs")
       #expect(page.contains("250 of 1,000") && page.contains("value=\"250\"") && page.contains("25 %"))
-      #expect(page.contains("<strong>ann</strong>") && page.contains("EventFeed &lt;b&gt;"))
+      #expect(page.contains("<strong>ann</strong>") && page.contains("News &lt;b&gt;"))
       for path in ["/admin/rankings", "/admin/rankings?by=followers&window=week", "/admin/quota", "/admin/actions"] {
         #expect(try await one.get(path).status == 200, "\(path)")
       }

@@ -56,7 +56,7 @@ actor DemoStage {
   func post(by author: DemoAuthor) async throws -> DemoPost {
     let answer = try await send(
       "POST", "/v1/posts", as: author.id,
-      json: ["title": "EventFeed of \(author.username)", "description": "Posted by the demo."], expecting: 201)
+      json: ["title": "News of \(author.username)", "description": "Posted by the demo."], expecting: 201)
     let answered = Date()
     return DemoPost(id: try answer.decode(Created.self).id, answered: answered)
   }
