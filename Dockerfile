@@ -8,7 +8,7 @@ RUN scripts/install-packages build && rm -rf /var/lib/apt/lists/*
 COPY Package.swift ./
 RUN swift package resolve
 COPY . .
-# The libraries of Swift travel beside the programs: linked into each of them they would take 240 MB, not 140.
+# The libraries of Swift travel beside the programs: linked into each of them they would take 240 MB, not 134.
 RUN swift build -c release && scripts/collect-programs .build/release /out
 
 # Programs that are built already go in with `--build-context build=FOLDER`, which stands for the stage above: FOLDER/out is
