@@ -1,4 +1,3 @@
-import CLibPQ
 import Logging
 import Reactor
 

@@ -209,8 +209,8 @@ extension PostgresConnection {
   private func finish(_ id: UInt64) {
     guard let request = requests[id] else { return }
     if let transaction = request.transaction, libpq?.transactionStatus == PQTRANS_IDLE, pipeline.isIdle {
-      // By its COMMIT or ROLLBACK; or BEGIN failed, or somebody sent a COMMIT by hand: nothing may follow outside of
-      // it.
+      // Its COMMIT or ROLLBACK ended it, BEGIN failed, or a statement was a COMMIT: no statement may follow outside of
+      // the transaction.
       transaction.hasEnded = true
     }
     if request.hadStalePlan, !request.isSecondTry, request.queries.count == 1, request.transaction == nil,

@@ -124,6 +124,16 @@ struct ExitStatusTests {
     #expect(outcome.errors == "fanmill: the standard output cannot be written: No space left on device\n")
   }
 
+  @Test("A line that could not be printed on the way ends with 73 too")
+  func fullDiskOnTheWay() async throws {
+    let fanmill = BuiltProgram("fanmill").path
+    let outcome = try await BuiltProgram(path: "/bin/sh").run(
+      ["-c", "'\(fanmill)' migrate up > /dev/full"],
+      environment: ["FANMILL_POSTGRES_URL": try await TestStack.emptyDatabase(template: true)])
+    #expect(outcome.status == 73)
+    #expect(outcome.errors == "fanmill: the standard output cannot be written: No space left on device\n")
+  }
+
   @Test("What the environment says of the servers' logs is not said to people")
   func quiet() async throws {
     try await TestStack.with { stack in

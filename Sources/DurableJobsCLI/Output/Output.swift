@@ -1,6 +1,7 @@
 import DurableJobsAdmin
 import Foundation
 import Glibc
+import Locking
 
 /// Prints a command's result: for people, or as one JSON document.
 package struct Output: Sendable {
@@ -43,18 +44,21 @@ package struct Output: Sendable {
   package func say(_ line: String) {
     guard !isJSON else { return }
     print(line)
-    // A line that cannot be written stays in the buffer, so the flush at the end reports it.
-    fflush(nil)
+    // The C library drops what it cannot write: `flush` reports it at the end.
+    if fflush(nil) != 0 { Self.failure.withLock { $0 = $0 ?? errno } }
   }
 
   /// Has what was printed go where it should.
   ///
   /// - Throws: `.noOutput`, such as on a full disk.
   package static func flush() throws(OperationError) {
-    guard fflush(nil) == 0 else {
-      throw OperationError(.noOutput, "the standard output cannot be written: \(String(cString: strerror(errno)))")
-    }
+    let now = fflush(nil) == 0 ? nil : errno
+    guard let reason = failure.withLock({ $0 }) ?? now else { return }
+    throw OperationError(.noOutput, "the standard output cannot be written: \(String(cString: strerror(reason)))")
   }
+
+  /// Why the first line that was lost was lost, as an `errno`; nil where none was.
+  private static let failure = Locked<Int32?>(nil)
 
   /// The running program's name.
   private static let program = CommandLine.arguments.first.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "jobs"

@@ -76,7 +76,7 @@ final class ClusterNodes: Sendable {
     }
   }
 
-  /// Asks for the map when somebody found that it does not fit.
+  /// Renews the map whenever a command shows that it is out of date.
   private func keepMap() async {
     for await _ in refreshing {
       await renewMap()
@@ -91,7 +91,7 @@ final class ClusterNodes: Sendable {
 
   /// The master to send to: of `slot`, or any if that is nil.
   ///
-  /// - Throws: `.connection`, marked as not sent, while nobody is known to have the slot.
+  /// - Throws: `.connection`, marked as not sent, while the slot has no known master.
   func route(_ slot: Int?) throws(RedisError) -> (endpoint: Endpoint, node: RedisNode) {
     let (found, trouble) = state.withLock { state -> ((Endpoint, RedisNode)?, RedisError?) in
       if state.isFinished { return (nil, .stopped) }

@@ -111,7 +111,7 @@ struct RedisCluster: Sendable {
     case master(Endpoint)
     /// To a node that does not have the slot yet.
     case asking(Endpoint)
-    /// Nobody has their slot right now.
+    /// Their slot has no master right now.
     case nowhere(RedisError)
 
     var endpoint: Endpoint? {
@@ -200,7 +200,7 @@ struct RedisCluster: Sendable {
     }
   }
 
-  /// Takes note of what a connection of somebody's own met with.
+  /// Learns from an error on a dedicated connection.
   func note(_ error: RedisError, from endpoint: Endpoint) {
     if let redirect = ClusterRedirect(error, asked: endpoint) {
       _ = follow(redirect)
@@ -227,7 +227,7 @@ struct RedisCluster: Sendable {
     }
   }
 
-  /// Sends commands to every master that is known and answers; one that is away holds nobody up.
+  /// Sends commands to every known master, and skips those that do not answer.
   func sendToMasters(
     _ commands: [RedisCommand]
   ) async throws(RedisError) -> [(server: String, replies: [RedisValue])] {

@@ -28,6 +28,7 @@ struct DemoCommand: AsyncParsableCommand, Sendable {
           follows: try follows ?? ProgramFiles.exampleData() + "/debian-follows.tsv.gz", logger: program.logger)
         let report = try await interruptible { try await demo.run(event: show()) }
         try common.output.one(report) { $0.text }
+        try Output.flush()
         if !report.isGood { throw ExitStatus.failure }
       } catch {
         guard let failure = FanmillProgram.failure(error) ?? CommandFailure(error) else { throw error }
