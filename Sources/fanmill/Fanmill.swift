@@ -32,15 +32,24 @@ struct Fanmill: AsyncParsableCommand, Sendable {
 
   static func main() async {
     do {
-      var command = try parseAsRoot()
+      let given = try SettingsFlags(Array(CommandLine.arguments.dropFirst()))
+      try await FanmillProgram.$given.withValue(given) { try await run(given.rest) }
+    } catch {
+      exit(withError: error)
+    }
+  }
+
+  private static func run(_ words: [String]) async throws {
+    do {
+      var command = try parseAsRoot(words)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
         try command.run()
       }
     } catch {
-      exitUnlessKnown(Array(CommandLine.arguments.dropFirst()))
-      exit(withError: error)
+      exitUnlessKnown(words)
+      throw error
     }
   }
 

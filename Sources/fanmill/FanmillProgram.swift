@@ -19,6 +19,9 @@ typealias CommonOptions = CommandOptions<FanmillProgram>
 
 /// How the commands reach this program's settings, servers, jobs and schedules.
 enum FanmillProgram: QueueProgram {
+  /// The settings on the command line, of which commands know nothing.
+  @TaskLocal static var given = SettingsFlags()
+
   static var root: any ParsableCommand.Type { Fanmill.self }
   static let path = "fanmill"
   static let kinds = JobKinds.app
@@ -34,10 +37,11 @@ enum FanmillProgram: QueueProgram {
   }
 
   static func run(
-    _ settings: SettingsOptions, isVerbose: Bool, _ body: (Program) async throws -> Void
+    _: NoOptions, isVerbose: Bool, _ body: (Program) async throws -> Void
   ) async throws {
-    adoptLocalStack(settings)
-    try await Program.run("fanmill", settings, logLevel: isVerbose ? .debug : .critical, isCommand: true) { program in
+    let given = given
+    adoptLocalStack(given)
+    try await Program.run("fanmill", given, logLevel: isVerbose ? .debug : .critical, isCommand: true) { program in
       do {
         try await body(program)
       } catch let error as SettingsError where error.code == .missing && LocalStackFolder().runner == nil {
@@ -73,7 +77,7 @@ enum FanmillProgram: QueueProgram {
   /// Where nobody says which servers are meant and a stack runs in this folder, it is meant.
   ///
   /// Either all of its settings hold or none: half of them would mix two stacks.
-  private static func adoptLocalStack(_ settings: SettingsOptions) {
+  private static func adoptLocalStack(_ settings: SettingsFlags) {
     let environment = ProcessInfo.processInfo.environment
     let isSaid = [Setting.postgresURL, .redisURL].contains { setting in
       settings.flags[setting] != nil || !(environment[setting.variable] ?? "").isEmpty

@@ -413,13 +413,13 @@ struct SettingsTests {
       "FANMILL_POSTGRES_URL": "postgres://u:p%40ss-word@h/d", "FANMILL_REDIS_URL": "redis://:redis#pass@h",
       "FANMILL_ADMIN_TOKEN": "a-token-of-sixteen-or-more", "FANMILL_YOUTUBE_KEYS": "first-key,second-key",
       "FANMILL_CERTIFICATE_KEY": "certificates-are-signed-with-this",
-      "FANMILL_ADMIN_READ_TOKEN": "read-token-of-sixteen", "FANMILL_MAIL_URL": "smtp://u:mail%3Apass@h",
+      "FANMILL_ADMIN_READ_TOKEN": "reading-of-sixteen-alone", "FANMILL_MAIL_URL": "smtp://u:mail%3Apass@h",
     ])
     var dumped = ""
     dump(settings, to: &dumped)
     for text in ["\(settings)", String(reflecting: settings), dumped] {
       for secret in [
-        "p%40ss-word", "redis#pass", "a-token", "first-key", "second-key", "signed-with-this", "read-token",
+        "p%40ss-word", "redis#pass", "a-token", "first-key", "second-key", "signed-with-this", "reading-of",
         "mail%3Apass",
       ] {
         #expect(!text.contains(secret))
@@ -427,7 +427,7 @@ struct SettingsTests {
     }
     let all: Set = [
       "p%40ss-word", "p@ss-word", "redis#pass", "a-token-of-sixteen-or-more", "first-key", "second-key",
-      "certificates-are-signed-with-this", "read-token-of-sixteen", "mail%3Apass", "mail:pass",
+      "certificates-are-signed-with-this", "reading-of-sixteen-alone", "mail%3Apass", "mail:pass",
     ]
     #expect(Set(settings.secrets) == all)
     let refused = settings.refusal(of: .postgresURL, value: "postgres://u:p@h", because: "cannot read postgres://u:p@h")
@@ -455,6 +455,28 @@ struct SettingsTests {
     #expect(throws: (any Error).self) { try SettingsOptions.parse(["--no-such-flag"]) }
     let unknown = #expect(throws: (any Error).self) { try SettingsOptions.parse(["--no-such-flag"]) }
     #expect(unknown.map { SettingsOptions.exitCode(for: $0) } == ExitStatus.usage)
+  }
+
+  @Test func flagsOfSettingsAreTakenFromAmongOthers() throws {
+    let arguments = Self.samples.flatMap { ["--\($0.setting.flag)", $0.values[0]] }
+    let all = try SettingsFlags(["jobs", "list"] + arguments + ["--json"])
+    #expect(all.flags == Dictionary(uniqueKeysWithValues: Self.samples.map { ($0.setting, $0.values[0]) }))
+    #expect(all.rest == ["jobs", "list", "--json"])
+
+    let mixed = try SettingsFlags([
+      "--host=", "jobs", "--config", "a=b.json", "--limit", "3", "--redis-url=unix:///a?b=c", "--host", "::1", "-v",
+      "--", "--host", "x",
+    ])
+    #expect(mixed.flags == [.host: "::1", .redisURL: "unix:///a?b=c"])
+    #expect(mixed.file == "a=b.json")
+    #expect(mixed.rest == ["jobs", "--limit", "3", "-v", "--", "--host", "x"])
+
+    for words in [["--redis-url"], ["--redis-url", "--json"], ["--config"]] {
+      let error = #expect(throws: (any Error).self) { try SettingsFlags(words) }
+      #expect(error.map { SettingsOptions.exitCode(for: $0) } == ExitStatus.usage)
+      #expect(
+        error.map { SettingsOptions.message(for: $0) } == "Missing value for '\(words[0]) <\(words[0].dropFirst(2))>'")
+    }
   }
 
   private func refusal(

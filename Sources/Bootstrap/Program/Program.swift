@@ -58,7 +58,7 @@ public struct Program: Sendable {
   ///     it.
   /// - Throws: `ExitCode`, or what ArgumentParser itself knows how to show.
   public static func run(
-    _ name: String, _ options: SettingsOptions, requiring required: [Setting] = [], logLevel: Logger.Level = .info,
+    _ name: String, _ options: some GivenSettings, requiring required: [Setting] = [], logLevel: Logger.Level = .info,
     isCommand: Bool = false, _ body: (Program) async throws -> Void
   ) async throws {
     do {

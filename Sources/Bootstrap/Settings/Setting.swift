@@ -16,6 +16,10 @@ public struct Setting: Sendable, Hashable {
   public let isSecret: Bool
   /// What a value looks like, for the message that asks for one.
   public let example: String?
+  /// For example `FANMILL_WORKER_PORT`.
+  public let variable: String
+  /// For example `worker-port`; two hyphens go before it.
+  public let flag: String
 
   init(
     _ path: String, _ summary: String, default fallback: String? = nil, isSecret: Bool = false, example: String? = nil
@@ -25,15 +29,12 @@ public struct Setting: Sendable, Hashable {
     self.fallback = fallback
     self.isSecret = isSecret
     self.example = example
+    // Made once: a command's flags are gone through many times while it is parsed.
+    variable = "FANMILL_" + path.replacing(".", with: "_").uppercased()
+    flag = path.replacing(".", with: "-")
   }
 
   var components: [String] { path.split(separator: ".").map(String.init) }
-
-  /// For example `FANMILL_WORKER_PORT`.
-  public var variable: String { "FANMILL_" + components.joined(separator: "_").uppercased() }
-
-  /// For example `worker-port`; two hyphens go before it.
-  public var flag: String { components.joined(separator: "-") }
 }
 
 extension Setting {

@@ -1,8 +1,7 @@
 import ArgumentParser
-import Foundation
 
 /// The flags that every program of Fanmill takes, one a setting.
-public struct SettingsOptions: ParsableArguments, Sendable {
+public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: .customLong("config"), help: "A settings file in JSON; also FANMILL_CONFIG.")
   public var file: String?
 
@@ -103,23 +102,17 @@ public struct SettingsOptions: ParsableArguments, Sendable {
     ]
     return given.compactMapValues(\.self)
   }
-
-  /// The settings from these flags, the process's environment and the file that one of them names.
-  ///
-  /// - Throws: ``SettingsError`` for the first thing wrong.
-  public func settings(requiring required: [Setting] = []) throws(SettingsError) -> Settings {
-    try Settings.read(
-      flags: flags, environment: ProcessInfo.processInfo.environment, file: file, requiring: required)
-  }
 }
 
 extension Setting {
   fileprivate var flagName: NameSpecification { .customLong(flag) }
 
-  fileprivate var help: ArgumentHelp {
-    var text = summary.prefix(1).uppercased() + summary.dropFirst()
-    if let fallback { text += " (default: \(fallback))" }
-    text += "; also \(variable)."
-    return ArgumentHelp(stringLiteral: text)
-  }
+  fileprivate var help: ArgumentHelp { ArgumentHelp(stringLiteral: Self.helpTexts[path] ?? summary) }
+
+  private static let helpTexts = Dictionary(
+    uniqueKeysWithValues: all.map { setting in
+      var text = setting.summary.prefix(1).uppercased() + setting.summary.dropFirst()
+      if let fallback = setting.fallback { text += " (default: \(fallback))" }
+      return (setting.path, text + "; also \(setting.variable).")
+    })
 }

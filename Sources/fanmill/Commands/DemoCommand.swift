@@ -20,7 +20,7 @@ struct DemoCommand: AsyncParsableCommand, Sendable {
   @Option(help: "The file of follows; without it what they depend on.") var follows: String?
 
   func run() async throws {
-    try await Program.run("fanmill", common.settings, logLevel: common.verbose ? .debug : .critical) { program in
+    try await Program.run("fanmill", FanmillProgram.given, logLevel: common.verbose ? .debug : .critical) { program in
       do {
         let demo = Demo(
           migrations: try migrations.all(),

@@ -68,7 +68,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let folder = LocalStackFolder()
-    try await Program.run("fanmill", common.settings, logLevel: common.verbose ? .debug : .warning) { program in
+    try await Program.run("fanmill", FanmillProgram.given, logLevel: common.verbose ? .debug : .warning) { program in
       do {
         // Who says how many workers there should be means the stack that runs, if one does.
         if detach || (workers != nil && folder.runner != nil) {
@@ -93,8 +93,8 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     } else {
       var arguments = ["up", "--workers", String(workers ?? 1)]
       if let path = migrations.folder { arguments += ["--migrations", path] }
-      for (setting, value) in common.settings.flags { arguments += ["--\(setting.flag)", value] }
-      if let file = common.settings.file { arguments += ["--config", file] }
+      for (setting, value) in FanmillProgram.given.flags { arguments += ["--\(setting.flag)", value] }
+      if let file = FanmillProgram.given.file { arguments += ["--config", file] }
       settings = try await LocalStackControl(folder).start(arguments)
     }
     try common.output.one(Report(settings, folder)) { $0.text + "\nEnd it with `fanmill down`." }
@@ -155,7 +155,7 @@ struct DownCommand: AsyncParsableCommand, Sendable {
   }
 
   func run() async throws {
-    try await Program.run("fanmill", common.settings, logLevel: .critical) { _ in
+    try await Program.run("fanmill", FanmillProgram.given, logLevel: .critical) { _ in
       do {
         let stopped = try await LocalStackControl(LocalStackFolder()).stop()
         try common.output.one(Report(stopped: stopped)) { $0.stopped ? "stopped" : "no stack runs in this folder" }
