@@ -126,7 +126,7 @@ let package = Package(
     module("CurlClient", ["CCurl", "Locking", "Reactor", httpTypes, logging]),
 
     // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
-    module("PrivateServers", ["CLinux", "Locking"]),
+    module("PrivateServers", ["CHiredis", "CLibPQ", "CLinux", "Locking"]),
 
     module("DurableJobs", ["Locking", collections, instrumentation, lifecycle, logging, metrics]),
     // For who tests jobs, or writes a broker or a ledger.

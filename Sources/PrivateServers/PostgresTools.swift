@@ -1,27 +1,47 @@
+import CLibPQ
 import Foundation
-import Glibc
 
-/// Postgres' own command-line programs, aimed at one private server.
+/// SQL for a private server, over a session of its own; for set-up, where no client is at hand yet.
 struct PostgresTools: Sendable {
-  let folder: String
   let socketFolder: String
   let port: Int
 
-  /// Runs `sql` and returns what psql printed.
-  func psql(_ sql: String, _ database: String) async throws(PrivateServerError) -> String {
-    let output = "\(folder)/psql-\(UUID().uuidString).out"
-    let plan = ServerProcess.Plan(
-      program: try ServerPrograms.find("psql"),
-      arguments: [
-        "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", socketFolder, "-p", String(port), "-U", "postgres", "-d",
-        database,
-        "-c", sql,
-      ],
-      log: output, folder: "/")
-    let status = try await ServerProcess.run(plan)
-    let text = FileManager.default.contents(atPath: output).map { String(decoding: $0, as: UTF8.self) } ?? ""
-    unlink(output)
-    guard status == 0 else { throw PrivateServerError(.failed, "psql failed: \(text)") }
-    return text.trimmingCharacters(in: .newlines)
+  /// Runs `sql`, several statements as one transaction.
+  ///
+  /// - Returns: the rows of all results, a line each, columns separated by `|`.
+  func run(_ sql: String, _ database: String) async throws(PrivateServerError) -> String {
+    let result = await withCheckedContinuation { continuation in
+      // libpq blocks.
+      DispatchQueue.global().async { continuation.resume(returning: ask(sql, database)) }
+    }
+    return try result.get()
+  }
+
+  private func ask(_ sql: String, _ database: String) -> Result<String, PrivateServerError> {
+    let settings = [
+      "host": socketFolder, "port": String(port), "user": "postgres", "dbname": database, "connect_timeout": "60",
+    ].map { "\($0)='\($1.replacing("\\", with: "\\\\").replacing("'", with: "\\'"))'" }
+    guard let session = PQconnectdb(settings.joined(separator: " ")) else {
+      return .failure(PrivateServerError(.failed, "no session: memory is short"))
+    }
+    defer { PQfinish(session) }
+    func failure() -> Result<String, PrivateServerError> {
+      .failure(PrivateServerError(.failed, "Postgres failed: \(String(cString: PQerrorMessage(session)))"))
+    }
+    guard PQstatus(session) == CONNECTION_OK, PQsendQuery(session, sql) == 1 else { return failure() }
+    var lines: [String] = []
+    var hasFailed = false
+    while let result = PQgetResult(session) {
+      defer { PQclear(result) }
+      switch PQresultStatus(result) {
+      case PGRES_TUPLES_OK:
+        lines += (0..<PQntuples(result)).map { row in
+          (0..<PQnfields(result)).map { String(cString: PQgetvalue(result, row, $0)) }.joined(separator: "|")
+        }
+      case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: continue
+      default: hasFailed = true
+      }
+    }
+    return hasFailed ? failure() : .success(lines.joined(separator: "\n"))
   }
 }

@@ -177,12 +177,12 @@ public actor PrivatePostgres {
     try await start()
   }
 
-  /// Runs `sql` in `database` through psql; for set-up, where no client is at hand yet.
+  /// Runs `sql` in `database`, several statements as one transaction; for set-up, where no client is at hand yet.
   ///
-  /// - Returns: the rows, unaligned, a line each.
+  /// - Returns: the rows of all results, a line each, columns separated by `|`.
   @discardableResult
   public nonisolated func run(_ sql: String, database: String = "postgres") async throws(PrivateServerError) -> String {
-    try await PostgresTools(folder: base.path, socketFolder: socketFolder, port: port ?? 5432).psql(sql, database)
+    try await PostgresTools(socketFolder: socketFolder, port: port ?? 5432).run(sql, database)
   }
 
   private func end(_ signal: Int32) async {

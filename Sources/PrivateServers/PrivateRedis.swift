@@ -88,13 +88,13 @@ public actor PrivateRedis {
     try await start()
   }
 
-  /// Runs one command through redis-cli; for set-up, where no client is at hand yet.
+  /// Runs one command; for set-up, where no client is at hand yet.
   ///
   /// - Returns: the reply as redis-cli writes it, a line each element.
   /// - Throws: `.failed` for an error reply.
   @discardableResult
   public nonisolated func run(_ words: String...) async throws(PrivateServerError) -> String {
-    try await RedisTools.run(["-s", socket], options.settings["requirepass"], words)
+    try await RedisTools.run(.socket(socket), options.settings["requirepass"], words)
   }
 
   /// Holds the server still (SIGSTOP): connections stay open and nothing is answered, until `thaw()`.

@@ -94,11 +94,11 @@ public struct PrivateSentinels: Sendable {
   /// Asks a sentinel of this group.
   @discardableResult
   public func ask(_ sentinel: PrivateSentinel, _ words: String...) async throws(PrivateServerError) -> String {
-    try await RedisTools.run(["-p", String(sentinel.port)], sentinelPassword, words)
+    try await RedisTools.run(.port(sentinel.port), sentinelPassword, words)
   }
 
   private func run(_ server: PrivateRedis, _ words: String...) async throws(PrivateServerError) -> String {
-    try await RedisTools.run(["-s", server.socket], password, words)
+    try await RedisTools.run(.socket(server.socket), password, words)
   }
 
   private func value(_ name: String, _ lines: [Substring]) -> Int? {
