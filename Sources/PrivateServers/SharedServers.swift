@@ -19,6 +19,16 @@ public enum SharedServers {
     try await servers.freshDatabase(template: template)
   }
 
+  /// Drops a fresh database that a test has done with: the server vacuums and writes what is left.
+  ///
+  /// - Parameter url: as `freshDatabase` returned it. Who is still connected is not any more.
+  public static func drop(_ url: String) async throws {
+    guard let name = url.split(separator: "/", maxSplits: 3).last?.split(separator: "?").first,
+      name.hasPrefix("test_")
+    else { return }
+    try await servers.postgres().run("DROP DATABASE \(name) WITH (FORCE)")
+  }
+
   /// The name of a template database that `fill` made, once in this process for each `name`: given the new database's
   /// URL, it creates there what tests of one kind all need. It must close its connections before it returns.
   public static func template(_ name: String, fill: @escaping @Sendable (String) async throws -> Void) async throws

@@ -26,10 +26,12 @@ struct PostgresLedgerFixture: Sendable {
       _ = try await withPool(url) { try await JobsSchema.migrate($0, schema: schema.name) }
     }
     let url = try await SharedServers.freshDatabase(template: template)
-    return try await withPool(url) { pool in
+    let result = try await withPool(url) { pool in
       try await body(
         PostgresLedgerFixture(ledger: PostgresLedger(pool: pool, schema: schema), pool: pool, url: url))
     }
+    try await SharedServers.drop(url)
+    return result
   }
 
   static func withPool<Result: Sendable>(

@@ -57,7 +57,7 @@ public struct TestStack: Sendable {
     let redisURL = redisURL ?? redis.url
     let client = RedisClient(
       configuration: try RedisConfiguration(url: redisURL), loop: .tests, logger: .quiet)
-    return try await withPool(url) { pool in
+    let result = try await withPool(url) { pool in
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await client.run() }
         defer { group.cancelAll() }
@@ -67,6 +67,8 @@ public struct TestStack: Sendable {
         )
       }
     }
+    if server == nil { try await SharedServers.drop(url) }
+    return result
   }
 
   /// The URL of a fresh database.

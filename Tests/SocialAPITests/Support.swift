@@ -66,6 +66,7 @@ struct API: Sendable {
       }
       group.cancelAll()
     }
+    if postgres == nil { try await SharedServers.drop(url) }
   }
 
   @Sendable private static func migrate(_ url: String) async throws {

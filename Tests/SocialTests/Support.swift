@@ -35,15 +35,19 @@ struct App: Sendable {
 
   /// Runs `body` on a database of its own, with a pool that runs meanwhile.
   static func run(connections: Int = 8, _ body: @Sendable (App) async throws -> Void) async throws {
-    let template = try await SharedServers.template("social") { url in
+    // It has the feeds' partitions of a day: what begins after midnight, in UTC, gets another.
+    let day = Int(Date.now.timeIntervalSince1970) / 86_400
+    let template = try await SharedServers.template("social_\(day)") { url in
       try await withPool(url, connections: 2) { pool in
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
         try await DatabaseMigrator(try Migration.all(in: folder), pool: pool).up()
       }
     }
-    try await withPool(try await SharedServers.freshDatabase(template: template), connections: connections) { pool in
+    let url = try await SharedServers.freshDatabase(template: template)
+    try await withPool(url, connections: connections) { pool in
       try await body(App(pool: pool))
     }
+    try await SharedServers.drop(url)
   }
 
   private static func withPool(

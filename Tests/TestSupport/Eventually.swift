@@ -9,16 +9,28 @@ public func eventually(
   _ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + limit
+  let looks = Looks()
   while true {
     if try await condition() { return }
     if ContinuousClock.now > deadline { throw NeverHappened(description: "never happened: \(what)") }
-    try await Task.sleep(for: .milliseconds(3))
+    try await looks.pause()
   }
 }
 
 /// The same where the line that waits says enough; the test's own time limit is what ends it.
 public func eventually(_ condition: () async throws -> Bool) async throws {
-  while try await !condition() { try await Task.sleep(for: .milliseconds(3)) }
+  let looks = Looks()
+  while try await !condition() { try await looks.pause() }
+}
+
+/// The pauses between looks at a condition: short at first, then a seventh of what was waited so far, up to 50 ms. Tests
+/// that wait for long leave the processor to those that work.
+private struct Looks {
+  private let begun = ContinuousClock.now
+
+  func pause() async throws {
+    try await Task.sleep(for: min(max((.now - begun) / 7, .milliseconds(2)), .milliseconds(50)))
+  }
 }
 
 /// Waits until `found` is `expected`, and says what it was the last time where it never is.
