@@ -12,6 +12,8 @@ public actor PrivatePostgres {
     public var port: Int?
     /// The server's settings, by name.
     public var settings: [String: String]
+    /// Whether a fresh temporary folder is in memory, where the machine has plenty of it.
+    public var isInMemory = false
 
     public init(settings: [String: String], port: Int? = nil) {
       self.settings = settings
@@ -26,10 +28,14 @@ public actor PrivatePostgres {
     ])
 
     /// For tests: no waiting for the disk. A `kill -9` loses nothing, a power cut everything.
-    public static let tests = Options(settings: [
-      "fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "max_connections": "300",
-      "autovacuum_naptime": "5s",
-    ])
+    public static let tests: Options = {
+      var options = Options(settings: [
+        "fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "max_connections": "300",
+        "autovacuum_naptime": "5s",
+      ])
+      options.isInMemory = true
+      return options
+    }()
   }
 
   /// The folder of the unix socket, as libpq's `host` takes it.
@@ -65,7 +71,7 @@ public actor PrivatePostgres {
   public static func start(in path: String? = nil, options: Options) async throws(PrivateServerError) -> PrivatePostgres
   {
     let account = ServerAccount.current
-    var folder = try ServerFolder(path)
+    var folder = try ServerFolder(path, isInMemory: options.isInMemory)
     if !account.canEnter(folder.path) {
       // Such as a clone under /root: the data live where the user postgres can reach them, always in the same place.
       folder = try ServerFolder(SocketFolder.short(for: folder.path, under: "/var/tmp"))
@@ -82,7 +88,8 @@ public actor PrivatePostgres {
   public static func standby(
     of primary: PrivatePostgres, options: Options
   ) async throws(PrivateServerError) -> PrivatePostgres {
-    let server = try PrivatePostgres(ServerFolder(nil), ServerAccount.current, options)
+    let server = try PrivatePostgres(
+      ServerFolder(nil, isInMemory: options.isInMemory), ServerAccount.current, options)
     try await server.copy(primary)
     try await server.start()
     return server

@@ -7,8 +7,9 @@ final class ServerFolder: Sendable {
   let path: String
   let isTemporary: Bool
 
-  /// Uses `given`, made if it is missing, or makes a fresh folder under /tmp.
-  init(_ given: String?) throws(PrivateServerError) {
+  /// Uses `given`, made if it is missing, or makes a fresh folder: under /tmp, or in memory where that is asked for and
+  /// there is plenty.
+  init(_ given: String?, isInMemory: Bool = false) throws(PrivateServerError) {
     if let given {
       path = URL(fileURLWithPath: given).standardizedFileURL.path
       isTemporary = false
@@ -20,14 +21,24 @@ final class ServerFolder: Sendable {
       return
     }
     Leftovers.sweepOnce()
-    var template = Array("/tmp/\(Leftovers.prefix)\(getpid())-XXXXXX".utf8CString)
+    let root = isInMemory && Self.hasMemory ? Self.memory : "/tmp"
+    var template = Array("\(root)/\(Leftovers.prefix)\(getpid())-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw PrivateServerError(.folder, "no folder can be made under /tmp: \(String(cString: strerror(errno)))")
+      throw PrivateServerError(.folder, "no folder can be made under \(root): \(String(cString: strerror(errno)))")
     }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     isTemporary = true
     chmod(path, 0o755)
   }
+
+  /// Where Linux has a file system in memory.
+  fileprivate static let memory = "/dev/shm"
+
+  /// Whether 8 GB are left there: what many clusters write, several times over.
+  private static let hasMemory: Bool = {
+    var status = statvfs()
+    return statvfs(memory, &status) == 0 && UInt64(status.f_bavail) * UInt64(status.f_frsize) >= 8 << 30
+  }()
 
   deinit { if isTemporary { Leftovers.remove(path) } }
 
@@ -95,11 +106,15 @@ enum Leftovers {
   }
 
   private static let swept: Void = {
-    let names: [String]
-    do { names = try FileManager.default.contentsOfDirectory(atPath: "/tmp") } catch { return }
-    for name in names where name.hasPrefix(prefix) {
-      guard let pid = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }) else { continue }
-      if kill(pid, 0) != 0, errno == ESRCH { remove("/tmp/" + name) }
+    for root in ["/tmp", ServerFolder.memory] {
+      let names: [String]
+      do { names = try FileManager.default.contentsOfDirectory(atPath: root) } catch { continue }
+      for name in names where name.hasPrefix(prefix) {
+        guard let pid = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }) else {
+          continue
+        }
+        if kill(pid, 0) != 0, errno == ESRCH { remove("\(root)/\(name)") }
+      }
     }
   }()
 
