@@ -20,11 +20,11 @@ PREFIX := /usr/local
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-setup: ## install what the machine lacks for developing: C libraries, Redis, Postgres, linters, a browser
+setup: ## install what the machine lacks for developing: C libraries, vips, Redis, Postgres, linters, a browser
 	@scripts/install-packages dev
 
 # Who only wants to see it run needs no browser and no linters.
-setup-run: ## install what it lacks for building and running: C libraries, Redis, Postgres
+setup-run: ## install what it lacks for building and running: C libraries, vips, Redis, Postgres
 	@scripts/install-packages local
 
 # With Swift's libraries linked in: a command is done in three quarters of the time, and what is installed runs without a toolchain.
