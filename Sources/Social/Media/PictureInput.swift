@@ -1,0 +1,40 @@
+import Glibc
+
+/// An open file that is read in small pieces at given places.
+struct PictureInput: ~Copyable {
+  private let descriptor: Int32
+  /// In bytes, as it was opened.
+  let size: Int
+
+  /// - Throws: `MediaFileError` where the file cannot be opened, or is no regular file.
+  init(path: String) throws(MediaFileError) {
+    // Not through a link, and without waiting for a FIFO's writer: a child that parsed hostile bytes may have made it.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { throw MediaFileError("open", errno) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw MediaFileError("open", EINVAL)
+    }
+    self.descriptor = descriptor
+    size = Int(status.st_size)
+  }
+
+  deinit { close(descriptor) }
+
+  /// Up to `count` bytes from `offset` on; fewer where the file ends before.
+  func bytes(at offset: Int, count: Int) throws(MediaFileError) -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: count)
+    var filled = 0
+    while filled < count {
+      let wanted = count - filled
+      let got = buffer.withUnsafeMutableBytes { bytes in
+        pread(descriptor, bytes.baseAddress.map { $0 + filled }, wanted, off_t(offset + filled))
+      }
+      if got == 0 { break }
+      if got > 0 { filled += got } else if errno != EINTR { throw MediaFileError("read", errno) }
+    }
+    buffer.removeLast(count - filled)
+    return buffer
+  }
+}
