@@ -156,8 +156,8 @@ let package = Package(
     module(
       "Social",
       [
-        "Cryptography", "CurlClient", "DurableJobs", "DurableJobsPostgres", "LibPQClient", "Locking", collections,
-        httpTypes, logging, metrics,
+        "CLinux", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsPostgres", "LibPQClient", "Locking",
+        collections, httpTypes, logging, metrics,
       ]),
     // What operators do to the app: audits, lookups, quota, and the app's part of the doctor's round.
     module(

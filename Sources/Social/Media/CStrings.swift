@@ -1,0 +1,19 @@
+import Glibc
+
+/// Strings as exec takes them: an array of C strings with nil at its end, valid as long as this value.
+final class CStrings {
+  let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+  private let count: Int
+
+  init(_ strings: [String]) {
+    count = strings.count
+    pointers = .allocate(capacity: strings.count + 1)
+    for (index, string) in strings.enumerated() { (pointers + index).initialize(to: strdup(string)) }
+    (pointers + count).initialize(to: nil)
+  }
+
+  deinit {
+    for index in 0..<count { free(pointers[index]) }
+    pointers.deallocate()
+  }
+}
