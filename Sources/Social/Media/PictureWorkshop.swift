@@ -1,0 +1,97 @@
+import Foundation
+import Glibc
+
+/// Makes the pictures that are served of an original that may be made to harm.
+///
+/// Only new pictures leave it: pixels that were decoded in a `ConfinedProcess` and encoded again, without EXIF, GPS,
+/// XMP, IPTC, colour profile or comment.
+public struct PictureWorkshop: Sendable {
+  /// Where Debian's package libvips-tools has vips; 8.14 or later.
+  public static let vips = "/usr/bin/vips"
+
+  private let program: String
+  private let wallTime: Duration
+  private let memory: Int
+
+  /// - Parameters:
+  ///   - program: the path of vips.
+  ///   - wallTime: for all files of one original.
+  ///   - memory: of vips, in bytes of address space.
+  public init(program: String = Self.vips, wallTime: Duration = .seconds(20), memory: Int = 512 << 20) {
+    self.program = program
+    self.wallTime = wallTime
+    self.memory = memory
+  }
+
+  /// Whether vips is there.
+  public var isAvailable: Bool { access(program, X_OK) == 0 }
+  public static var isAvailable: Bool { PictureWorkshop().isAvailable }
+
+  /// Makes the six files of `original` in `folder`, under the names of `Pictures.name`; on an error, none.
+  ///
+  /// - Parameters:
+  ///   - original: the path of a regular file.
+  ///   - folder: one of this call's own, for it to write.
+  /// - Throws: `PictureRefusal` where the original is at fault. `PictureWorkshopError`, `MediaFileError` or
+  ///   `ConfinementError` where this server is: another attempt may succeed. `CancellationError`.
+  public func make(from original: String, in folder: String) async throws -> Pictures {
+    let header = try PictureHeader(path: original)
+    guard isAvailable else {
+      throw PictureWorkshopError(.missingProgram, "no vips at \(program): Debian's package libvips-tools has it")
+    }
+    let bench = try MediaFiles.makeFolder(in: folder)
+    defer { MediaFiles.removeFolder(bench) }
+    do {
+      let path = URL(filePath: original).standardizedFileURL.path
+      try MediaFiles.link(path, as: bench + "/original")
+      let vips = Vips(program: program, folder: bench, deadline: .now + wallTime, memory: memory)
+      try await vips.decode("original", at: path, of: header.format, to: "upright.png")
+      return try await encode(bench, vips, in: folder)
+    } catch {
+      MediaFiles.remove(Pictures.names.map { folder + "/" + $0 })
+      throw error
+    }
+  }
+
+  private func encode(_ bench: String, _ vips: Vips, in folder: String) async throws -> Pictures {
+    let upright = try PictureHeader(path: bench + "/upright.png")
+    var files: [Pictures.File] = []
+    for encoding in PictureEncoding.allCases {
+      var last: (width: Int, height: Int, bytes: [UInt8])?
+      for size in PictureSize.allCases.reversed() {
+        let (width, height) = size.fitted(width: upright.width, height: upright.height)
+        let bytes: [UInt8]
+        if let last, last.width == width, last.height == height {
+          // A small original: this size has the pixels of the one before.
+          bytes = last.bytes
+        } else {
+          let name = Pictures.name(size, encoding)
+          try await vips.encode("upright.png", encoding, width: width, height: height, to: name)
+          bytes = try Self.cleaned(bench + "/" + name, encoding, width, height)
+        }
+        last = (width, height, bytes)
+        let file = Pictures.File(
+          size: size, encoding: encoding, width: width, height: height, byteCount: bytes.count)
+        try MediaFiles.write(bytes, to: folder + "/" + file.name)
+        files.append(file)
+      }
+    }
+    return Pictures(width: upright.width, height: upright.height, files: files)
+  }
+
+  /// The bytes of a file that vips encoded, without metadata. A decoder that was taken over may have written anything.
+  private static func cleaned(
+    _ path: String, _ encoding: PictureEncoding, _ width: Int, _ height: Int
+  ) throws -> [UInt8] {
+    let made = try PictureHeader(path: path)
+    guard made.format == encoding.format, made.width == width, made.height == height else {
+      throw PictureRefusal.broken("The picture makes its decoder fail.")
+    }
+    let input = try PictureInput(path: path)
+    let bytes = try input.bytes(at: 0, count: min(input.size, Vips.encodedLimit))
+    return switch encoding {
+    case .webp: try WebPFile(bytes).bytes
+    case .jpeg: try JPEGFile(bytes).bytes
+    }
+  }
+}
