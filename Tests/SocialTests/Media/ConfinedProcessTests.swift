@@ -209,7 +209,9 @@ import Testing
 
   @Test func cancellingTheTaskEndsTheProcess() async throws {
     let task = Task {
-      try await perl("open(my $file, '>', 'pid'); print $file $$; close $file; sleep 600") { $0.wallTime = .seconds(600) }
+      try await perl("open(my $file, '>', 'pid'); print $file $$; close $file; sleep 600") {
+        $0.wallTime = .seconds(600)
+      }
     }
     let pid = try await eventual("the process writes its pid") {
       guard let bytes = try? folder.bytes("work/pid") else { return nil as pid_t? }
