@@ -4,23 +4,23 @@ import Locking
 
 /// A server on 127.0.0.1 that answers byte for byte what a test writes down, however broken. Each connection has a
 /// thread.
-final class ScriptedServer: Sendable {
+public final class ScriptedServer: Sendable {
   private struct State {
     var connections: [Int32] = []
     var isStopped = false
   }
 
-  let port: Int
+  public let port: Int
   private let listener: Int32
   private let state = Locked(State())
   private let counter = Locked((accepted: 0, requests: 0))
 
   /// How many connections there were.
-  var accepted: Int { counter.withLock { $0.accepted } }
+  public var accepted: Int { counter.withLock { $0.accepted } }
   /// How many requests came in whole.
-  var requests: Int { counter.withLock { $0.requests } }
+  public var requests: Int { counter.withLock { $0.requests } }
 
-  init(_ script: @escaping @Sendable (ScriptedConnection) -> Void) throws {
+  public init(_ script: @escaping @Sendable (ScriptedConnection) -> Void) throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -61,7 +61,7 @@ final class ScriptedServer: Sendable {
     }
   }
 
-  func stop() {
+  public func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
     state.withLock { state in
       state.isStopped = true
@@ -70,11 +70,11 @@ final class ScriptedServer: Sendable {
   }
 
   /// A server that answers every request with the same bytes and then hangs up.
-  static func answering(_ answer: String) throws -> ScriptedServer {
+  public static func answering(_ answer: String) throws -> ScriptedServer {
     try answering(Array(answer.utf8))
   }
 
-  static func answering(_ answer: [UInt8]) throws -> ScriptedServer {
+  public static func answering(_ answer: [UInt8]) throws -> ScriptedServer {
     try ScriptedServer { connection in
       guard connection.readRequest() != nil else { return }
       connection.write(answer)
@@ -82,7 +82,7 @@ final class ScriptedServer: Sendable {
   }
 }
 
-struct ScriptedConnection {
+public struct ScriptedConnection {
   private let descriptor: Int32
   private let didRead: () -> Void
 
@@ -92,7 +92,7 @@ struct ScriptedConnection {
   }
 
   /// The next request, head and body; nil if the client hung up.
-  func readRequest() -> String? {
+  public func readRequest() -> String? {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65536)
     while true {
@@ -115,10 +115,10 @@ struct ScriptedConnection {
 
   /// - Returns: false if the client has hung up.
   @discardableResult
-  func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+  public func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
   @discardableResult
-  func write(_ bytes: [UInt8]) -> Bool {
+  public func write(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -130,23 +130,23 @@ struct ScriptedConnection {
 
   /// Answers with 200 and this body.
   @discardableResult
-  func answer(_ body: String) -> Bool {
+  public func answer(_ body: String) -> Bool {
     write("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nContent-Type: text/plain\r\n\r\n\(body)")
   }
 
-  func waitForHangUp() {
+  public func waitForHangUp() {
     var byte: UInt8 = 0
     while recv(descriptor, &byte, 1, 0) > 0 {}
   }
 
   /// Ends the connection as a crashed machine would: with a reset.
-  func reset() {
+  public func reset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }
 
   /// Whether the client hangs up within a few milliseconds: the pace of a slow server.
-  func hangsUp(within milliseconds: Int32) -> Bool {
+  public func hangsUp(within milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&request, 1, milliseconds) > 0
   }
