@@ -92,6 +92,19 @@ struct SHA256Tests {
     for text in ["\(hmac)", String(reflecting: hmac), dumped] { #expect(!text.contains("115"), "\(text)") }
   }
 
+  @Test("The digest of pieces is that of the whole", arguments: [0, 1, 55, 56, 64, 1000, 100_000])
+  func pieces(_ count: Int) {
+    let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    for size in [1, 7, 64, 4096] {
+      var hasher = SHA256Hasher()
+      for start in stride(from: 0, to: count, by: size) {
+        bytes[start..<min(start + size, count)].withUnsafeBytes { hasher.update($0) }
+      }
+      hasher.update(UnsafeRawBufferPointer(start: nil, count: 0))
+      #expect(hasher.digest() == SHA256.hash(of: bytes))
+    }
+  }
+
   @Test("Digests are made on many threads at once")
   func threads() async {
     await withTaskGroup(of: Bool.self) { group in
