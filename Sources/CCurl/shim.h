@@ -22,6 +22,9 @@ static inline CURLcode fanmill_curl_set_receiver(CURL *handle, CURLoption option
 static inline CURLcode fanmill_curl_set_sender(CURL *handle, curl_read_callback value) {
   return curl_easy_setopt(handle, CURLOPT_READFUNCTION, value);
 }
+static inline CURLcode fanmill_curl_set_seeker(CURL *handle, curl_seek_callback value) {
+  return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, value);
+}
 static inline CURLcode fanmill_curl_set_before_request(CURL *handle, curl_prereq_callback value) {
   return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
 }

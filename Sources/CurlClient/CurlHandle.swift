@@ -73,7 +73,7 @@ final class CurlHandle {
     setConnection(configuration, &options)
     options.set(CURLOPT_ACCEPT_ENCODING, "")
     options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    setMethod(call, configuration, &options)
+    setMethod(transfer, &options)
     setList(CURLOPT_HTTPHEADER, call.fields, &options)
     options.setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
     return options.failure
@@ -103,16 +103,21 @@ final class CurlHandle {
     options.set(option, pointer: self.lines)
   }
 
-  private func setMethod(_ call: HTTPCall, _ configuration: HTTPClientConfiguration, _ options: inout CurlOptions) {
+  private func setMethod(_ transfer: HTTPTransfer, _ options: inout CurlOptions) {
+    let call = transfer.call
     switch call.method {
     case "GET": options.set(CURLOPT_HTTPGET, 1)
     case "HEAD": options.set(CURLOPT_NOBODY, 1)
+    case _ where transfer.upload != nil:
+      options.setUpload(transfer)
+      // libcurl's own word for an upload is PUT.
+      if call.method != "PUT" { options.set(CURLOPT_CUSTOMREQUEST, call.method) }
     default:
       // A request with these methods says how long its body is, even if there is none.
       if !call.body.isEmpty || ["POST", "PUT", "PATCH"].contains(call.method) { options.setBody(call.body) }
       if call.method != "POST" { options.set(CURLOPT_CUSTOMREQUEST, call.method) }
     }
-    if call.method != "HEAD" { options.set(CURLOPT_MAXFILESIZE_LARGE, size: configuration.maximumBodyBytes) }
+    if call.method != "HEAD" { options.set(CURLOPT_MAXFILESIZE_LARGE, size: transfer.bodyLimit) }
   }
 }
 
@@ -139,6 +144,17 @@ struct CurlOptions {
     body.withUnsafeBytes { bytes in
       set(CURLOPT_COPYPOSTFIELDS, pointer: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
     }
+  }
+
+  /// A body that libcurl asks for in pieces, and may ask for from its beginning once more.
+  mutating func setUpload(_ transfer: HTTPTransfer) {
+    let pointer = Unmanaged.passUnretained(transfer).toOpaque()
+    set(CURLOPT_UPLOAD, 1)
+    set(CURLOPT_INFILESIZE_LARGE, size: transfer.upload?.size ?? 0)
+    note(fanmill_curl_set_sender(easy, transferSendsBody))
+    set(CURLOPT_READDATA, pointer: pointer)
+    note(fanmill_curl_set_seeker(easy, transferRewindsBody))
+    set(CURLOPT_SEEKDATA, pointer: pointer)
   }
 
   mutating func setCallbacks(_ transfer: UnsafeMutableRawPointer) {

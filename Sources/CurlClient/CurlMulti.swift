@@ -249,6 +249,23 @@ func transferLeaves(
   return CURL_PREREQFUNC_OK
 }
 
+/// libcurl asks for the next piece of an upload; 0 is its end.
+func transferSendsBody(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ pointer: UnsafeMutableRawPointer?
+) -> Int {
+  guard let transfer = transfer(pointer), let bytes else { return Int(CURL_READFUNC_ABORT) }
+  let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+  return transfer.sendBody(into: buffer) ?? Int(CURL_READFUNC_ABORT)
+}
+
+/// libcurl sends an upload on another connection and begins anew.
+func transferRewindsBody(_ pointer: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
+  guard origin == SEEK_SET, let upload = transfer(pointer)?.upload, upload.rewind(to: Int(offset)) else {
+    return CURL_SEEKFUNC_FAIL
+  }
+  return CURL_SEEKFUNC_OK
+}
+
 /// libcurl asks for the next piece of a mail; 0 is its end.
 func mailSends(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ pointer: UnsafeMutableRawPointer?

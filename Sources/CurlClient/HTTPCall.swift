@@ -12,8 +12,11 @@ struct HTTPCall: Sendable {
 
   var isHTTPS: Bool { url.hasPrefix("https:") }
 
+  /// - Parameter isUpload: whether the body comes from elsewhere.
   /// - Throws: `.invalidRequest`.
-  init(_ request: HTTPRequest, body: [UInt8], userAgent: String) throws(HTTPClientError) {
+  init(
+    _ request: HTTPRequest, body: [UInt8], isUpload: Bool = false, userAgent: String
+  ) throws(HTTPClientError) {
     guard let scheme = request.scheme?.lowercased(), scheme == "https" || scheme == "http" else {
       throw HTTPClientError(.invalidRequest, "the URL's scheme is neither https nor http")
     }
@@ -30,7 +33,7 @@ struct HTTPCall: Sendable {
     name = "\(method) \(scheme)://\(authority)\(path.prefix { $0 != "?" })"
     self.body = body
     // Methods are case-sensitive, and libcurl tells its own from these by their exact names.
-    if !body.isEmpty, method == "GET" || method == "HEAD" {
+    if !body.isEmpty || isUpload, method == "GET" || method == "HEAD" {
       throw HTTPClientError(.invalidRequest, "\(name): \(method) carries no body")
     }
     if method == "CONNECT" || method == "TRACE" {

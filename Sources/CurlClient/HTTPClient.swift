@@ -43,6 +43,42 @@ public final class HTTPClient: Sendable {
     return try transfer.response()
   }
 
+  /// Sends a request whose body is a file, which is read as it leaves, and waits for the whole response.
+  ///
+  /// The file's bytes are read on the loop's thread: it is one of a local disk.
+  ///
+  /// - Parameter path: of a regular file, which nobody makes shorter meanwhile.
+  /// - Returns: as `send` does.
+  /// - Throws: also `.file`.
+  public nonisolated(nonsending) func upload(
+    _ request: HTTPRequest, from path: String
+  ) async throws(HTTPClientError) -> (HTTPResponse, [UInt8]) {
+    let call = try HTTPCall(request, body: [], isUpload: true, userAgent: configuration.userAgent)
+    let transfer = HTTPTransfer(call, configuration, upload: try UploadFile(path, name: call.name))
+    try await transfers.perform(transfer)
+    return try transfer.response()
+  }
+
+  /// Sends a request and writes the body of its response into a file as it comes.
+  ///
+  /// The file appears when the body is whole; one that is there is replaced then. A status other than 2xx leaves it as
+  /// it is. The bytes are written on the loop's thread: it is one of a local disk.
+  ///
+  /// - Parameter limit: the largest body that is taken, in bytes after decompression, instead of `maximumBodyBytes`.
+  /// - Returns: the response; its body where the status is not 2xx, else nothing.
+  /// - Throws: also `.file` and `.diskFull`.
+  public nonisolated(nonsending) func download(
+    _ request: HTTPRequest, to path: String, limit: Int
+  ) async throws(HTTPClientError) -> (HTTPResponse, [UInt8]) {
+    let call = try HTTPCall(request, body: [], userAgent: configuration.userAgent)
+    let file = try DownloadFile(path, limit: limit, name: call.name)
+    let transfer = HTTPTransfer(call, configuration, download: file)
+    try await transfers.perform(transfer)
+    let (response, body) = try transfer.response()
+    if response.status.kind == .successful { try file.keep() }
+    return (response, body)
+  }
+
   /// Closes all connections. What is under way fails with `.closed`, and so does whatever is sent later.
   public func close() async {
     await transfers.close()

@@ -17,7 +17,7 @@ extension HTTPClientError {
     // What libcurl complains of before the first response is about the request, afterwards about a redirect.
     let isRedirected = !transfer.head.isEmpty
     switch code {
-    case CURLE_FILESIZE_EXCEEDED: self = .bodyTooLarge(transfer.call, configuration)
+    case CURLE_FILESIZE_EXCEEDED: self = .bodyTooLarge(name, transfer.bodyLimit)
     case CURLE_TOO_MANY_REDIRECTS:
       self.init(.redirect, "\(name): more than \(configuration.maximumRedirects) redirects")
     case CURLE_UNSUPPORTED_PROTOCOL where isRedirected:
@@ -52,7 +52,8 @@ extension HTTPClientError {
     }
   }
 
-  static func bodyTooLarge(_ call: HTTPCall, _ configuration: HTTPClientConfiguration) -> HTTPClientError {
-    HTTPClientError(.bodyTooLarge, "\(call.name): the body is larger than \(configuration.maximumBodyBytes) bytes")
+  /// - Parameter limit: in bytes.
+  static func bodyTooLarge(_ name: String, _ limit: Int) -> HTTPClientError {
+    HTTPClientError(.bodyTooLarge, "\(name): the body is larger than \(limit) bytes")
   }
 }

@@ -6,7 +6,7 @@ public struct HTTPClientError: Error, Hashable, Sendable, CustomStringConvertibl
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case invalidRequest, connection, nameNotResolved, tls, timeout, stalled, bodyTooLarge, redirect, cancelled, closed
-      case transfer, unsupported
+      case transfer, unsupported, file, diskFull
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -35,6 +35,10 @@ public struct HTTPClientError: Error, Hashable, Sendable, CustomStringConvertibl
     public static let transfer = Code(.transfer)
     /// The libcurl of this machine lacks something that is needed.
     public static let unsupported = Code(.unsupported)
+    /// The local file of an upload or a download cannot be read or written.
+    public static let file = Code(.file)
+    /// The disk of a download's file is full.
+    public static let diskFull = Code(.diskFull)
 
     public var description: String { kind.rawValue }
   }

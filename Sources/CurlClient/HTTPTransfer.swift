@@ -7,11 +7,15 @@ import Locking
 ///
 /// `CurlMulti` keeps it for exactly as long as libcurl has pointers to it.
 final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
-  // `@unchecked Sendable`: `call` and `configuration` are constants, `outcome` is a lock; every other field is touched
+  // `@unchecked Sendable`: what is constant is Sendable itself, `outcome` is a lock; every other field is touched
   // on the event loop's thread only.
 
   let call: HTTPCall
   private let configuration: HTTPClientConfiguration
+  /// What the request's body is read from, instead of memory.
+  let upload: UploadFile?
+  /// What the body of a response with 2xx goes to, instead of memory.
+  private let download: DownloadFile?
 
   private(set) var head = ResponseHead()
   private var body: [UInt8] = []
@@ -21,10 +25,18 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
   var progress = TransferProgress()
   var name: String { call.name }
 
-  init(_ call: HTTPCall, _ configuration: HTTPClientConfiguration) {
+  init(
+    _ call: HTTPCall, _ configuration: HTTPClientConfiguration, upload: UploadFile? = nil,
+    download: DownloadFile? = nil
+  ) {
     self.call = call
     self.configuration = configuration
+    self.upload = upload
+    self.download = download
   }
+
+  /// The largest body that may come, in bytes. What a download's response says that is no success is kept in memory.
+  var bodyLimit: Int { max(configuration.maximumBodyBytes, download?.limit ?? 0) }
 
   func prepare(_ handle: CurlHandle) -> CURLcode { handle.prepare(self, configuration) }
 
@@ -35,6 +47,21 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     let came = Outcome(status: handle.status, head: head, body: body)
     outcome.withLock { $0 = came }
     return nil
+  }
+
+  // MARK: What goes
+
+  /// Puts what comes next of the body into a buffer.
+  ///
+  /// - Returns: how many bytes, 0 at the end; nil if the file cannot be read.
+  func sendBody(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    progress.lastMoved = .now
+    do throws(HTTPClientError) {
+      return try upload?.read(into: buffer) ?? 0
+    } catch {
+      refusal = error
+      return nil
+    }
   }
 
   // MARK: What comes
@@ -53,14 +80,23 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
 
   /// Takes a piece of the body.
   ///
-  /// - Returns: false if there is too much.
+  /// - Returns: false if there is too much, or the file that it goes to cannot take it.
   func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     progress.lastMoved = .now
+    if let download, let status = progress.handle?.status, 200..<300 ~= status {
+      do throws(HTTPClientError) {
+        try download.write(piece)
+        return true
+      } catch {
+        refusal = error
+        return false
+      }
+    }
     if body.count + piece.count <= configuration.maximumBodyBytes {
       body.append(contentsOf: piece)
       return true
     }
-    refusal = .bodyTooLarge(call, configuration)
+    refusal = .bodyTooLarge(name, configuration.maximumBodyBytes)
     return false
   }
 
