@@ -34,7 +34,7 @@ public struct YouTubeHTTP: YouTubeTransport {
   public func get(
     path: String, query: [(name: String, value: String)], etag: String?
   ) async throws -> YouTubeResponse {
-    let search = query.map { "\($0.name)=\(Self.escaped($0.value))" }.joined(separator: "&")
+    let search = query.map { "\($0.name)=\($0.value.percentEncoded())" }.joined(separator: "&")
     var request = HTTPRequest(
       method: .get, scheme: scheme, authority: authority, path: "\(root)/\(path)?\(search)",
       headerFields: [.accept: "application/json"])
@@ -47,19 +47,5 @@ public struct YouTubeHTTP: YouTubeTransport {
       let unsent: [HTTPClientError.Code] = [.invalidRequest, .connection, .nameNotResolved, .tls]
       throw YouTubeTransportError(error.code.description, error.message, isUnsent: unsent.contains(error.code))
     }
-  }
-
-  /// All but unreserved characters (RFC 3986) as `%XX`.
-  private static func escaped(_ text: String) -> String {
-    var result: [UInt8] = []
-    for byte in text.utf8 {
-      if ChannelQuestion.isIDByte(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~") {
-        result.append(byte)
-      } else {
-        result.append(UInt8(ascii: "%"))
-        for digit in [byte >> 4, byte & 15] { result.append(digit < 10 ? 0x30 + digit : 0x41 + digit - 10) }
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
   }
 }
