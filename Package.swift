@@ -306,7 +306,7 @@ let package = Package(
       "SocialTests",
       [
         "CurlClient", "DurableJobs", "DurableJobsPostgres", "DurableJobsTesting", "LibPQClient", "Locking",
-        "MailTestSupport", "Migrations", "PrivateServers", "Reactor", "Social", "TestSupport", logging,
+        "MailTestSupport", "Migrations", "PrivateServers", "Reactor", "Social", "TestSupport", httpTypes, logging,
       ]),
     // What the tests of programs share: the programs as they were built, and a database and a Redis of a test's own.
     .target(

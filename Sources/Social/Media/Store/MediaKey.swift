@@ -1,0 +1,52 @@
+/// The key of an object: `FILE/NAME`, a picture's file and one of its forms, such as
+/// `0123456789abcdef0123456789abcdef/thumb.webp`.
+///
+/// Keys have only the characters `a-z`, `0-9`, `.` and `/`, and no `..`: none leads out of a store.
+public struct MediaKey: Hashable, Sendable {
+  /// A form of a picture.
+  public enum Name: String, CaseIterable, Sendable {
+    case original
+    case thumbWebP = "thumb.webp"
+    case thumbJPEG = "thumb.jpg"
+    case feedWebP = "feed.webp"
+    case feedJPEG = "feed.jpg"
+    case fullWebP = "full.webp"
+    case fullJPEG = "full.jpg"
+  }
+
+  /// 32 lower-case hexadecimal digits.
+  public let file: String
+  public let name: Name
+
+  /// - Returns: nil unless `file` is 32 lower-case hexadecimal digits.
+  public init?(file: some StringProtocol, name: Name) {
+    guard Self.isFile(file) else { return nil }
+    self.file = String(file)
+    self.name = name
+  }
+
+  static func isFile(_ text: some StringProtocol) -> Bool {
+    text.utf8.count == 32
+      && text.utf8.allSatisfy {
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+      }
+  }
+}
+
+extension MediaKey: LosslessStringConvertible {
+  /// - Returns: nil for what is no key.
+  public init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, let name = Name(rawValue: String(parts[1])) else { return nil }
+    self.init(file: parts[0], name: name)
+  }
+
+  public var description: String { "\(file)/\(name.rawValue)" }
+}
+
+extension MediaKey: Comparable {
+  /// By the bytes of the text, as stores list their objects.
+  public static func < (one: MediaKey, other: MediaKey) -> Bool {
+    (one.file, one.name.rawValue) < (other.file, other.name.rawValue)
+  }
+}

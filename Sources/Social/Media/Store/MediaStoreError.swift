@@ -1,0 +1,85 @@
+import Glibc
+
+/// Why a store did not do what it was asked for.
+public struct MediaStoreError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kind of failure. Switch over the ones you treat apart and give the rest a default: more may come.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Kind: String {
+      case missing, refused, unreachable, diskFull, folder, file, malformed, tooLarge, invalid
+    }
+    private let kind: Kind
+    private init(_ kind: Kind) { self.kind = kind }
+
+    /// There is no such object.
+    public static let missing = Code(.missing)
+    /// The store says no; `reason` is its own code.
+    public static let refused = Code(.refused)
+    /// The store is away, or busy: the same may succeed later.
+    public static let unreachable = Code(.unreachable)
+    /// No room is left, on this machine's disk or in the store.
+    public static let diskFull = Code(.diskFull)
+    /// The store's folder cannot be used.
+    public static let folder = Code(.folder)
+    /// The local file, to be stored or to be fetched into, cannot be used.
+    public static let file = Code(.file)
+    /// The store's answer is none that S3 gives.
+    public static let malformed = Code(.malformed)
+    /// The object is larger than a picture may be.
+    public static let tooLarge = Code(.tooLarge)
+    /// A store's address that cannot be one.
+    public static let invalid = Code(.invalid)
+
+    public var description: String { kind.rawValue }
+  }
+
+  public let code: Code
+  /// The store's own code, such as `AccessDenied` or `NoSuchBucket`; nil where it gave none.
+  public let reason: String?
+  /// What was wrong, where, and what to do. Never a secret or a signature.
+  public let message: String
+
+  public init(_ code: Code, _ message: String, reason: String? = nil) {
+    self.code = code
+    self.message = message
+    self.reason = reason
+  }
+
+  public var description: String { "media store \(code): \(message)" }
+}
+
+extension MediaStoreError {
+  static func missing(_ key: MediaKey, in store: String) -> MediaStoreError {
+    MediaStoreError(.missing, "there is no object \(key) in \(store)")
+  }
+
+  /// What the system said about something in the store's folder.
+  ///
+  /// - Parameter number: `errno`.
+  static func folder(_ path: String, _ number: Int32) -> MediaStoreError {
+    let reason = String(cString: strerror(number))
+    switch number {
+    case ENOSPC, EDQUOT: return .diskFull(path, reason)
+    case EACCES, EPERM, EROFS:
+      return MediaStoreError(
+        .folder,
+        "\(path): \(reason): let this process's user own the folder and write into it, or name another in "
+          + "FANMILL_MEDIA_DIR")
+    case ENOTDIR, ELOOP:
+      return MediaStoreError(.folder, "\(path) is not the folder or the file that belongs there: remove it")
+    default: return MediaStoreError(.folder, "\(path): \(reason): check the disk")
+    }
+  }
+
+  /// What the system said about a local file.
+  ///
+  /// - Parameter number: `errno`.
+  static func file(_ path: String, _ number: Int32) -> MediaStoreError {
+    let reason = String(cString: strerror(number))
+    return number == ENOSPC || number == EDQUOT
+      ? .diskFull(path, reason) : MediaStoreError(.file, "\(path): \(reason)")
+  }
+
+  private static func diskFull(_ path: String, _ reason: String) -> MediaStoreError {
+    MediaStoreError(.diskFull, "\(path): \(reason): free some room on its disk, or enlarge it")
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Glibc
+
+extension MediaTree {
+  /// A file that is being written and has no key yet: in a folder of its own, where no listing looks.
+  struct Part: ~Copyable {
+    /// The age in seconds from which a part is one whose writer was killed.
+    private static let leftoverAge: TimeInterval = 86_400
+
+    private let tree: MediaTree
+    private let root: Descriptor
+    private let folder: Descriptor
+    private let file: Descriptor
+    private let name: String
+
+    private var path: String { "\(tree.root)/\(MediaTree.incoming)/\(name)" }
+
+    init(in tree: MediaTree) throws(MediaStoreError) {
+      let root = try tree.madeRoot()
+      guard let folder = try tree.madeStep(into: MediaTree.incoming, of: root, named: tree.root) else {
+        throw .folder(tree.root, ENOENT)
+      }
+      let name = MediaTree.randomName()
+      // For reading alone once it is closed: objects never change.
+      let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+      guard let file = Descriptor(openat(folder.number, name, flags, 0o440)) else {
+        throw .folder("\(tree.root)/\(MediaTree.incoming)", errno)
+      }
+      (self.tree, self.name) = (tree, name)
+      self.root = root
+      self.folder = folder
+      self.file = file
+    }
+
+    /// Once it has moved, nothing of that name is left.
+    deinit { unlinkat(folder.number, name, 0) }
+
+    func write(_ piece: UnsafeRawBufferPointer) throws(MediaStoreError) {
+      guard file.write(piece) else { throw .folder(path, errno) }
+    }
+
+    /// All that was written, from its beginning, once it is on the disk.
+    func readBack() throws(MediaStoreError) -> [UInt8] {
+      guard fsync(file.number) == 0, lseek(file.number, 0, SEEK_SET) == 0 else { throw .folder(path, errno) }
+      var bytes: [UInt8] = []
+      let path = path
+      try file.forEachPiece {
+        .folder(path, $0)
+      } _: { (piece) throws(MediaStoreError) in
+        bytes += piece
+      }
+      return bytes
+    }
+
+    /// Gives the file its place, where it outlasts a crash from here on.
+    func moveTo(_ key: MediaKey) throws(MediaStoreError) {
+      guard fsync(file.number) == 0 else { throw .folder(path, errno) }
+      // The object's folder goes when its last object is removed, perhaps between two of these steps.
+      for _ in 0..<100 {
+        guard let shelf = try tree.madeStep(into: key.shelf, of: root, named: tree.root) else { continue }
+        let shelfPath = "\(tree.root)/\(key.shelf)"
+        guard let home = try tree.madeStep(into: key.file, of: shelf, named: shelfPath) else { continue }
+        if renameat(folder.number, name, home.number, key.name.rawValue) == 0 {
+          guard fsync(home.number) == 0 else { throw .folder(tree.path(of: key), errno) }
+          return
+        }
+        guard errno == ENOENT else { throw .folder(tree.path(of: key), errno) }
+      }
+      throw .folder(tree.path(of: key), ENOENT)
+    }
+
+    func removeLeftovers() throws(MediaStoreError) {
+      guard let names = folder.names() else { throw .folder("\(tree.root)/\(MediaTree.incoming)", errno) }
+      for name in names {
+        guard let status = FileStatus(name, in: folder), -status.modified.timeIntervalSinceNow > Self.leftoverAge else {
+          continue
+        }
+        guard unlinkat(folder.number, name, 0) == 0 || errno == ENOENT else {
+          throw .folder("\(tree.root)/\(MediaTree.incoming)/\(name)", errno)
+        }
+      }
+    }
+  }
+}

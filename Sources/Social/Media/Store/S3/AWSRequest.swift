@@ -1,0 +1,39 @@
+import HTTPTypes
+
+/// A request as it is signed.
+struct AWSRequest: Sendable {
+  var method: String
+  var scheme: String
+  /// Host and port, as the `Host` field has them.
+  var authority: String
+  /// Not encoded; begins with a slash.
+  var path: String
+  /// Not encoded.
+  var query: [(name: String, value: String)] = []
+  /// Besides `Host`, which comes from the authority.
+  var fields: [(name: String, value: String)] = []
+
+  /// Encoded once, as S3 signs it.
+  var encodedPath: String { path.percentEncoded(keeping: "/") }
+
+  /// Encoded, in the order in which it is signed.
+  var encodedQuery: String {
+    let pairs = query.map { ($0.name.percentEncoded(), $0.value.percentEncoded()) }
+    return pairs.sorted { $0 < $1 }.map { "\($0)=\($1)" }.joined(separator: "&")
+  }
+
+  private var target: String { query.isEmpty ? encodedPath : "\(encodedPath)?\(encodedQuery)" }
+
+  var url: String { "\(scheme)://\(authority)\(target)" }
+
+  /// As the HTTP client takes it. A field whose name is none is left out.
+  var http: HTTPRequest {
+    var fields = HTTPFields()
+    for (name, value) in self.fields {
+      if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+    }
+    return HTTPRequest(
+      method: HTTPRequest.Method(rawValue: method) ?? .get, scheme: scheme, authority: authority, path: target,
+      headerFields: fields)
+  }
+}

@@ -1,0 +1,32 @@
+/// What is done in a bucket.
+enum S3Operation {
+  case put, get, delete, list
+
+  var method: String {
+    switch self {
+    case .put: "PUT"
+    case .get, .list: "GET"
+    case .delete: "DELETE"
+    }
+  }
+
+  /// After "may not" and "cannot".
+  var verb: String {
+    switch self {
+    case .put: "store objects"
+    case .get: "read objects"
+    case .delete: "delete objects"
+    case .list: "list objects"
+    }
+  }
+
+  /// What the key's policy has to allow. A store that may not list says of a missing object that it is forbidden.
+  var permission: String {
+    switch self {
+    case .put: "s3:PutObject"
+    case .get: "s3:GetObject and s3:ListBucket"
+    case .delete: "s3:DeleteObject"
+    case .list: "s3:ListBucket"
+    }
+  }
+}

@@ -1,0 +1,15 @@
+import Foundation
+
+/// An object as a store lists it.
+public struct StoredObject: Hashable, Sendable {
+  public let key: MediaKey
+  public let bytes: Int
+  /// When it was put last, by the store's clock.
+  public let modified: Date
+
+  public init(key: MediaKey, bytes: Int, modified: Date) {
+    self.key = key
+    self.bytes = bytes
+    self.modified = modified
+  }
+}

@@ -1,0 +1,143 @@
+import CurlClient
+import Foundation
+import HTTPTypes
+import PrivateServers
+import TestSupport
+import Testing
+
+@testable import Social
+
+/// A moto server, which speaks S3's protocol, on a port of its own. It ends with the process.
+final class MotoServer: Sendable {
+  let port: Int
+  private let process: ServerProcess
+  private let folder: URL
+
+  /// The server that tests share which need no signatures checked; each makes a bucket of its own.
+  static func shared() async throws -> MotoServer { try await servers.shared() }
+
+  private static let servers = Servers()
+
+  private actor Servers {
+    private var start: Task<MotoServer, any Error>?
+
+    func shared() async throws -> MotoServer {
+      let start = start ?? Task { try await MotoServer.start() }
+      self.start = start
+      return try await start.value
+    }
+  }
+
+  private init(port: Int, process: ServerProcess, folder: URL) {
+    (self.port, self.process, self.folder) = (port, process, folder)
+  }
+
+  static func start() async throws -> MotoServer {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "fanmill-moto-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let port = try FreePort.find()
+    let log = folder.appending(path: "log").path
+    let plan = ServerProcess.Plan(
+      program: try tool("moto_server"), arguments: ["-H", "127.0.0.1", "-p", "\(port)"], log: log, folder: folder.path)
+    let server = MotoServer(port: port, process: try await ServerProcess.start(plan), folder: folder)
+    try await withHTTP { client in
+      try await eventually("moto answers; its log is \(log)") {
+        try #require(!server.process.hasEnded, "moto ended; its log is \(log)")
+        do throws(HTTPClientError) {
+          return try await client.send(server.request(.get, "/moto-api/data.json")).0.status == .ok
+        } catch {
+          return false
+        }
+      }
+    }
+    return server
+  }
+
+  func stop() async throws {
+    process.send(SIGKILL)
+    await process.end()
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  /// A program of the tools' folder.
+  static func tool(_ name: String) throws -> String {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
+    let path = root.appending(path: ".build-tools/bin/\(name)").path
+    try #require(FileManager.default.isExecutableFile(atPath: path), "\(path) is missing: `make setup` installs it")
+    return path
+  }
+
+  func request(_ method: HTTPRequest.Method, _ path: String, fields: HTTPFields = [:]) -> HTTPRequest {
+    HTTPRequest(method: method, scheme: "http", authority: "127.0.0.1:\(port)", path: path, headerFields: fields)
+  }
+
+  /// The URL of a bucket.
+  func url(_ bucket: String, credentials: String = "key:secret") -> String {
+    "s3+http://\(credentials)@127.0.0.1:\(port)/\(bucket)"
+  }
+
+  /// Makes a bucket of a name of its own.
+  func makeBucket() async throws -> String {
+    let name = "bucket-\(UUID().uuidString.lowercased())"
+    try await send(request(.put, "/\(name)"))
+    return name
+  }
+
+  /// From here on every request has to be signed by a key of a user who may do `actions`: this one's.
+  ///
+  /// - Returns: the key and its secret, as a URL has them.
+  func requireSignatures(allowing actions: [String]) async throws -> String {
+    let policy = """
+      {"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":\(try json(actions)),"Resource":"*"}]}
+      """
+    _ = try await iam([("Action", "CreateUser"), ("UserName", "app")])
+    _ = try await iam([
+      ("Action", "PutUserPolicy"), ("UserName", "app"), ("PolicyName", "app"), ("PolicyDocument", policy),
+    ])
+    let answer = try await iam([("Action", "CreateAccessKey"), ("UserName", "app")])
+    var (key, secret) = ("", "")
+    try XMLScanner.scan(answer) { path, text in
+      if path.hasSuffix("/AccessKeyId") { key = text }
+      if path.hasSuffix("/SecretAccessKey") { secret = text }
+    }
+    try #require(!key.isEmpty && !secret.isEmpty)
+    try await send(request(.post, "/moto-api/reset-auth"), body: Array("0".utf8))
+    return "\(key):\(secret)"
+  }
+
+  private func json(_ value: [String]) throws -> String {
+    String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+  }
+
+  private func iam(_ form: [(String, String)]) async throws -> [UInt8] {
+    let scope = "Credential=any/20260101/us-east-1/iam/aws4_request"
+    let fields: HTTPFields = [
+      .contentType: "application/x-www-form-urlencoded",
+      .authorization: "AWS4-HMAC-SHA256 \(scope), SignedHeaders=host, Signature=any",
+    ]
+    let body = form.map { "\($0.0)=\($0.1.percentEncoded())" }.joined(separator: "&")
+    return try await send(request(.post, "/", fields: fields), body: Array(body.utf8))
+  }
+
+  @discardableResult
+  private func send(_ request: HTTPRequest, body: [UInt8] = []) async throws -> [UInt8] {
+    let answer = Box()
+    try await withHTTP { client in
+      let (response, bytes) = try await client.send(request, body: body)
+      try #require(response.status == .ok, "\(String(decoding: bytes, as: UTF8.self))")
+      answer.bytes = bytes
+    }
+    return answer.bytes
+  }
+
+  private final class Box { var bytes: [UInt8] = [] }
+}
+
+/// Runs `body` with an HTTP client as a store has it.
+func withHTTP(_ body: (HTTPClient) async throws -> Void) async throws {
+  let client = try HTTPClient(configuration: S3Store.configuration, loop: loop, logger: logger)
+  let outcome: Result<Void, any Error>
+  do { outcome = .success(try await body(client)) } catch { outcome = .failure(error) }
+  await client.close()
+  try outcome.get()
+}
