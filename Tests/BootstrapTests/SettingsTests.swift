@@ -4,7 +4,9 @@ import DurableJobs
 import DurableJobsAdmin
 import Foundation
 import Logging
+import Reactor
 import Social
+import TestSupport
 import Testing
 
 @testable import Bootstrap
@@ -60,6 +62,11 @@ struct SettingsTests {
     (.mailURL, ["smtp://a", "smtps://u:p@b:1", "smtp://c:25"], quoted),
     (.mailFrom, ["a@example.org", "b@example.org", "c@example.org"], quoted),
     (.passwordResetURL, ["https://a/{token}", "http://b/?t={token}", "https://c/#{token}"], quoted),
+    (.mediaDir, ["/a", "/b/c", "/d"], quoted),
+    (
+      .mediaURL, ["s3+https://k:s@a/abc", "s3+http://k:s@[::1]:9/abc/d", "s3+https://k:s@b/abc?region=eu-west-1"],
+      quoted
+    ),
     (.rankingTimeZone, ["UTC", "America/New_York", "Europe/Paris"], quoted),
     (.rankingDepth, ["1", "100", "100000"], bare),
     (.rankingHistory, ["1", "30", "365"], bare),
@@ -138,6 +145,8 @@ struct SettingsTests {
     case .mailURL: settings.mailURL?.value
     case .mailFrom: settings.mailFrom
     case .passwordResetURL: settings.passwordResetURL
+    case .mediaDir: settings.mediaDir
+    case .mediaURL: settings.mediaURL?.value
     case .rankingTimeZone: settings.rankingTimeZone
     case .rankingDepth: "\(settings.rankingDepth)"
     case .rankingHistory: "\(settings.rankingHistory)"
@@ -258,6 +267,7 @@ struct SettingsTests {
     (.celebLimit, "-1", "not a whole number from 0 to 1000000"),
     (.mailFrom, "nobody", "not an address that mail can be sent to, such as ann@example.org"),
     (.passwordResetURL, "https://a/", "not a URL that begins with https:// or http:// and has {token} in it"),
+    (.mediaDir, "media", "not the path of a folder that begins with /"),
     (.rankingTimeZone, "Mars/Base", "not a time zone's IANA name, such as Asia/Seoul or UTC"),
     (.rankingDepth, "0", "not a whole number from 1 to 100000"),
     (.rankingHistory, "0", "not a whole number from 1 to 36500"),
@@ -306,6 +316,8 @@ struct SettingsTests {
     #expect(refusal(environment: ["FANMILL_CERTIFICATE_KEY": "tiny"]) == key)
     let mail = "FANMILL_MAIL_URL (from the environment): not a URL that begins with smtp:// or smtps://"
     #expect(refusal(environment: ["FANMILL_MAIL_URL": "http://u:p@h"]) == mail)
+    let media = "FANMILL_MEDIA_URL (from the environment): after the ? go region= and style= and nothing else"
+    #expect(refusal(environment: ["FANMILL_MEDIA_URL": "s3+https://k:the-secret@h/abc?token=1"]) == media)
   }
 
   @Test(arguments: [".env.example", "deploy/kubernetes/secret.yaml.example"])
@@ -356,6 +368,25 @@ struct SettingsTests {
     }
     let mail = try #require(try Settings.read(environment: environment).mail())
     #expect(mail.server.name == "smtp://h:587" && mail.from.text == "a@b")
+  }
+
+  @Test func picturesAreInTheBucketIfThereIsOneElseInTheFolder() throws {
+    let loop = EventLoop(name: "settings-test")
+    defer { loop.stop() }
+    let folder = try Settings.read(environment: ["FANMILL_MEDIA_DIR": "/a/b"]).mediaStore { _ in
+      throw CancellationError()
+    }
+    #expect(folder is MediaFolder)
+    let environment = ["FANMILL_MEDIA_DIR": "/a/b", "FANMILL_MEDIA_URL": "s3+https://k:s@h/abc"]
+    let bucket = try Settings.read(environment: environment).mediaStore { configuration in
+      #expect(configuration.maximumRedirects == 0)
+      return try HTTPClient(configuration: configuration, loop: loop, logger: .quiet)
+    }
+    #expect(bucket is S3Store)
+    var settings = Settings()
+    settings.mediaURL = Secret("s3+https://k:s@h")
+    let error = #expect(throws: SettingsError.self) { try settings.mediaStore { _ in throw CancellationError() } }
+    #expect(error?.description.contains("/BUCKET") == true)
   }
 
   @Test func aMissingFileIsRefused() {
@@ -414,13 +445,14 @@ struct SettingsTests {
       "FANMILL_ADMIN_TOKEN": "a-token-of-sixteen-or-more", "FANMILL_YOUTUBE_KEYS": "first-key,second-key",
       "FANMILL_CERTIFICATE_KEY": "certificates-are-signed-with-this",
       "FANMILL_ADMIN_READ_TOKEN": "reading-of-sixteen-alone", "FANMILL_MAIL_URL": "smtp://u:mail%3Apass@h",
+      "FANMILL_MEDIA_URL": "s3+https://key:media/pa%2Bss@h/abc",
     ])
     var dumped = ""
     dump(settings, to: &dumped)
     for text in ["\(settings)", String(reflecting: settings), dumped] {
       for secret in [
         "p%40ss-word", "redis#pass", "a-token", "first-key", "second-key", "signed-with-this", "reading-of",
-        "mail%3Apass",
+        "mail%3Apass", "media/pa",
       ] {
         #expect(!text.contains(secret))
       }
@@ -428,6 +460,7 @@ struct SettingsTests {
     let all: Set = [
       "p%40ss-word", "p@ss-word", "redis#pass", "a-token-of-sixteen-or-more", "first-key", "second-key",
       "certificates-are-signed-with-this", "reading-of-sixteen-alone", "mail%3Apass", "mail:pass",
+      "media/pa%2Bss", "media/pa+ss",
     ]
     #expect(Set(settings.secrets) == all)
     let refused = settings.refusal(of: .postgresURL, value: "postgres://u:p@h", because: "cannot read postgres://u:p@h")

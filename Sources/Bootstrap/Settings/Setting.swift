@@ -174,6 +174,16 @@ extension Setting {
     with a mail server
     """,
     example: "https://app.example.org/reset?token={token}")
+  public static let mediaDir = Setting(
+    "media.dir", "the folder that pictures are stored in, which API and workers share",
+    default: "/var/lib/fanmill/media")
+  public static let mediaURL = Setting(
+    "media.url",
+    """
+    the bucket that pictures are stored in instead of a folder: s3+https://, or s3+http:// in a private network, with \
+    region= and style=path or style=virtual behind the ?
+    """,
+    isSecret: true, example: "s3+https://key:secret@s3.example.org/fanmill?region=us-east-1")
   public static let rankingTimeZone = Setting(
     "ranking.time.zone", "where the rankings' days end at midnight, by its IANA name", default: "Asia/Seoul")
   public static let rankingDepth = Setting(
@@ -224,7 +234,8 @@ extension Setting {
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
     celebLimit, development, certificateKey, mailURL,
-    mailFrom, passwordResetURL, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays, deadLimit,
+    mailFrom, passwordResetURL, mediaDir, mediaURL, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays,
+    deadLimit,
     actionsDays, actionsLimit, alarms, alarmWebhook,
     alarmSecret, autoscalingLeast, autoscalingMost,
     logLevel, logFormat, shutdownTimeout,

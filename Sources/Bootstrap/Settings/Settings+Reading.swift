@@ -127,6 +127,7 @@ extension Settings {
       settings.certificateKey = Secret(text)
     }
     try settings.takeMail(reader)
+    try settings.takeMedia(reader)
     try settings.take(.rankingTimeZone, reader.text(.rankingTimeZone)) { settings, text throws(Wrong) in
       guard TimeZone.knownTimeZoneIdentifiers.contains(text) || text == "UTC" else {
         throw Wrong(value: text, reason: "not a time zone's IANA name, such as Asia/Seoul or UTC")

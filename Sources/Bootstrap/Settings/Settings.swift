@@ -67,6 +67,9 @@ public struct Settings: Sendable {
   public var mailURL: Secret?
   public var mailFrom: String?
   public var passwordResetURL: String?
+  public var mediaDir = "/var/lib/fanmill/media"
+  /// nil means that pictures are in the folder.
+  public var mediaURL: Secret?
   public var rankingTimeZone = "Asia/Seoul"
   public var rankingDepth = 10_000
   /// In days.
@@ -101,7 +104,7 @@ public struct Settings: Sendable {
     if let adminReadToken { secrets.append(adminReadToken.value) }
     if let certificateKey { secrets.append(certificateKey.value) }
     for secret in [alarmWebhook, alarmSecret].compactMap(\.self) { secrets.append(secret.value) }
-    for url in [postgresURL, postgresReplicaURL, redisURL, mailURL].compactMap(\.self) {
+    for url in [postgresURL, postgresReplicaURL, redisURL, mailURL, mediaURL].compactMap(\.self) {
       secrets.append(contentsOf: URLPassword.spellings(in: url.value))
     }
     return secrets.filter { !$0.isEmpty }

@@ -57,6 +57,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.mailFrom.flagName, help: Setting.mailFrom.help) var mailFrom: String?
   @Option(name: Setting.passwordResetURL.flagName, help: Setting.passwordResetURL.help) var passwordResetURL: String?
   @Option(name: Setting.rankingTimeZone.flagName, help: Setting.rankingTimeZone.help) var rankingTimeZone: String?
+  @Option(name: Setting.mediaDir.flagName, help: Setting.mediaDir.help) var mediaDir: String?
+  @Option(name: Setting.mediaURL.flagName, help: Setting.mediaURL.help) var mediaURL: String?
   @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
   @Option(name: Setting.rankingHistory.flagName, help: Setting.rankingHistory.help) var rankingHistory: String?
   @Option(name: Setting.endedDays.flagName, help: Setting.endedDays.help) var endedDays: String?
@@ -93,7 +95,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .limitLikes: limitLikes, .limitComments: limitComments, .limitLookups: limitLookups,
       .limitSignUps: limitSignUps, .celebLimit: celebLimit, .development: development,
       .certificateKey: certificateKey, .mailURL: mailURL,
-      .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .rankingTimeZone: rankingTimeZone,
+      .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .mediaDir: mediaDir, .mediaURL: mediaURL,
+      .rankingTimeZone: rankingTimeZone,
       .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .endedDays: endedDays,
       .deadDays: deadDays, .deadLimit: deadLimit, .actionsDays: actionsDays, .actionsLimit: actionsLimit,
       .alarms: alarms, .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .autoscalingLeast: autoscalingLeast,

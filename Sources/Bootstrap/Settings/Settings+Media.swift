@@ -1,0 +1,43 @@
+import CurlClient
+import Social
+
+extension Settings {
+  /// Where pictures are stored: in the bucket of `FANMILL_MEDIA_URL`, else in the folder of `FANMILL_MEDIA_DIR`.
+  ///
+  /// - Parameter makeClient: makes what a bucket is reached by, configured as it is told; closing it is the caller's
+  ///   part. Not called for a folder.
+  /// - Throws: ``SettingsError`` where the URL cannot be read, and what `makeClient` throws.
+  public func mediaStore(
+    makeClient: (HTTPClientConfiguration) throws -> HTTPClient
+  ) throws -> any MediaStore {
+    guard let mediaURL else { return MediaFolder(path: mediaDir) }
+    let address: S3Address
+    do throws(Wrong) {
+      address = try Self.s3Address(mediaURL.value)
+    } catch {
+      throw refusal(of: .mediaURL, because: error.reason)
+    }
+    return S3Store(address, client: try makeClient(S3Store.configuration))
+  }
+
+  mutating func takeMedia(_ reader: SettingsReader) throws(SettingsError) {
+    try take(.mediaDir, reader.text(.mediaDir)) { settings, text throws(Wrong) in
+      guard text.hasPrefix("/"), !text.contains("\0") else {
+        throw Wrong(value: text, reason: "not the path of a folder that begins with /")
+      }
+      settings.mediaDir = text
+    }
+    try take(.mediaURL, reader.text(.mediaURL)) { settings, text throws(Wrong) in
+      _ = try Self.s3Address(text)
+      settings.mediaURL = Secret(text)
+    }
+  }
+
+  private static func s3Address(_ text: String) throws(Wrong) -> S3Address {
+    do throws(MediaStoreError) {
+      return try S3Address(url: text)
+    } catch {
+      throw Wrong(value: text, reason: error.message)
+    }
+  }
+}
