@@ -7,11 +7,11 @@ import Testing
 
 /// Each confinement is provoked by a small program in Perl, which is in every Debian.
 @Suite(.timeLimit(.minutes(2))) struct ConfinedProcessTests {
-  private let folder: MediaFolder
+  private let folder: PictureFolder
   private let work: String
 
   init() throws {
-    folder = try MediaFolder()
+    folder = try PictureFolder()
     work = try folder.folder("work")
   }
 

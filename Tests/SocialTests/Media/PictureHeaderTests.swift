@@ -5,9 +5,9 @@ import Testing
 @testable import Social
 
 @Suite struct PictureHeaderTests {
-  private let folder: MediaFolder
+  private let folder: PictureFolder
 
-  init() throws { folder = try MediaFolder() }
+  init() throws { folder = try PictureFolder() }
 
   private func header(_ bytes: [UInt8]) throws -> PictureHeader {
     try PictureHeader(path: folder.write(bytes, to: "picture"))

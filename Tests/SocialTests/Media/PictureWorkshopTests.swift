@@ -7,11 +7,11 @@ import Testing
 
 @Suite(.enabled(if: PictureWorkshop.isAvailable, "vips is installed"), .timeLimit(.minutes(3)))
 struct PictureWorkshopTests {
-  private let folder: MediaFolder
+  private let folder: PictureFolder
   private let output: String
 
   init() throws {
-    folder = try MediaFolder()
+    folder = try PictureFolder()
     output = try folder.folder("output")
   }
 

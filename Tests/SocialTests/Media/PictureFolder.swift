@@ -4,7 +4,7 @@ import Testing
 @testable import Social
 
 /// A folder of a test's own, which goes with it, and pictures that are made in it.
-final class MediaFolder: Sendable {
+final class PictureFolder: Sendable {
   let path: String
 
   init() throws {
