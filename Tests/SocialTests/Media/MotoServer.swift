@@ -11,7 +11,6 @@ import Testing
 final class MotoServer: Sendable {
   let port: Int
   private let process: ServerProcess
-  private let folder: URL
 
   /// The server that tests share which need no signatures checked; each makes a bucket of its own.
   static func shared() async throws -> MotoServer { try await servers.shared() }
@@ -28,18 +27,14 @@ final class MotoServer: Sendable {
     }
   }
 
-  private init(port: Int, process: ServerProcess, folder: URL) {
-    (self.port, self.process, self.folder) = (port, process, folder)
-  }
+  private init(port: Int, process: ServerProcess) { (self.port, self.process) = (port, process) }
 
   static func start() async throws -> MotoServer {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "fanmill-moto-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let log = FileManager.default.temporaryDirectory.appending(path: "fanmill-moto-\(UUID()).log").path
     let port = try FreePort.find()
-    let log = folder.appending(path: "log").path
     let plan = ServerProcess.Plan(
-      program: try tool("moto_server"), arguments: ["-H", "127.0.0.1", "-p", "\(port)"], log: log, folder: folder.path)
-    let server = MotoServer(port: port, process: try await ServerProcess.start(plan), folder: folder)
+      program: try tool("moto_server"), arguments: ["-H", "127.0.0.1", "-p", "\(port)"], log: log, folder: "/")
+    let server = MotoServer(port: port, process: try await ServerProcess.start(plan))
     try await withHTTP { client in
       try await eventually("moto answers; its log is \(log)") {
         try #require(!server.process.hasEnded, "moto ended; its log is \(log)")
@@ -50,13 +45,13 @@ final class MotoServer: Sendable {
         }
       }
     }
+    try FileManager.default.removeItem(atPath: log)
     return server
   }
 
-  func stop() async throws {
+  func stop() async {
     process.send(SIGKILL)
     await process.end()
-    try FileManager.default.removeItem(at: folder)
   }
 
   /// A program of the tools' folder.
@@ -133,9 +128,13 @@ final class MotoServer: Sendable {
   private final class Box { var bytes: [UInt8] = [] }
 }
 
-/// Runs `body` with an HTTP client as a store has it.
+/// Runs `body` with an HTTP client as a store has it, whose limits no slow machine reaches.
 func withHTTP(_ body: (HTTPClient) async throws -> Void) async throws {
-  let client = try HTTPClient(configuration: S3Store.configuration, loop: loop, logger: logger)
+  var configuration = S3Store.configuration
+  configuration.connectTimeout = .seconds(120)
+  configuration.timeout = .seconds(240)
+  configuration.stallTimeout = .seconds(120)
+  let client = try HTTPClient(configuration: configuration, loop: loop, logger: logger)
   let outcome: Result<Void, any Error>
   do { outcome = .success(try await body(client)) } catch { outcome = .failure(error) }
   await client.close()

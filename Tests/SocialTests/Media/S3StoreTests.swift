@@ -284,7 +284,7 @@ struct S3StoreTests {
         }
       }
     }
-    try await server.stop()
+    await server.stop()
   }
 
   @Test func aKeyThatMayNotReadIsToldSo() async throws {
@@ -295,7 +295,7 @@ struct S3StoreTests {
       let error = await storeError { try await store.check() }
       #expect(error?.reason == "AccessDenied" && error?.message.contains("s3:GetObject") == true)
     }
-    try await server.stop()
+    await server.stop()
   }
 
   // MARK: URLs

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// A request as it is signed.
 struct AWSRequest: Sendable {
-  var method: String
+  var method: HTTPRequest.Method
   var scheme: String
   /// Host and port, as the `Host` field has them.
   var authority: String
@@ -11,7 +11,7 @@ struct AWSRequest: Sendable {
   /// Not encoded.
   var query: [(name: String, value: String)] = []
   /// Besides `Host`, which comes from the authority.
-  var fields: [(name: String, value: String)] = []
+  var fields = HTTPFields()
 
   /// Encoded once, as S3 signs it.
   var encodedPath: String { path.percentEncoded(keeping: "/") }
@@ -26,14 +26,8 @@ struct AWSRequest: Sendable {
 
   var url: String { "\(scheme)://\(authority)\(target)" }
 
-  /// As the HTTP client takes it. A field whose name is none is left out.
+  /// As the HTTP client takes it.
   var http: HTTPRequest {
-    var fields = HTTPFields()
-    for (name, value) in self.fields {
-      if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
-    }
-    return HTTPRequest(
-      method: HTTPRequest.Method(rawValue: method) ?? .get, scheme: scheme, authority: authority, path: target,
-      headerFields: fields)
+    HTTPRequest(method: method, scheme: scheme, authority: authority, path: target, headerFields: fields)
   }
 }

@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import HTTPTypes
 
 /// Signs requests as S3 wants it: AWS Signature Version 4, with a path that is encoded once.
 ///
@@ -18,16 +19,14 @@ struct AWSSignature: Sendable {
   /// - Parameter payload: the SHA-256 of its body, in hexadecimal digits.
   func signed(_ request: AWSRequest, payload: String, at date: Date) -> AWSRequest {
     var request = request
-    request.fields += [("X-Amz-Date", Self.timestamp(date)), ("X-Amz-Content-SHA256", payload)]
+    request.fields[.amzDate] = Self.timestamp(date)
+    request.fields[.amzContentSHA256] = payload
     let fields = Self.fieldsToSign(request)
     let signature = signature(request, fields, payload: payload, at: date)
     let names = fields.map(\.name).joined(separator: ";")
-    request.fields.append(
-      (
-        "Authorization",
-        "\(Self.algorithm) Credential=\(credentials.accessKey)/\(scope(date)), SignedHeaders=\(names), "
-          + "Signature=\(signature)"
-      ))
+    request.fields[.authorization] =
+      "\(Self.algorithm) Credential=\(credentials.accessKey)/\(scope(date)), SignedHeaders=\(names), "
+      + "Signature=\(signature)"
     return request
   }
 
@@ -51,9 +50,9 @@ struct AWSSignature: Sendable {
   /// of one name are one, in their order.
   private static func fieldsToSign(_ request: AWSRequest) -> [(name: String, value: String)] {
     var values: [String: [String]] = ["host": [request.authority]]
-    for (name, value) in request.fields {
-      let single = value.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-      values[name.lowercased(), default: []].append(single)
+    for field in request.fields {
+      let single = field.value.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      values[field.name.canonicalName, default: []].append(single)
     }
     return values.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value.joined(separator: ",")) }
   }
@@ -62,7 +61,8 @@ struct AWSSignature: Sendable {
     _ request: AWSRequest, _ fields: [(name: String, value: String)], payload: String, at date: Date
   ) -> String {
     let canonical = [
-      request.method, request.encodedPath, request.encodedQuery, fields.map { "\($0.name):\($0.value)\n" }.joined(),
+      request.method.rawValue, request.encodedPath, request.encodedQuery,
+      fields.map { "\($0.name):\($0.value)\n" }.joined(),
       fields.map(\.name).joined(separator: ";"), payload,
     ].joined(separator: "\n")
     let text = [Self.algorithm, Self.timestamp(date), scope(date), SHA256.hash(of: canonical.utf8).hexadecimal]

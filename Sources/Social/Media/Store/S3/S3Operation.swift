@@ -1,12 +1,14 @@
+import HTTPTypes
+
 /// What is done in a bucket.
 enum S3Operation {
   case put, get, delete, list
 
-  var method: String {
+  var method: HTTPRequest.Method {
     switch self {
-    case .put: "PUT"
-    case .get, .list: "GET"
-    case .delete: "DELETE"
+    case .put: .put
+    case .get, .list: .get
+    case .delete: .delete
     }
   }
 

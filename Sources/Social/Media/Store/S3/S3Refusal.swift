@@ -10,7 +10,7 @@ struct S3Refusal {
 
   init(_ response: HTTPResponse, _ body: [UInt8]) {
     status = response.status.code
-    if let name = HTTPField.Name("x-amz-bucket-region") { region = Self.word(response.headerFields[name]) }
+    region = Self.word(response.headerFields[.amzBucketRegion])
     var (code, region) = (nil as String?, nil as String?)
     do throws(XMLScanner.Malformed) {
       // Not the message: it may quote what was signed.

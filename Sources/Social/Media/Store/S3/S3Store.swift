@@ -48,7 +48,7 @@ public struct S3Store: MediaStore {
   public func put(_ path: String, at key: MediaKey, contentType: String) async throws {
     let digest = try await threads.run { () throws(MediaStoreError) in try FileDigest.sha256(of: path) }
     var request = request(.put, "\(key)")
-    request.fields.append(("Content-Type", contentType))
+    request.fields[.contentType] = contentType
     let (response, body) = try await exchange(request, payload: digest) { request throws(HTTPClientError) in
       try await client.upload(request, from: path)
     }
@@ -154,7 +154,9 @@ public struct S3Store: MediaStore {
     _ send: (HTTPRequest) async throws(HTTPClientError) -> (HTTPResponse, [UInt8])
   ) async throws -> (HTTPResponse, [UInt8]) {
     var generator = SystemRandomNumberGenerator()
-    for attempt in 1... {
+    var attempt = 0
+    while true {
+      attempt += 1
       let isLast = attempt == Self.attempts
       do throws(HTTPClientError) {
         let (response, body) = try await send(signature.signed(request, payload: payload, at: now()).http)
@@ -167,7 +169,6 @@ public struct S3Store: MediaStore {
       }
       try await Task.sleep(for: Self.pauses.delay(afterAttempt: attempt, using: &generator))
     }
-    preconditionFailure("the last attempt returns or throws")
   }
 
   private static func isPassing(_ error: HTTPClientError) -> Bool {
