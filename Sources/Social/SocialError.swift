@@ -40,6 +40,17 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let tooManyStreams = Code(rawValue: "too_many_streams")
     /// No key is set to sign certificates with.
     public static let certificatesOff = Code(rawValue: "certificates_off")
+    /// A picture is given by its id, not by an address.
+    public static let useMedia = Code(rawValue: "use_media")
+    /// The picture could not be made.
+    public static let brokenMedia = Code(rawValue: "broken_media")
+    /// There was a picture, and nothing of it is left.
+    public static let mediaGone = Code(rawValue: "media_gone")
+    public static let mediaInUse = Code(rawValue: "media_in_use")
+    /// The account's pictures take up all that they may.
+    public static let mediaQuota = Code(rawValue: "media_quota")
+    /// The upload token is too old, or was used.
+    public static let uploadExpired = Code(rawValue: "upload_expired")
     public static let malformedCertificate = Code(rawValue: "malformed_certificate")
     /// The signature is not that of what the certificate says.
     public static let forgedCertificate = Code(rawValue: "forged_certificate")

@@ -20,13 +20,21 @@ public enum SocialJobs {
   /// What asks YouTube, so that nothing else waits for its answers.
   public static let lookupQueue: QueueName = "lookups"
 
+  /// What makes pictures, which takes a processor for a second; a worker without the programs for it leaves it to others.
+  public static let pictureQueue: QueueName = "pictures"
+  /// What tidies up among pictures.
+  public static let mediaQueue: QueueName = "media"
+
   /// Makes the app's kinds known to a worker, or to whoever checks payloads.
   ///
   /// - Parameters:
   ///   - youtube: for a worker that runs lookups.
   ///   - mailer: for a worker that sends mail.
+  ///   - store: for a worker that tidies up among pictures.
+  ///   - studio: for a worker that makes pictures.
   public static func register(
-    in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil, mailer: PasswordResetMailer? = nil
+    in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil, mailer: PasswordResetMailer? = nil,
+    store: (any MediaStore)? = nil, studio: PictureStudio? = nil
   ) {
     registry.registerTransaction(PostFanOut.self) { try await $0.run(in: $1) }
     registry.registerTransaction(PostFanOutChunk.self) { try await $0.run(in: $1.sql) }
@@ -44,6 +52,10 @@ public enum SocialJobs {
     registry.registerTransaction(IdempotencyKeySweep.self) { try await $0.run(in: $1) }
     registry.register(PasswordResetMail.self) { try await $0.run(mailer, $1) }
     registry.registerLookups(youtube)
+    registry.register(PictureSizes.self) { try await $0.run(studio, $1) }
+    registry.register(MediaRemoval.self) { try await $0.run(store, $1) }
+    registry.registerTransaction(MediaSweep.self) { try await $0.run(in: $1) }
+    registry.register(MediaOrphans.self) { try await $0.run(store, $1) }
     registry.registerBatch(HeartCount.self, upTo: 1000, handler: HeartCount.run)
     registry.registerBatch(FanCount.self, upTo: 1000, handler: FanCount.run)
     registry.registerTransaction(RankingRefresh.self) { _ = try await $0.run(in: $1.sql) }

@@ -29,6 +29,12 @@ public enum SocialSchedules {
       Schedule("lookups.upkeep", try .every(.seconds(3600)), options: unlessPending("lookups.upkeep")) { _ in
         LookupUpkeep()
       },
+      Schedule("media.sweep", try .every(.seconds(3600)), options: unlessPending("media.sweep")) { _ in
+        MediaSweep()
+      },
+      Schedule("media.orphans", try .every(.seconds(86_400)), options: unlessPending("media.orphans")) { _ in
+        MediaOrphans()
+      },
       Schedule("rankings.refresh", try .every(.seconds(600)), options: unlessPending("rankings.refresh")) { _ in
         rankings
       },

@@ -37,10 +37,14 @@ public struct Registration: Sendable {
   public let name: String
   public let major: String
   public let bio: String
+  /// A picture that was uploaded for this sign-up.
+  public let avatar: MediaID?
 
-  /// - Throws: `invalid_username`, `invalid_email`, `invalid_password`, `invalid_name`, `invalid_major`, `invalid_bio`.
+  /// - Throws: `invalid_username`, `invalid_email`, `invalid_password`, `invalid_name`, `invalid_major`, `invalid_bio`,
+  ///   `invalid_avatar`, `use_media`.
   public init(
-    username: String, email: String, password: String, name: String, major: String = "", bio: String = ""
+    username: String, email: String, password: String, name: String, major: String = "", bio: String = "",
+    avatar: String? = nil
   ) throws(SocialError) {
     let username = NormalForm.shown(username)
     let email = NormalForm.compared(email)
@@ -58,6 +62,7 @@ public struct Registration: Sendable {
     self.name = name
     self.major = major
     self.bio = bio
+    self.avatar = if let avatar { try MediaReference.one(avatar, "avatar") } else { nil }
   }
 }
 
@@ -67,23 +72,26 @@ public struct AccountChanges: Sendable {
   public let major: String?
   public let bio: String?
   /// `.some(nil)` takes the picture away.
-  public let avatar: String??
+  public let avatar: MediaID??
 
-  /// - Throws: `invalid_name`, `invalid_major`, `invalid_bio`, `invalid_avatar`.
+  /// - Throws: `invalid_name`, `invalid_major`, `invalid_bio`, `invalid_avatar`, `use_media`.
   public init(
-    name: String? = nil, major: String? = nil, bio: String? = nil, avatar: String?? = nil,
-    addresses: WebAddressRule = .https
+    name: String? = nil, major: String? = nil, bio: String? = nil, avatar: String?? = nil
   ) throws(SocialError) {
     let name = name.map(NormalForm.shown)
     let major = major.map(NormalForm.shown)
     try FieldRules.text(name, "name", 1...100)
     try FieldRules.text(major, "major", 0...100)
     try FieldRules.text(bio, "bio", 0...1000)
-    try addresses.check(avatar ?? nil, "avatar")
     self.name = name
     self.major = major
     self.bio = bio
-    self.avatar = avatar
+    self.avatar =
+      switch avatar {
+      case nil: nil
+      case .some(nil): .some(nil)
+      case .some(let text?): .some(try MediaReference.one(text, "avatar"))
+      }
   }
 }
 

@@ -11,7 +11,7 @@ public enum Accounts {
   ///
   /// - Parameter passwordHash: what `PasswordHasher.hash` made of the registration's password.
   /// - Returns: its id.
-  /// - Throws: `username_taken`, `email_taken`.
+  /// - Throws: `username_taken`, `email_taken`, `invalid_avatar`.
   public static func open(
     _ registration: Registration, passwordHash: String, in transaction: PostgresTransaction
   ) async throws -> Int {
@@ -33,7 +33,12 @@ public enum Accounts {
       default: throw error
       }
     }
-    return try rows[0].decode(Int.self)
+    let id = try rows[0].decode(Int.self)
+    if let avatar = registration.avatar {
+      try await MediaLibrary.claim(avatar, by: id, in: transaction)
+      try await transaction.execute("UPDATE accounts SET avatar_media = \(avatar.text) WHERE id = \(id)")
+    }
+    return id
   }
 
   /// The id of the account called `username`, in whatever case.
@@ -76,20 +81,30 @@ public enum Accounts {
     return OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
   }
 
-  /// - Throws: `not_found`.
+  /// - Throws: `not_found`, `invalid_avatar`, `broken_media`.
   public static func change(_ id: Int, _ changes: AccountChanges, in transaction: PostgresTransaction) async throws {
+    if let avatar = changes.avatar ?? nil {
+      _ = try await MediaUse([avatar], of: id, as: "avatar", in: transaction)
+    }
+    // Who chooses a picture, or none, has no address of an earlier one any more.
+    let changesAvatar = changes.avatar != nil
     let touched = try await transaction.execute(
       """
       UPDATE accounts SET name = coalesce(\(changes.name), name), major = coalesce(\(changes.major), major),
         bio = coalesce(\(changes.bio), bio),
-        avatar = CASE WHEN \(changes.avatar != nil) THEN \(changes.avatar ?? nil) ELSE avatar END
+        avatar = CASE WHEN NOT \(changesAvatar) THEN avatar END,
+        avatar_media = CASE WHEN \(changesAvatar) THEN \((changes.avatar ?? nil)?.text) ELSE avatar_media END
       WHERE id = \(id)
       """)
     guard touched == 1 else { throw SocialError.notFound("account") }
   }
 
+  /// Where the picture of an account `a` is: a path of this server, or the address that the account had before pictures
+  /// were kept here.
+  static let avatar = "coalesce('/media/' || a.avatar_media || '/thumb', a.avatar)"
+
   private static let profileColumns = """
-    a.id, a.username, a.name, a.major, a.bio, a.avatar,
+    a.id, a.username, a.name, a.major, a.bio, \(avatar),
     (SELECT count(*) FROM (SELECT FROM posts WHERE author_id = a.id LIMIT \(countLimit)) x),
     (SELECT CASE WHEN n < \(countLimit) THEN n ELSE greatest(n, (
         SELECT followers FROM fan_outs WHERE author_id = a.id AND finished_at IS NOT NULL

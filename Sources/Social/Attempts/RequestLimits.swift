@@ -9,5 +9,9 @@ public struct RequestLimits: Sendable, Hashable {
   /// Accounts that a client asks for.
   public var signUps = 20
 
+  public var uploads = 100
+  /// Upload tokens that a client asks for.
+  public var uploadTokens = 20
+
   public init() {}
 }

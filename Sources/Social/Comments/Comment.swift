@@ -10,7 +10,7 @@ public struct Comment: Sendable, Hashable {
   public let createdAt: Date
 
   /// What a statement selects for `init(row:)`, from comments `c` and their authors `a`.
-  static let columns = "c.id, c.text, c.created_at, a.id, a.username, a.name, a.major, a.avatar"
+  static let columns = "c.id, c.text, c.created_at, a.id, a.username, a.name, a.major, \(Accounts.avatar)"
 
   init(row: PostgresRow) throws(PostgresError) {
     id = try Int(postgres: row[0])

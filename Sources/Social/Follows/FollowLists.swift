@@ -15,7 +15,7 @@ extension Follows {
     try await list(
       try await reader.rows(
         """
-        SELECT a.id, a.username, a.name, a.major, a.avatar,
+        SELECT a.id, a.username, a.name, a.major, \(unescaped: Accounts.avatar),
           EXISTS (SELECT FROM follows v WHERE v.followee_id = a.id AND v.follower_id = \(viewer) OFFSET 0)
         FROM follows f JOIN accounts a ON a.id = f.follower_id
         WHERE f.followee_id = \(account) AND f.follower_id < \(page.cursor)
@@ -30,7 +30,7 @@ extension Follows {
     try await list(
       try await reader.rows(
         """
-        SELECT a.id, a.username, a.name, a.major, a.avatar,
+        SELECT a.id, a.username, a.name, a.major, \(unescaped: Accounts.avatar),
           EXISTS (SELECT FROM follows v WHERE v.followee_id = a.id AND v.follower_id = \(viewer) OFFSET 0)
         FROM follows f JOIN accounts a ON a.id = f.followee_id
         WHERE f.follower_id = \(account) AND f.followee_id < \(page.cursor)

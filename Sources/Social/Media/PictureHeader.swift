@@ -16,8 +16,12 @@ public struct PictureHeader: Hashable, Sendable {
   /// Reads the header of the file at `path`, which is not a symbolic link.
   ///
   /// - Throws: `PictureRefusal` for bytes that are refused; `MediaFileError` if the file cannot be read.
-  public init(path: String) throws {
-    let input = try PictureInput(path: path)
+  public init(path: String) throws { try self.init(PictureInput(path: path)) }
+
+  /// The same of a file that is open for reading.
+  public init(descriptor: Int32) throws { try self.init(PictureInput(descriptor: descriptor)) }
+
+  private init(_ input: consuming PictureInput) throws {
     let start = try input.bytes(at: 0, count: 32)
     let format = try Self.format(start)
     let (width, height) =

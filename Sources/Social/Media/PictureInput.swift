@@ -10,6 +10,13 @@ struct PictureInput: ~Copyable {
   init(path: String) throws(MediaFileError) {
     // Not through a link, and without waiting for a FIFO's writer: a child that parsed hostile bytes may have made it.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    try self.init(opened: descriptor)
+  }
+
+  /// - Parameter descriptor: of a file that is open for reading and stays so.
+  init(descriptor: Int32) throws(MediaFileError) { try self.init(opened: fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) }
+
+  private init(opened descriptor: Int32) throws(MediaFileError) {
     guard descriptor >= 0 else { throw MediaFileError("open", errno) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

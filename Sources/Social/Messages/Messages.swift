@@ -36,7 +36,7 @@ public enum Messages {
   ) async throws -> Page<Conversation> {
     let rows = try await reader.rows(
       """
-      SELECT a.id, a.username, a.name, a.major, a.avatar, m.id, m.is_own, m.text, m.created_at, c.unread
+      SELECT a.id, a.username, a.name, a.major, \(unescaped: Accounts.avatar), m.id, m.is_own, m.text, m.created_at, c.unread
       FROM conversations c JOIN accounts a ON a.id = c.peer_id
       JOIN messages m ON m.owner_id = c.owner_id AND m.peer_id = c.peer_id AND m.id = c.last_id
       WHERE c.owner_id = \(owner) AND c.last_id < \(page.cursor) ORDER BY c.last_id DESC LIMIT \(page.limit + 1)

@@ -8,6 +8,9 @@ public struct Post: Sendable, Hashable {
   public let author: AccountSummary
   public let title: String
   public let description: String
+  /// In the author's order.
+  public let media: [ShownMedia]
+  /// The address of a picture elsewhere: posts had one before pictures were kept here.
   public let image: String?
   public let createdAt: Date
   /// nil if it was never edited.
@@ -19,7 +22,8 @@ public struct Post: Sendable, Hashable {
 
   /// What a statement selects for `init(row:)`, from posts `p` and their authors `a`.
   static let columns = """
-    p.id, p.title, p.description, p.image, p.created_at, p.edited_at, a.id, a.username, a.name, a.major, a.avatar,
+    p.id, p.title, p.description, p.image, p.created_at, p.edited_at, a.id, a.username, a.name, a.major,
+    \(Accounts.avatar), p.media, p.media_dimensions,
     (SELECT coalesce(sum(kept.likes), 0)::bigint FROM post_counts kept WHERE kept.post_id = p.id),
     (SELECT coalesce(sum(kept.comments), 0)::bigint FROM post_counts kept WHERE kept.post_id = p.id)
     """
@@ -34,8 +38,9 @@ public struct Post: Sendable, Hashable {
     author = AccountSummary(
       id: try Int(postgres: row[6]), username: try String(postgres: row[7]), name: try String(postgres: row[8]),
       major: try String(postgres: row[9]), avatar: try String?(postgres: row[10]))
-    likes = try Int(postgres: row[11])
-    comments = try Int(postgres: row[12])
+    media = ShownMedia.list(try [String](postgres: row[11]), try [Int32](postgres: row[12]))
+    likes = try Int(postgres: row[13])
+    comments = try Int(postgres: row[14])
   }
 }
 
@@ -43,18 +48,15 @@ public struct Post: Sendable, Hashable {
 public struct PostDraft: Sendable, Hashable {
   public let title: String
   public let description: String
-  /// The address of a picture.
-  public let image: String?
+  /// At most 10, in the order in which they are shown.
+  public let media: [MediaID]
 
-  /// - Throws: `invalid_title`, `invalid_description`, `invalid_image`.
-  public init(
-    title: String, description: String = "", image: String? = nil, addresses: WebAddressRule = .https
-  ) throws(SocialError) {
+  /// - Throws: `invalid_title`, `invalid_description`, `invalid_media`, `use_media`.
+  public init(title: String, description: String = "", media: [String] = []) throws(SocialError) {
     try PostRules.check(title: title, description: description)
-    try addresses.check(image, "image")
     self.title = title
     self.description = description
-    self.image = image
+    self.media = try MediaReference.list(media)
   }
 }
 
@@ -62,18 +64,15 @@ public struct PostDraft: Sendable, Hashable {
 public struct PostChanges: Sendable {
   public let title: String?
   public let description: String?
-  /// `.some(nil)` takes the picture away.
-  public let image: String??
+  /// All that the post is to show.
+  public let media: [MediaID]?
 
-  /// - Throws: `invalid_title`, `invalid_description`, `invalid_image`.
-  public init(
-    title: String? = nil, description: String? = nil, image: String?? = nil, addresses: WebAddressRule = .https
-  ) throws(SocialError) {
+  /// - Throws: `invalid_title`, `invalid_description`, `invalid_media`, `use_media`.
+  public init(title: String? = nil, description: String? = nil, media: [String]? = nil) throws(SocialError) {
     try PostRules.check(title: title, description: description)
-    try addresses.check(image ?? nil, "image")
     self.title = title
     self.description = description
-    self.image = image
+    self.media = if let media { try MediaReference.list(media) } else { nil }
   }
 }
 

@@ -7,7 +7,9 @@ public enum Posts {
   /// Posts, and owes the fan-out to the author's followers.
   ///
   /// - Returns: the post's id.
+  /// - Throws: `invalid_media`, `broken_media`.
   public static func create(_ draft: PostDraft, by author: Int, in transaction: AppTransaction) async throws -> Int {
+    let shown = try await MediaUse(draft.media, of: author, as: "media", in: transaction.sql)
     let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
       // The periodic job makes partitions a week ahead. Should it not have run for that long, a post makes its own.
@@ -17,8 +19,8 @@ public enum Posts {
         IS NULL THEN ensure_feed_partitions() END
       """,
       """
-      INSERT INTO posts (author_id, title, description, image)
-      VALUES (\(author), \(draft.title), \(draft.description), \(draft.image)) RETURNING id
+      INSERT INTO posts (author_id, title, description, media, media_dimensions)
+      VALUES (\(author), \(draft.title), \(draft.description), \(shown.ids), \(shown.dimensions)) RETURNING id
       """,
     ])
     let id = try answers[2][0].decode(Int.self)
@@ -45,16 +47,24 @@ public enum Posts {
     return Page(try rows.map { try Post(row: $0) }, limit: page.limit, cursor: \.id)
   }
 
-  /// - Throws: `not_found`, `not_yours`.
+  /// - Throws: `not_found`, `not_yours`, `invalid_media`, `broken_media`.
   public static func edit(_ id: Int, _ changes: PostChanges, by account: Int, in transaction: PostgresTransaction)
     async throws
   {
     try await checkAuthor(of: id, is: account, in: transaction)
+    let shown: MediaUse? =
+      if let media = changes.media {
+        try await MediaUse(media, of: account, as: "media", in: transaction)
+      } else {
+        nil
+      }
+    // A post whose pictures are replaced shows them, and not the address of an earlier one.
     let touched = try await transaction.execute(
       """
       UPDATE posts SET title = coalesce(\(changes.title), title),
         description = coalesce(\(changes.description), description),
-        image = CASE WHEN \(changes.image != nil) THEN \(changes.image ?? nil) ELSE image END, edited_at = now()
+        media = coalesce(\(shown?.ids), media), media_dimensions = coalesce(\(shown?.dimensions), media_dimensions),
+        image = CASE WHEN \(shown == nil) THEN image END, edited_at = now()
       WHERE id = \(id)
       """)
     guard touched == 1 else { throw SocialError.notFound("post") }

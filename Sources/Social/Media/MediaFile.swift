@@ -1,0 +1,38 @@
+import Cryptography
+
+/// The bytes of a picture in the store: the original and what is made of it.
+public struct MediaFile: Sendable, Hashable {
+  /// 32 hexadecimal digits, the first part of its objects' keys.
+  public let id: String
+
+  /// A file that is not there yet.
+  public init() { id = [UInt8].random(count: 16).hexadecimal }
+
+  /// - Parameter id: from the database, which takes no other.
+  init(id: String) {
+    precondition(MediaKey.isFile(id), "a file's id has 32 hexadecimal digits")
+    self.id = id
+  }
+
+  /// Of the bytes as they were uploaded.
+  public var original: MediaKey { key(.original) }
+
+  /// Of all objects that the file has once its sizes are made.
+  public var keys: [MediaKey] { MediaKey.Name.allCases.map(key) }
+
+  public func key(_ size: PictureSize, _ encoding: PictureEncoding) -> MediaKey {
+    switch (size, encoding) {
+    case (.thumb, .webp): key(.thumbWebP)
+    case (.thumb, .jpeg): key(.thumbJPEG)
+    case (.feed, .webp): key(.feedWebP)
+    case (.feed, .jpeg): key(.feedJPEG)
+    case (.full, .webp): key(.fullWebP)
+    case (.full, .jpeg): key(.fullJPEG)
+    }
+  }
+
+  private func key(_ name: MediaKey.Name) -> MediaKey {
+    guard let key = MediaKey(file: id, name: name) else { preconditionFailure("the id was checked") }
+    return key
+  }
+}

@@ -1,0 +1,159 @@
+import DurableJobs
+import DurableJobsPostgres
+import Foundation
+import LibPQClient
+
+/// Who has which pictures.
+public enum MediaLibrary {
+  /// The file that holds the bytes of `hash`, if there is one.
+  public static func file(hash: [UInt8], in reader: some SocialReader) async throws -> MediaFile? {
+    try await reader.rows("SELECT id FROM media_files WHERE hash = \(hash)").decode(String.self).first
+      .map(MediaFile.init)
+  }
+
+  /// Gives `owner` a picture of what was uploaded, and asks for its sizes where nobody had these bytes before.
+  ///
+  /// - Parameters:
+  ///   - file: where the bytes lie in the store; not where they go if they are there already.
+  ///   - owner: nil for who has no account yet.
+  ///   - quota: how many bytes an account may own.
+  /// - Throws: `media_quota`.
+  public static func add(
+    _ upload: MediaUpload, stored file: MediaFile, by owner: Int?, quota: Int, in transaction: AppTransaction
+  ) async throws -> Media {
+    // The row is locked until the end: nobody removes it as long as the picture does not count yet.
+    let kept = try await transaction.sql.query(
+      """
+      INSERT INTO media_files (id, hash, content_type, bytes, width, height)
+      VALUES (\(file.id), \(upload.hash), \(upload.header.format.contentType), \(upload.bytes),
+        \(Int32(clamping: upload.header.width)), \(Int32(clamping: upload.header.height)))
+      ON CONFLICT (hash) DO UPDATE SET hash = excluded.hash RETURNING id
+      """)[0].decode(String.self)
+    let id = MediaID()
+    try await transaction.sql.execute(
+      "INSERT INTO media (id, owner_id, file_id) VALUES (\(id.text), \(owner), \(kept))")
+    if let owner {
+      let owned = try await transaction.sql.query(
+        "SELECT bytes FROM media_quotas WHERE account_id = \(owner)")[0].decode(Int.self)
+      guard owned <= quota else {
+        throw SocialError(
+          .mediaQuota,
+          "your pictures may take up \(quota / 1_000_000) MB together, and this one is more than what is left: delete some"
+        )
+      }
+    }
+    if kept == file.id { try await transaction.enqueue(PictureSizes(file: kept)) }
+    return try await media(id, in: transaction.sql)
+  }
+
+  /// - Throws: `not_found`.
+  public static func media(_ id: MediaID, in reader: some SocialReader) async throws -> Media {
+    let rows = try await reader.rows("SELECT \(unescaped: columns) FROM \(unescaped: tables) WHERE m.id = \(id.text)")
+    guard let row = rows.first else { throw SocialError.notFound("picture") }
+    return try media(row)
+  }
+
+  /// An owner's picture.
+  ///
+  /// - Throws: `not_found`, for others' too: nobody learns which ids there are.
+  public static func media(_ id: MediaID, of owner: Int, in reader: some SocialReader) async throws -> Media {
+    let rows = try await reader.rows(
+      """
+      SELECT \(unescaped: columns) FROM \(unescaped: tables) WHERE m.id = \(id.text) AND m.owner_id = \(owner)
+      """)
+    guard let row = rows.first else { throw SocialError.notFound("picture") }
+    return try media(row)
+  }
+
+  /// Takes a picture that is shown nowhere from its owner.
+  ///
+  /// - Throws: `not_found`, `media_in_use`.
+  public static func delete(_ id: MediaID, of owner: Int, in transaction: AppTransaction) async throws {
+    try await lockFiles(of: [id.text], in: transaction.sql)
+    let uses = try await transaction.sql.query(
+      "SELECT uses FROM media WHERE id = \(id.text) AND owner_id = \(owner) FOR UPDATE"
+    ).decode(Int32.self)
+    guard let uses = uses.first else { throw SocialError.notFound("picture") }
+    guard uses == 0 else {
+      throw SocialError(.mediaInUse, "the picture is shown in a post or on your profile: take it out there first")
+    }
+    try await transaction.sql.execute("DELETE FROM media WHERE id = \(id.text)")
+    try await transaction.enqueue(MediaRemoval())
+  }
+
+  /// Takes a picture out of the posts and the profile that show it, and from its owner.
+  ///
+  /// - Throws: `not_found`.
+  public static func withdraw(_ id: MediaID, in transaction: AppTransaction) async throws {
+    let sql = transaction.sql
+    try await lockFiles(of: [id.text], in: sql)
+    let owners = try await sql.query("SELECT owner_id FROM media WHERE id = \(id.text) FOR UPDATE").decode(Int?.self)
+    guard let owner = owners.first else { throw SocialError.notFound("picture") }
+    try await sql.execute(
+      """
+      UPDATE posts SET media = array_remove(media, \(id.text)),
+        media_dimensions = media_dimensions[:2 * array_position(media, \(id.text)) - 2]
+          || media_dimensions[2 * array_position(media, \(id.text)) + 1:]
+      WHERE author_id = \(owner) AND media @> ARRAY[\(id.text)]
+      """)
+    try await sql.execute(
+      "UPDATE accounts SET avatar_media = NULL WHERE id = \(owner) AND avatar_media = \(id.text)")
+    try await sql.execute("DELETE FROM media WHERE id = \(id.text)")
+    try await transaction.enqueue(MediaRemoval())
+  }
+
+  /// Gives a picture that came with an upload token to the account that is opened with it.
+  ///
+  /// - Throws: `invalid_avatar` where there is none, or it is somebody's already.
+  static func claim(_ id: MediaID, by owner: Int, in transaction: PostgresTransaction) async throws {
+    try await lockFiles(of: [id.text], in: transaction)
+    let claimed = try await transaction.execute(
+      "UPDATE media SET owner_id = \(owner) WHERE id = \(id.text) AND owner_id IS NULL AND failure IS NULL")
+    guard claimed == 1 else {
+      throw SocialError.invalid("avatar", "names no picture that was uploaded for this sign-up")
+    }
+  }
+
+  /// The file of a picture that can be shown, and whether its sizes are there.
+  ///
+  /// - Throws: `not_found`, `media_gone`.
+  public static func source(of id: MediaID, in reader: some SocialReader) async throws -> (file: MediaFile, ready: Bool)
+  {
+    let rows = try await reader.rows(
+      """
+      SELECT m.file_id, coalesce(f.ready, false), m.failure FROM media m LEFT JOIN media_files f ON f.id = m.file_id
+      WHERE m.id = \(id.text)
+      """)
+    guard let row = rows.first else { throw SocialError.notFound("picture") }
+    let (file, ready, failure) = try row.decode(String?.self, Bool.self, String?.self)
+    guard let file else {
+      throw SocialError(.mediaGone, "there is no picture any more: \(failure ?? "its bytes could not be read")")
+    }
+    return (MediaFile(id: file), ready)
+  }
+
+  /// Locks the files of pictures that are about to change or go. Whoever changes both a file and pictures of it locks the
+  /// file first, so that no two wait for each other.
+  static func lockFiles(of media: [String], in transaction: PostgresTransaction) async throws {
+    try await transaction.execute(
+      """
+      SELECT FROM media_files WHERE id IN (SELECT file_id FROM media WHERE id = ANY (\(media))) ORDER BY id FOR UPDATE
+      """)
+  }
+
+  static let columns = """
+    m.id, m.failure, m.created_at, f.ready, coalesce(f.width, 0), coalesce(f.height, 0), coalesce(f.bytes, 0)
+    """
+  static let tables = "media m LEFT JOIN media_files f ON f.id = m.file_id"
+
+  static func media(_ row: PostgresRow) throws -> Media {
+    guard let id = MediaID(try String(postgres: row[0])) else {
+      throw PostgresError(.decoding, "a picture's id is none")
+    }
+    let failure = try String?(postgres: row[1])
+    return Media(
+      id: id, state: failure != nil ? .failed : try Bool(postgres: row[3]) ? .ready : .waiting,
+      width: Int(try Int32(postgres: row[4])), height: Int(try Int32(postgres: row[5])),
+      bytes: try Int(postgres: row[6]), failure: failure, createdAt: try Date(postgres: row[2]))
+  }
+}

@@ -1,0 +1,45 @@
+import DurableJobs
+import DurableJobsPostgres
+import Foundation
+import LibPQClient
+import Logging
+
+/// Removes from the store what belongs to no file: uploads whose process was killed before their transaction. Goes
+/// through the store a page a job.
+public struct MediaOrphans: Job {
+  public static let kind: JobKind = "media.orphans"
+  public static let queue = SocialJobs.mediaQueue
+  /// What is younger may belong to a transaction that is still open.
+  public static let age: TimeInterval = 86_400
+
+  /// The last key of the page before; nil at the beginning.
+  public var after: String?
+
+  public init(after: String? = nil) { self.after = after }
+
+  func run(_ store: (any MediaStore)?, _ context: JobContext<PostgresLedger>) async throws {
+    guard let store else { throw NoMediaStore() }
+    let page = try await store.objects(after: after.flatMap(MediaKey.init))
+    let orphans = try await Self.orphans(among: page, in: context.ledger.database.pool)
+    let old = orphans.filter { JobClock.now.timeIntervalSince($0.modified) > Self.age }
+    try await store.remove(old.map(\.key))
+    if !old.isEmpty {
+      context.logger.notice("removed what no picture is of", metadata: ["objects": "\(old.count)"])
+    }
+    guard let last = page.last else { return }
+    try await context.transaction { try await $0.enqueue(MediaOrphans(after: last.key.description)) }
+  }
+
+  /// Those of `objects` that belong to no file, and are not about to be removed either.
+  static func orphans(among objects: [StoredObject], in reader: some SocialReader) async throws -> [StoredObject] {
+    let files = Set(objects.map(\.key.file))
+    let known = try await reader.rows(
+      """
+      SELECT id FROM media_files WHERE id = ANY (\(Array(files)))
+      UNION ALL SELECT file_id FROM media_removals WHERE file_id = ANY (\(Array(files)))
+      """
+    ).decode(String.self)
+    let unknown = files.subtracting(known)
+    return objects.filter { unknown.contains($0.key.file) }
+  }
+}

@@ -1,0 +1,35 @@
+/// Pictures as posts and profiles name them. Checked when it is made.
+enum MediaReference {
+  static let maxPerPost = 10
+
+  /// - Throws: `invalid_media`.
+  static func list(_ texts: [String]) throws(SocialError) -> [MediaID] {
+    guard texts.count <= maxPerPost else { throw .invalid("media", "has at most \(maxPerPost) pictures") }
+    var ids: [MediaID] = []
+    for text in texts {
+      let id = try one(text, "media")
+      guard !ids.contains(id) else { throw .invalid("media", "names the picture \(id) twice") }
+      ids.append(id)
+    }
+    return ids
+  }
+
+  /// - Throws: `use_media` for an address, `invalid_…` for what else is no id.
+  static func one(_ text: String, _ field: String) throws(SocialError) -> MediaID {
+    if let id = MediaID(text) { return id }
+    if text.contains(":") || text.contains("/") { throw refusedAddress(field) }
+    throw .invalid(field, "takes the 'id' that POST /v1/media answers")
+  }
+
+  /// Addresses were taken before pictures were kept here.
+  static func refusedAddress(_ field: String) -> SocialError {
+    SocialError(
+      .useMedia, "\(field) takes no address: send the picture to POST /v1/media, and its id as 'avatar' or in 'media'",
+      field: field)
+  }
+}
+
+extension SocialError {
+  /// A post was given the address of a picture.
+  public static let imageAddress = MediaReference.refusedAddress("image")
+}

@@ -1,0 +1,38 @@
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
+
+/// Deletes pictures that have been shown nowhere for a day, a thousand a job, and the upload tokens that have expired.
+public struct MediaSweep: Job {
+  public static let kind: JobKind = "media.sweep"
+  public static let queue = SocialJobs.mediaQueue
+  static let batch = 1000
+
+  public init() {}
+
+  func run(in transaction: AppTransaction) async throws {
+    let unused = try await transaction.sql.query(
+      """
+      SELECT id FROM media WHERE unused_since < now() - interval '1 day' ORDER BY unused_since LIMIT \(Self.batch)
+      """
+    ).decode(String.self)
+    try await MediaLibrary.lockFiles(of: unused, in: transaction.sql)
+    // What somebody is about to show is left for the next sweep.
+    try await transaction.sql.execute(
+      """
+      DELETE FROM media WHERE id IN (
+        SELECT id FROM media WHERE id = ANY (\(unused)) AND unused_since < now() - interval '1 day'
+        FOR UPDATE SKIP LOCKED)
+      """)
+    let expired = try await transaction.sql.execute(
+      """
+      DELETE FROM upload_tokens WHERE hash = ANY (ARRAY(
+        SELECT hash FROM upload_tokens WHERE expires_at < now() LIMIT \(Self.batch)))
+      """)
+    let isMoreLeft = unused.count == Self.batch || expired == Self.batch
+    if isMoreLeft { try await transaction.enqueue(self) }
+    let hasRemovals = try await transaction.sql.query("SELECT EXISTS (SELECT FROM media_removals)")[0]
+      .decode(Bool.self)
+    if hasRemovals { try await transaction.enqueue(MediaRemoval()) }
+  }
+}

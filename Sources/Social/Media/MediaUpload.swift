@@ -1,0 +1,13 @@
+/// An upload that was received whole and looked at.
+public struct MediaUpload: Sendable {
+  /// SHA-256 of its bytes.
+  public let hash: [UInt8]
+  public let bytes: Int
+  public let header: PictureHeader
+
+  public init(hash: [UInt8], bytes: Int, header: PictureHeader) {
+    self.hash = hash
+    self.bytes = bytes
+    self.header = header
+  }
+}

@@ -1,0 +1,81 @@
+import DurableJobs
+import DurableJobsPostgres
+import Foundation
+import LibPQClient
+import Logging
+
+/// Makes the sizes of an uploaded picture, in a confined process, and puts them into the store.
+///
+/// A picture that cannot be made fails with a reason, and its bytes go. What is put into the store is put at least once,
+/// under names that only these bytes have.
+public struct PictureSizes: Job {
+  public static let kind: JobKind = "media.sizes"
+  public static let queue = SocialJobs.pictureQueue
+  public static let timeout: Duration? = .seconds(120)
+
+  public var file: String
+
+  func run(_ studio: PictureStudio?, _ context: JobContext<PostgresLedger>) async throws {
+    guard let studio else { throw NoPictureStudio() }
+    let file = MediaFile(id: file)
+    let pool = context.ledger.database.pool
+    let rows = try await pool.query("SELECT NOT ready FROM media_files WHERE id = \(file.id)").decode(Bool.self)
+    guard let isWanted = rows.first else { return try await context.transaction { try await forget(file, in: $0) } }
+    guard isWanted else { return }
+    do {
+      let made = try await studio.make(file)
+      try await context.transaction { try await record(made, of: file, in: $0) }
+    } catch let refusal as PictureRefusal {
+      context.logger.notice("a picture could not be made", metadata: ["file": "\(file.id)", "reason": "\(refusal)"])
+      try await context.transaction { try await fail(file, refusal.message, in: $0) }
+    }
+  }
+
+  private func record(_ made: MadePictures, of file: MediaFile, in transaction: AppTransaction) async throws {
+    let before = try await transaction.sql.query(
+      "SELECT width, height FROM media_files WHERE id = \(file.id) FOR UPDATE"
+    ).decode(Int32.self, Int32.self)
+    guard let before = before.first else { return try await forget(file, in: transaction) }
+    let (width, height) = made.upright(before)
+    try await transaction.sql.execute(
+      """
+      UPDATE media_files SET ready = true, stored_bytes = bytes + \(made.bytes), width = \(width), height = \(height)
+      WHERE id = \(file.id)
+      """)
+    if before != (width, height) { try await correct(file, width, height, in: transaction.sql) }
+  }
+
+  /// Posts keep the dimensions of what they show, and the decoder knows them best.
+  private func correct(_ file: MediaFile, _ width: Int32, _ height: Int32, in sql: PostgresTransaction) async throws {
+    try await sql.execute(
+      """
+      UPDATE posts p SET media_dimensions = (
+        SELECT array_agg(CASE WHEN p.media[(n + 1) / 2] = m.id THEN CASE n % 2 WHEN 1 THEN \(width) ELSE \(height) END
+          ELSE kept END ORDER BY n)
+        FROM unnest(p.media_dimensions) WITH ORDINALITY AS dimensions (kept, n))
+      FROM media m WHERE m.file_id = \(file.id) AND m.uses > 0 AND p.author_id = m.owner_id AND m.id = ANY (p.media)
+      """)
+  }
+
+  private func fail(_ file: MediaFile, _ reason: String, in transaction: AppTransaction) async throws {
+    try await transaction.sql.execute("SELECT FROM media_files WHERE id = \(file.id) FOR UPDATE")
+    try await transaction.sql.execute(
+      "UPDATE media SET file_id = NULL, failure = \(reason) WHERE file_id = \(file.id)")
+    try await transaction.enqueue(MediaRemoval())
+  }
+
+  /// The picture went while its sizes were made: what was put into the store goes, too.
+  private func forget(_ file: MediaFile, in transaction: AppTransaction) async throws {
+    try await transaction.sql.execute(
+      "INSERT INTO media_removals (file_id) VALUES (\(file.id)) ON CONFLICT DO NOTHING")
+    try await transaction.enqueue(MediaRemoval())
+  }
+}
+
+/// A process that makes no pictures was given one to make.
+struct NoPictureStudio: Error, CustomStringConvertible {
+  let description = """
+    this worker makes no pictures: it found no `vips` (Debian's libvips-tools) when it started; one that has it serves \
+    the queue 'pictures'
+    """
+}
