@@ -23,7 +23,7 @@ public struct SocialAPI: Sendable {
   private let attempts: AttemptBook
   private let budgets: RequestBudgets?
   private let proxies: TrustedProxies
-  private let addresses: WebAddressRule
+  private let media: MediaShelf?
   private let requestTimeout: Duration
 
   /// - Parameters:
@@ -41,21 +41,21 @@ public struct SocialAPI: Sendable {
   ///   - attempts: counts guesses at passwords and tokens.
   ///   - proxies: whose word counts for where a request comes from.
   ///   - budgets: what accounts and clients may do in an hour; nil for as much as they like.
-  ///   - addresses: which addresses accounts and posts may give for pictures.
+  ///   - media: where pictures are kept; without it there are none.
   ///   - requestTimeout: how long a request may wait for the servers.
   ///   - events: tells who listens what is new; its `run()` must be running.
   public init(
     jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobAdmin,
     adminToken: AdminToken?, adminReadToken: AdminToken? = nil,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
-    certificateKey: CertificateKey? = nil, sendsMail: Bool = false, addresses: WebAddressRule = .https,
+    certificateKey: CertificateKey? = nil, sendsMail: Bool = false, media: MediaShelf? = nil,
     requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil, proxies: TrustedProxies = .none,
     budgets: RequestBudgets? = nil, events: EventHub
   ) {
     self.events = events
     self.requestTimeout = requestTimeout
     self.sendsMail = sendsMail
-    self.addresses = addresses
+    self.media = media
     self.budgets = budgets
     self.proxies = proxies
     self.attempts = attempts ?? AttemptBook(pool: pool)
@@ -95,6 +95,7 @@ public struct SocialAPI: Sendable {
     router.add(middleware: ProblemMiddleware())
     router.add(middleware: ClientIdentification(proxies: proxies))
     if doors.contains(.clients) {
+      if let media { PictureRoutes(pool: pool, shelf: media).add(to: router) }
       addClientRoutes(
         to: router.group("v1").add(middleware: Authentication(pool: pool))
           .add(middleware: BudgetMiddleware(budgets: budgets)))
@@ -110,10 +111,11 @@ public struct SocialAPI: Sendable {
   }
 
   private func addClientRoutes(to group: RouterGroup<APIContext>) {
-    AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, addresses: addresses).add(to: group)
+    AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts).add(to: group)
     PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
     UserRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
-    PostRoutes(jobs: jobs, pool: pool, reads: reads, addresses: addresses).add(to: group)
+    PostRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
+    if let media { MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group) }
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)
     NotificationRoutes(jobs: jobs, pool: pool).add(to: group)

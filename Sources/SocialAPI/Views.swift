@@ -76,6 +76,8 @@ struct PostView: Encodable, Sendable {
   let author: AccountView
   let title: String
   let description: String
+  let media: [PictureView]
+  /// The first picture's, for clients that know no `media` yet.
   let image: Nullable<String>
   let createdAt: Date
   let editedAt: Nullable<Date>
@@ -87,7 +89,8 @@ struct PostView: Encodable, Sendable {
     author = AccountView(post.author)
     title = post.title
     description = post.description
-    image = Nullable(post.image)
+    media = post.media.map(PictureView.init)
+    image = Nullable(media.first?.url ?? post.image)
     createdAt = post.createdAt
     editedAt = Nullable(post.editedAt)
     likes = post.likes

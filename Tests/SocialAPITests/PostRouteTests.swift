@@ -69,7 +69,7 @@ import Testing
       for (body, code) in [
         (#"{"title":""}"#, "invalid_title"), (#"{"title":"\#(long)"}"#, "invalid_title"), ("{}", "invalid_title"),
         (#"{"title":5}"#, "invalid_title"), (#"{"title":null}"#, "invalid_title"),
-        (#"{"title":"x","description":[]}"#, "invalid_description"), (#"{"title":"x","image":7}"#, "invalid_image"),
+        (#"{"title":"x","description":[]}"#, "invalid_description"), (#"{"title":"x","image":7}"#, "use_media"),
         (#"{"title":"a\u0000b"}"#, "invalid_title"),
       ] {
         let reply = try await api.send("POST", "/v1/posts", as: ann, body)

@@ -35,6 +35,9 @@ struct API: Sendable {
   let broker: RedisBroker
   let redis: RedisClient
   let events: EventHub
+  /// Where its pictures are.
+  let store: MediaFolder
+  let mediaFolder: String
 
   /// Serves the API over a fresh database while `body` runs.
   static func run(
@@ -45,7 +48,8 @@ struct API: Sendable {
     limits: ConnectionLimits = ConnectionLimits(),
     hasher: PasswordHasher = PasswordHasher(
       threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
-    proxies: TrustedProxies = .none, budgets: @Sendable (RedisClient) -> RequestBudgets? = { _ in nil },
+    mediaQuota: Int = 1_000_000_000, proxies: TrustedProxies = .none,
+    budgets: @Sendable (RedisClient) -> RequestBudgets? = { _ in nil },
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let server = if let redis { redis } else { try await SharedServers.redis() }
@@ -62,7 +66,7 @@ struct API: Sendable {
       try await withPool(url) { pool in
         try await serve(
           client, pool, rules, certificateKey, sendsMail, patience, requestTimeout, pushPatience, limits, hasher,
-          proxies, budgets(client), body)
+          mediaQuota, proxies, budgets(client), body)
       }
       group.cancelAll()
     }
@@ -79,7 +83,8 @@ struct API: Sendable {
   private static func serve(
     _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificateKey: CertificateKey?,
     _ sendsMail: Bool, _ patience: Duration, _ requestTimeout: Duration, _ pushPatience: Duration?,
-    _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ proxies: TrustedProxies, _ budgets: RequestBudgets?,
+    _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ mediaQuota: Int, _ proxies: TrustedProxies,
+    _ budgets: RequestBudgets?,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
@@ -87,12 +92,17 @@ struct API: Sendable {
       broker: broker, ledger: PostgresLedger(pool: pool), patience: pushPatience, logger: logger)
     let events = EventHub(
       pool: pool, interval: .milliseconds(10), patience: WriteTimeout(patience), logger: logger)
+    let media = NSTemporaryDirectory() + "fanmill-media-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: media, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: media) } }
+    let store = MediaFolder(path: media)
     let api = SocialAPI(
       jobs: jobs, pool: pool,
       hasher: hasher, desk: JobAdmin(jobs, kinds: .app),
       adminToken: AdminToken(adminToken), adminReadToken: AdminToken(adminReadToken),
       lookups: Lookups(rules: rules), certificateKey: certificateKey, sendsMail: sendsMail,
-      requestTimeout: requestTimeout, attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies,
+      media: MediaShelf(store: store, incoming: media, quota: mediaQuota), requestTimeout: requestTimeout,
+      attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies,
       budgets: budgets, events: events)
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let server = HTTPService(
@@ -104,7 +114,9 @@ struct API: Sendable {
       for await port in ports {
         var http = LoopbackHTTP(port: port)
         http.patience = 120
-        try await body(API(http: http, pool: pool, broker: broker, redis: client, events: events))
+        try await body(
+          API(
+            http: http, pool: pool, broker: broker, redis: client, events: events, store: store, mediaFolder: media))
         break
       }
       group.cancelAll()
@@ -138,16 +150,34 @@ struct API: Sendable {
     _ body: String? = nil
   ) async throws -> Reply {
     // On a thread of its own: the client blocks, and the server needs the few threads that tasks share.
-    let answer = try await withCheckedThrowingContinuation { continuation in
+    let answer = try await exchange(
+      method, path, as: token, body: Array((body ?? "").utf8),
+      headers: ["Idempotency-Key": key, "X-Forwarded-For": origin].compactMapValues(\.self))
+    return try Self.reply(answer)
+  }
+
+  /// The same for a body of any type.
+  func upload(
+    _ body: [UInt8], type: String = "image/png", as token: String? = nil, headers: [String: String] = [:]
+  ) async throws -> Reply {
+    try Self.reply(
+      try await exchange("POST", "/v1/media", as: token, body: body, type: type, headers: headers))
+  }
+
+  /// What the server says, as it is.
+  func exchange(
+    _ method: String, _ path: String, as token: String? = nil, body: [UInt8] = [], type: String = "application/json",
+    headers: [String: String] = [:]
+  ) async throws -> LoopbackHTTP.Answer {
+    try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global().async { [http] in
         continuation.resume(
-          with: Result {
-            try http.send(
-              method, path, token: token, json: Array((body ?? "").utf8),
-              headers: ["Idempotency-Key": key, "X-Forwarded-For": origin].compactMapValues(\.self))
-          })
+          with: Result { try http.send(method, path, token: token, body: body, type: type, headers: headers) })
       }
     }
+  }
+
+  private static func reply(_ answer: LoopbackHTTP.Answer) throws -> Reply {
     let json = answer.body.isEmpty ? [:] : try JSONSerialization.jsonObject(with: Data(answer.body))
     return Reply(status: answer.status, headers: answer.headers, json: try #require(json as? [String: Any]))
   }
@@ -173,7 +203,9 @@ struct API: Sendable {
   /// Does every job that waits in a queue.
   func drain(_ queue: QueueName, mailer: PasswordResetMailer? = nil) async throws {
     var registry = JobRegistry<PostgresLedger>()
-    SocialJobs.register(in: &registry, mailer: mailer)
+    SocialJobs.register(
+      in: &registry, mailer: mailer, store: store,
+      studio: PictureStudio(store: store, workshop: PictureWorkshop()))
     let worker = Worker(
       broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
       configuration: WorkerConfiguration(queues: [queue: 2]), logger: logger)

@@ -24,9 +24,11 @@ public struct LoopbackHTTP: Sendable {
 
   public init(port: Int) { self.port = port }
 
+  /// - Parameter type: the body's.
   /// - Throws: `.failed` if there is no answer.
   public func send(
-    _ method: String, _ path: String, token: String? = nil, json body: [UInt8] = [], headers: [String: String] = [:]
+    _ method: String, _ path: String, token: String? = nil, body: [UInt8] = [], type: String = "application/json",
+    headers: [String: String] = [:]
   ) throws(OperationError) -> Answer {
     let descriptor = try connect()
     defer { close(descriptor) }
@@ -34,7 +36,7 @@ public struct LoopbackHTTP: Sendable {
     if let token { head += "Authorization: Bearer \(token)\r\n" }
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
     if !body.isEmpty || method == "POST" {
-      head += "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n"
+      head += "Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n"
     }
     var unsent = (Array((head + "\r\n").utf8) + body)[...]
     while !unsent.isEmpty {

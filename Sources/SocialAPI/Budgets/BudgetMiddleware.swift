@@ -28,7 +28,9 @@ struct BudgetMiddleware: RouterMiddleware {
 
   /// nil for a request without a session, which its route refuses.
   private static func owner(_ context: APIContext) -> String? {
-    if context.endpointPath == RequestBudget.signUpPath { return "c\(context.client.key)" }
+    if [RequestBudget.signUpPath, RequestBudget.uploadTokenPath].contains(context.endpointPath) {
+      return "c\(context.client.key)"
+    }
     return context.session.map { "a\($0.viewer.id)" }
   }
 }

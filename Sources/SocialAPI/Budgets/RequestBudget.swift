@@ -17,13 +17,17 @@ struct RequestBudget: Sendable {
     case (.put, "/v1/posts/{id}/like"): RequestBudget(name: "likes", what: "likes", limit: limits.likes)
     case (.post, "/v1/posts/{id}/comments"):
       RequestBudget(name: "comments", what: "comments", limit: limits.comments)
+    case (.post, "/v1/media"): RequestBudget(name: "uploads", what: "uploads", limit: limits.uploads)
+    case (.post, uploadTokenPath):
+      RequestBudget(name: "upload-tokens", what: "upload tokens", limit: limits.uploadTokens)
     case (.post, signUpPath): RequestBudget(name: "sign-ups", what: "new accounts", limit: limits.signUps)
     default: nil
     }
   }
 
-  /// The one route whose budget belongs to the client: there is no account yet.
+  /// The routes whose budget belongs to the client: there is no account yet.
   static let signUpPath = "/v1/accounts"
+  static let uploadTokenPath = "/v1/media/tokens"
 
   static func lookups(_ limits: RequestLimits) -> RequestBudget {
     RequestBudget(name: "lookups", what: "lookups", limit: limits.lookups)

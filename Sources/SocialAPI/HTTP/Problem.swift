@@ -94,12 +94,14 @@ struct Problem: Error, Encodable {
   private static func status(of code: SocialError.Code) -> HTTPResponse.Status {
     switch code {
     case .notFound, .celebNotRegistered: .notFound
-    case .usernameTaken, .emailTaken, .cannotFollowYourself, .cannotMessageYourself, .celebLimit: .conflict
+    case .usernameTaken, .emailTaken, .cannotFollowYourself, .cannotMessageYourself, .celebLimit, .mediaInUse,
+      .mediaQuota:
+      .conflict
     case .heartTooSoon, .tooManyAttempts, .tooManyMessages, .tooManyStreams: .tooManyRequests
     case .notYours: .forbidden
-    case .wrongCredentials, .notSignedIn: .unauthorized
+    case .wrongCredentials, .notSignedIn, .uploadExpired: .unauthorized
     case .busy, .certificatesOff, .mailNotConfigured: .serviceUnavailable
-    case .resetExpired: .gone
+    case .resetExpired, .mediaGone: .gone
     default: .unprocessableContent
     }
   }

@@ -9,7 +9,6 @@ struct AccountRoutes: Sendable {
   let pool: PostgresPool
   let hasher: PasswordHasher
   let attempts: AttemptBook
-  let addresses: WebAddressRule
 
   func add(to group: RouterGroup<APIContext>) {
     group.post("accounts", use: open)
@@ -26,6 +25,8 @@ struct AccountRoutes: Sendable {
     var name: String
     var major: String?
     var bio: String?
+    /// The id of a picture that was uploaded with an upload token.
+    var avatar: String?
   }
 
   private struct Opened: Encodable {
@@ -38,9 +39,12 @@ struct AccountRoutes: Sendable {
     let wanted = try await RequestBody(request, context).decode(Opening.self)
     let registration = try Registration(
       username: wanted.username, email: wanted.email, password: wanted.password, name: wanted.name,
-      major: wanted.major ?? "", bio: wanted.bio ?? "")
+      major: wanted.major ?? "", bio: wanted.bio ?? "", avatar: wanted.avatar)
     // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
-    let said = [registration.username, registration.email, registration.name, registration.major, registration.bio]
+    let said = [
+      registration.username, registration.email, registration.name, registration.major, registration.bio,
+      registration.avatar?.text ?? "",
+    ]
     let key = try request.idempotencyKey(saying: Array(said.joined(separator: "\0").utf8), by: 0)
     try await attempts.countSignUp(by: context.client.key)
     let hash = try await hasher.hash(registration.password, for: context.client.key)
@@ -115,7 +119,7 @@ struct AccountRoutes: Sendable {
     let viewer = try context.viewer
     let change = try await RequestBody(request, context).decode(Change.self)
     let changes = try AccountChanges(
-      name: change.name, major: change.major, bio: change.bio, avatar: change.avatar, addresses: addresses)
+      name: change.name, major: change.major, bio: change.bio, avatar: change.avatar)
     let account = try await jobs.transaction { transaction in
       try await Accounts.change(viewer.id, changes, in: transaction.sql)
       return try await Accounts.own(viewer.id, in: transaction.sql)

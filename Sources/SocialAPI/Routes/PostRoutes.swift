@@ -3,12 +3,18 @@ import Hummingbird
 import LibPQClient
 import Social
 
+/// What a field holds that took an address of a picture once, and refuses one now: nothing.
+private struct RefusedAddress: Decodable {
+  init(from decoder: any Decoder) throws {
+    guard try decoder.singleValueContainer().decodeNil() else { throw SocialError.imageAddress }
+  }
+}
+
 /// `posts` and `feed`.
 struct PostRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let reads: any SocialReader
-  let addresses: WebAddressRule
 
   func add(to group: RouterGroup<APIContext>) {
     group.post("posts", use: create)
@@ -23,7 +29,10 @@ struct PostRoutes: Sendable {
   private struct Draft: Decodable {
     var title: String
     var description: String?
-    var image: String?
+    /// Ids of the author's pictures.
+    var media: [String]?
+    /// Refused: posts had the address of a picture once.
+    var image: RefusedAddress?
   }
 
   @Sendable private func create(_ request: Request, _ context: APIContext) async throws -> Answer {
@@ -31,7 +40,7 @@ struct PostRoutes: Sendable {
     let body = try await RequestBody(request, context)
     let wanted = try body.decode(Draft.self)
     let draft = try PostDraft(
-      title: wanted.title, description: wanted.description ?? "", image: wanted.image, addresses: addresses)
+      title: wanted.title, description: wanted.description ?? "", media: wanted.media ?? [])
     return try await jobs.once(request, body, by: viewer.id) { transaction in
       let id = try await Posts.create(draft, by: viewer.id, in: transaction)
       return try Answer(.created, PostView(try await Posts.post(id, in: transaction.sql)))
@@ -46,25 +55,16 @@ struct PostRoutes: Sendable {
   private struct Change: Decodable {
     var title: String?
     var description: String?
-    var image: String??
-
-    private enum CodingKeys: CodingKey { case title, description, image }
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: CodingKeys.self)
-      title = try container.decodeIfPresent(String.self, forKey: .title)
-      description = try container.decodeIfPresent(String.self, forKey: .description)
-      // null takes the picture away; a missing field leaves it.
-      image = container.contains(.image) ? .some(try container.decode(String?.self, forKey: .image)) : nil
-    }
+    /// All that the post is to show; an empty list takes all pictures away.
+    var media: [String]?
+    var image: RefusedAddress?
   }
 
   @Sendable private func edit(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let id = try context.postID()
     let change = try await RequestBody(request, context).decode(Change.self)
-    let changes = try PostChanges(
-      title: change.title, description: change.description, image: change.image, addresses: addresses)
+    let changes = try PostChanges(title: change.title, description: change.description, media: change.media)
     let post = try await jobs.transaction { transaction in
       try await Posts.edit(id, changes, by: viewer.id, in: transaction.sql)
       return try await Posts.post(id, in: transaction.sql)

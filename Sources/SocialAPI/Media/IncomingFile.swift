@@ -1,0 +1,52 @@
+import Cryptography
+import Glibc
+import Social
+
+/// The file that an upload is received into. It loses its name as soon as it is made, so that nothing of it is left when
+/// the process is killed.
+struct IncomingFile: ~Copyable {
+  /// A file that could not be made or written.
+  struct Failure: Error, CustomStringConvertible {
+    let what: String
+    let number: Int32
+
+    /// Whether no room is left for more.
+    var isFull: Bool { number == ENOSPC || number == EDQUOT }
+    var description: String { "\(what): \(String(cString: strerror(number)))" }
+  }
+
+  private let descriptor: Int32
+  private(set) var count = 0
+
+  /// - Parameter folder: an absolute path.
+  init(in folder: String) throws(Failure) {
+    let name = "\(folder)/incoming-\([UInt8].random(count: 16).hexadecimal)"
+    descriptor = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Failure(what: "an upload cannot be received in \(folder)", number: errno) }
+    guard unlink(name) == 0 else {
+      close(descriptor)
+      throw Failure(what: "an upload cannot be received in \(folder)", number: errno)
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// What its bytes say that it is.
+  ///
+  /// - Throws: `PictureRefusal`.
+  func header() throws -> PictureHeader { try PictureHeader(descriptor: descriptor) }
+
+  /// Where it can be read as long as this value lives.
+  var path: String { "/proc/self/fd/\(descriptor)" }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let written = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if written < 0, errno == EINTR { continue }
+      guard written > 0 else { throw Failure(what: "an upload cannot be written", number: errno) }
+      rest = rest.dropFirst(written)
+    }
+    count += bytes.count
+  }
+}

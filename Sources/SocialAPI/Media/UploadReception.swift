@@ -1,0 +1,85 @@
+import Cryptography
+import HTTPTypes
+import Hummingbird
+import Reactor
+import Social
+
+/// Receives an upload into a file, never more of it in memory than came at once: the body itself, or the one file of a
+/// multipart body.
+struct UploadReception: ~Copyable {
+  /// In bytes.
+  static let maxBytes = 10_000_000
+  /// A multipart body is longer than its file by its boundaries and the head of its part.
+  private static let maxEnvelope = 16_384
+  /// How much of a body that is too large is received nevertheless.
+  private static let maxDiscarded = 40_000_000
+
+  let file: IncomingFile
+  /// SHA-256 of the file's bytes.
+  let hash: [UInt8]
+
+  /// - Parameter folder: where the file is.
+  /// - Throws: `body_too_large`, `malformed_body`, `empty_body`, `storage_full`.
+  init(_ request: Request, into folder: String) async throws {
+    // A slow client's time is not the servers'.
+    let begun = ContinuousClock.now
+    defer { Deadline.current?.extend(by: .now - begun) }
+    do {
+      try await self.init(receiving: request, into: folder)
+    } catch let error as MultipartFile.Malformed {
+      throw Problem(.badRequest, "malformed_body", "the multipart body cannot be read: \(error)")
+    } catch let error as IncomingFile.Failure where error.isFull {
+      throw Problem(
+        HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage"), "storage_full",
+        "there is no room for pictures until somebody makes some: try again later",
+        retryAfter: 60)
+    }
+  }
+
+  private init(receiving request: Request, into folder: String) async throws {
+    let type = request.headers[.contentType] ?? ""
+    var multipart: MultipartFile? =
+      if type.lowercased().hasPrefix("multipart/form-data") { try MultipartFile(contentType: type) } else { nil }
+    let limit = Self.maxBytes + (multipart == nil ? 0 : Self.maxEnvelope)
+    if let announced = request.headers[.contentLength].flatMap(Int.init), announced > Self.maxDiscarded {
+      throw Self.tooLarge
+    }
+    var file = try IncomingFile(in: folder)
+    var digest = SHA256Hasher()
+    var received = 0
+    for try await buffer in request.body {
+      received += buffer.readableBytes
+      // A client that is still sending reads no answer: what is a little too much is received and thrown away.
+      guard received <= limit else {
+        if received > Self.maxDiscarded { throw Self.tooLarge }
+        continue
+      }
+      if multipart != nil {
+        let part = try multipart?.take(buffer.readableBytesView) ?? []
+        try part.withUnsafeBytes { try Self.keep($0, in: &file, &digest) }
+      } else {
+        try buffer.withUnsafeReadableBytes { try Self.keep($0, in: &file, &digest) }
+      }
+    }
+    if received > limit { throw Self.tooLarge }
+    if multipart?.isComplete == false {
+      throw Problem(.badRequest, "malformed_body", "the multipart body ends before its last boundary")
+    }
+    guard file.count > 0 else {
+      throw Problem(
+        .unprocessableContent, "empty_body", "send a picture's bytes as the body, or one file as multipart/form-data")
+    }
+    self.file = file
+    hash = digest.digest()
+  }
+
+  private static func keep(
+    _ bytes: UnsafeRawBufferPointer, in file: inout IncomingFile, _ digest: inout SHA256Hasher
+  ) throws {
+    guard file.count + bytes.count <= maxBytes else { throw tooLarge }
+    digest.update(bytes)
+    try file.append(bytes)
+  }
+
+  private static let tooLarge = Problem(.contentTooLarge, "body_too_large", "a picture has at most 10 MB")
+}

@@ -1,0 +1,68 @@
+import Social
+
+/// Where a picture is: paths of this server.
+enum PictureAddress {
+  static func of(_ id: MediaID, _ size: PictureSize) -> String { "/media/\(id)/\(size.rawValue)" }
+}
+
+/// An upload as its owner sees it.
+struct MediaView: Encodable, Sendable {
+  let id: String
+  /// `waiting`, `ready` or `failed`.
+  let state: String
+  let url: String
+  let width: Int
+  let height: Int
+  let sizes: PictureSizesView
+  /// Why it failed.
+  let reason: String?
+
+  init(_ media: Media) {
+    id = media.id.text
+    state = media.state.rawValue
+    url = PictureAddress.of(media.id, .feed)
+    width = media.width
+    height = media.height
+    sizes = PictureSizesView(media.id, width: media.width, height: media.height)
+    reason = media.failure
+  }
+}
+
+/// A picture of a post.
+struct PictureView: Encodable, Sendable {
+  let id: String
+  let url: String
+  let width: Int
+  let height: Int
+  let sizes: PictureSizesView
+
+  init(_ media: ShownMedia) {
+    id = media.id.text
+    url = PictureAddress.of(media.id, .feed)
+    width = media.width
+    height = media.height
+    sizes = PictureSizesView(media.id, width: media.width, height: media.height)
+  }
+}
+
+struct PictureSizesView: Encodable, Sendable {
+  let thumb: Size
+  let feed: Size
+  let full: Size
+
+  struct Size: Encodable, Sendable {
+    let url: String
+    let width: Int
+    let height: Int
+  }
+
+  init(_ id: MediaID, width: Int, height: Int) {
+    func size(_ size: PictureSize) -> Size {
+      let fitted = size.fitted(width: width, height: height)
+      return Size(url: PictureAddress.of(id, size), width: fitted.width, height: fitted.height)
+    }
+    thumb = size(.thumb)
+    feed = size(.feed)
+    full = size(.full)
+  }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import HTTPTypes
+import Hummingbird
+import LibPQClient
+import Social
+
+/// `/media/ID/SIZE`: pictures, for who knows their ids. No session is asked for: a browser sends none with a picture's
+/// address, and nobody guesses an id.
+struct PictureRoutes: Sendable {
+  let pool: PostgresPool
+  let shelf: MediaShelf
+
+  func add(to router: Router<APIContext>) {
+    router.get("media/{id}/{size}", use: show)
+    router.head("media/{id}/{size}", use: show)
+  }
+
+  @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Response {
+    guard let size = PictureSize(rawValue: try context.parameter("size")) else {
+      throw SocialError(.notFound, "a picture's sizes are thumb, feed and full")
+    }
+    let (file, isReady) = try await MediaLibrary.source(of: try context.mediaID(), in: pool)
+    guard isReady else {
+      return Response(status: .accepted, headers: [.retryAfter: "1", .cacheControl: "no-store"])
+    }
+    let encoding = Self.encoding(accepted: request.headers[.accept])
+    var headers: HTTPFields = [
+      .vary: "Accept", .xContentTypeOptions: "nosniff", .contentSecurityPolicy: "default-src 'none'; sandbox",
+    ]
+    switch try await shelf.store.source(of: file.key(size, encoding)) {
+    case .redirect(let url):
+      // Shorter than the address is good for.
+      headers[.cacheControl] = "private, max-age=600"
+      headers[.location] = url
+      return Response(status: .found, headers: headers)
+    case .file(let path, _):
+      headers[.cacheControl] = "public, max-age=31536000, immutable"
+      headers[.contentType] = encoding.contentType
+      headers[.eTag] = "\"\(file.id)-\(size.rawValue).\(encoding.fileExtension)\""
+      headers[.acceptRanges] = "bytes"
+      return try Self.answer(request, path, headers)
+    }
+  }
+
+  /// WebP for who says that it is welcome, JPEG for everybody else.
+  private static func encoding(accepted: String?) -> PictureEncoding {
+    for entry in accepted?.lowercased().split(separator: ",") ?? [] {
+      let parts = entry.split(separator: ";").map { $0.filter { $0 != " " } }
+      guard parts.first == "image/webp" else { continue }
+      return parts.contains { $0 == "q=0" || $0 == "q=0.0" || $0 == "q=0.00" || $0 == "q=0.000" } ? .jpeg : .webp
+    }
+    return .jpeg
+  }
+
+  private static func answer(_ request: Request, _ path: String, _ headers: HTTPFields) throws -> Response {
+    let tag = headers[.eTag] ?? ""
+    if let known = request.headers[.ifNoneMatch],
+      known == "*"
+        || known.split(separator: ",").contains(where: { $0.filter { $0 != " " } == tag || $0.hasSuffix(tag) })
+    {
+      return Response(status: .notModified, headers: headers)
+    }
+    let file = try OpenFile(path)
+    var headers = headers
+    // A part of another picture than the one that the client has the rest of is of no use to it.
+    let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
+    switch isSame ? ByteRange(request.headers[.range], of: file.count) : .whole {
+    case .whole:
+      return Response(status: .ok, headers: headers, body: file.body(0..<file.count, for: request))
+    case .part(let range):
+      headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.count)"
+      return Response(status: .partialContent, headers: headers, body: file.body(range, for: request))
+    case .unsatisfiable:
+      headers[.contentRange] = "bytes */\(file.count)"
+      return Response(status: .rangeNotSatisfiable, headers: headers)
+    }
+  }
+}
+
+/// A file that is being sent. It is closed when the last who refers to it is gone.
+private final class OpenFile: Sendable {
+  private static let chunk = 65_536
+
+  let count: Int
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw IncomingFile.Failure(what: "a picture cannot be read", number: errno) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      let number = errno
+      close(descriptor)
+      throw IncomingFile.Failure(what: "a picture cannot be read", number: number)
+    }
+    count = status.st_size
+  }
+
+  deinit { close(descriptor) }
+
+  /// A part of the file, read a chunk at a time as the client takes it.
+  func body(_ range: Range<Int>, for request: Request) -> ResponseBody {
+    guard request.method != .head else { return ResponseBody(contentLength: range.count) { try await $0.finish(nil) } }
+    return ResponseBody(contentLength: range.count) { [self] writer in
+      var position = range.lowerBound
+      while position < range.upperBound {
+        var buffer = ByteBuffer()
+        let wanted = min(Self.chunk, range.upperBound - position)
+        let read = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { bytes in
+          max(0, pread(descriptor, bytes.baseAddress, wanted, position))
+        }
+        // The head promised more: only an end of the connection tells the client.
+        guard read > 0 else { throw IncomingFile.Failure(what: "a picture cannot be read", number: errno) }
+        try await writer.write(buffer)
+        position += read
+      }
+      try await writer.finish(nil)
+    }
+  }
+}
