@@ -344,8 +344,8 @@ let package = Package(
       "IntegrationTests",
       [
         "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient", "LibPQClient",
-        "PrivateServers", "ProgramTestSupport", "Reactor", "Social", "SocialAdmin", "TestSupport", "TestWorker",
-        logging,
+        "LocalStack", "PrivateServers", "ProgramTestSupport", "Reactor", "Social", "SocialAdmin", "TestSupport",
+        "TestWorker", logging,
       ]),
     tests(
       "BootstrapTests",

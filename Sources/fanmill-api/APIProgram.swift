@@ -4,6 +4,8 @@ import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
+import Foundation
+import Glibc
 import HiredisClient
 import Hummingbird
 import LibPQClient
@@ -36,42 +38,48 @@ struct APIProgram: AsyncParsableCommand {
   func run() async throws {
     try await Program.run("fanmill-api", options, requiring: [.postgresURL, .redisURL]) { program in
       let sendsMail = try program.settings.mail() != nil
-      try await program.withServers { servers in
-        let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
-        // One for all that asks Redis: a request that has waited for its budget in vain does not wait for its push.
-        let breaker = CircuitBreaker()
-        let jobs = JobClient(
-          broker: broker, ledger: PostgresLedger(servers.database), patience: Self.patience, breaker: breaker,
-          logger: program.logger)
-        let desk = JobAdmin(jobs, kinds: .app)
-        // Requests are answered without Redis: their jobs wait in the ledger.
-        let health = Health(
-          checks: Health.Check.postgres(servers), degrading: [.redis(servers)], registry: program.registry,
-          logger: program.logger)
-        let events = EventHub(pool: servers.postgres, logger: program.logger)
-        let budgets =
-          program.settings.limits
-          ? RequestBudgets(
-            limits: program.settings.requestLimits,
-            buckets: TokenBuckets(
-              client: servers.redis, patience: Self.patience, breaker: breaker, logger: program.logger)) : nil
-        let api = SocialAPI(
-          jobs: jobs, pool: servers.postgres, reads: servers.reads, hasher: PasswordHasher(), desk: desk,
-          adminToken: program.settings.adminToken.map { AdminToken($0.value) },
-          adminReadToken: program.settings.adminReadToken.map { AdminToken($0.value) },
-          lookups: Lookups(rules: program.settings.lookupRules),
-          celebLimit: program.settings.celebLimit,
-          certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) },
-          sendsMail: sendsMail, addresses: program.settings.development ? .development : .https,
-          requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies, budgets: budgets,
-          events: events)
-        let dashboard = try program.dashboard(servers, jobs: desk)
-        // Events end first when the process is asked to stop: the server waits for their streams.
-        try await program.serve(
-          try program.observation(servers, broker: broker) + [dashboard]
-            + program.doors(api, dashboard: dashboard, health: health) + [events])
+      try await program.withMediaStore { store in
+        let media = MediaShelf(
+          store: store, incoming: program.incomingFolder(), quota: program.settings.mediaQuota)
+        try await program.withServers { try await serve(program, $0, media, sendsMail: sendsMail) }
       }
     }
+  }
+
+  private func serve(_ program: Program, _ servers: Servers, _ media: MediaShelf, sendsMail: Bool) async throws {
+    let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
+    // One for all that asks Redis: a request that has waited for its budget in vain does not wait for its push.
+    let breaker = CircuitBreaker()
+    let jobs = JobClient(
+      broker: broker, ledger: PostgresLedger(servers.database), patience: Self.patience, breaker: breaker,
+      logger: program.logger)
+    let desk = JobAdmin(jobs, kinds: .app)
+    // Requests are answered without Redis: their jobs wait in the ledger.
+    let health = Health(
+      checks: Health.Check.postgres(servers), degrading: [.redis(servers)], registry: program.registry,
+      logger: program.logger)
+    let events = EventHub(pool: servers.postgres, logger: program.logger)
+    let budgets =
+      program.settings.limits
+      ? RequestBudgets(
+        limits: program.settings.requestLimits,
+        buckets: TokenBuckets(
+          client: servers.redis, patience: Self.patience, breaker: breaker, logger: program.logger)) : nil
+    let api = SocialAPI(
+      jobs: jobs, pool: servers.postgres, reads: servers.reads, hasher: PasswordHasher(), desk: desk,
+      adminToken: program.settings.adminToken.map { AdminToken($0.value) },
+      adminReadToken: program.settings.adminReadToken.map { AdminToken($0.value) },
+      lookups: Lookups(rules: program.settings.lookupRules),
+      celebLimit: program.settings.celebLimit,
+      certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) },
+      sendsMail: sendsMail, media: media,
+      requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies, budgets: budgets,
+      events: events)
+    let dashboard = try program.dashboard(servers, jobs: desk)
+    // Events end first when the process is asked to stop: the server waits for their streams.
+    try await program.serve(
+      try program.observation(servers, broker: broker) + [dashboard]
+        + program.doors(api, dashboard: dashboard, health: health) + [events])
   }
 }
 
@@ -97,6 +105,25 @@ extension Program {
       host: settings.host, port: settings.apiPort, setting: .apiPort, limits: limits,
       logger: logger)
     return [behindAdmin, clients]
+  }
+}
+
+extension Program {
+  /// Where uploads are received: beside the pictures where these are in a folder, so that they stay on one disk.
+  ///
+  /// An API whose folder cannot be written serves all but uploads.
+  func incomingFolder() -> String {
+    let folder = settings.mediaURL == nil ? settings.mediaDir : NSTemporaryDirectory()
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o750])
+      if access(folder, W_OK | X_OK) == 0 { return folder }
+      logger.warning("uploads will fail: this user may not write FANMILL_MEDIA_DIR", metadata: ["folder": "\(folder)"])
+    } catch {
+      logger.warning(
+        "uploads will fail: FANMILL_MEDIA_DIR cannot be made", metadata: ["folder": "\(folder)", "error": "\(error)"])
+    }
+    return folder
   }
 }
 

@@ -32,11 +32,15 @@ struct WorkerProgram: AsyncParsableCommand {
       let mail = try program.settings.mail()
       // Its sessions bear its name, so that others can end them when it is lost.
       let name = Settings.newWorkerName()
-      let size = program.settings.workerSize(known: JobKinds.app.queues)
+      let queues = try program.servedQueues()
+      let size = program.settings.workerSize(known: queues)
       program.tell(size)
       try await program.withServers(sessionName: name, pool: size.connections.pool, usesReplica: false) { servers in
-        try await program.withYouTube(servers) {
-          try await serve(program.settings.workerConfiguration(named: name, size), program, servers, $0, mail)
+        try await program.withMediaStore { store in
+          try await program.withYouTube(servers) {
+            try await serve(
+              program.settings.workerConfiguration(named: name, size), program, servers, $0, mail, store)
+          }
         }
       }
     }
@@ -44,10 +48,12 @@ struct WorkerProgram: AsyncParsableCommand {
 
   private func serve(
     _ configuration: WorkerConfiguration, _ program: Program, _ servers: Servers, _ youtube: YouTube,
-    _ mail: Settings.Mail?
+    _ mail: Settings.Mail?, _ store: any MediaStore
   ) async throws {
     var registry = JobRegistry<PostgresLedger>()
-    SocialJobs.register(in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) })
+    SocialJobs.register(
+      in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) }, store: store,
+      studio: try program.pictureStudio(store))
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
     let ledger = PostgresLedger(servers.database)
     // First, so that it stops last.
@@ -98,6 +104,32 @@ extension Settings {
 }
 
 extension Program {
+  /// The queues that this worker can serve: that of pictures only where the machine has the programs for them.
+  ///
+  /// - Throws: ``SettingsError`` where the settings name what it cannot serve.
+  func servedQueues() throws -> [QueueName] {
+    let all = JobKinds.app.queues
+    if PictureWorkshop.isAvailable { return all }
+    let reason = "no \(PictureWorkshop.vips) is here: Debian's libvips-tools has it"
+    if settings.queues?.contains(where: { $0.name == SocialJobs.pictureQueue }) == true {
+      throw settings.refusal(of: .queues, value: SocialJobs.pictureQueue.rawValue, because: reason)
+    }
+    logger.warning("pictures are left to other workers", metadata: ["reason": "\(reason)"])
+    return all.filter { $0 != SocialJobs.pictureQueue }
+  }
+
+  /// Where pictures are made; nil where the machine lacks the programs for it.
+  func pictureStudio(_ store: any MediaStore) throws -> PictureStudio? {
+    let workshop = PictureWorkshop()
+    guard workshop.isAvailable else { return nil }
+    if ConfinedProcess.landlockVersion == 0 {
+      logger.warning("this kernel has no Landlock: who takes a decoder over reads the files that this worker may read")
+    }
+    let studio = PictureStudio(store: store, workshop: workshop)
+    try studio.removeLeftovers()
+    return studio
+  }
+
   /// Says how much the worker does at once and over how many connections; a warning where jobs wait for one.
   func tell(_ size: WorkerSize) {
     let (concurrency, connections) = (size.totalConcurrency, size.connections)

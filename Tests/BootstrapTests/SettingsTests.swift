@@ -54,7 +54,9 @@ struct SettingsTests {
     (.limitLookups, ["12", "13", "14"], bare),
     (.limitSignUps, ["15", "16", "17"], bare),
     (.celebLimit, ["0", "5", "7"], bare),
-    (.development, ["on", "on", "on"], quoted),
+    (.limitUploads, ["18", "19", "20"], bare),
+    (.limitUploadTokens, ["21", "22", "23"], bare),
+    (.mediaQuota, ["24", "25", "26"], bare),
     (
       .certificateKey,
       ["a", "b", "c"].map { String(repeating: $0, count: 32) }, quoted
@@ -140,7 +142,9 @@ struct SettingsTests {
     case .limitLookups: "\(settings.requestLimits.lookups)"
     case .limitSignUps: "\(settings.requestLimits.signUps)"
     case .celebLimit: "\(settings.celebLimit)"
-    case .development: settings.development ? "on" : "off"
+    case .limitUploads: "\(settings.requestLimits.uploads)"
+    case .limitUploadTokens: "\(settings.requestLimits.uploadTokens)"
+    case .mediaQuota: "\(settings.mediaQuota / 1_000_000)"
     case .certificateKey: settings.certificateKey?.value
     case .mailURL: settings.mailURL?.value
     case .mailFrom: settings.mailFrom

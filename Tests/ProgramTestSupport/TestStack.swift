@@ -29,8 +29,13 @@ public struct TestStack: Sendable {
 
   /// The settings that lead a program here.
   public var settings: [String: String] {
-    ["FANMILL_POSTGRES_URL": postgresURL, "FANMILL_REDIS_URL": redisURL]
+    [
+      "FANMILL_POSTGRES_URL": postgresURL, "FANMILL_REDIS_URL": redisURL, "FANMILL_MEDIA_DIR": mediaFolder,
+    ]
   }
+
+  /// Where the programs keep pictures.
+  public let mediaFolder: String
 
   /// The project's folder of migrations.
   public static let migrations =
@@ -62,9 +67,14 @@ public struct TestStack: Sendable {
         group.addTask { await client.run() }
         defer { group.cancelAll() }
         let broker = try await RedisBroker(client: client, logger: .quiet)
-        return try await body(
-          TestStack(postgresURL: url, redis: redis, redisURL: redisURL, pool: pool, redisClient: client, broker: broker)
-        )
+        let media = NSTemporaryDirectory() + "fanmill-media-\(UUID().uuidString)"
+        let result = try await body(
+          TestStack(
+            postgresURL: url, redis: redis, redisURL: redisURL, pool: pool, redisClient: client, broker: broker,
+            mediaFolder: media))
+        // Made by the programs that need it.
+        if FileManager.default.fileExists(atPath: media) { try FileManager.default.removeItem(atPath: media) }
+        return result
       }
     }
     if server == nil { try await SharedServers.drop(url) }

@@ -149,12 +149,14 @@ extension Setting {
   public static let limitSignUps = Setting(
     "limit.sign.ups", "how many accounts are opened from a network address in an hour at most, 0 for any number",
     default: "20")
+  public static let limitUploads = Setting(
+    "limit.uploads", "how many pictures an account uploads in an hour at most, 0 for any number", default: "100")
+  public static let limitUploadTokens = Setting(
+    "limit.upload.tokens",
+    "how many tokens for a picture before sign-up a network address asks for in an hour at most, 0 for any number",
+    default: "20")
   public static let celebLimit = Setting(
     "celeb.limit", "how many celebs an account registers at most that has no limit of its own", default: "3")
-  public static let development = Setting(
-    "development",
-    "on or off: whether an app is developed here, so that pictures may have http:// addresses of this machine",
-    default: "off")
   public static let certificateKey = Setting(
     "certificate.key", "what fans' certificates are signed with, 32 characters or more; without it there are none",
     isSecret: true)
@@ -184,6 +186,8 @@ extension Setting {
     region= and style=path or style=virtual behind the ?
     """,
     isSecret: true, example: "s3+https://key:secret@s3.example.org/fanmill?region=us-east-1")
+  public static let mediaQuota = Setting(
+    "media.quota", "how many megabytes an account's pictures take up at most, as they were uploaded", default: "1000")
   public static let rankingTimeZone = Setting(
     "ranking.time.zone", "where the rankings' days end at midnight, by its IANA name", default: "Asia/Seoul")
   public static let rankingDepth = Setting(
@@ -233,9 +237,8 @@ extension Setting {
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
-    celebLimit, development, certificateKey, mailURL,
-    mailFrom, passwordResetURL, mediaDir, mediaURL, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays,
-    deadLimit,
+    limitUploads, limitUploadTokens, celebLimit, certificateKey, mailURL, mailFrom, passwordResetURL, mediaDir,
+    mediaURL, mediaQuota, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays, deadLimit,
     actionsDays, actionsLimit, alarms, alarmWebhook,
     alarmSecret, autoscalingLeast, autoscalingMost,
     logLevel, logFormat, shutdownTimeout,

@@ -31,6 +31,7 @@ extension Settings {
       _ = try Self.s3Address(text)
       settings.mediaURL = Secret(text)
     }
+    try take(.mediaQuota, reader.number(.mediaQuota, in: 0...100_000_000)) { $0.mediaQuota = $1 * 1_000_000 }
   }
 
   private static func s3Address(_ text: String) throws(Wrong) -> S3Address {

@@ -117,8 +117,9 @@ extension Settings {
     try settings.take(.limitLookups, reader.number(.limitLookups, in: limitRange)) { $0.requestLimits.lookups = $1 }
     try settings.take(.limitSignUps, reader.number(.limitSignUps, in: limitRange)) { $0.requestLimits.signUps = $1 }
     try settings.take(.celebLimit, reader.number(.celebLimit, in: 0...1_000_000)) { $0.celebLimit = $1 }
-    try settings.take(.development, reader.text(.development)) { settings, text throws(Wrong) in
-      settings.development = try isOn(text)
+    try settings.take(.limitUploads, reader.number(.limitUploads, in: limitRange)) { $0.requestLimits.uploads = $1 }
+    try settings.take(.limitUploadTokens, reader.number(.limitUploadTokens, in: limitRange)) {
+      $0.requestLimits.uploadTokens = $1
     }
     try settings.take(.certificateKey, reader.text(.certificateKey)) { settings, text throws(Wrong) in
       guard text.count >= 32 else {

@@ -60,8 +60,6 @@ public struct Settings: Sendable {
   public var limits = true
   public var requestLimits = RequestLimits()
   public var celebLimit = 3
-  /// Whether an app is developed here.
-  public var development = false
   public var certificateKey: Secret?
   /// nil means that no mail is sent.
   public var mailURL: Secret?
@@ -70,6 +68,8 @@ public struct Settings: Sendable {
   public var mediaDir = "/var/lib/fanmill/media"
   /// nil means that pictures are in the folder.
   public var mediaURL: Secret?
+  /// In bytes.
+  public var mediaQuota = 1_000_000_000
   public var rankingTimeZone = "Asia/Seoul"
   public var rankingDepth = 10_000
   /// In days.

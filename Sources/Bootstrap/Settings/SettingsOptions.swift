@@ -51,7 +51,9 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.limitLookups.flagName, help: Setting.limitLookups.help) var limitLookups: String?
   @Option(name: Setting.limitSignUps.flagName, help: Setting.limitSignUps.help) var limitSignUps: String?
   @Option(name: Setting.celebLimit.flagName, help: Setting.celebLimit.help) var celebLimit: String?
-  @Option(name: Setting.development.flagName, help: Setting.development.help) var development: String?
+  @Option(name: Setting.limitUploads.flagName, help: Setting.limitUploads.help) var limitUploads: String?
+  @Option(name: Setting.limitUploadTokens.flagName, help: Setting.limitUploadTokens.help)
+  var limitUploadTokens: String?
   @Option(name: Setting.certificateKey.flagName, help: Setting.certificateKey.help) var certificateKey: String?
   @Option(name: Setting.mailURL.flagName, help: Setting.mailURL.help) var mailURL: String?
   @Option(name: Setting.mailFrom.flagName, help: Setting.mailFrom.help) var mailFrom: String?
@@ -59,6 +61,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.rankingTimeZone.flagName, help: Setting.rankingTimeZone.help) var rankingTimeZone: String?
   @Option(name: Setting.mediaDir.flagName, help: Setting.mediaDir.help) var mediaDir: String?
   @Option(name: Setting.mediaURL.flagName, help: Setting.mediaURL.help) var mediaURL: String?
+  @Option(name: Setting.mediaQuota.flagName, help: Setting.mediaQuota.help) var mediaQuota: String?
   @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
   @Option(name: Setting.rankingHistory.flagName, help: Setting.rankingHistory.help) var rankingHistory: String?
   @Option(name: Setting.endedDays.flagName, help: Setting.endedDays.help) var endedDays: String?
@@ -93,7 +96,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .adminReadToken: adminReadToken, .adminPort: adminPort, .adminURL: adminURL,
       .trustedProxies: trustedProxies, .limits: limits, .limitPosts: limitPosts, .limitFollows: limitFollows,
       .limitLikes: limitLikes, .limitComments: limitComments, .limitLookups: limitLookups,
-      .limitSignUps: limitSignUps, .celebLimit: celebLimit, .development: development,
+      .limitSignUps: limitSignUps, .celebLimit: celebLimit, .limitUploads: limitUploads,
+      .limitUploadTokens: limitUploadTokens, .mediaQuota: mediaQuota,
       .certificateKey: certificateKey, .mailURL: mailURL,
       .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .mediaDir: mediaDir, .mediaURL: mediaURL,
       .rankingTimeZone: rankingTimeZone,
