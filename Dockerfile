@@ -13,7 +13,7 @@ RUN swift build -c release && scripts/collect-programs .build/release /out
 
 # Programs that are built already go in with `--build-context build=FOLDER`, which stands for the stage above: FOLDER/out is
 # what scripts/collect-programs makes.
-FROM debian:bookworm-slim
+FROM debian:bookworm-slim AS programs
 WORKDIR /srv/fanmill
 COPY scripts/install-packages scripts/
 RUN scripts/install-packages run && rm -rf /var/lib/apt/lists/* scripts \
@@ -21,8 +21,20 @@ RUN scripts/install-packages run && rm -rf /var/lib/apt/lists/* scripts \
 COPY --from=build /out/ /usr/local/
 COPY deploy/healthcheck /usr/local/bin/fanmill-healthcheck
 COPY migrations /usr/local/share/fanmill/migrations
-RUN ldconfig
+# A volume that is mounted here begins with this owner.
+RUN ldconfig && install -d -o 10001 -g 10001 -m 0750 /var/lib/fanmill/media
 USER 10001
 EXPOSE 8080
 # A worker is the same image with the command `fanmill-worker`, the CLI with `fanmill`.
 CMD ["fanmill-api"]
+
+# For workers that make pictures: what decodes what strangers upload is in no other image.
+FROM programs AS pictures
+USER 0
+COPY scripts/install-packages scripts/
+RUN scripts/install-packages pictures && rm -rf /var/lib/apt/lists/* scripts
+USER 10001
+CMD ["fanmill-worker"]
+
+# What is built unless another stage is named.
+FROM programs
