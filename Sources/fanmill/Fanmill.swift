@@ -25,8 +25,8 @@ struct Fanmill: AsyncParsableCommand, Sendable {
       UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self,
       AccountsCommand.self,
     ] + QueueCommands<FanmillProgram>.all + [
-      FeedCommand.self, NotificationsCommand.self, RankingCommand.self, LookupsCommand.self, QuotaCommand.self,
-      AuditCommand.self, DemoCommand.self,
+      FeedCommand.self, MediaCommand.self, NotificationsCommand.self, RankingCommand.self, LookupsCommand.self,
+      QuotaCommand.self, AuditCommand.self, DemoCommand.self,
     ] + QueueCommands<FanmillProgram>.shell
   )
 

@@ -89,7 +89,7 @@ struct LocalStackTests {
       let http = LoopbackHTTP(port: try #require(URL(string: try up.json(Up.self).api)?.port))
       func signIn(_ token: String) throws -> Int {
         try http.send(
-          "POST", "/admin/sign-in", json: Array("token=\(token)&name=ann".utf8),
+          "POST", "/admin/sign-in", body: Array("token=\(token)&name=ann".utf8),
           headers: ["Origin": "http://127.0.0.1:\(http.port)"]
         ).status
       }
@@ -97,8 +97,8 @@ struct LocalStackTests {
       #expect(try signIn(String(token.dropLast())) == 401)
       #expect(try signIn(token.lowercased()) == 401)
       let job = Array(#"{"payload":{}}"#.utf8)
-      #expect(try http.send("POST", "/v1/jobs/feed.partitions", token: token, json: job).status == 202)
-      #expect(try http.send("POST", "/v1/jobs/feed.partitions", token: token + "0", json: job).status == 401)
+      #expect(try http.send("POST", "/v1/jobs/feed.partitions", token: token, body: job).status == 202)
+      #expect(try http.send("POST", "/v1/jobs/feed.partitions", token: token + "0", body: job).status == 401)
       // Said to a stack that runs, another token changes nothing.
       let again = try await BuiltProgram("fanmill").run(
         ["up", "--detach"], environment: ["FANMILL_ADMIN_TOKEN": "T1-\(UUID().uuidString)"], in: folder)

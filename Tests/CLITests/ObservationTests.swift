@@ -38,7 +38,7 @@ struct ObservationTests {
       return try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async {
           continuation.resume(
-            with: Result { try http.send(method, path, token: token, json: Array(body.utf8), headers: headers) })
+            with: Result { try http.send(method, path, token: token, body: Array(body.utf8), headers: headers) })
         }
       }
     }

@@ -55,7 +55,7 @@ struct StreamStopTests {
   /// The session's cookie.
   private func signIn(_ http: LoopbackHTTP, _ token: String) throws -> String {
     let answer = try http.send(
-      "POST", "/admin/sign-in", json: Array("token=\(token.replacing(" ", with: "+"))".utf8),
+      "POST", "/admin/sign-in", body: Array("token=\(token.replacing(" ", with: "+"))".utf8),
       headers: ["Origin": "http://127.0.0.1:\(http.port)"])
     return String(try #require(answer.headers["set-cookie"]).prefix { $0 != ";" })
   }

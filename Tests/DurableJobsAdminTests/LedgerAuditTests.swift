@@ -7,6 +7,7 @@ import Foundation
 import LibPQClient
 import Locking
 import ProgramTestSupport
+import Social
 import SocialAdmin
 import TestSupport
 import Testing
@@ -114,7 +115,8 @@ struct LedgerAuditTests {
       let ids = try await own(2, "fanout", on: stack)
       try await disown([ids[0]], on: stack)
       let report = try await Audit(
-        stack.database, broker: stack.broker, queues: ["fanout"], clock: Meanwhile { _ in }
+        stack.database, broker: stack.broker, queues: ["fanout"], store: MediaFolder(path: stack.mediaFolder),
+        clock: Meanwhile { _ in }
       ).run()
       let finding = try #require(report.items.first { $0.audit == "broker" })
       #expect(finding.verdict == .wrong && finding.compared == 2 && finding.differing == 1)

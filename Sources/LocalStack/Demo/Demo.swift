@@ -109,11 +109,18 @@ public struct Demo: Sendable {
     }
     event(.step("fans look up channels, register them and give hearts; rankings are computed twice"))
     report.fans = try await DemoFans().play(on: stage, pool)
-    event(.step("auditing every feed, every notification and every ranking"))
+    if PictureWorkshop.isAvailable {
+      event(.step("drawing \(DemoPictures.count) pictures; accounts post them and wear them"))
+      report.pictures = try await DemoPictures().play(on: stage, pool)
+    } else {
+      event(.step("no pictures: this machine has no vips, which `make setup` installs"))
+    }
+    event(.step("auditing every feed, every notification, every ranking and every picture"))
     try await stage.waitUntilNothingIsPending()
     let database = JobsDatabase(pool: pool)
     report.areNotificationsExact = try await NotificationAudit.run(on: database).isExact
     report.areRankingsExact = try await RankingAudit.run(on: database).isExact
+    report.arePicturesExact = try await MediaAudit.run(MediaFolder(path: stage.mediaFolder), on: pool).isExact
     let audit = try await FeedAudit.run(on: pool)
     (report.isExact, report.feedRows) = (audit.isExact, audit.found)
     (report.missing, report.stale) = (audit.missing, audit.stale)

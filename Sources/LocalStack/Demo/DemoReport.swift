@@ -57,15 +57,31 @@ public struct DemoReport: Codable, Sendable {
     public let second: [Ranked]
   }
 
+  /// What was uploaded, and what was made of it.
+  public struct Pictures: Codable, Sendable {
+    public let count: Int
+    /// How many posts show them.
+    public let posts: Int
+    public let secondsUploaded: Double
+    /// From the last upload until the last size was there.
+    public let secondsUntilMade: Double
+    /// Of all sizes, as they were fetched.
+    public let bytes: Int
+  }
+
   public var lines: [Line] = []
   /// The posts while which a worker was killed.
   public var killed: Line?
   public var reactions: Reactions?
   public var fans: Fans?
+  /// nil where the machine has no programs to make pictures with.
+  public var pictures: Pictures?
   /// Whether every notification and every count of them is what likes, comments and follows say.
   public var areNotificationsExact = false
   /// Whether every ranking is what hearts and registrations say.
   public var areRankingsExact = false
+  /// Whether every picture has its files, and every count of pictures is right.
+  public var arePicturesExact = false
   /// Whether every feed holds what follows and posts say, no more and no less.
   public var isExact = false
   public var feedRows = 0
@@ -76,11 +92,14 @@ public struct DemoReport: Codable, Sendable {
   public var dead = 0
 
   private enum CodingKeys: String, CodingKey {
-    case lines, killed, reactions, fans, areNotificationsExact, areRankingsExact, isExact, feedRows, missing, stale
+    case lines, killed, reactions, fans, pictures, areNotificationsExact, areRankingsExact, arePicturesExact, isExact
+    case feedRows, missing, stale
     // The name that scripts know.
     case pending = "owed"
     case dead
   }
 
-  public var isGood: Bool { isExact && areNotificationsExact && areRankingsExact && pending == 0 && dead == 0 }
+  public var isGood: Bool {
+    isExact && areNotificationsExact && areRankingsExact && arePicturesExact && pending == 0 && dead == 0
+  }
 }

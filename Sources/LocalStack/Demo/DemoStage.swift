@@ -11,6 +11,8 @@ actor DemoStage {
   private let api: LoopbackHTTP
   private let pool: PostgresPool
   private let folder: String
+  /// Where the processes keep pictures.
+  nonisolated var mediaFolder: String { folder + "/media" }
   private let settings: [String: String]
   private var processes: [(process: LocalProcess, running: ServerProcess)] = []
   private var tokens: [Int: String] = [:]
@@ -28,6 +30,7 @@ actor DemoStage {
     // A demo's accounts do in a minute what others do in a day.
     var settings = [
       "FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL, "FANMILL_LIMITS": "off",
+      "FANMILL_MEDIA_DIR": folder + "/media",
     ]
     settings.merge(LocalProcess.youtubeSettings(port: youtube)) { $1 }
     let port = try FreePort.find()
@@ -73,7 +76,15 @@ actor DemoStage {
     _ method: String, _ path: String, as account: Int, json body: [String: String]? = nil, expecting statuses: Int...
   ) async throws -> LoopbackHTTP.Answer {
     let bytes = try body.map { Array(try JSONEncoder().encode($0)) } ?? []
-    let answer = try api.send(method, path, token: try await token(of: account), json: bytes)
+    return try await send(method, path, as: account, body: bytes, type: "application/json", expecting: statuses)
+  }
+
+  /// The same for a body of any type.
+  @discardableResult
+  func send(
+    _ method: String, _ path: String, as account: Int, body: [UInt8], type: String, expecting statuses: [Int]
+  ) async throws -> LoopbackHTTP.Answer {
+    let answer = try api.send(method, path, token: try await token(of: account), body: body, type: type)
     guard statuses.contains(answer.status) else {
       throw OperationError(
         .failed,
@@ -81,6 +92,9 @@ actor DemoStage {
     }
     return answer
   }
+
+  /// Calls the API as nobody.
+  func fetch(_ path: String) throws -> LoopbackHTTP.Answer { try api.send("GET", path) }
 
   func get<Value: Decodable & Sendable>(_ path: String, as account: Int, _ type: Value.Type) async throws -> Value {
     try await send("GET", path, as: account, expecting: 200).decode(type)

@@ -2,28 +2,33 @@ import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
+import Foundation
 import LibPQClient
 import Social
 
 /// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,
-/// the ledger against the broker and the broker against the ledger.
+/// pictures and their files, the ledger against the broker and the broker against the ledger.
 ///
 /// None changes anything. Each compares in a snapshot of its own, whatever is written meanwhile.
 public struct Audit: Sendable {
   private let database: JobsDatabase
   private let broker: RedisBroker
   private let queues: [QueueName]
+  private let store: any MediaStore
   private let clock: any Clock<Duration>
 
   /// How many parts `run` has, for whoever shows how far it is.
-  public static let steps = 5
+  public static let steps = 6
 
   /// - Parameters:
   ///   - queues: those to compare even if the ledger owes nothing there.
+  ///   - store: where pictures are.
   ///   - clock: measures the pause before what looks lost is looked at again.
   public init(
-    _ database: JobsDatabase, broker: RedisBroker, queues: [QueueName], clock: any Clock<Duration> = ContinuousClock()
+    _ database: JobsDatabase, broker: RedisBroker, queues: [QueueName], store: any MediaStore,
+    clock: any Clock<Duration> = ContinuousClock()
   ) {
+    self.store = store
     self.database = database
     self.broker = broker
     self.queues = queues
@@ -45,7 +50,9 @@ public struct Audit: Sendable {
     items += try await counts()
     progress(3, "hearts and rankings")
     items += try await rankings()
-    progress(4, "jobs")
+    progress(4, "pictures")
+    items += try await pictures()
+    progress(5, "jobs")
     let audit = LedgerAudit(database, broker: broker, queues: queues, clock: clock)
     let jobs = try await audit.run()
     items.append(
@@ -70,6 +77,23 @@ public struct Audit: Sendable {
       AuditFinding(
         "notification counts", compared: audit.found, differing: audit.miscounted, pending: 0,
         advice: "`fanmill notifications audit` shows whose"),
+    ]
+  }
+
+  private func pictures() async throws -> [AuditFinding] {
+    let media = try await MediaAudit.run(store, on: database.pool)
+    let old = media.orphaned.count { JobClock.now.timeIntervalSince($0.modified) > MediaOrphans.age }
+    return [
+      // Triggers keep these counts, so no job that is pending excuses them.
+      AuditFinding(
+        "picture counts", compared: media.compared, differing: media.miscounted, pending: 0,
+        advice: "a trigger keeps them: somebody has switched it off, or written around it"),
+      AuditFinding(
+        "picture files", compared: media.expected, differing: media.missing.count, pending: 0,
+        advice: "the store lacks them: bring them back from a backup, or `fanmill media delete` the pictures"),
+      AuditFinding(
+        "picture store", compared: media.expected + media.orphaned.count, differing: old, pending: 0,
+        advice: "they belong to no picture: `fanmill media sweep` removes them"),
     ]
   }
 

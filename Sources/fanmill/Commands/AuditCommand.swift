@@ -2,24 +2,31 @@ import ArgumentParser
 import Bootstrap
 import DurableJobsAdmin
 import DurableJobsCLI
+import Social
 import SocialAdmin
 
 struct AuditCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "audit", abstract: "Run every audit and print one verdict; exit 1 unless all is exact.",
     discussion: """
-      Feeds, notifications, their counts, heart counts and rankings are compared with what they are made of, the jobs \
-      that the ledger owes with what the broker knows, and what the broker knows with what is pending. Nothing is \
+      Feeds, notifications, their counts, heart counts, rankings and counts of pictures are compared with what they are \
+      made of, pictures with their files in the store, the jobs that the ledger owes with what the broker knows, and what the broker knows with what is pending. Nothing is \
       changed. pending: something differs, and jobs are pending that may put it right. wrong: something differs, and \
       nobody is about to.
       """)
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    try await common.withAdmin { desk in
+    try await common.run { program in
+      try await program.withMediaStore { try await audit(program, $0) }
+    }
+  }
+
+  private func audit(_ program: Program, _ store: any MediaStore) async throws {
+    try await common.withAdmin(program) { desk in
       let line = ProgressLine()
       defer { line.clear() }
-      let report = try await Audit(desk.database, broker: desk.broker, queues: JobKinds.app.queues).run {
+      let report = try await Audit(desk.database, broker: desk.broker, queues: JobKinds.app.queues, store: store).run {
         done, what in
         line.show(Double(done) / Double(Audit.steps), "auditing \(what)")
       }

@@ -83,7 +83,9 @@ extension DemoReport {
     let ranked =
       areRankingsExact
       ? "Every ranking is what hearts say." : "Rankings are NOT what hearts and registrations say."
-    let verdict = "\(audited) \(told) \(ranked)"
+    let shown =
+      arePicturesExact ? "Every picture has its files." : "Pictures are NOT what their owners and posts say."
+    let verdict = "\(audited) \(told) \(ranked) \(shown)"
     let jobs =
       pending + dead == 0
       ? "Every job that was asked for is done."
@@ -94,6 +96,7 @@ extension DemoReport {
 
       \(reactions?.text ?? "")
       \(fans?.text ?? "")
+      \(pictures?.text ?? "")
       \(verdict)
       \(jobs)
       A killed worker's jobs wait until its lease ends, at most 5 seconds; then another worker has them.
@@ -131,6 +134,16 @@ extension DemoReport.Fans {
       \(ranking.text(width: nil))
 
       """
+  }
+}
+
+extension DemoReport.Pictures {
+  fileprivate var text: String {
+    """
+    \(count.grouped) pictures in \(posts.grouped) posts, uploaded in \(secondsUploaded.milliseconds); the last of \
+    their sizes was there \(secondsUntilMade.milliseconds) later, \(bytes.grouped) bytes in all.
+
+    """
   }
 }
 
