@@ -22,8 +22,6 @@ public enum SocialJobs {
 
   /// What makes pictures, which takes a processor for a second; a worker without the programs for it leaves it to others.
   public static let pictureQueue: QueueName = "pictures"
-  /// What tidies up among pictures.
-  public static let mediaQueue: QueueName = "media"
 
   /// Makes the app's kinds known to a worker, or to whoever checks payloads.
   ///

@@ -21,21 +21,23 @@ struct WorkerSizeTests {
     #expect(
       size.concurrency == [
         .default: 2, "fanout": 4, "fanout-bulk": 5, "hearts": 2, "lookups": 16, "mail": 2, "notifications": 2,
-        "rankings": 1,
+        "pictures": 2, "rankings": 1,
       ])
-    #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 6, jobs: 22))
-    #expect(size.fits && size.redisConnections == 9)
+    #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 6, jobs: 23))
+    #expect(size.fits && size.redisConnections == 10)
   }
 
   @Test func aPoolThatIsSetBoundsTheSlots() throws {
-    let small = try size(["FANMILL_POSTGRES_POOL": "12"])
-    #expect(small.connections.jobs == 10 && small.connections.pool == 12)
-    #expect(small.concurrency["lookups"] == 4 && small.totalConcurrency == 13)
+    let small = try size(["FANMILL_POSTGRES_POOL": "13"])
+    #expect(small.connections.jobs == 11 && small.connections.pool == 13)
+    #expect(small.concurrency["lookups"] == 4 && small.totalConcurrency == 15)
     #expect(small.concurrency["fanout"] == 2 && small.concurrency["fanout-bulk"] == 2)
     // Each queue is served, even so.
     let tiny = try size(["FANMILL_POSTGRES_POOL": "3"])
     #expect(
-      tiny.concurrency == Dictionary(uniqueKeysWithValues: known.map { ($0, $0 == "lookups" ? 4 : 1) }) && !tiny.fits)
+      tiny.concurrency
+        == Dictionary(uniqueKeysWithValues: known.map { ($0, $0 == "lookups" ? 4 : $0 == "pictures" ? 2 : 1) })
+        && !tiny.fits)
     let large = try size(["FANMILL_POSTGRES_POOL": "1000"])
     #expect(
       large.concurrency["fanout"] == 16 && large.concurrency["fanout-bulk"] == 5 && large.connections.pool == 1000)
@@ -57,7 +59,7 @@ struct WorkerSizeTests {
   }
 
   @Test func whatIsOffTakesNoConnection() throws {
-    #expect(try size(["FANMILL_SCHEDULER": "off", "FANMILL_WORKER_PORT": "0"]).connections.total == 28)
+    #expect(try size(["FANMILL_SCHEDULER": "off", "FANMILL_WORKER_PORT": "0"]).connections.total == 29)
   }
 
   @Test func itFitsUnlessBothAreSet() throws {

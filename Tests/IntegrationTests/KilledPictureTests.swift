@@ -23,7 +23,7 @@ struct KilledPictureTests {
       }
       var settings = stack.settings
       settings["FANMILL_WORKER_PORT"] = "0"
-      settings["FANMILL_QUEUES"] = "pictures:2,media"
+      settings["FANMILL_QUEUES"] = "pictures:2,default"
       for pause in pauses {
         let before = try await made(stack)
         let worker = try BuiltProgram("fanmill-worker").start([], environment: settings)

@@ -83,7 +83,7 @@ import Testing
         #expect(try await api.send(method, path).status == 401, "\(method)")
       }
       try await api.drain(SocialJobs.pictureQueue)
-      try await api.drain(SocialJobs.mediaQueue)
+      try await api.drain(.default)
       #expect(try await api.store.objects(after: nil).isEmpty)
       #expect(try await MediaAudit.run(api.store, on: api.pool).isExact)
     }
@@ -142,7 +142,7 @@ import Testing
       // The header is whole, the pixels are not.
       let id = try await api.picture(Array(png(600, 600).prefix(2000)), as: ann)
       try await api.drain(SocialJobs.pictureQueue)
-      try await api.drain(SocialJobs.mediaQueue)
+      try await api.drain(.default)
       let shown = try await api.send("GET", "/v1/media/\(id)", as: ann)
       #expect(shown.json["state"] as? String == "failed")
       let reason = try #require(shown.json["reason"] as? String)
@@ -296,7 +296,7 @@ import Testing
       try await api.pool.execute(
         "UPDATE media SET unused_since = now() - interval '25 hours' WHERE id = \(unused) AND uses = 0")
       try await api.jobs.transaction { try await $0.enqueue(MediaSweep()) }
-      try await api.drain(SocialJobs.mediaQueue)
+      try await api.drain(.default)
       #expect(try await api.exchange("GET", "/media/\(unused)/thumb").status == 404)
       #expect(try await api.exchange("GET", "/media/\(shown)/thumb").status == 200)
       #expect(try await api.exchange("GET", "/media/\(young)/thumb").status == 200)

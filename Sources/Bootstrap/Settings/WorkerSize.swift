@@ -4,7 +4,8 @@ import Social
 /// How many jobs of each queue a worker runs at once, and how many connections it opens for them.
 ///
 /// A job holds one connection to Postgres at a time, so a pool with one for each that runs at once and the worker's own
-/// share keeps no job waiting. A lookup holds none while YouTube answers: four share one. A concurrency that is not set
+/// share keeps no job waiting. A lookup holds none while YouTube answers, so four share one; a picture none while it is
+/// made, so two do. A concurrency that is not set
 /// follows from the pool, and a pool that is not set follows from the concurrency.
 public struct WorkerSize: Sendable, Hashable {
   public let concurrency: [QueueName: Int]
@@ -12,7 +13,7 @@ public struct WorkerSize: Sendable, Hashable {
   public let connections: WorkerConnections
 
   /// The pool of a worker for which neither concurrency nor connections are set.
-  public static let usualPool = 24
+  public static let usualPool = 25
 
   /// How many jobs it runs at once.
   public var totalConcurrency: Int { concurrency.values.reduce(0, +) }
@@ -91,9 +92,15 @@ public struct WorkerSize: Sendable, Hashable {
       case SocialJobs.bulkQueue: (usual, most) = (5, 5)
       case SocialJobs.notificationQueue, SocialJobs.countQueue: (usual, most) = (2, 2)
       case SocialJobs.rankingQueue: (usual, most) = (1, 2)
+      case SocialJobs.pictureQueue: (usual, most) = (1, .max)
       default: (usual, most) = (2, .max)
       }
-      jobsPerConnection = queue == SocialJobs.lookupQueue ? 4 : 1
+      jobsPerConnection =
+        switch queue {
+        case SocialJobs.lookupQueue: 4
+        case SocialJobs.pictureQueue: 2
+        default: 1
+        }
     }
 
     func connections(for concurrency: Int) -> Int { (concurrency + jobsPerConnection - 1) / jobsPerConnection }

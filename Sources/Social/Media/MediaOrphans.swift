@@ -8,7 +8,6 @@ import Logging
 /// through the store a page a job.
 public struct MediaOrphans: Job {
   public static let kind: JobKind = "media.orphans"
-  public static let queue = SocialJobs.mediaQueue
   /// What is younger may belong to a transaction that is still open.
   public static let age: TimeInterval = 86_400
 

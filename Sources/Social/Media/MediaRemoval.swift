@@ -8,7 +8,6 @@ import LibPQClient
 /// what is gone does nothing, so a job that comes twice does no harm.
 public struct MediaRemoval: Job {
   public static let kind: JobKind = "media.remove"
-  public static let queue = SocialJobs.mediaQueue
   static let batch = 100
 
   public init() {}

@@ -5,7 +5,6 @@ import LibPQClient
 /// Deletes pictures that have been shown nowhere for a day, a thousand a job, and the upload tokens that have expired.
 public struct MediaSweep: Job {
   public static let kind: JobKind = "media.sweep"
-  public static let queue = SocialJobs.mediaQueue
   static let batch = 1000
 
   public init() {}
