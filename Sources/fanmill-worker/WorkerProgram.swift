@@ -53,7 +53,7 @@ struct WorkerProgram: AsyncParsableCommand {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(
       in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) }, store: store,
-      studio: try program.pictureStudio(store))
+      studio: program.pictureStudio(store))
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
     let ledger = PostgresLedger(servers.database)
     // First, so that it stops last.
@@ -119,14 +119,19 @@ extension Program {
   }
 
   /// Where pictures are made; nil where the machine lacks the programs for it.
-  func pictureStudio(_ store: any MediaStore) throws -> PictureStudio? {
+  func pictureStudio(_ store: any MediaStore) -> PictureStudio? {
     let workshop = PictureWorkshop()
     guard workshop.isAvailable else { return nil }
     if ConfinedProcess.landlockVersion == 0 {
       logger.warning("this kernel has no Landlock: who takes a decoder over reads the files that this worker may read")
     }
     let studio = PictureStudio(store: store, workshop: workshop)
-    try studio.removeLeftovers()
+    do {
+      try studio.removeLeftovers()
+    } catch {
+      // Another worker may have been faster, or they may be another user's.
+      logger.warning("what a killed worker left was not removed", metadata: ["error": "\(error)"])
+    }
     return studio
   }
 
