@@ -19,9 +19,9 @@ public enum SharedServers {
     try await servers.freshDatabase(template: template)
   }
 
-  /// Drops a fresh database that a test has done with: the server vacuums and writes what is left.
+  /// Drops a test's database, so that the server need not go on vacuuming it.
   ///
-  /// - Parameter url: as `freshDatabase` returned it. Who is still connected is not any more.
+  /// - Parameter url: as `freshDatabase` returned it. Sessions that are still open end.
   public static func drop(_ url: String) async throws {
     guard let name = url.split(separator: "/", maxSplits: 3).last?.split(separator: "?").first,
       name.hasPrefix("test_")

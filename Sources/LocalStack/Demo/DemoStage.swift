@@ -93,7 +93,7 @@ actor DemoStage {
     return answer
   }
 
-  /// Calls the API as nobody.
+  /// Calls the API without a session.
   func fetch(_ path: String) throws -> LoopbackHTTP.Answer { try api.send("GET", path) }
 
   func get<Value: Decodable & Sendable>(_ path: String, as account: Int, _ type: Value.Type) async throws -> Value {

@@ -11,7 +11,7 @@ public enum MediaLibrary {
       .map(MediaFile.init)
   }
 
-  /// Gives `owner` a picture of what was uploaded, and asks for its sizes where nobody had these bytes before.
+  /// Adds a picture to what `owner` has, and asks for its sizes if these bytes are new.
   ///
   /// - Parameters:
   ///   - file: where the bytes lie in the store; not where they go if they are there already.
@@ -21,7 +21,7 @@ public enum MediaLibrary {
   public static func add(
     _ upload: MediaUpload, stored file: MediaFile, by owner: Int?, quota: Int, in transaction: AppTransaction
   ) async throws -> Media {
-    // The row is locked until the end: nobody removes it as long as the picture does not count yet.
+    // Locks the row until commit: another transaction could remove the file before this picture counts.
     let kept = try await transaction.sql.query(
       """
       INSERT INTO media_files (id, hash, content_type, bytes, width, height)
