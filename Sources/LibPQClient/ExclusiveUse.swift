@@ -9,6 +9,8 @@ final class ExclusiveUse {
   private(set) var last: PostgresResult?
   private(set) var error: PostgresError?
   private(set) var isAwaitingReply = false
+  /// Nothing comes any more: the connection is gone.
+  private var hasFailed = false
   var isCancelling = false
   private var reply: CheckedContinuation<PostgresError?, Never>?
   private var flush: CheckedContinuation<PostgresError?, Never>?
@@ -16,11 +18,15 @@ final class ExclusiveUse {
   init(id: UInt64) { self.id = id }
 
   func awaitReply(_ continuation: CheckedContinuation<PostgresError?, Never>) {
+    if hasFailed { return continuation.resume(returning: error) }
     isAwaitingReply = true
     reply = continuation
   }
 
-  func awaitFlush(_ continuation: CheckedContinuation<PostgresError?, Never>) { flush = continuation }
+  func awaitFlush(_ continuation: CheckedContinuation<PostgresError?, Never>) {
+    if hasFailed { return continuation.resume(returning: error) }
+    flush = continuation
+  }
 
   func received(_ result: PostgresResult, failed: Bool) {
     if failed { error = error ?? result.error } else { last = result }
@@ -47,6 +53,7 @@ final class ExclusiveUse {
   }
 
   func fail(_ error: PostgresError) {
+    hasFailed = true
     self.error = self.error ?? error
     isAwaitingReply = false
     flush?.resume(returning: error)
@@ -60,16 +67,15 @@ final class ExclusiveUse {
 extension PostgresConnection {
   /// Waits for the connection's turn to be `transaction`'s, or the caller's, alone and leaves pipeline mode.
   func enterExclusive(_ transaction: TransactionState?) async throws(PostgresError) {
-    if Task.isCancelled { throw PostgresError(.cancelled, "cancelled before the statement was sent") }
-    if let closeReason { throw closeReason }
     if let transaction {
       if !transaction.hasBegun || transaction.hasEnded || transaction.isEnding {
         _ = try await submit([], timeout: nil, transaction: transaction)
       }
     }
     let id = nextID()
-    let error = await withTaskCancellationHandler {
+    let error: PostgresError? = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
+        if let refusal = refusal(isCancellable: true) { return continuation.resume(returning: refusal) }
         backlog.append(.exclusive(id, continuation))
         sendBacklog()
       }
@@ -120,6 +126,7 @@ extension PostgresConnection {
         exclusive.awaitReply(continuation)
         flush()
         readResults()
+        if isCancellable, Task.isCancelled { cancelExclusive(id) }
       }
     } onCancel: {
       if isCancellable { loop.execute { [weak self] in self?.assumeIsolated { $0.cancelExclusive(id) } } }

@@ -7,7 +7,7 @@ actor PoolCore {
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   private struct Waiter {
-    var continuation: CheckedContinuation<Result<PostgresConnection, PostgresError>, Never>
+    var continuation: CheckedContinuation<Result<PoolState<PostgresConnection>.Idle, PostgresError>, Never>
     var timer: TimerID
   }
 
@@ -57,12 +57,8 @@ actor PoolCore {
 
   func lease() async throws(PostgresError) -> PostgresConnection {
     while true {
-      if Task.isCancelled { throw PostgresError(.cancelled, "cancelled before a connection was there") }
-      guard !state.isClosed else { throw PostgresError(.connection, "the pool is closed") }
-      if let deadline = Deadline.current, deadline.hasPassed {
-        throw PostgresError(.timeout, "the deadline passed before a connection was there")
-      }
-      guard let idle = state.takeIdle() else { return try await waitForConnection() }
+      if let refusal { throw refusal }
+      let idle = if let idle = state.takeIdle() { idle } else { try await waitForConnection() }
       let rest = .now - idle.since
       if rest < .milliseconds(5) { return idle.connection }
       // It is looked at first: the server may have gone just now, or a firewall may have forgotten it without a word.
@@ -77,17 +73,30 @@ actor PoolCore {
     }
   }
 
-  private func waitForConnection() async throws(PostgresError) -> PostgresConnection {
+  /// Why the current task gets no connection.
+  private var refusal: PostgresError? {
+    if Task.isCancelled { return PostgresError(.cancelled, "cancelled before a connection was there") }
+    if state.isClosed { return PostgresError(.connection, "the pool is closed") }
+    if let deadline = Deadline.current, deadline.hasPassed {
+      return PostgresError(.timeout, "the deadline passed before a connection was there")
+    }
+    return nil
+  }
+
+  private func waitForConnection() async throws(PostgresError) -> PoolState<PostgresConnection>.Idle {
     lastID += 1
     let id = lastID
     let limit = Deadline.shortened(waitLimit)
-    let outcome: Result<PostgresConnection, PostgresError> = await withTaskCancellationHandler {
+    let outcome: Result<PoolState<PostgresConnection>.Idle, PostgresError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
+        // Looked at again: each await on the way here may have let the loop take a turn, in which a connection came
+        // free, the pool was closed or the task was cancelled. From here on nothing comes between.
+        if let refusal { return continuation.resume(returning: .failure(refusal)) }
+        if let idle = state.takeIdle(orWait: id) { return continuation.resume(returning: .success(idle)) }
         let timer = loop.schedule(after: limit) { [weak self] in
           self?.assumeIsolated { $0.giveUp(id, after: limit) }
         }
         waiters[id] = Waiter(continuation: continuation, timer: timer)
-        state.wait(id)
         openWhatIsNeeded()
       }
     } onCancel: {
@@ -110,7 +119,7 @@ actor PoolCore {
     resume(id, .failure(PostgresError(.poolExhausted, reason)))
   }
 
-  private func resume(_ id: UInt64, _ outcome: Result<PostgresConnection, PostgresError>) {
+  private func resume(_ id: UInt64, _ outcome: Result<PoolState<PostgresConnection>.Idle, PostgresError>) {
     guard let waiter = waiters.removeValue(forKey: id) else { return }
     loop.cancel(waiter.timer)
     waiter.continuation.resume(returning: outcome)
@@ -129,7 +138,7 @@ actor PoolCore {
 
   private func settle(_ release: PoolState<PostgresConnection>.Release, _ connection: PostgresConnection) {
     switch release {
-    case .grant(let id): resume(id, .success(connection))
+    case .grant(let id): resume(id, .success(.init(connection: connection, since: .now)))
     case .keep: break
     case .drop: openWhatIsNeeded()
     }

@@ -40,7 +40,13 @@ struct PoolState<Connection: AnyObject> {
     return last
   }
 
-  mutating func wait(_ waiter: Waiter) { waiters.append(waiter) }
+  /// An idle connection, now leased; nil where `waiter` waits for one from now on. One step, so that nobody waits while
+  /// a connection lies idle.
+  mutating func takeIdle(orWait waiter: Waiter) -> Idle? {
+    if let idle = takeIdle() { return idle }
+    waiters.append(waiter)
+    return nil
+  }
 
   /// Removes a waiter who gave up; false if it has been given a connection.
   mutating func giveUp(_ waiter: Waiter) -> Bool {
@@ -114,3 +120,5 @@ struct PoolState<Connection: AnyObject> {
     return .seconds(whole * (1 - 0.5 * jitter))
   }
 }
+
+extension PoolState.Idle: Sendable where Connection: Sendable {}

@@ -133,9 +133,11 @@ public actor PostgresConnection {
 
   /// Connects to one address of the server.
   func connect(address: String?, timeout: Duration) async -> PostgresError? {
-    if Task.isCancelled { return PostgresError(.cancelled, "cancelled before connecting") }
-    return await withTaskCancellationHandler {
+    await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
+        if Task.isCancelled {
+          return continuation.resume(returning: PostgresError(.cancelled, "cancelled before connecting"))
+        }
         guard let libpq = LibPQ(configuration.keywords(address: address)), !libpq.hasFailed else {
           return continuation.resume(
             returning: PostgresError(.connection, "no connection to \(configuration.place) can be begun"))

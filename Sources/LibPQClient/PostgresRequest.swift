@@ -65,15 +65,6 @@ extension PostgresConnection {
   func submit(
     _ queries: [PostgresQuery], timeout: Duration?, transaction: TransactionState? = nil, isCancellable: Bool = true
   ) async throws(PostgresError) -> [PostgresRows] {
-    if isCancellable, Task.isCancelled { throw PostgresError(.cancelled, "cancelled before the statement was sent") }
-    if let closeReason { throw closeReason }
-    if let deadline = Deadline.current, deadline.hasPassed {
-      throw PostgresError(.timeout, "the deadline had passed; nothing was sent")
-    }
-    if let transaction, transaction.hasEnded || (isCancellable && transaction.isEnding) {
-      throw PostgresError(
-        .transactionEnded, "the transaction has ended: its value belongs to the closure that it was passed to")
-    }
     for query in queries where query.parameters.count > 65535 {
       throw PostgresError(
         .configuration, "a statement has \(query.parameters.count) parameters; 65535 is the most: pass arrays")
@@ -98,6 +89,9 @@ extension PostgresConnection {
     isCancellable: Bool
   ) async -> Result<[PostgresRows], PostgresError> {
     await withCheckedContinuation { continuation in
+      if let refusal = refusal(transaction, isCancellable: isCancellable) {
+        return continuation.resume(returning: .failure(refusal))
+      }
       let request = PostgresRequest(
         id: id, queries: queries, transaction: transaction, isCancellable: isCancellable, continuation)
       requests[id] = request
@@ -108,6 +102,23 @@ extension PostgresConnection {
       backlog.append(.request(request))
       sendBacklog()
     }
+  }
+
+  /// Why a request of the current task goes no further. To be asked where the request is queued, with no await between:
+  /// in any of them the connection may go, or the task be cancelled.
+  func refusal(_ transaction: TransactionState? = nil, isCancellable: Bool) -> PostgresError? {
+    if isCancellable, Task.isCancelled {
+      return PostgresError(.cancelled, "cancelled before the statement was sent")
+    }
+    if let closeReason { return closeReason }
+    if let deadline = Deadline.current, deadline.hasPassed {
+      return PostgresError(.timeout, "the deadline had passed; nothing was sent")
+    }
+    if let transaction, transaction.hasEnded || (isCancellable && transaction.isEnding) {
+      return PostgresError(
+        .transactionEnded, "the transaction has ended: its value belongs to the closure that it was passed to")
+    }
+    return nil
   }
 
   /// Sends what may be sent now.

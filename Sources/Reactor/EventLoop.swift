@@ -9,6 +9,9 @@ import Locking
 /// I/O and no lock is needed. A task that only claims, acknowledges or renews can run here entirely
 /// (`withTaskExecutorPreference(loop)`); a handler must not, since CPU work on the loop holds up all I/O.
 ///
+/// In a task without that preference, each `await` is a turn of the loop, even one on the actor's own method. What
+/// decides whether a caller waits is therefore looked at where its continuation is kept, with no `await` between.
+///
 /// A turn of the loop: run what was enqueued, run the turn-end hooks (a connection writes there what the whole turn has
 /// gathered: that is the pipelining), wait in `epoll_wait`, serve what is ready, fire timers that are due.
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {

@@ -204,6 +204,35 @@ import Testing
     await sender.close()
   }
 
+  /// Whenever it closes, between a caller's look at it and its statement too: nobody waits for an answer from nobody.
+  @Test func whateverIsAskedOfAConnectionThatClosesEnds() async throws {
+    let configuration = try await freshConfiguration()
+    for round in 0..<300 {
+      let connection = try await PostgresConnection.connect(configuration, loop: loop, logger: logger)
+      await withTaskGroup(of: PostgresError?.self) { group in
+        for number in 0..<12 {
+          group.addTask {
+            do throws(PostgresError) {
+              while true {
+                if number % 4 == 0 {
+                  try await connection.executeScript("SELECT 1")
+                } else {
+                  _ = try await connection.query("SELECT 1")
+                }
+              }
+            } catch { return error }
+          }
+        }
+        group.addTask {
+          for _ in 0..<round % 50 { await Task.yield() }
+          await connection.close()
+          return nil
+        }
+        for await error in group where error != nil { #expect(error?.code == .connection, "\(error as Any)") }
+      }
+    }
+  }
+
   @Test func aConnectionThatIsDroppedIsClosed() async throws {
     try await withConnection { connection in
       var other: PostgresConnection? = try await PostgresConnection.connect(

@@ -23,6 +23,21 @@ import Testing
     }
   }
 
+  /// The only connection comes free just as somebody sets out to wait for it: who missed it would wait for nobody.
+  @Test func nobodyWaitsWhileAConnectionLiesIdle() async throws {
+    try await withPool(size: 1, waitLimit: .seconds(20)) { pool in
+      for round in 0..<3000 {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          try await pool.withConnection { _ in
+            group.addTask { try await pool.execute("SELECT 1") }
+            for _ in 0..<round % 30 { await Task.yield() }
+          }
+          try await group.waitForAll()
+        }
+      }
+    }
+  }
+
   /// Nobody waits for what asking again cannot bring about: the limit here is longer than the test's.
   @Test(arguments: [("user", "nobody", "28000"), ("dbname", "nowhere", "3D000")])
   func tellsAtOnceOfARefusal(keyword: String, value: String, state: String) async throws {

@@ -75,11 +75,11 @@ import Testing
   @Test func opensAsManyAsWaitAndNoMoreThanItsSize() {
     var state = PoolState<Thing>(size: 2)
     #expect(state.takeIdle() == nil)
-    state.wait(1)
+    #expect(state.takeIdle(orWait: 1) == nil)
     #expect(state.takeOpenings() == 1)
     #expect(state.takeOpenings() == 0)
-    state.wait(2)
-    state.wait(3)
+    #expect(state.takeIdle(orWait: 2) == nil)
+    #expect(state.takeIdle(orWait: 3) == nil)
     #expect(state.takeOpenings() == 1)
     let (first, second) = (Thing(), Thing())
     #expect(state.opened(first, at: .now) == .grant(1))
@@ -93,7 +93,7 @@ import Testing
 
   @Test func afterAFailureItTriesOneAtATimeWithGrowingPauses() {
     var state = PoolState<Thing>(size: 4)
-    for waiter in 1...4 { state.wait(UInt64(waiter)) }
+    for waiter in 1...4 { #expect(state.takeIdle(orWait: UInt64(waiter)) == nil) }
     #expect(state.takeOpenings() == 4)
     var last = Duration.zero
     for _ in 0..<4 {
