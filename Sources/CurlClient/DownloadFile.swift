@@ -12,7 +12,7 @@ final class DownloadFile: @unchecked Sendable {
   private let name: String
   private let descriptor: Int32
   private var size = 0
-  private var isKept = false
+  private var hasPart = true
 
   /// - Parameter name: what errors call the request.
   /// - Throws: `.file`, `.diskFull`.
@@ -29,7 +29,13 @@ final class DownloadFile: @unchecked Sendable {
 
   deinit {
     close(descriptor)
-    if !isKept { unlink(part) }
+    discard()
+  }
+
+  /// Removes what was written, unless it has its name.
+  func discard() {
+    if hasPart { unlink(part) }
+    hasPart = false
   }
 
   /// - Throws: `.bodyTooLarge`, `.file`, `.diskFull`.
@@ -49,6 +55,6 @@ final class DownloadFile: @unchecked Sendable {
   /// - Throws: `.file`.
   func keep() throws(HTTPClientError) {
     guard rename(part, path) == 0 else { throw .file(path, name, errno) }
-    isKept = true
+    hasPart = false
   }
 }

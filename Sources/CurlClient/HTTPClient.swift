@@ -72,6 +72,8 @@ public final class HTTPClient: Sendable {
   ) async throws(HTTPClientError) -> (HTTPResponse, [UInt8]) {
     let call = try HTTPCall(request, body: [], userAgent: configuration.userAgent)
     let file = try DownloadFile(path, limit: limit, name: call.name)
+    // Before the caller goes on: the loop may hold the transfer, and with it the file, a moment longer.
+    defer { file.discard() }
     let transfer = HTTPTransfer(call, configuration, download: file)
     try await transfers.perform(transfer)
     let (response, body) = try transfer.response()
