@@ -39,6 +39,8 @@ public struct ConfinedProcess: Sendable {
     public let ending: Ending
     /// The last 8 KB of what it wrote to its standard output and error.
     public let output: String
+    /// What it had of the processors.
+    public let processorTime: Duration
   }
 
   /// The version of the kernel's Landlock, 0 without it: then a process reaches all files that its user may. The other
@@ -101,10 +103,11 @@ public struct ConfinedProcess: Sendable {
     let isInTime = output.follow(until: child, or: deadline)
     if !isInTime { fanmill_confine_kill(child) }
     fate.end()
-    let status = fanmill_confine_reap(child)
+    var microseconds: Int64 = 0
+    let status = fanmill_confine_reap(child, &microseconds)
     output.readRest()
     let ending: Ending = isInTime ? status < 0 ? .signalled(-status) : .exited(status) : .timedOut
-    return Outcome(ending: ending, output: output.text)
+    return Outcome(ending: ending, output: output.text, processorTime: .microseconds(microseconds))
   }
 
   /// The pidfd of the child, which runs the program.

@@ -8,12 +8,18 @@ enum PictureVerdict {
     switch outcome.ending {
     case .exited(0): return
     case .exited(let status): throw failure(status, outcome.output, format)
-    case .timedOut, .signalled(SIGXCPU): throw PictureRefusal.broken("The picture takes too long to decode.")
+    case .signalled(SIGXCPU): throw tookTooLong
+    // Work would have used its processor time up: it had no processor.
+    case .timedOut:
+      throw PictureWorkshopError(
+        .starved, "vips had a processor for \(outcome.processorTime) alone: the machine has too much to do")
     // Its own limits send other signals, and it cannot signal itself.
     case .signalled(SIGKILL), .signalled(SIGTERM): throw PictureWorkshopError(.killed, "vips was killed")
     case .signalled: throw PictureRefusal.broken("The \(format.name) picture makes its decoder fail.")
     }
   }
+
+  static var tookTooLong: PictureRefusal { .broken("The picture takes too long to decode.") }
 
   private static func failure(_ status: Int32, _ output: String, _ format: PictureFormat) -> any Error {
     func says(_ words: String...) -> Bool { words.contains { output.contains($0) } }

@@ -10,15 +10,21 @@ public struct PictureWorkshop: Sendable {
   public static let vips = "/usr/bin/vips"
 
   private let program: String
+  private let processorTime: Duration
   private let wallTime: Duration
   private let memory: Int
 
   /// - Parameters:
   ///   - program: the path of vips.
-  ///   - wallTime: for all files of one original.
+  ///   - processorTime: for all files of one original.
+  ///   - wallTime: the same by the clock: longer, since vips lets all others go first.
   ///   - memory: of vips, in bytes of address space.
-  public init(program: String = Self.vips, wallTime: Duration = .seconds(20), memory: Int = 512 << 20) {
+  public init(
+    program: String = Self.vips, processorTime: Duration = .seconds(20), wallTime: Duration = .seconds(100),
+    memory: Int = 512 << 20
+  ) {
     self.program = program
+    self.processorTime = processorTime
     self.wallTime = wallTime
     self.memory = memory
   }
@@ -44,16 +50,17 @@ public struct PictureWorkshop: Sendable {
     do {
       let path = URL(filePath: original).standardizedFileURL.path
       try MediaFiles.link(path, as: bench + "/original")
-      let vips = Vips(program: program, folder: bench, deadline: .now + wallTime, memory: memory)
+      var vips = Vips(
+        program: program, folder: bench, deadline: .now + wallTime, processorTime: processorTime, memory: memory)
       try await vips.decode("original", at: path, of: header.format, to: "upright.png")
-      return try await encode(bench, vips, in: folder)
+      return try await encode(bench, &vips, in: folder)
     } catch {
       MediaFiles.remove(Pictures.names.map { folder + "/" + $0 })
       throw error
     }
   }
 
-  private func encode(_ bench: String, _ vips: Vips, in folder: String) async throws -> Pictures {
+  private func encode(_ bench: String, _ vips: inout Vips, in folder: String) async throws -> Pictures {
     let upright = try PictureHeader(path: bench + "/upright.png")
     var files: [Pictures.File] = []
     for encoding in PictureEncoding.allCases {

@@ -11,6 +11,8 @@ public struct PictureWorkshopError: Error, Hashable, Sendable, CustomStringConve
     public static let noSpace = Code(rawValue: "no_space")
     /// Somebody else killed vips: an operator, or a machine that is short of memory.
     public static let killed = Code(rawValue: "killed")
+    /// The machine had no time for vips, which lets all others go first.
+    public static let starved = Code(rawValue: "starved")
   }
 
   public let code: Code

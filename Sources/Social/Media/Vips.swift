@@ -9,13 +9,15 @@ struct Vips: Sendable {
   var folder: String
   /// When all calls must have ended.
   var deadline: ContinuousClock.Instant
+  /// What its calls may still use of a processor, together.
+  var processorTime: Duration
   var memory: Int
 
   /// Decodes `original`, a link to the file at `path`, into `output`: upright, in sRGB, the first frame of several, and
   /// within the longest side of `.full`.
   ///
   /// - Throws: `PictureRefusal`, `PictureWorkshopError`, `ConfinementError`, `CancellationError`.
-  func decode(_ original: String, at path: String, of format: PictureFormat, to output: String) async throws {
+  mutating func decode(_ original: String, at path: String, of format: PictureFormat, to output: String) async throws {
     let side = String(PictureSize.full.longestSide)
     // `thumbnail` is vips' only operation that fails on a file that is cut off.
     try await run(
@@ -28,7 +30,7 @@ struct Vips: Sendable {
   /// Scales `picture`, one of `decode`, to exactly `width` × `height` and encodes it.
   ///
   /// - Throws: as `decode`.
-  func encode(
+  mutating func encode(
     _ picture: String, _ encoding: PictureEncoding, width: Int, height: Int, to output: String
   ) async throws {
     let options =
@@ -44,7 +46,7 @@ struct Vips: Sendable {
       ], on: .png, reading: [], fileSize: Self.encodedLimit)
   }
 
-  private func run(
+  private mutating func run(
     _ arguments: [String], on format: PictureFormat, reading readable: [String], fileSize: Int
   ) async throws {
     var environment = [
@@ -59,10 +61,14 @@ struct Vips: Sendable {
     var limits = ConfinedProcess.Limits()
     limits.memory = memory
     limits.wallTime = deadline - .now
+    limits.processorSeconds = max(1, Int((processorTime / .seconds(1)).rounded(.up)))
     limits.fileSize = fileSize
     let process = ConfinedProcess(
       program: program, arguments: arguments, environment: environment, folder: folder, readable: readable,
       limits: limits)
-    try PictureVerdict.check(try await process.run(), of: format)
+    let outcome = try await process.run()
+    processorTime -= outcome.processorTime
+    try PictureVerdict.check(outcome, of: format)
+    guard processorTime > .zero else { throw PictureVerdict.tookTooLong }
   }
 }

@@ -156,7 +156,13 @@ struct PictureWorkshopTests {
     // Interlaced: it has to be decoded as a whole.
     try folder.vips("black", "bomb.png[interlace]", "6244", "6244", "--bands", "3")
     try await expectRefusal(folder["bomb.png"], "broken_media", by: PictureWorkshop(memory: 200 << 20))
-    try await expectRefusal(folder["bomb.png"], "broken_media", by: PictureWorkshop(wallTime: .milliseconds(30)))
+    try await expectRefusal(folder["bomb.png"], "broken_media", by: PictureWorkshop(processorTime: .milliseconds(10)))
+    // By the clock alone, the machine may be at fault.
+    let error = await #expect(throws: PictureWorkshopError.self) {
+      try await make(folder["bomb.png"], PictureWorkshop(wallTime: .milliseconds(10)))
+    }
+    #expect(error?.code == .starved)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: output).isEmpty)
   }
 
   @Test func troubleOfThisServerIsNoRefusal() async throws {
@@ -177,7 +183,8 @@ struct PictureWorkshopTests {
       _ ending: ConfinedProcess.Ending, _ text: String = "", _ format: PictureFormat = .png
     ) -> (refusal: String?, code: PictureWorkshopError.Code?) {
       do {
-        try PictureVerdict.check(ConfinedProcess.Outcome(ending: ending, output: text), of: format)
+        try PictureVerdict.check(
+          ConfinedProcess.Outcome(ending: ending, output: text, processorTime: .seconds(3)), of: format)
         return (nil, nil)
       } catch {
         return ((error as? PictureRefusal)?.code, (error as? PictureWorkshopError)?.code)
@@ -187,7 +194,7 @@ struct PictureWorkshopTests {
     #expect(verdict(.exited(1), "pngload: libspng read error") == ("broken_media", nil))
     #expect(verdict(.signalled(SIGSEGV)) == ("broken_media", nil))
     #expect(verdict(.signalled(SIGXCPU)) == ("broken_media", nil))
-    #expect(verdict(.timedOut) == ("broken_media", nil))
+    #expect(verdict(.timedOut) == (nil, .starved))
     #expect(verdict(.exited(1), "\"original\" is not a known file format", .heic) == ("unsupported_media", nil))
     #expect(verdict(.exited(1), "\"original\" is not a known file format", .png) == ("broken_media", nil))
     #expect(verdict(.exited(1), "unix error: No space left on device") == (nil, .noSpace))
