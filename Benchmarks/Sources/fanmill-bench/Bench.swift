@@ -21,6 +21,7 @@ struct Bench {
     Measurement(name: "hearts", needsDatabase: true, run: Hearts.measure),
     Measurement(name: "rankings", needsDatabase: true, run: Rankings.measure),
     Measurement(name: "lookups", needsDatabase: true, run: ChannelLookups.measure),
+    Measurement(name: "pictures", needsDatabase: true, run: Pictures.measure),
     Measurement(name: "admin", needsDatabase: true, run: Admin.measure),
     Measurement(name: "cliffs", needsDatabase: true, run: Cliffs.measure),
   ]

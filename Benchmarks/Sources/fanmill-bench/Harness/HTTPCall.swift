@@ -44,6 +44,12 @@ enum HTTPCall {
     _ method: String, _ path: String, port: Int, token: String? = nil, headers: [String: String] = [:],
     body: String = ""
   ) throws -> Answer {
+    try send(method, path, port: port, token: token, headers: headers, body: Array(body.utf8))
+  }
+
+  static func send(
+    _ method: String, _ path: String, port: Int, token: String? = nil, headers: [String: String] = [:], body: [UInt8]
+  ) throws -> Answer {
     let descriptor = try open(port: port)
     defer { close(descriptor) }
     var request = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
@@ -51,10 +57,14 @@ enum HTTPCall {
     for (name, value) in headers { request += "\(name): \(value)\r\n" }
     if !body.isEmpty {
       if headers["Content-Type"] == nil { request += "Content-Type: application/json\r\n" }
-      request += "Content-Length: \(body.utf8.count)\r\n"
+      request += "Content-Length: \(body.count)\r\n"
     }
-    let bytes = Array((request + "\r\n" + body).utf8)
-    guard write(descriptor, bytes, bytes.count) == bytes.count else { throw BenchError("\(path): cannot be sent") }
+    var unsent = (Array((request + "\r\n").utf8) + body)[...]
+    while !unsent.isEmpty {
+      let count = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      guard count > 0 else { throw BenchError("\(path): cannot be sent") }
+      unsent = unsent.dropFirst(count)
+    }
     return try answer(descriptor, path)
   }
 
