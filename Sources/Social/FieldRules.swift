@@ -24,9 +24,10 @@ enum FieldRules {
     }
   }
 
-  static func password(_ text: String) throws(SocialError) {
+  static func password(_ text: String, _ field: String = "password") throws(SocialError) {
     guard text.unicodeScalars.count >= 8, text.utf8.count <= 1024 else {
-      throw .invalid("password", "has at least 8 characters and at most 1,024 bytes")
+      throw SocialError(
+        .invalid("password"), "\(field) has at least 8 characters and at most 1,024 bytes", field: field)
     }
   }
 
@@ -34,6 +35,17 @@ enum FieldRules {
   static func said(_ text: String) throws(SocialError) {
     try self.text(text, "text", 1...2000)
     if text.allSatisfy(\.isWhitespace) { throw .invalid("text", "is not only spaces") }
+  }
+
+  /// How many Unicode scalars a character has at most; a family of emoji has eleven.
+  private static let longestCharacter = 16
+
+  /// Text that stands in a line with others', which no pile of marks is to cover.
+  static func line(_ text: String?, _ field: String, _ lengths: ClosedRange<Int>) throws(SocialError) {
+    try self.text(text, field, lengths)
+    if let text, text.contains(where: { $0.unicodeScalars.count > longestCharacter }) {
+      throw .invalid(field, "has characters of at most \(longestCharacter) code points: take some marks away")
+    }
   }
 
   /// Text of a length in Unicode scalars, as Postgres counts, without the character NUL, which Postgres cannot keep.

@@ -8,18 +8,28 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public static let notFound = Code(rawValue: "not_found")
     public static let usernameTaken = Code(rawValue: "username_taken")
+    /// The account was called otherwise as often as it may be.
+    public static let tooManyUsernames = Code(rawValue: "too_many_usernames")
     public static let emailTaken = Code(rawValue: "email_taken")
     public static let cannotFollowYourself = Code(rawValue: "cannot_follow_yourself")
     /// It belongs to somebody else.
     public static let notYours = Code(rawValue: "not_yours")
     /// No account has this address and this password.
     public static let wrongCredentials = Code(rawValue: "wrong_credentials")
+    /// The account's password is another.
+    public static let wrongPassword = Code(rawValue: "wrong_password")
     /// Too many passwords were tried for an address.
     public static let tooManyAttempts = Code(rawValue: "too_many_attempts")
     /// No server is set that mail could be handed to.
     public static let mailNotConfigured = Code(rawValue: "mail_not_configured")
     /// The token for a new password is too old, or was used, or another of its account was.
     public static let resetExpired = Code(rawValue: "reset_expired")
+    /// The token for an email address is too old, or was used, or another address was asked for since.
+    public static let confirmationExpired = Code(rawValue: "confirmation_expired")
+    /// Operators have closed the account to its owner.
+    public static let accountSuspended = Code(rawValue: "account_suspended")
+    /// The account's first address is not confirmed yet.
+    public static let emailNotConfirmed = Code(rawValue: "email_not_confirmed")
     /// There is no session of this token, or it has expired.
     public static let notSignedIn = Code(rawValue: "not_signed_in")
     /// More passwords wait to be checked than can be in good time.

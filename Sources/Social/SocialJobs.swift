@@ -31,7 +31,7 @@ public enum SocialJobs {
   ///   - store: for a worker that tidies up among pictures.
   ///   - studio: for a worker that makes pictures.
   public static func register(
-    in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil, mailer: PasswordResetMailer? = nil,
+    in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil, mailer: Mailer? = nil,
     store: (any MediaStore)? = nil, studio: PictureStudio? = nil
   ) {
     registry.registerTransaction(PostFanOut.self) { try await $0.run(in: $1) }
@@ -49,6 +49,8 @@ public enum SocialJobs {
     registry.registerTransaction(SessionSweep.self) { try await $0.run(in: $1) }
     registry.registerTransaction(IdempotencyKeySweep.self) { try await $0.run(in: $1) }
     registry.register(PasswordResetMail.self) { try await $0.run(mailer, $1) }
+    registry.register(EmailConfirmationMail.self) { try await $0.run(mailer, $1) }
+    registry.register(EmailChangeNotice.self) { try await $0.run(mailer, $1) }
     registry.registerLookups(youtube)
     registry.register(PictureSizes.self) { try await $0.run(studio, $1) }
     registry.register(MediaRemoval.self) { try await $0.run(store, $1) }

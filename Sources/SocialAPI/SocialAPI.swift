@@ -20,6 +20,7 @@ public struct SocialAPI: Sendable {
   private let certificateKey: CertificateKey?
   private let events: EventHub
   private let sendsMail: Bool
+  private let confirmsSignUp: Bool
   private let attempts: AttemptBook
   private let budgets: RequestBudgets?
   private let proxies: TrustedProxies
@@ -38,6 +39,7 @@ public struct SocialAPI: Sendable {
   ///   - certificateKey: signs fans' certificates; without one there are none.
   ///   - sendsMail: whether the workers hand mail to a server; without it nobody is written to who has forgotten a
   ///     password.
+  ///   - confirmsSignUp: whether who opens an account signs in once its address is confirmed, and not before.
   ///   - attempts: counts guesses at passwords and tokens.
   ///   - proxies: whose word counts for where a request comes from.
   ///   - budgets: what accounts and clients may do in an hour; nil for as much as they like.
@@ -48,13 +50,15 @@ public struct SocialAPI: Sendable {
     jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobAdmin,
     adminToken: AdminToken?, adminReadToken: AdminToken? = nil,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
-    certificateKey: CertificateKey? = nil, sendsMail: Bool = false, media: MediaShelf? = nil,
-    requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil, proxies: TrustedProxies = .none,
+    certificateKey: CertificateKey? = nil, sendsMail: Bool = false, confirmsSignUp: Bool = false,
+    media: MediaShelf? = nil, requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil,
+    proxies: TrustedProxies = .none,
     budgets: RequestBudgets? = nil, events: EventHub
   ) {
     self.events = events
     self.requestTimeout = requestTimeout
     self.sendsMail = sendsMail
+    self.confirmsSignUp = confirmsSignUp
     self.media = media
     self.budgets = budgets
     self.proxies = proxies
@@ -111,7 +115,10 @@ public struct SocialAPI: Sendable {
   }
 
   private func addClientRoutes(to group: RouterGroup<APIContext>) {
-    AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts).add(to: group)
+    AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, confirmsSignUp: confirmsSignUp)
+      .add(to: group)
+    OwnAccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, sendsMail: sendsMail).add(to: group)
+    EmailConfirmationRoutes(jobs: jobs, pool: pool, attempts: attempts, sendsMail: sendsMail).add(to: group)
     PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
     UserRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
     PostRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)

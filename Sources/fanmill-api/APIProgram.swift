@@ -72,7 +72,7 @@ struct APIProgram: AsyncParsableCommand {
       lookups: Lookups(rules: program.settings.lookupRules),
       celebLimit: program.settings.celebLimit,
       certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) },
-      sendsMail: sendsMail, media: media,
+      sendsMail: sendsMail, confirmsSignUp: program.settings.signUpConfirmation, media: media,
       requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies, budgets: budgets,
       events: events)
     let dashboard = try program.dashboard(servers, jobs: desk)

@@ -159,10 +159,12 @@ extension Program {
       .service(host: settings.host, port: settings.workerPort, limits: settings.connectionLimits)
   }
 
-  /// Writes to who has forgotten a password.
-  func mailer(_ mail: Settings.Mail, _ servers: Servers) -> PasswordResetMailer {
-    let post = MailPost(server: mail.server, logger: logger)
-    return PasswordResetMailer(pool: servers.postgres, from: mail.from, link: mail.link) { try await post.send($0) }
+  /// Writes to accounts' owners.
+  func mailer(_ mail: Settings.Mail, _ servers: Servers) -> Mailer {
+    let post = MailPost(mail.destination, logger: logger)
+    return Mailer(
+      pool: servers.postgres, from: mail.from, resetLink: mail.resetLink, confirmationLink: mail.confirmationLink
+    ) { try await post.send($0) }
   }
 }
 

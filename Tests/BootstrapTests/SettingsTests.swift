@@ -64,6 +64,8 @@ struct SettingsTests {
     (.mailURL, ["smtp://a", "smtps://u:p@b:1", "smtp://c:25"], quoted),
     (.mailFrom, ["a@example.org", "b@example.org", "c@example.org"], quoted),
     (.passwordResetURL, ["https://a/{token}", "http://b/?t={token}", "https://c/#{token}"], quoted),
+    (.emailConfirmationURL, ["https://a/{token}", "http://b/?t={token}", "https://c/#{token}"], quoted),
+    (.signUpConfirmation, ["on", "off", "on"], quoted),
     (.mediaDir, ["/a", "/b/c", "/d"], quoted),
     (
       .mediaURL, ["s3+https://k:s@a/abc", "s3+http://k:s@[::1]:9/abc/d", "s3+https://k:s@b/abc?region=eu-west-1"],
@@ -149,6 +151,8 @@ struct SettingsTests {
     case .mailURL: settings.mailURL?.value
     case .mailFrom: settings.mailFrom
     case .passwordResetURL: settings.passwordResetURL
+    case .emailConfirmationURL: settings.emailConfirmationURL
+    case .signUpConfirmation: settings.signUpConfirmation ? "on" : "off"
     case .mediaDir: settings.mediaDir
     case .mediaURL: settings.mediaURL?.value
     case .rankingTimeZone: settings.rankingTimeZone
@@ -371,7 +375,24 @@ struct SettingsTests {
       environment[name] = value
     }
     let mail = try #require(try Settings.read(environment: environment).mail())
-    #expect(mail.server.name == "smtp://h:587" && mail.from.text == "a@b")
+    guard case .server(let server) = mail.destination else { return #expect(Bool(false), "\(mail.destination)") }
+    #expect(server.name == "smtp://h:587" && mail.from.text == "a@b" && mail.confirmationLink == nil)
+  }
+
+  @Test func aFolderForMailNeedsNothingElse() throws {
+    let mail = try #require(try Settings.read(environment: ["FANMILL_MAIL_URL": "file:/tmp/mail"]).mail())
+    guard case .folder("/tmp/mail") = mail.destination else { return #expect(Bool(false), "\(mail.destination)") }
+    let reason = "after file: goes the path of a folder, from the root on, such as file:/tmp/mail"
+    for url in ["file:mail", "file://host/mail"] {
+      #expect(refusal(environment: ["FANMILL_MAIL_URL": url]) == "FANMILL_MAIL_URL (from the environment): \(reason)")
+    }
+  }
+
+  @Test func signUpsAreNotConfirmedWithoutMail() throws {
+    let error = #expect(throws: SettingsError.self) {
+      try Settings.read(environment: ["FANMILL_SIGNUP_CONFIRMATION": "on"]).mail()
+    }
+    #expect(error?.description.hasPrefix("FANMILL_MAIL_URL is not set") == true)
   }
 
   @Test func picturesAreInTheBucketIfThereIsOneElseInTheFolder() throws {

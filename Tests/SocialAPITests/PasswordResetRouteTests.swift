@@ -41,12 +41,12 @@ import Testing
       let asked = try await ask("Ann@Example.org", on: api)
       #expect(asked.status == 202 && asked.json.isEmpty)
       let other = try await issue(for: "ann", on: api)
-      let post = MailPost(server: try MailServer(url: "smtp://127.0.0.1:\(server.port)"), logger: logger)
+      let post = MailPost(.server(try MailServer(url: "smtp://127.0.0.1:\(server.port)")), logger: logger)
       try await api.drain(
         "mail",
-        mailer: PasswordResetMailer(
+        mailer: Mailer(
           pool: api.pool, from: try MailAddress("no-reply@example.org"),
-          link: try #require(PasswordResetLink("https://app.example/reset/{token}"))
+          resetLink: try #require(TokenLink("https://app.example/reset/{token}"))
         ) { try await post.send($0) })
       let mail = try #require(server.mails.first)
       #expect(server.mails.count == 1 && mail.recipients == ["ann@example.org"])

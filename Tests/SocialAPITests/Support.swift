@@ -43,7 +43,8 @@ struct API: Sendable {
   static func run(
     lookups rules: LookupRules = LookupRules(keys: []),
     certificateKey: CertificateKey? = CertificateKey("a key of the tests, 32 characters or more"),
-    sendsMail: Bool = true, patience: Duration = .seconds(60), requestTimeout: Duration = .seconds(60),
+    sendsMail: Bool = true, confirmsSignUp: Bool = false, patience: Duration = .seconds(60),
+    requestTimeout: Duration = .seconds(60),
     postgres: PrivatePostgres? = nil, redis: PrivateRedis? = nil, pushPatience: Duration? = nil,
     limits: ConnectionLimits = ConnectionLimits(),
     hasher: PasswordHasher = PasswordHasher(
@@ -65,7 +66,8 @@ struct API: Sendable {
       group.addTask { await client.run() }
       try await withPool(url) { pool in
         try await serve(
-          client, pool, rules, certificateKey, sendsMail, patience, requestTimeout, pushPatience, limits, hasher,
+          client, pool, rules, certificateKey, sendsMail, confirmsSignUp, patience, requestTimeout, pushPatience,
+          limits, hasher,
           mediaQuota, proxies, budgets(client), body)
       }
       group.cancelAll()
@@ -82,7 +84,8 @@ struct API: Sendable {
 
   private static func serve(
     _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificateKey: CertificateKey?,
-    _ sendsMail: Bool, _ patience: Duration, _ requestTimeout: Duration, _ pushPatience: Duration?,
+    _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration, _ requestTimeout: Duration,
+    _ pushPatience: Duration?,
     _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ mediaQuota: Int, _ proxies: TrustedProxies,
     _ budgets: RequestBudgets?,
     _ body: @Sendable (API) async throws -> Void
@@ -101,6 +104,7 @@ struct API: Sendable {
       hasher: hasher, desk: JobAdmin(jobs, kinds: .app),
       adminToken: AdminToken(adminToken), adminReadToken: AdminToken(adminReadToken),
       lookups: Lookups(rules: rules), certificateKey: certificateKey, sendsMail: sendsMail,
+      confirmsSignUp: confirmsSignUp,
       media: MediaShelf(store: store, incoming: media, quota: mediaQuota), requestTimeout: requestTimeout,
       attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies,
       budgets: budgets, events: events)
@@ -201,7 +205,7 @@ struct API: Sendable {
   }
 
   /// Does every job that waits in a queue.
-  func drain(_ queue: QueueName, mailer: PasswordResetMailer? = nil) async throws {
+  func drain(_ queue: QueueName, mailer: Mailer? = nil) async throws {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(
       in: &registry, mailer: mailer, store: store,

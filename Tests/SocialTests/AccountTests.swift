@@ -29,13 +29,13 @@ import Testing
     try await App.run { app in
       let ann = try Registration(
         username: "Ann", email: "Ann@Example.org", password: "long enough", name: "Ann", major: "Music", bio: "Hello")
-      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: "x", in: $0) }
+      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: "x", in: $0).id }
       #expect(try await Accounts.id(of: "aNN", in: app.pool) == id)
       let sameName = try Registration(username: "ANN", email: "b@c.d", password: "long enough", name: "B")
       let sameEmail = try Registration(username: "Bob", email: "ann@example.ORG", password: "long enough", name: "B")
       for (registration, expected) in [(sameName, SocialError.Code.usernameTaken), (sameEmail, .emailTaken)] {
         let found = try await code {
-          _ = try await app.pool.transaction { try await Accounts.open(registration, passwordHash: "x", in: $0) }
+          _ = try await app.pool.transaction { try await Accounts.open(registration, passwordHash: "x", in: $0).id }
         }
         #expect(found == expected)
       }

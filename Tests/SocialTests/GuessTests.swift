@@ -25,7 +25,7 @@ import Testing
     try await App.run { app in
       let old = try PasswordHash(of: "long enough", parameters: Self.weak).description
       let ann = try Registration(username: "ann", email: "ann@example.org", password: "long enough", name: "Ann")
-      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: old, in: $0) }
+      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: old, in: $0).id }
       let attempts = AttemptBook(pool: app.pool, memory: .zero)
       @Sendable func signIn(_ password: String) async throws -> Sessions.Authenticated {
         try await Sessions.authenticate(

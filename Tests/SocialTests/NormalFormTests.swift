@@ -39,7 +39,7 @@ import Testing
       func open(_ username: String, _ email: String) async throws -> Int {
         let registration = try Registration(username: username, email: email, password: "long enough", name: " N ")
         let hash = try await hasher.hash(registration.password, for: "c")
-        return try await app.pool.transaction { try await Accounts.open(registration, passwordHash: hash, in: $0) }
+        return try await app.pool.transaction { try await Accounts.open(registration, passwordHash: hash, in: $0).id }
       }
       func signIn(_ email: String, _ password: String) async throws -> SocialError.Code? {
         try await code {

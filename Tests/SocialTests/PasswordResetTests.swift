@@ -26,7 +26,7 @@ import Testing
   }
 
   /// Hands the mails to a server on this machine.
-  private func mailer(_ app: App, port: Int) throws -> PasswordResetMailer {
+  private func mailer(_ app: App, port: Int) throws -> Mailer {
     let server = try MailServer(url: "smtp://127.0.0.1:\(port)")
     return try self.mailer(app) { message in
       let loop = EventLoop(name: "mail")
@@ -40,15 +40,15 @@ import Testing
     }
   }
 
-  private func mailer(_ app: App, post: @escaping PasswordResetMailer.Post) throws -> PasswordResetMailer {
-    PasswordResetMailer(
+  private func mailer(_ app: App, post: @escaping Mailer.Post) throws -> Mailer {
+    Mailer(
       pool: app.pool, from: try MailAddress("no-reply@example.org"),
-      link: try #require(PasswordResetLink("https://app.example/reset?token={token}&from=mail")), post: post)
+      resetLink: try #require(TokenLink("https://app.example/reset?token={token}&from=mail")), post: post)
   }
 
   /// Serves the mails until none is pending, trying again at once what is to be tried later.
   private func work(
-    _ app: App, _ mailer: PasswordResetMailer?, logger: Logger = logger, until isDone: () async throws -> Bool
+    _ app: App, _ mailer: Mailer?, logger: Logger = logger, until isDone: () async throws -> Bool
   ) async throws {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(in: &registry, mailer: mailer)
@@ -256,5 +256,5 @@ import Testing
     "", "https://app.example/reset", "ftp://app.example/{token}", "/reset/{token}", "https://",
     "https://app.example/re set/{token}", "https://app.example/{token}\r\nBcc: x", "javascript:{token}",
   ])
-  func isNoLink(_ template: String) { #expect(PasswordResetLink(template) == nil) }
+  func isNoLink(_ template: String) { #expect(TokenLink(template) == nil) }
 }

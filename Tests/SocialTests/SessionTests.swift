@@ -104,7 +104,7 @@ import Testing
     try await App.run { app in
       let ann = try Registration(username: "ann", email: "Ann@example.org", password: "long enough", name: "Ann")
       let hash = try await hasher.hash(ann.password, for: "c")
-      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: hash, in: $0) }
+      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: hash, in: $0).id }
       let attempts = AttemptBook(pool: app.pool, memory: .zero)
       func signIn(_ email: String, _ password: String) async throws -> Int {
         try await Sessions.authenticate(
@@ -140,7 +140,7 @@ import Testing
     try await App.run { app in
       let ann = try Registration(username: "ann", email: "ann@example.org", password: "long enough", name: "Ann")
       let hash = try await hasher.hash(ann.password, for: "c")
-      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: hash, in: $0) }
+      let id = try await app.pool.transaction { try await Accounts.open(ann, passwordHash: hash, in: $0).id }
       let attempts = AttemptBook(pool: app.pool, memory: .zero)
       let signIn = { @Sendable (email: String, password: String) async throws -> SocialError.Code? in
         do {

@@ -1,19 +1,43 @@
 import CurlClient
+import Foundation
 import Logging
 import Reactor
 
-/// Hands mails to a server. They are few, so each has a client of its own, and no process that sends none keeps one.
+/// Hands mails to a server, or writes them into a folder. They are few, so each has a client of its own, and no process
+/// that sends none keeps one.
 public struct MailPost: Sendable {
-  private let server: MailServer
+  public enum Destination: Sendable {
+    case server(MailServer)
+    /// For development: a file for each mail, named after its Message-ID. A mail that is sent again replaces its file.
+    case folder(String)
+  }
+
+  private let destination: Destination
   private let logger: Logger
 
-  public init(server: MailServer, logger: Logger) {
-    self.server = server
+  public init(_ destination: Destination, logger: Logger) {
+    self.destination = destination
     self.logger = logger
   }
 
-  /// - Throws: `MailError`.
+  /// - Throws: `MailError`; for a folder, why the file cannot be written.
   public func send(_ message: MailMessage) async throws {
+    switch destination {
+    case .server(let server): try await send(message, to: server)
+    case .folder(let path): try Self.write(message, into: path)
+    }
+  }
+
+  private static func write(_ message: MailMessage, into path: String) throws {
+    let folder = URL(filePath: path, directoryHint: .isDirectory)
+    // Its tokens open accounts: nobody else reads them.
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let name = message.id.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+    try Data(message.encoded()).write(to: folder.appending(path: "\(name).eml"), options: .atomic)
+  }
+
+  private func send(_ message: MailMessage, to server: MailServer) async throws {
     let loop = EventLoop(name: "fanmill-mail")
     defer { loop.stop() }
     let client = try MailClient(server: server, loop: loop, logger: logger)

@@ -163,19 +163,30 @@ extension Setting {
   public static let mailURL = Setting(
     "mail.url",
     """
-    the server that mail is handed to: smtp://, which is encrypted by STARTTLS, or smtps://; without it passwords are \
-    not reset by mail
+    the server that mail is handed to: smtp://, which is encrypted by STARTTLS, or smtps://; file:DIR, for development, \
+    has each mail written into a folder; without it no mail is sent
     """,
     isSecret: true, example: "smtp://user:password@mail.example.org:587")
   public static let mailFrom = Setting(
-    "mail.from", "the address that mail comes from; needed with a mail server", example: "no-reply@example.org")
+    "mail.from", "the address that mail comes from; needed with a mail server, no-reply@localhost with file:",
+    example: "no-reply@example.org")
   public static let passwordResetURL = Setting(
     "password.reset.url",
     """
     the page of the app where a new password is chosen, as mail names it, with {token} where the token goes; needed \
-    with a mail server
+    with a mail server, http://localhost/reset?token={token} with file:
     """,
     example: "https://app.example.org/reset?token={token}")
+  public static let emailConfirmationURL = Setting(
+    "email.confirmation.url",
+    """
+    the page of the app where an email address is confirmed, as mail names it, with {token} where the token goes; \
+    without it mail has the token itself
+    """,
+    example: "https://app.example.org/confirm?token={token}")
+  public static let signUpConfirmation = Setting(
+    "signup.confirmation",
+    "whether who signs up confirms the address by mail before signing in: on or off; needs mail.url", default: "off")
   public static let mediaDir = Setting(
     "media.dir", "the folder that pictures are stored in, which API and workers share",
     default: "/var/lib/fanmill/media")
@@ -237,8 +248,9 @@ extension Setting {
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
-    limitUploads, limitUploadTokens, celebLimit, certificateKey, mailURL, mailFrom, passwordResetURL, mediaDir,
-    mediaURL, mediaQuota, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays, deadLimit,
+    limitUploads, limitUploadTokens, celebLimit, certificateKey, mailURL, mailFrom, passwordResetURL,
+    emailConfirmationURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota, rankingTimeZone, rankingDepth,
+    rankingHistory, endedDays, deadDays, deadLimit,
     actionsDays, actionsLimit, alarms, alarmWebhook,
     alarmSecret, autoscalingLeast, autoscalingMost,
     logLevel, logFormat, shutdownTimeout,

@@ -2,23 +2,35 @@ import CurlClient
 import Social
 
 extension Settings {
-  /// The server that mail is handed to, whom mail comes from, and the address that it names.
+  /// Where mail goes, whom it comes from, and the addresses that it names.
   public struct Mail: Sendable {
-    public let server: MailServer
+    public let destination: MailPost.Destination
     public let from: MailAddress
-    public let link: PasswordResetLink
+    public let resetLink: TokenLink
+    /// nil where mail has the token itself.
+    public let confirmationLink: TokenLink?
   }
 
   /// - Returns: nil where no mail is sent.
-  /// - Throws: where there is a server, and not all that goes with it.
+  /// - Throws: where there is a server, and not all that goes with it; where there is none, and something needs it.
   public func mail() throws(SettingsError) -> Mail? {
-    guard let mailURL else { return nil }
-    guard let mailFrom else { throw .missing(.mailFrom) }
-    guard let passwordResetURL else { throw .missing(.passwordResetURL) }
+    guard let mailURL else {
+      if signUpConfirmation { throw .missing(.mailURL) }
+      return nil
+    }
+    var (from, resetURL) = (mailFrom, passwordResetURL)
+    if mailURL.value.hasPrefix(Self.folderScheme) {
+      // In a folder nobody minds whom a mail is from.
+      from = from ?? "no-reply@localhost"
+      resetURL = resetURL ?? "http://localhost/reset?token=\(TokenLink.place)"
+    }
+    guard let from else { throw .missing(.mailFrom) }
+    guard let resetURL else { throw .missing(.passwordResetURL) }
     do throws(Wrong) {
+      let confirmation = if let emailConfirmationURL { try Self.link(emailConfirmationURL) } else { nil as TokenLink? }
       return Mail(
-        server: try Self.mailServer(mailURL.value), from: try Self.mailAddress(mailFrom),
-        link: try Self.resetLink(passwordResetURL))
+        destination: try Self.destination(mailURL.value), from: try Self.mailAddress(from),
+        resetLink: try Self.link(resetURL), confirmationLink: confirmation)
     } catch {
       throw refusal(of: .mailURL, because: error.reason)
     }
@@ -26,30 +38,49 @@ extension Settings {
 
   mutating func takeMail(_ reader: SettingsReader) throws(SettingsError) {
     try take(.mailURL, reader.text(.mailURL)) { settings, text throws(Wrong) in
-      _ = try Self.mailServer(text)
+      _ = try Self.destination(text)
       settings.mailURL = Secret(text)
     }
     try take(.mailFrom, reader.text(.mailFrom)) { settings, text throws(Wrong) in
       settings.mailFrom = try Self.mailAddress(text).text
     }
     try take(.passwordResetURL, reader.text(.passwordResetURL)) { settings, text throws(Wrong) in
-      _ = try Self.resetLink(text)
+      _ = try Self.link(text)
       settings.passwordResetURL = text
+    }
+    try take(.emailConfirmationURL, reader.text(.emailConfirmationURL)) { settings, text throws(Wrong) in
+      _ = try Self.link(text)
+      settings.emailConfirmationURL = text
+    }
+    try take(.signUpConfirmation, reader.text(.signUpConfirmation)) { settings, text throws(Wrong) in
+      settings.signUpConfirmation = try Self.isOn(text)
     }
   }
 
-  private static func mailServer(_ text: String) throws(Wrong) -> MailServer {
-    do throws(MailError) { return try MailServer(url: text) } catch { throw Wrong(value: text, reason: error.message) }
+  private static let folderScheme = "file:"
+
+  private static func destination(_ text: String) throws(Wrong) -> MailPost.Destination {
+    if text.hasPrefix(folderScheme) {
+      let path = String(text.dropFirst(folderScheme.count))
+      guard path.hasPrefix("/"), !path.hasPrefix("//") else {
+        throw Wrong(
+          value: text, reason: "after file: goes the path of a folder, from the root on, such as file:/tmp/mail")
+      }
+      return .folder(path)
+    }
+    do throws(MailError) { return .server(try MailServer(url: text)) } catch {
+      throw Wrong(value: text, reason: error.message)
+    }
   }
 
   private static func mailAddress(_ text: String) throws(Wrong) -> MailAddress {
     do throws(MailError) { return try MailAddress(text) } catch { throw Wrong(value: text, reason: error.message) }
   }
 
-  private static func resetLink(_ text: String) throws(Wrong) -> PasswordResetLink {
-    guard let link = PasswordResetLink(text) else {
+  private static func link(_ text: String) throws(Wrong) -> TokenLink {
+    guard let link = TokenLink(text) else {
       throw Wrong(
-        value: text, reason: "not a URL that begins with https:// or http:// and has \(PasswordResetLink.place) in it")
+        value: text, reason: "not a URL that begins with https:// or http:// and has \(TokenLink.place) in it")
     }
     return link
   }

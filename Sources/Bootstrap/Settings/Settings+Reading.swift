@@ -204,7 +204,7 @@ extension Settings {
     return Queue(name: name, concurrency: limit)
   }
 
-  private static func isOn(_ text: String) throws(Wrong) -> Bool {
+  static func isOn(_ text: String) throws(Wrong) -> Bool {
     guard let isOn = ["on": true, "off": false][text.lowercased()] else {
       throw Wrong(value: text, reason: "not one of on, off")
     }

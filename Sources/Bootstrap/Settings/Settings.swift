@@ -65,6 +65,10 @@ public struct Settings: Sendable {
   public var mailURL: Secret?
   public var mailFrom: String?
   public var passwordResetURL: String?
+  /// nil means that mail has the token itself.
+  public var emailConfirmationURL: String?
+  /// Whether who signs up confirms the address first.
+  public var signUpConfirmation = false
   public var mediaDir = "/var/lib/fanmill/media"
   /// nil means that pictures are in the folder.
   public var mediaURL: Secret?

@@ -58,6 +58,10 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.mailURL.flagName, help: Setting.mailURL.help) var mailURL: String?
   @Option(name: Setting.mailFrom.flagName, help: Setting.mailFrom.help) var mailFrom: String?
   @Option(name: Setting.passwordResetURL.flagName, help: Setting.passwordResetURL.help) var passwordResetURL: String?
+  @Option(name: Setting.emailConfirmationURL.flagName, help: Setting.emailConfirmationURL.help)
+  var emailConfirmationURL: String?
+  @Option(name: Setting.signUpConfirmation.flagName, help: Setting.signUpConfirmation.help)
+  var signUpConfirmation: String?
   @Option(name: Setting.rankingTimeZone.flagName, help: Setting.rankingTimeZone.help) var rankingTimeZone: String?
   @Option(name: Setting.mediaDir.flagName, help: Setting.mediaDir.help) var mediaDir: String?
   @Option(name: Setting.mediaURL.flagName, help: Setting.mediaURL.help) var mediaURL: String?
@@ -99,7 +103,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .limitSignUps: limitSignUps, .celebLimit: celebLimit, .limitUploads: limitUploads,
       .limitUploadTokens: limitUploadTokens, .mediaQuota: mediaQuota,
       .certificateKey: certificateKey, .mailURL: mailURL,
-      .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .mediaDir: mediaDir, .mediaURL: mediaURL,
+      .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .emailConfirmationURL: emailConfirmationURL,
+      .signUpConfirmation: signUpConfirmation, .mediaDir: mediaDir, .mediaURL: mediaURL,
       .rankingTimeZone: rankingTimeZone,
       .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .endedDays: endedDays,
       .deadDays: deadDays, .deadLimit: deadLimit, .actionsDays: actionsDays, .actionsLimit: actionsLimit,

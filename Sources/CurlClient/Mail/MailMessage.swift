@@ -22,7 +22,7 @@ public struct MailMessage: Sendable {
   }
 
   /// The mail as it travels (RFC 5322). Whatever subject, text and id hold, they stay what they are.
-  func encoded() -> [UInt8] {
+  public func encoded() -> [UInt8] {
     let id = id.utf8.map { Self.isPlain($0) ? Character(Unicode.Scalar($0)) : "-" }
     var lines = [
       "Date: \(Self.written(date))", "From: \(from.text)", "To: \(to.text)", "Subject: \(Self.word(subject))",

@@ -6,7 +6,7 @@ public enum SecretFields {
   /// A field is secret whose name has one of these in it, in capitals or not.
   ///
   /// A search lets Postgres hand out every payload that has one of them.
-  static let words = ["password", "secret", "token", "apikey", "api_key", "authorization"]
+  static let words = ["password", "secret", "token", "apikey", "api_key", "authorization", "email"]
   private static let mask = Array(#""••••••""#.utf8)
   private static let needles = words.map { Array($0.utf8) }
 

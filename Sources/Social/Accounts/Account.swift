@@ -31,7 +31,8 @@ public struct OwnAccount: Sendable, Hashable {
 
 /// What it takes to open an account. Checked when it is made.
 public struct Registration: Sendable {
-  public let username: String
+  /// nil for one that is made of the name.
+  public let username: String?
   public let email: String
   public let password: String
   public let name: String
@@ -43,18 +44,18 @@ public struct Registration: Sendable {
   /// - Throws: `invalid_username`, `invalid_email`, `invalid_password`, `invalid_name`, `invalid_major`, `invalid_bio`,
   ///   `invalid_avatar`, `use_media`.
   public init(
-    username: String, email: String, password: String, name: String, major: String = "", bio: String = "",
+    username: String?, email: String, password: String, name: String, major: String = "", bio: String = "",
     avatar: String? = nil
   ) throws(SocialError) {
-    let username = NormalForm.shown(username)
+    let username = username.map(NormalForm.shown)
     let email = NormalForm.compared(email)
     let name = NormalForm.shown(name)
     let major = NormalForm.shown(major)
-    try FieldRules.username(username)
+    if let username { try FieldRules.username(username) }
     try FieldRules.email(email)
     try FieldRules.password(password)
-    try FieldRules.text(name, "name", 1...100)
-    try FieldRules.text(major, "major", 0...100)
+    try FieldRules.line(name, "name", 1...100)
+    try FieldRules.line(major, "major", 0...100)
     try FieldRules.text(bio, "bio", 0...1000)
     self.username = username
     self.email = email
@@ -68,21 +69,25 @@ public struct Registration: Sendable {
 
 /// What an owner changes of an account; nil leaves a field as it is.
 public struct AccountChanges: Sendable {
+  public let username: String?
   public let name: String?
   public let major: String?
   public let bio: String?
   /// `.some(nil)` takes the picture away.
   public let avatar: MediaID??
 
-  /// - Throws: `invalid_name`, `invalid_major`, `invalid_bio`, `invalid_avatar`, `use_media`.
+  /// - Throws: `invalid_username`, `invalid_name`, `invalid_major`, `invalid_bio`, `invalid_avatar`, `use_media`.
   public init(
-    name: String? = nil, major: String? = nil, bio: String? = nil, avatar: String?? = nil
+    username: String? = nil, name: String? = nil, major: String? = nil, bio: String? = nil, avatar: String?? = nil
   ) throws(SocialError) {
+    let username = username.map(NormalForm.shown)
     let name = name.map(NormalForm.shown)
     let major = major.map(NormalForm.shown)
-    try FieldRules.text(name, "name", 1...100)
-    try FieldRules.text(major, "major", 0...100)
+    if let username { try FieldRules.username(username) }
+    try FieldRules.line(name, "name", 1...100)
+    try FieldRules.line(major, "major", 0...100)
     try FieldRules.text(bio, "bio", 0...1000)
+    self.username = username
     self.name = name
     self.major = major
     self.bio = bio
@@ -99,9 +104,10 @@ public struct AccountChanges: Sendable {
 public struct NewPassword: Sendable {
   public let text: String
 
+  /// - Parameter field: where it stands in a request.
   /// - Throws: `invalid_password`.
-  public init(_ text: String) throws(SocialError) {
-    try FieldRules.password(text)
+  public init(_ text: String, field: String = "password") throws(SocialError) {
+    try FieldRules.password(text, field)
     self.text = text
   }
 }

@@ -10,52 +10,53 @@ public enum Accounts {
   /// Opens an account.
   ///
   /// - Parameter passwordHash: what `PasswordHasher.hash` made of the registration's password.
-  /// - Returns: its id.
+  /// - Returns: its id and its username.
   /// - Throws: `username_taken`, `email_taken`, `invalid_avatar`.
   public static func open(
     _ registration: Registration, passwordHash: String, in transaction: PostgresTransaction
-  ) async throws -> Int {
+  ) async throws -> (id: Int, username: String) {
+    let username: String
+    if let chosen = registration.username {
+      username = chosen
+    } else {
+      username = try await Usernames.made(from: registration.name, in: transaction)
+    }
     let rows: PostgresRows
     do {
       rows = try await transaction.query(
         """
         INSERT INTO accounts (username, email, password_hash, name, major, bio)
-        VALUES (\(registration.username), \(registration.email), \(passwordHash), \(registration.name),
+        VALUES (\(username), \(registration.email), \(passwordHash), \(registration.name),
           \(registration.major), \(registration.bio))
         RETURNING id
         """)
     } catch {
-      switch error.constraint {
-      case "accounts_username_key":
-        throw SocialError(.usernameTaken, "the username is taken: choose another", field: "username")
-      case "accounts_email_key":
-        throw SocialError(.emailTaken, "an account has this email address already: sign in to it", field: "email")
-      default: throw error
-      }
+      if let taken = Usernames.taken(by: error) ?? EmailChanges.taken(by: error) { throw taken }
+      throw error
     }
     let id = try rows[0].decode(Int.self)
     if let avatar = registration.avatar {
       try await MediaLibrary.claim(avatar, by: id, in: transaction)
       try await transaction.execute("UPDATE accounts SET avatar_media = \(avatar.text) WHERE id = \(id)")
     }
-    return id
+    return (id, username)
   }
 
   /// The id of the account called `username`, in whatever case.
   ///
-  /// - Throws: `not_found`.
+  /// - Throws: `not_found`, `AccountMoved`.
   public static func id(of username: String, in reader: some SocialReader) async throws -> Int {
     let username = NormalForm.compared(username)
     guard FieldRules.isUsername(username.utf8) else { throw SocialError.notFound("account") }
     let rows = try await reader.rows(
       #"SELECT id FROM accounts WHERE lower(username) COLLATE "C" = lower(\#(username)) COLLATE "C""#)
-    guard let row = rows.first else { throw SocialError.notFound("account") }
+    guard let row = rows.first else { throw try await Usernames.absence(of: username, in: reader) }
     return try row.decode(Int.self)
   }
 
   /// The page of the account called `username`, as `viewer` sees it.
   ///
-  /// - Throws: `not_found`.
+  /// - Throws: `not_found`, `AccountMoved`.
   public static func profile(
     of username: String, seenBy viewer: Int?, in reader: some SocialReader
   ) async throws -> Profile {
@@ -67,7 +68,7 @@ public enum Accounts {
         EXISTS (SELECT FROM follows WHERE followee_id = a.id AND follower_id = \(viewer))
       FROM accounts a WHERE lower(username) COLLATE "C" = lower(\(username)) COLLATE "C"
       """)
-    guard let row = rows.first else { throw SocialError.notFound("account") }
+    guard let row = rows.first else { throw try await Usernames.absence(of: username, in: reader) }
     return try profile(row)
   }
 
@@ -81,7 +82,7 @@ public enum Accounts {
     return OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
   }
 
-  /// - Throws: `not_found`, `invalid_avatar`, `broken_media`.
+  /// - Throws: `not_found`, `username_taken`, `too_many_usernames`, `invalid_avatar`, `broken_media`.
   public static func change(_ id: Int, _ changes: AccountChanges, in transaction: PostgresTransaction) async throws {
     if let avatar = changes.avatar ?? nil {
       _ = try await MediaUse([avatar], of: id, as: "avatar", in: transaction)
@@ -97,6 +98,7 @@ public enum Accounts {
       WHERE id = \(id)
       """)
     guard touched == 1 else { throw SocialError.notFound("account") }
+    if let username = changes.username { try await Usernames.change(id, to: username, in: transaction) }
   }
 
   /// Where the picture of an account `a` is: a path of this server, or the address that the account had before pictures

@@ -23,6 +23,9 @@ public struct AttemptLimit: Sendable, Hashable {
   /// Wrong passwords from a network address, whosever. A right one takes back what it counted.
   static let signInByClient = AttemptLimit(
     purpose: "sign-in by ", limit: 100, what: "too many passwords were tried from your network address")
+  /// Wrong passwords from a network address for an account that is signed in to. A right one forgets all.
+  static let passwordOfAccount = AttemptLimit(
+    purpose: "password by and of ", limit: 20, what: "too many passwords were tried for this account")
   /// Accounts that are asked for from a network address: each costs a hash.
   static let signUpByClient = AttemptLimit(
     purpose: "sign-up by ", limit: 100, what: "too many accounts were asked for from your network address")

@@ -88,6 +88,17 @@ public struct GraphImport: Sendable {
       ) x WHERE major <> first_major ORDER BY line LIMIT \(GraphImportError.maxCount)
       """, timeout: timeout)
     try refuse(contradictions, file)
+    let kept = try await transaction.query(
+      """
+      SELECT i.line, 'the name ' || i.username || ' is kept for the account that had it, now ' || a.username
+      FROM import_users i
+      JOIN former_usernames f ON lower(f.username) COLLATE "C" = lower(i.username) COLLATE "C"
+      JOIN accounts a ON a.id = f.account_id
+      WHERE f.kept_until > now() AND lower(a.username) COLLATE "C" <> lower(i.username) COLLATE "C"
+        AND NOT EXISTS (SELECT FROM accounts o WHERE lower(o.username) COLLATE "C" = lower(i.username) COLLATE "C")
+      ORDER BY i.line LIMIT \(GraphImportError.maxCount)
+      """, timeout: timeout)
+    try refuse(kept, file)
     report.accountsAdded = try await transaction.execute(
       """
       INSERT INTO accounts (username, major)

@@ -2,7 +2,7 @@ import Foundation
 
 /// A picture that somebody uploaded, as its owner sees it.
 public struct Media: Sendable, Hashable {
-  public enum State: String, Sendable {
+  public enum State: String, Sendable, CaseIterable {
     /// Its sizes are being made.
     case waiting
     case ready

@@ -76,9 +76,15 @@ public enum PasswordResets {
     try await transaction.pipeline([
       "UPDATE accounts SET password_hash = \(passwordHash) WHERE id = \(account)",
       "DELETE FROM sessions WHERE account_id = \(account)",
-      "UPDATE password_resets SET expires_at = now() WHERE account_id = \(account) AND expires_at > now()",
     ])
+    try await endAll(of: account, in: transaction)
     try await AccountNetworks.note(client.network, of: account, in: transaction)
+  }
+
+  /// Ends the tokens of an account.
+  static func endAll(of account: Int, in transaction: PostgresTransaction) async throws {
+    try await transaction.execute(
+      "UPDATE password_resets SET expires_at = now() WHERE account_id = \(account) AND expires_at > now()")
   }
 
   private static func account(of text: String, in reader: some SocialReader) async throws -> Int {

@@ -1,8 +1,8 @@
 import DurableJobs
 import DurableJobsPostgres
 
-/// Forgets the sessions and the tokens for new passwords that have expired, and attempts that count no more, a batch a
-/// job. Brings addresses that an earlier version wrote into the normal form.
+/// Forgets the sessions and the tokens that have expired, attempts that count no more, addresses that nobody confirmed,
+/// and usernames that were kept long enough, a batch a job. Brings addresses that an earlier version wrote into the normal form.
 public struct SessionSweep: Job {
   public static let kind: JobKind = "sessions.sweep"
   static let batch = 1000
@@ -14,7 +14,9 @@ public struct SessionSweep: Job {
     let attempts = try await AttemptBook.sweep(upTo: Self.batch, in: transaction.sql)
     let networks = try await AccountNetworks.sweep(upTo: Self.batch, in: transaction.sql)
     let resets = try await PasswordResets.sweep(upTo: Self.batch, in: transaction.sql)
+    let names = try await Usernames.sweep(upTo: Self.batch, in: transaction.sql)
+    let changes = try await EmailChanges.sweep(upTo: Self.batch, in: transaction.sql)
     try await EmailAddresses.normalize(in: transaction.sql)
-    if max(sessions, attempts, networks, resets) == Self.batch { try await transaction.enqueue(self) }
+    if max(sessions, attempts, networks, resets, names, changes) == Self.batch { try await transaction.enqueue(self) }
   }
 }

@@ -16,36 +16,51 @@ public enum Sessions {
     public let account: Int
     /// The password's as it was checked.
     fileprivate let passwordHash: String
-    /// From where.
-    fileprivate let network: String
   }
 
   /// A new session of who has given the right password.
   ///
-  /// - Throws: `wrong_credentials` if the password was changed since: who knew the old one is to be out.
+  /// - Throws: `wrong_credentials` if the password was changed since: who knew the old one is to be out;
+  ///   `email_not_confirmed`, `account_suspended`.
   public static func open(
-    for authenticated: Authenticated, in transaction: PostgresTransaction
+    for authenticated: Authenticated, from origin: SessionOrigin? = nil, in transaction: PostgresTransaction
   ) async throws -> SessionToken {
     // The lock makes a reset that runs beside this come before it, and be seen here, or after it, and end the session.
-    let hashes = try await transaction.query(
-      "SELECT password_hash FROM accounts WHERE id = \(authenticated.account) FOR SHARE"
-    ).decode(String?.self)
+    let rows = try await transaction.query(
+      "SELECT password_hash, awaits_confirmation FROM accounts WHERE id = \(authenticated.account) FOR SHARE"
+    ).decode(String?.self, Bool.self)
     // One that was renewed meanwhile is still of the same password.
-    guard let hash = hashes.first ?? nil, PasswordHash.areOfOnePassword(hash, authenticated.passwordHash) else {
-      throw wrongCredentials
+    guard let row = rows.first, let hash = row.0, PasswordHash.areOfOnePassword(hash, authenticated.passwordHash)
+    else { throw wrongCredentials }
+    if row.1 {
+      throw SocialError(
+        .emailNotConfirmed,
+        "the account's address is not confirmed yet: follow the mail, or have another sent with POST /v1/email-confirmations"
+      )
     }
-    try await AccountNetworks.note(authenticated.network, of: authenticated.account, in: transaction)
-    return try await open(for: authenticated.account, in: transaction)
+    return try await open(for: authenticated.account, from: origin, in: transaction)
   }
 
   /// A new session of an account.
-  public static func open(for account: Int, in transaction: PostgresTransaction) async throws -> SessionToken {
+  ///
+  /// - Parameter origin: where the owner is; nil where somebody else opens it, such as an operator.
+  /// - Throws: `account_suspended`.
+  public static func open(
+    for account: Int, from origin: SessionOrigin? = nil, in transaction: PostgresTransaction
+  ) async throws -> SessionToken {
     let token = SessionToken()
-    try await transaction.execute(
+    // The lock makes a suspension that runs beside this come before it, and be seen here, or after it, and end the
+    // session.
+    let opened = try await transaction.execute(
       """
-      INSERT INTO sessions (token_hash, account_id, expires_at)
-      VALUES (\(token.hash), \(account), now() + make_interval(days => \(Int32(days))))
+      INSERT INTO sessions (token_hash, account_id, expires_at, network, client)
+      SELECT \(token.hash), id, now() + make_interval(days => \(Int32(days))), \(origin?.network), \(origin?.client)
+      FROM accounts WHERE id = \(account) AND suspended_at IS NULL FOR SHARE
       """)
+    guard opened == 1 else {
+      throw SocialError(.accountSuspended, "the account is suspended: ask who runs this server")
+    }
+    if let origin { try await AccountNetworks.note(origin.network, of: account, in: transaction) }
     return token
   }
 
@@ -99,7 +114,7 @@ public enum Sessions {
     try await attempts.giveBack(counted)
     try await attempts.forget(own)
     try await renew(hash, of: password, account: row.0, for: client.key, hasher: hasher, in: pool)
-    return Authenticated(account: row.0, passwordHash: hash, network: client.network)
+    return Authenticated(account: row.0, passwordHash: hash)
   }
 
   /// Replaces a hash of an earlier version by one of today's strength, now that the password is known.

@@ -20,12 +20,14 @@ struct Problem: Error, Encodable {
   /// What is wrong and what would be right, for people.
   let detail: String
   let field: String?
+  /// What an account is called now that was asked for by a name of before.
+  var username: String?
   /// Seconds after which trying again makes sense; sent as `Retry-After`.
   var retryAfter: Int?
   /// What else the answer's head says.
   var headers: HTTPFields = [:]
 
-  private enum CodingKeys: CodingKey { case type, title, status, code, detail, field }
+  private enum CodingKeys: CodingKey { case type, title, status, code, detail, field, username }
 
   init(_ status: HTTPResponse.Status, _ code: String, _ detail: String, field: String? = nil, retryAfter: Int? = nil) {
     title = status.reasonPhrase
@@ -82,6 +84,21 @@ struct Problem: Error, Encodable {
     .internalServerError, "internal",
     "the server failed; its log has the reason under the trace id of this answer's traceparent")
 
+  /// Where to ask instead: the same, with the account's name of today.
+  init(_ moved: AccountMoved, of request: Request) {
+    // A client may make a GET of what is redirected with 301.
+    let status: HTTPResponse.Status = [.get, .head].contains(request.method) ? .movedPermanently : .permanentRedirect
+    self.init(status, "moved", "\(moved): ask for that")
+    username = moved.to
+    var parts = request.uri.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    // Of all that a username may have, '+' alone is something else in some addresses.
+    if let place = parts.lastIndex(where: { $0.lowercased().replacing("%2b", with: "+") == moved.from.lowercased() }) {
+      parts[place] = moved.to
+    }
+    let path = parts.joined(separator: "/")
+    headers[.location] = request.uri.query.map { "\(path)?\($0)" } ?? path
+  }
+
   private init(httpStatus status: HTTPResponse.Status) {
     switch status {
     case .notFound: self.init(status, "not_found", "there is nothing at this path")
@@ -97,11 +114,11 @@ struct Problem: Error, Encodable {
     case .usernameTaken, .emailTaken, .cannotFollowYourself, .cannotMessageYourself, .celebLimit, .mediaInUse,
       .mediaQuota:
       .conflict
-    case .heartTooSoon, .tooManyAttempts, .tooManyMessages, .tooManyStreams: .tooManyRequests
-    case .notYours: .forbidden
+    case .heartTooSoon, .tooManyAttempts, .tooManyMessages, .tooManyStreams, .tooManyUsernames: .tooManyRequests
+    case .notYours, .wrongPassword, .emailNotConfirmed, .accountSuspended: .forbidden
     case .wrongCredentials, .notSignedIn, .uploadExpired: .unauthorized
     case .busy, .certificatesOff, .mailNotConfigured: .serviceUnavailable
-    case .resetExpired, .mediaGone: .gone
+    case .resetExpired, .confirmationExpired, .mediaGone: .gone
     default: .unprocessableContent
     }
   }
@@ -125,6 +142,7 @@ struct ProblemMiddleware: RouterMiddleware {
     do {
       return try await next(request, context)
     } catch {
+      if let moved = error as? AccountMoved { return try Problem(moved, of: request).response() }
       guard let problem = Problem(error) else {
         context.logger.error(
           "a request failed",

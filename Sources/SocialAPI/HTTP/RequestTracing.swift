@@ -36,12 +36,12 @@ extension HTTPField.Name {
   }
 }
 
-/// A path as a log shows it: without the token that one route has in it, which whoever reads the log could use before
+/// A path as a log shows it: without the token that some routes have in it, which whoever reads the log could use before
 /// its owner.
 enum LoggedPath {
   static func shown(_ path: String) -> String {
-    let secret = "/v1/password-resets/"
-    return path.hasPrefix(secret) ? secret + "…" : path
+    let secret = ["/v1/password-resets/", "/v1/email-confirmations/"].first { path.hasPrefix($0) }
+    return secret.map { $0 + "…" } ?? path
   }
 }
 

@@ -3,23 +3,23 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `accounts`, `sessions` and `me`.
+/// `accounts` and `sessions`: signing up, in and out.
 struct AccountRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let hasher: PasswordHasher
   let attempts: AttemptBook
+  let confirmsSignUp: Bool
 
   func add(to group: RouterGroup<APIContext>) {
     group.post("accounts", use: open)
     group.post("sessions", use: signIn)
     group.delete("sessions/current", use: signOut)
-    group.get("me", use: own)
-    group.patch("me", use: change)
   }
 
   private struct Opening: Decodable {
-    var username: String
+    /// Made of the name where it is missing.
+    var username: String?
     var email: String
     var password: String
     var name: String
@@ -32,6 +32,7 @@ struct AccountRoutes: Sendable {
   private struct Opened: Encodable {
     var id: Int
     var username: String
+    /// nil where the address is to be confirmed first.
     var token: String?
   }
 
@@ -42,18 +43,22 @@ struct AccountRoutes: Sendable {
       major: wanted.major ?? "", bio: wanted.bio ?? "", avatar: wanted.avatar)
     // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
     let said = [
-      registration.username, registration.email, registration.name, registration.major, registration.bio,
+      registration.username ?? "", registration.email, registration.name, registration.major, registration.bio,
       registration.avatar?.text ?? "",
     ]
     let key = try request.idempotencyKey(saying: Array(said.joined(separator: "\0").utf8), by: 0)
     try await attempts.countSignUp(by: context.client.key)
     let hash = try await hasher.hash(registration.password, for: context.client.key)
+    let origin = SessionOrigin(context.client, client: request.headers[.userAgent])
     let opened = try await jobs.transaction { transaction -> Opened? in
       if let key, try await IdempotencyKeys.claim(key, in: transaction.sql) != .first { return nil }
-      let id = try await Accounts.open(registration, passwordHash: hash, in: transaction.sql)
-      try await AccountNetworks.note(context.client.network, of: id, in: transaction.sql)
-      let token = try await Sessions.open(for: id, in: transaction.sql)
-      let opened = Opened(id: id, username: registration.username, token: token.text)
+      let (id, username) = try await Accounts.open(registration, passwordHash: hash, in: transaction.sql)
+      var opened = Opened(id: id, username: username, token: nil)
+      if confirmsSignUp {
+        try await EmailChanges.requestFirst(registration.email, for: id, in: transaction)
+      } else {
+        opened.token = try await Sessions.open(for: id, from: origin, in: transaction.sql).text
+      }
       if let key {
         // Kept without the token, of which only a hash is stored anywhere.
         try await IdempotencyKeys.record([(key, 201, [])], in: transaction.sql)
@@ -65,8 +70,14 @@ struct AccountRoutes: Sendable {
     let known = try await Sessions.authenticate(
       email: registration.email, password: registration.password, from: context.client, hasher: hasher,
       attempts: attempts, in: pool)
-    let token = try await jobs.transaction { try await Sessions.open(for: known, in: $0.sql) }
-    return try Answer(.created, Opened(id: known.account, username: registration.username, token: token.text))
+    let token: SessionToken?
+    do {
+      token = try await jobs.transaction { try await Sessions.open(for: known, from: origin, in: $0.sql) }
+    } catch let error as SocialError where error.code == .emailNotConfirmed {
+      token = nil
+    }
+    let username = try await Accounts.own(known.account, in: pool).profile.username
+    return try Answer(.created, Opened(id: known.account, username: username, token: token?.text))
   }
 
   private struct Credentials: Decodable {
@@ -82,7 +93,8 @@ struct AccountRoutes: Sendable {
     let known = try await Sessions.authenticate(
       email: credentials.email, password: credentials.password, from: context.client, hasher: hasher,
       attempts: attempts, in: pool)
-    let token = try await jobs.transaction { try await Sessions.open(for: known, in: $0.sql) }
+    let origin = SessionOrigin(context.client, client: request.headers[.userAgent])
+    let token = try await jobs.transaction { try await Sessions.open(for: known, from: origin, in: $0.sql) }
     return try Answer(.created, Token(token: token.text))
   }
 
@@ -90,40 +102,5 @@ struct AccountRoutes: Sendable {
     let session = try context.signedIn
     try await jobs.transaction { try await Sessions.close(session.token, in: $0.sql) }
     return .noContent
-  }
-
-  @Sendable private func own(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let account = try await Accounts.own(try context.viewer.id, in: pool)
-    return try Answer(.ok, ProfileView(account.profile, email: account.email))
-  }
-
-  private struct Change: Decodable {
-    var name: String?
-    var major: String?
-    var bio: String?
-    var avatar: String??
-
-    private enum CodingKeys: CodingKey { case name, major, bio, avatar }
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: CodingKeys.self)
-      name = try container.decodeIfPresent(String.self, forKey: .name)
-      major = try container.decodeIfPresent(String.self, forKey: .major)
-      bio = try container.decodeIfPresent(String.self, forKey: .bio)
-      // null takes the picture away; a missing field leaves it.
-      avatar = container.contains(.avatar) ? .some(try container.decode(String?.self, forKey: .avatar)) : nil
-    }
-  }
-
-  @Sendable private func change(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let viewer = try context.viewer
-    let change = try await RequestBody(request, context).decode(Change.self)
-    let changes = try AccountChanges(
-      name: change.name, major: change.major, bio: change.bio, avatar: change.avatar)
-    let account = try await jobs.transaction { transaction in
-      try await Accounts.change(viewer.id, changes, in: transaction.sql)
-      return try await Accounts.own(viewer.id, in: transaction.sql)
-    }
-    return try Answer(.ok, ProfileView(account.profile, email: account.email))
   }
 }

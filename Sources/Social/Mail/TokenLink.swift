@@ -1,7 +1,7 @@
 import Foundation
 
-/// The address of the page where a client's user chooses a new password.
-public struct PasswordResetLink: Sendable {
+/// The address of a page of the app, such as the one where a new password is chosen, with a place for a token.
+public struct TokenLink: Sendable {
   /// Where the token goes.
   public static let place = "{token}"
 

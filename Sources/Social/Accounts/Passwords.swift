@@ -1,0 +1,93 @@
+import LibPQClient
+
+/// The passwords of accounts whose owners are signed in.
+public enum Passwords {
+  /// A password that was right when it was looked at.
+  public struct Checked: Sendable {
+    public let account: Int
+    fileprivate let hash: String
+  }
+
+  /// Whether `password` is the account's. A wrong one counts for the account and the client, so that a session that was
+  /// stolen does not serve for guessing.
+  ///
+  /// - Throws: `wrong_password`, `too_many_attempts`, `busy`.
+  public static func check(
+    _ password: String, of account: Int, from client: ClientAddress, hasher: PasswordHasher, attempts: AttemptBook,
+    in pool: PostgresPool
+  ) async throws -> Checked {
+    let attempt = AttemptLimit.passwordOfAccount.from(client.key, to: String(account))
+    try await attempts.count(attempt)
+    let hashes = try await pool.query("SELECT password_hash FROM accounts WHERE id = \(account)").decode(String?.self)
+    let isRight: Bool
+    do {
+      isRight = try await hasher.check(password, against: hashes.first ?? nil, for: client.key)
+    } catch let error as SocialError where error.code == .busy {
+      // Nothing was learned of the password.
+      try await attempts.giveBack([attempt])
+      throw error
+    }
+    guard isRight, let hash = hashes.first ?? nil else { throw wrong }
+    try await attempts.forget(attempt)
+    return Checked(account: account, hash: hash)
+  }
+
+  /// Whether `password` is the account's, where it has one.
+  ///
+  /// - Returns: nil for an account without a password, such as an imported one.
+  /// - Throws: `invalid_password` where one is needed and none is given; what `check` throws.
+  public static func checkIfAny(
+    _ password: String?, of account: Int, from client: ClientAddress, hasher: PasswordHasher, attempts: AttemptBook,
+    in pool: PostgresPool
+  ) async throws -> Checked? {
+    if let password {
+      return try await check(password, of: account, from: client, hasher: hasher, attempts: attempts, in: pool)
+    }
+    let rows = try await pool.query("SELECT FROM accounts WHERE id = \(account) AND password_hash IS NULL")
+    guard !rows.isEmpty else {
+      throw SocialError.invalid("password", "is needed: the account's, which says that it is its owner")
+    }
+    return nil
+  }
+
+  /// Gives an account another password. All its sessions but the current one end, and so do its tokens for new
+  /// passwords.
+  ///
+  /// - Throws: `wrong_password` if the password was changed since it was checked; `not_signed_in` if the session ended.
+  public static func change(
+    _ old: Checked, toHash hash: String, session: SessionToken, in transaction: PostgresTransaction
+  ) async throws {
+    try await confirm(old, in: transaction)
+    let sessions = try await transaction.query(
+      "SELECT FROM sessions WHERE token_hash = \(session.hash) AND account_id = \(old.account) AND expires_at > now()")
+    guard !sessions.isEmpty else { throw SocialError(.notSignedIn, "the session has ended: sign in again") }
+    try await transaction.execute("UPDATE accounts SET password_hash = \(hash) WHERE id = \(old.account)")
+    try await Sessions.closeOthers(old.account, than: session, in: transaction)
+    try await PasswordResets.endAll(of: old.account, in: transaction)
+  }
+
+  /// Locks the account, whose password is still the one that was checked.
+  ///
+  /// - Throws: `wrong_password`.
+  static func confirm(_ checked: Checked, in transaction: PostgresTransaction) async throws {
+    let hashes = try await transaction.query(
+      "SELECT password_hash FROM accounts WHERE id = \(checked.account) FOR NO KEY UPDATE"
+    ).decode(String?.self)
+    // One that was renewed meanwhile is still of the same password.
+    guard let hash = hashes.first ?? nil, PasswordHash.areOfOnePassword(hash, checked.hash) else { throw wrong }
+  }
+
+  /// The same, where nil stands for an account that has no password to check.
+  ///
+  /// - Throws: `wrong_password`.
+  static func confirm(_ checked: Checked?, of account: Int, in transaction: PostgresTransaction) async throws {
+    if let checked { return try await confirm(checked, in: transaction) }
+    let rows = try await transaction.query(
+      "SELECT FROM accounts WHERE id = \(account) AND password_hash IS NULL FOR NO KEY UPDATE")
+    guard !rows.isEmpty else { throw wrong }
+  }
+
+  private static var wrong: SocialError {
+    SocialError(.wrongPassword, "this is not the account's password", field: "password")
+  }
+}

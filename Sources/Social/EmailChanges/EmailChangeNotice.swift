@@ -1,0 +1,31 @@
+import CurlClient
+import DurableJobs
+import DurableJobsPostgres
+
+/// Tells an account's address that it is to be replaced by another.
+public struct EmailChangeNotice: Job {
+  public static let kind: JobKind = "accounts.email-change-notice"
+  public static let queue = SocialJobs.mailQueue
+  public static let retry = RetryPolicy(maxAttempts: 12, base: .seconds(2), cap: .seconds(600))
+  public static let timeout: Duration? = .seconds(120)
+
+  public var account: Int
+  /// The address, as it was when the other was asked for: it may be replaced before this runs.
+  public var email: String
+
+  func run(_ mailer: Mailer?, _ context: JobContext<PostgresLedger>) async throws {
+    try await Mailer.run(mailer, context, about: account) { mailer in
+      try await mailer.send(
+        "Your email address is to be changed", to: try MailAddress(email), as: context.id,
+        """
+        Hello,
+
+        the owner of your account has asked for another email address. Once that is confirmed, this one is no longer \
+        the account's.
+
+        If it was not you, choose another password now, which ends all sessions of your account.
+
+        """)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import DurableJobs
+import Hummingbird
+import LibPQClient
+import Social
+
+/// `email-confirmations`: for who has got a mail with a token, and who has not.
+struct EmailConfirmationRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+  let attempts: AttemptBook
+  let sendsMail: Bool
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.post("email-confirmations", use: askAgain)
+    group.post("email-confirmations/{token}", use: confirm)
+  }
+
+  private struct Wanted: Decodable { var email: String }
+
+  /// The answer is the same whether or not an account waits for the address.
+  @Sendable private func askAgain(_ request: Request, _ context: APIContext) async throws -> Answer {
+    guard sendsMail else {
+      throw SocialError(.mailNotConfigured, "this server sends no mail (FANMILL_MAIL_URL): ask its operator")
+    }
+    let email = try EmailChanges.address(try await RequestBody(request, context).decode(Wanted.self).email)
+    try await EmailChanges.allow(email, from: context.client, attempts: attempts)
+    try await jobs.transaction { try await EmailChanges.requestAgain(email, in: $0) }
+    return Answer(status: .accepted, body: [])
+  }
+
+  @Sendable private func confirm(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let token = try context.parameter("token")
+    try await EmailChanges.confirm(token, from: context.client, attempts: attempts, in: pool)
+    return .noContent
+  }
+}

@@ -1,0 +1,153 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DurableJobs
+import Hummingbird
+import LibPQClient
+import Social
+
+/// `me`: what owners do to their own accounts.
+struct OwnAccountRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+  let hasher: PasswordHasher
+  let attempts: AttemptBook
+  let sendsMail: Bool
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.get("me", use: own)
+    group.patch("me", use: change)
+    group.put("me/password", use: changePassword)
+    group.put("me/email", use: changeEmail)
+    group.get("me/sessions", use: sessions)
+    group.delete("me/sessions", use: closeOthers)
+    group.delete("me/sessions/{id}", use: close)
+  }
+
+  @Sendable private func own(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let account = try await Accounts.own(try context.viewer.id, in: pool)
+    return try Answer(.ok, ProfileView(account.profile, email: account.email))
+  }
+
+  private struct Change: Decodable {
+    var username: String?
+    var name: String?
+    var major: String?
+    var bio: String?
+    var avatar: String??
+
+    private enum CodingKeys: CodingKey { case username, name, major, bio, avatar }
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      username = try container.decodeIfPresent(String.self, forKey: .username)
+      name = try container.decodeIfPresent(String.self, forKey: .name)
+      major = try container.decodeIfPresent(String.self, forKey: .major)
+      bio = try container.decodeIfPresent(String.self, forKey: .bio)
+      // null takes the picture away; a missing field leaves it.
+      avatar = container.contains(.avatar) ? .some(try container.decode(String?.self, forKey: .avatar)) : nil
+    }
+  }
+
+  @Sendable private func change(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let change = try await RequestBody(request, context).decode(Change.self)
+    let changes = try AccountChanges(
+      username: change.username, name: change.name, major: change.major, bio: change.bio, avatar: change.avatar)
+    let account = try await jobs.transaction { transaction in
+      try await Accounts.change(viewer.id, changes, in: transaction.sql)
+      return try await Accounts.own(viewer.id, in: transaction.sql)
+    }
+    return try Answer(.ok, ProfileView(account.profile, email: account.email))
+  }
+
+  // MARK: Password
+
+  private struct PasswordChange: Decodable {
+    var old: String
+    var new: String
+  }
+
+  @Sendable private func changePassword(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let session = try context.signedIn
+    let wanted = try await RequestBody(request, context).decode(PasswordChange.self)
+    let new = try NewPassword(wanted.new, field: "new")
+    let old = try await Passwords.check(
+      wanted.old, of: session.viewer.id, from: context.client, hasher: hasher, attempts: attempts, in: pool)
+    let hash = try await hasher.hash(new.text, for: context.client.key)
+    try await jobs.transaction { transaction in
+      try await Passwords.change(old, toHash: hash, session: session.token, in: transaction.sql)
+    }
+    return .noContent
+  }
+
+  // MARK: Email address
+
+  private struct EmailChange: Decodable {
+    var email: String
+    /// The account's, where it has one.
+    var password: String?
+  }
+
+  @Sendable private func changeEmail(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let wanted = try await RequestBody(request, context).decode(EmailChange.self)
+    let email = try EmailChanges.address(wanted.email)
+    guard sendsMail else {
+      throw SocialError(
+        .mailNotConfigured,
+        "this server sends no mail (FANMILL_MAIL_URL): ask its operator, `fanmill accounts set-email NAME ADDRESS`")
+    }
+    let password = try await Passwords.checkIfAny(
+      wanted.password, of: viewer.id, from: context.client, hasher: hasher, attempts: attempts, in: pool)
+    try await EmailChanges.allow(email, from: context.client, attempts: attempts)
+    try await jobs.transaction { try await EmailChanges.request(email, for: viewer.id, password, in: $0) }
+    return Answer(status: .accepted, body: [])
+  }
+
+  // MARK: Sessions
+
+  private struct SessionView: Encodable {
+    let id: String
+    let client: Nullable<String>
+    let network: Nullable<String>
+    let createdAt: Date
+    let expiresAt: Date
+    let isCurrent: Bool
+
+    init(_ session: OwnSession) {
+      id = session.id
+      client = Nullable(session.client)
+      network = Nullable(session.network)
+      createdAt = session.createdAt
+      expiresAt = session.expiresAt
+      isCurrent = session.isCurrent
+    }
+  }
+
+  private struct SessionList: Encodable { let items: [SessionView] }
+
+  @Sendable private func sessions(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let session = try context.signedIn
+    let sessions = try await Sessions.own(session.viewer.id, current: session.token, in: pool)
+    return try Answer(.ok, SessionList(items: sessions.map(SessionView.init)))
+  }
+
+  /// Ends all but the one that asks.
+  @Sendable private func closeOthers(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let session = try context.signedIn
+    try await jobs.transaction { transaction in
+      try await Sessions.closeOthers(session.viewer.id, than: session.token, in: transaction.sql)
+    }
+    return .noContent
+  }
+
+  @Sendable private func close(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let id = try context.parameter("id")
+    try await jobs.transaction { try await Sessions.close(id, of: viewer.id, in: $0.sql) }
+    return .noContent
+  }
+}
