@@ -191,8 +191,8 @@ let package = Package(
     .target(
       name: "SocialDashboard",
       dependencies: [
-        "Cryptography", "DurableJobsAdmin", "DurableJobsDashboard", "DurableJobsPostgres", "LibPQClient", "Social",
-        "SocialAdmin", httpTypes, hummingbird, lifecycle, logging, nioCore,
+        "Cryptography", "DurableJobs", "DurableJobsAdmin", "DurableJobsDashboard", "DurableJobsPostgres",
+        "DurableJobsRedis", "LibPQClient", "Social", "SocialAdmin", httpTypes, hummingbird, lifecycle, logging, nioCore,
       ],
       resources: [.embedInCode("Templates")], swiftSettings: settings),
     module(

@@ -1,11 +1,14 @@
+import DurableJobs
 import DurableJobsAdmin
 import DurableJobsDashboard
 import DurableJobsPostgres
+import DurableJobsRedis
 import Hummingbird
 import LibPQClient
 import Logging
 import ServiceLifecycle
 import Social
+import SocialAdmin
 
 /// The operators' pages under `/admin`: the queue's dashboard with the app's pages, opened by the admin tokens. A
 /// library, so that tests drive it without a process.
@@ -62,7 +65,12 @@ public struct SocialDashboard: Service {
     own.urlSetting = "FANMILL_ADMIN_URL"
     own.secrets = configuration.secrets
     own.terms = configuration.terms
-    var pages: [any DashboardPages] = [FanOutPages(), RankingPages(), QuotaPages(pool: pool, rules: lookups)]
+    let client = JobClient(broker: jobs.broker, ledger: PostgresLedger(jobs.database), logger: logger)
+    var pages: [any DashboardPages] = [
+      FanOutPages(), RankingPages(), QuotaPages(pool: pool, rules: lookups),
+      AccountPages(accounts: AccountAdmin(jobs.database)),
+      PicturePages(media: MediaAdmin(jobs.database), jobs: client),
+    ]
     if let sessions {
       pages.append(
         SignInPages(

@@ -14,7 +14,8 @@ import Testing
 @Suite("What stands before every route") struct GuardTests {
   private func path(_ route: DashboardRoutes.Route) -> String {
     let path = route.path.replacing("{queue}", with: "fanout").replacing(
-      "{id}", with: "0190c3a0-0000-7000-8000-000000000001")
+      "{id}", with: "0190c3a0-0000-7000-8000-000000000001"
+    ).replacing("{name}", with: "mary")
     return path.isEmpty ? "/admin" : "/admin/" + path
   }
 
@@ -90,6 +91,7 @@ import Testing
     try await Stage.with { stage in
       let ids = try await stage.owe(2)
       try await stage.deadLetter(2)
+      try await stage.stack.pool.execute("INSERT INTO accounts (username) VALUES ('mary')")
       let reader = try await stage.signIn(Stage.readToken)
       for route in stage.routes where route.access == .act {
         for fields in [[], [("name", Stage.schedule.rawValue), ("do", "delete-all"), ("at", "2030-01-01T00:00")]] {

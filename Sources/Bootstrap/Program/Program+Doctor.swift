@@ -1,5 +1,7 @@
 import DurableJobsAdmin
+import Foundation
 import Migrations
+import Social
 import SocialAdmin
 
 extension Program {
@@ -20,6 +22,14 @@ extension Program {
     return terms
   }
 
+  /// Where pictures are stored. A folder that is not there is on another machine: nothing is said about it.
+  private var pictures: [any Examination] {
+    let isFolder = settings.mediaURL == nil
+    if isFolder, !FileManager.default.fileExists(atPath: settings.mediaDir) { return [] }
+    let place = isFolder ? settings.mediaDir : "the bucket of FANMILL_MEDIA_URL"
+    return [MediaExamination(place: place) { try await withMediaStore { try await $0.check() } }]
+  }
+
   /// Looks at the queue's servers and tables and at the app's, and speaks of this program's settings and commands.
   ///
   /// - Parameter migrations: the schema that belongs to this program; nil where its files are not there.
@@ -30,6 +40,6 @@ extension Program {
       schema: migrations.map { MigrationExamination($0) },
       more: [
         FeedPartitionExamination(), AddressExamination(), YouTubeExamination(rules: settings.lookupRules),
-      ], terms: Self.terms, logger: logger)
+      ] + pictures, terms: Self.terms, logger: logger)
   }
 }

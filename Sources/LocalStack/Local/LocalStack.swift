@@ -95,6 +95,9 @@ public struct LocalStack: Sendable {
     for (name, value) in ProcessInfo.processInfo.environment where name.hasPrefix("FANMILL_") {
       settings.merge([name: value]) { own, _ in own }
     }
+    // Pictures and mail of this stack, unless they are to go elsewhere.
+    let own = ["FANMILL_MEDIA_DIR": folder.path + "/media", "FANMILL_MAIL_URL": "file:\(folder.path)/mail"]
+    settings.merge(own) { given, _ in given }
     var processes: [LocalProcess] = []
     if youtube.isEmpty {
       let port = try FreePort.find()

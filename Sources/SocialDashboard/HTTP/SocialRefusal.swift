@@ -5,6 +5,10 @@ import Social
 extension DashboardRefusal {
   /// What an error of the app is to an operator; nil for any other.
   init?(ofSocial error: any Error) {
+    if let moved = error as? AccountMoved {
+      self.init(.notFound, "That is not possible", "The account '\(moved.from)' is called '\(moved.to)' now.")
+      return
+    }
     guard let error = error as? SocialError else { return nil }
     switch error.code {
     case .tooManyAttempts:

@@ -1,11 +1,95 @@
 import ArgumentParser
+import DurableJobsAdmin
 import DurableJobsCLI
 import LibPQClient
 import Social
+import SocialAdmin
 
 struct AccountsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "accounts", abstract: "Act for accounts.", subcommands: [Token.self, Reset.self])
+    commandName: "accounts", abstract: "Look at accounts, act for their owners, suspend and restore them.",
+    subcommands: [List.self, Show.self, Token.self, Reset.self, SetEmail.self, Suspend.self, Restore.self])
+
+  struct List: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List accounts, the newest first.")
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var page: PageOptions
+    @Option(help: "Those alone whose usernames or email addresses begin with this.") var query: String?
+    @Flag(help: "Those alone that are suspended.") var suspended = false
+
+    func run() async throws {
+      try await common.withDatabase { database in
+        let accounts = try await AccountAdmin(database).list(
+          beginningWith: query, isSuspended: suspended ? true : nil, before: page.before, limit: page.limit)
+        try common.output.list(accounts.items, next: accounts.next, empty: "there are no accounts") {
+          Table(accounts: $0)
+        }
+      }
+    }
+  }
+
+  struct Show: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Show an account's state, address, sessions and names of before.")
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The account's username.") var name: String
+
+    func run() async throws {
+      try await common.withDatabase { database in
+        try common.output.one(try await AccountAdmin(database).show(name)) { $0.text }
+      }
+    }
+  }
+
+  struct SetEmail: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      commandName: "set-email", abstract: "Give an account an email address, without asking who reads it.",
+      discussion: "An imported account has none; with one, its owner chooses a password by mail.")
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The account's username.") var name: String
+    @Argument(help: "The address.") var address: String
+
+    func run() async throws {
+      try await common.withDatabase { database in
+        let account = try await AccountAdmin(database).setEmail(address, of: name, by: .terminal)
+        try common.output.one(account) { "\($0.username) has the address \($0.email ?? "")" }
+      }
+    }
+  }
+
+  struct Suspend: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      commandName: "suspend", abstract: "End an account's sessions and let nobody sign in to it.",
+      discussion: "Its posts stay. 'restore' opens it again. The reason is kept with the operators' actions.")
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The account's username.") var name: String
+    @Option(help: "Why, for the log of actions.") var reason: String
+
+    func validate() throws {
+      guard 1...500 ~= reason.count else { throw ValidationError("--reason has 1 to 500 characters") }
+    }
+
+    func run() async throws {
+      try await common.withDatabase { database in
+        let account = try await AccountAdmin(database).suspend(name, because: reason, by: .terminal)
+        try common.output.one(account) { "\($0.username) is suspended" }
+      }
+    }
+  }
+
+  struct Restore: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      commandName: "restore", abstract: "Open a suspended account to its owner again.")
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The account's username.") var name: String
+
+    func run() async throws {
+      try await common.withDatabase { database in
+        let account = try await AccountAdmin(database).restore(name, by: .terminal)
+        try common.output.one(account) { "\($0.username) is \($0.state)" }
+      }
+    }
+  }
 
   struct Token: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
@@ -56,5 +140,34 @@ extension CommonOptions {
       }
       try output.one(Issued(token: token.text, username: name)) { $0.token }
     }
+  }
+}
+
+extension Table {
+  fileprivate init(accounts: [AccountRecord]) {
+    self.init(
+      [
+        .number("id"), .elastic("username"), .elastic("name"), .elastic("email"), .state(), .number("sessions"),
+        .text("opened"),
+      ],
+      rows: accounts.map { account in
+        [
+          String(account.id), account.username, account.name, account.email ?? "", account.state,
+          account.sessions.grouped, account.createdAt.away(),
+        ]
+      })
+  }
+}
+
+extension AccountRecord {
+  fileprivate var text: String {
+    var lines = [
+      ("id", String(id)), ("username", username), ("name", name), ("email", email ?? "none"), ("state", state),
+      ("password", hasPassword ? "set" : "none"), ("sessions", sessions.grouped),
+      ("pictures", "\(pictures.grouped) bytes"), ("opened at", createdAt.short),
+    ]
+    if let reason { lines.append(("reason", reason)) }
+    if !formerNames.isEmpty { lines.append(("former names", formerNames.joined(separator: ", "))) }
+    return facts(lines)
   }
 }

@@ -1,0 +1,127 @@
+import DurableJobsAdmin
+import DurableJobsPostgres
+import Foundation
+import LibPQClient
+import Social
+
+/// What operators do with accounts.
+public struct AccountAdmin: Sendable {
+  private let database: JobsDatabase
+
+  public init(_ database: JobsDatabase) { self.database = database }
+
+  /// - Parameters:
+  ///   - prefix: what usernames or email addresses begin with, in whatever case; nil for all.
+  ///   - isSuspended: nil for accounts of any state.
+  ///   - before: the `next` of an earlier page.
+  ///   - limit: 1 to 100,000.
+  public func list(
+    beginningWith prefix: String? = nil, isSuspended: Bool? = nil, before: String? = nil, limit: Int = 50
+  ) async throws -> AccountPage {
+    try OperationError.check(limit: limit)
+    let last: Int?
+    if let before {
+      guard let id = EntityID.parse(before) else {
+        throw OperationError(.usage, "--before is '\(before)': the 'next' of an earlier page belongs there")
+      }
+      last = id
+    } else {
+      last = nil
+    }
+    let pattern = prefix.map { prefix in
+      NormalForm.compared(prefix).replacing("\\", with: "\\\\").replacing("%", with: "\\%")
+        .replacing("_", with: "\\_") + "%"
+    }
+    let rows = try await database.pool.query(
+      """
+      SELECT \(unescaped: Self.columns) FROM accounts a
+      WHERE (\(last)::bigint IS NULL OR a.id < \(last))
+        AND (\(pattern)::text IS NULL OR lower(a.username) COLLATE "C" LIKE \(pattern)
+          OR lower(a.email COLLATE "C") LIKE \(pattern))
+        AND (\(isSuspended)::boolean IS NULL OR (a.suspended_at IS NOT NULL) = \(isSuspended))
+      ORDER BY a.id DESC LIMIT \(limit + 1)
+      """)
+    let found = try rows.map(Self.record)
+    let items = Array(found.prefix(limit))
+    return AccountPage(items: items, next: found.count > limit ? items.last.map { String($0.id) } : nil)
+  }
+
+  /// - Throws: `.notFound`, `AccountMoved`.
+  public func show(_ name: String) async throws -> AccountRecord {
+    let id = try await id(of: name, in: database.pool)
+    let rows = try await database.pool.query(
+      "SELECT \(unescaped: Self.columns) FROM accounts a WHERE a.id = \(id)")
+    guard let row = rows.first else { throw Self.missing(name) }
+    return try Self.record(row)
+  }
+
+  /// Closes an account to its owner.
+  ///
+  /// - Parameter reason: for the account's page and the action log.
+  /// - Throws: `.notFound`, `.forbidden`, `invalid_reason`.
+  public func suspend(_ name: String, because reason: String, by actor: Operator) async throws -> AccountRecord {
+    try await act("accounts.suspend", on: name, ["reason": reason], by: actor) {
+      try await Suspensions.suspend($0, because: reason, in: $1)
+    }
+  }
+
+  /// Opens it again.
+  ///
+  /// - Throws: `.notFound`, `.forbidden`.
+  public func restore(_ name: String, by actor: Operator) async throws -> AccountRecord {
+    try await act("accounts.restore", on: name, by: actor) { try await Suspensions.restore($0, in: $1) }
+  }
+
+  /// Gives an account an email address, without asking who reads it.
+  ///
+  /// - Throws: `.notFound`, `.forbidden`, `invalid_email`, `email_taken`.
+  public func setEmail(_ email: String, of name: String, by actor: Operator) async throws -> AccountRecord {
+    // The log keeps no address: it outlives the account.
+    try await act("accounts.set-email", on: name, by: actor) { try await EmailChanges.set(email, of: $0, in: $1) }
+  }
+
+  private func act(
+    _ action: String, on name: String, _ detail: [String: String] = [:], by actor: Operator,
+    _ body: @escaping @Sendable (Int, PostgresTransaction) async throws -> Void
+  ) async throws -> AccountRecord {
+    try await database.pool.transaction { transaction in
+      let id = try await id(of: name, in: transaction)
+      try await ActionLog(database).record(action, name, detail: detail, by: actor, in: transaction)
+      try await body(id, transaction)
+    }
+    return try await show(name)
+  }
+
+  private func id(of name: String, in reader: some SocialReader) async throws -> Int {
+    do { return try await Accounts.id(of: name, in: reader) } catch let error as SocialError
+      where error.code == .notFound
+    {
+      throw Self.missing(name)
+    }
+  }
+
+  private static func missing(_ name: String) -> OperationError {
+    OperationError(.notFound, "there is no account '\(name)'")
+  }
+
+  private static let columns = """
+    a.id, a.username, a.name, a.email,
+    CASE WHEN a.suspended_at IS NOT NULL THEN 'suspended' WHEN a.awaits_confirmation THEN 'unconfirmed'
+      ELSE 'active' END,
+    a.suspension_reason, a.password_hash IS NOT NULL,
+    (SELECT count(*) FROM sessions s WHERE s.account_id = a.id AND s.expires_at > now()),
+    coalesce((SELECT q.bytes FROM media_quotas q WHERE q.account_id = a.id), 0)::bigint,
+    ARRAY(SELECT f.username FROM former_usernames f WHERE f.account_id = a.id AND f.kept_until > now()
+      ORDER BY f.kept_until DESC),
+    a.created_at
+    """
+
+  private static func record(_ row: PostgresRow) throws -> AccountRecord {
+    AccountRecord(
+      id: try Int(postgres: row[0]), username: try String(postgres: row[1]), name: try String(postgres: row[2]),
+      email: try String?(postgres: row[3]), state: try String(postgres: row[4]),
+      reason: try String?(postgres: row[5]), hasPassword: try Bool(postgres: row[6]),
+      sessions: try Int(postgres: row[7]), pictures: try Int(postgres: row[8]),
+      formerNames: try [String](postgres: row[9]), createdAt: try Date(postgres: row[10]))
+  }
+}

@@ -1,0 +1,33 @@
+import DurableJobsAdmin
+import Foundation
+import LibPQClient
+import Social
+
+/// The doctor's look at where pictures are stored.
+public struct MediaExamination: Examination {
+  private let place: String
+  private let check: @Sendable () async throws -> Void
+
+  /// - Parameters:
+  ///   - place: the folder or the bucket, without secrets.
+  ///   - check: what `MediaStore.check` does.
+  public init(place: String, check: @escaping @Sendable () async throws -> Void) {
+    self.place = place
+    self.check = check
+  }
+
+  public func run(in transaction: PostgresTransaction) async throws -> [Finding] {
+    do {
+      try await check()
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      return [
+        .fail(
+          "pictures", "\(error)",
+          "uploads fail and pictures are not made until this is put right (FANMILL_MEDIA_URL or FANMILL_MEDIA_DIR)")
+      ]
+    }
+    return [.ok("pictures", "\(place) keeps what is written to it")]
+  }
+}
