@@ -87,13 +87,12 @@ private final class OpenFile: Sendable {
   init(_ path: String) throws {
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw IncomingFile.Failure(what: "a picture cannot be read", number: errno) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else {
+    count = lseek(descriptor, 0, SEEK_END)
+    guard count >= 0 else {
       let number = errno
       close(descriptor)
       throw IncomingFile.Failure(what: "a picture cannot be read", number: number)
     }
-    count = status.st_size
   }
 
   deinit { close(descriptor) }
