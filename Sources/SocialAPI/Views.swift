@@ -83,6 +83,8 @@ struct PostView: Encodable, Sendable {
   let editedAt: Nullable<Date>
   let likes: Int
   let comments: Int
+  let isLiked: Bool
+  let isMine: Bool
 
   init(_ post: Post) {
     id = post.id
@@ -95,6 +97,8 @@ struct PostView: Encodable, Sendable {
     editedAt = Nullable(post.editedAt)
     likes = post.likes
     comments = post.comments
+    isLiked = post.isLiked
+    isMine = post.isMine
   }
 }
 

@@ -23,6 +23,13 @@ import Testing
       let rest = try await api.send("GET", "/v1/posts/\(post)/comments?limit=2&before=\(next)", as: eve)
       #expect(rest.items.map { $0["text"] as? String } == ["first"] && rest.json["next"] is NSNull)
       #expect(try await api.send("GET", "/v1/posts/\(post)", as: eve).json["comments"] as? Int == 3)
+      let oldest = try await api.send("GET", "/v1/posts/\(post)/comments?order=oldest&limit=2", as: eve)
+      #expect(oldest.items.map { $0["text"] as? String } == ["first", "second"])
+      let last = try #require(oldest.json["next"] as? Int)
+      let end = try await api.send("GET", "/v1/posts/\(post)/comments?order=oldest&limit=2&before=\(last)", as: eve)
+      #expect(end.items.map { $0["text"] as? String } == ["third"] && end.json["next"] is NSNull)
+      let order = try await api.send("GET", "/v1/posts/\(post)/comments?order=loudest", as: eve)
+      #expect((order.status, order.code) == (422, "invalid_order"))
       // Neither the writer's nor the author's doing.
       let refused = try await api.send("DELETE", "/v1/posts/\(post)/comments/\(ids[0])", as: eve)
       #expect((refused.status, refused.code) == (403, "not_yours"))

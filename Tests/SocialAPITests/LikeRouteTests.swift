@@ -11,6 +11,18 @@ import Testing
       for _ in 0..<2 { #expect(try await api.send("PUT", "/v1/posts/\(id)/like", as: bob).status == 204) }
       #expect(try await api.send("PUT", "/v1/posts/\(id)/like", as: ann).status == 204)
       #expect(try await api.send("GET", "/v1/posts/\(id)", as: ann).json["likes"] as? Int == 2)
+      // Whoever asks, on whatever page, sees their own likes and posts.
+      let eve = try await api.open("eve")
+      let own = try await api.send("GET", "/v1/feed/following?own=true", as: ann).items
+      #expect(own.map { $0["isLiked"] as? Bool } == [true] && own.map { $0["isMine"] as? Bool } == [true])
+      for path in ["/v1/posts/\(id)", "/v1/feed/home", "/v1/users/ann/posts"] {
+        for (token, isLiked, isMine) in [(ann, true, true), (bob, true, false), (eve, false, false)] {
+          let reply = try await api.send("GET", path, as: token)
+          let post = reply.items.first ?? reply.json
+          #expect(post["isLiked"] as? Bool == isLiked && post["isMine"] as? Bool == isMine, "\(path) \(reply.json)")
+        }
+      }
+      #expect(try await api.send("GET", "/v1/me/likes", as: bob).items.map { $0["isLiked"] as? Bool } == [true])
       // Each like is told once, and one's own to nobody.
       #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'notifications.update'") == 1)
       for _ in 0..<2 { #expect(try await api.send("DELETE", "/v1/posts/\(id)/like", as: bob).status == 204) }

@@ -25,7 +25,7 @@ import Testing
       #expect(page.items.first?.author.username == "account1")
       #expect(try await Feed.following(ids[0], PageRequest(), in: app.pool).items.isEmpty)
       #expect(try await Feed.following(ids[0], own: true, PageRequest(), in: app.pool).items.map(\.id) == [post])
-      #expect(try await Feed.home(PageRequest(), in: app.pool).items.map(\.id) == [post])
+      #expect(try await Feed.home(seenBy: 0, PageRequest(), in: app.pool).items.map(\.id) == [post])
     }
   }
 
@@ -136,13 +136,13 @@ import Testing
       // As a post of before pictures were kept here.
       try await app.pool.execute("UPDATE posts SET image = 'https://example.org/x.png' WHERE id = \(post)")
       try await edit(PostChanges(title: "edited"), by: ids[0])
-      let edited = try await Posts.post(post, in: app.pool)
+      let edited = try await Posts.post(post, seenBy: 0, in: app.pool)
       #expect(edited.title == "edited" && edited.image != nil && edited.editedAt != nil && edited.description == "")
       try await edit(PostChanges(media: []), by: ids[0])
-      #expect(try await Posts.post(post, in: app.pool).image == nil)
-      #expect(try await Posts.posts(of: ids[0], PageRequest(), in: app.pool).items.map(\.id) == [post])
+      #expect(try await Posts.post(post, seenBy: 0, in: app.pool).image == nil)
+      #expect(try await Posts.posts(of: ids[0], seenBy: 0, PageRequest(), in: app.pool).items.map(\.id) == [post])
       try await app.delete(post, by: ids[0])
-      #expect(try await code { _ = try await Posts.post(post, in: app.pool) } == .notFound)
+      #expect(try await code { _ = try await Posts.post(post, seenBy: 0, in: app.pool) } == .notFound)
       #expect(try await code { _ = try await FanOutProgress.of(post, in: app.pool) } == .notFound)
       for title in ["", "  ", String(repeating: "t", count: 201), "a\0"] {
         #expect(throws: SocialError.self) { try PostDraft(title: title) }

@@ -21,9 +21,9 @@ import Testing
       var comments: [Int] = []
       for id in ids.prefix(5) { comments.append(try await app.comment(post, by: id)) }
       try await app.deleteComment(comments[1], on: post, by: ids[1])
-      let read = try await Posts.post(post, in: app.pool)
+      let read = try await Posts.post(post, seenBy: 0, in: app.pool)
       #expect((read.likes, read.comments) == (19, 4))
-      let untouched = try await Posts.post(other, in: app.pool)
+      let untouched = try await Posts.post(other, seenBy: 0, in: app.pool)
       #expect((untouched.likes, untouched.comments) == (0, 0))
       #expect(try await PostCountAudit.run(on: app.pool).isExact)
     }
@@ -36,9 +36,9 @@ import Testing
       let post = try await app.post(by: author)
       try await app.pool.execute(
         "INSERT INTO likes (post_id, account_id) SELECT \(post), i FROM generate_series(1, 30000) i")
-      #expect(try await Posts.post(post, in: app.pool).likes == 30_000)
+      #expect(try await Posts.post(post, seenBy: 0, in: app.pool).likes == 30_000)
       try await app.pool.execute("DELETE FROM likes WHERE post_id = \(post) AND account_id > 12345")
-      #expect(try await Posts.post(post, in: app.pool).likes == 12_345)
+      #expect(try await Posts.post(post, seenBy: 0, in: app.pool).likes == 12_345)
       #expect(try await PostCountAudit.run(on: app.pool).isExact)
     }
   }
@@ -79,7 +79,7 @@ import Testing
       }
       #expect(try await PostCountAudit.run(on: app.pool).isExact)
       for post in posts {
-        let read = try await Posts.post(post, in: app.pool)
+        let read = try await Posts.post(post, seenBy: 0, in: app.pool)
         #expect(try await read.likes == app.count("SELECT count(*) FROM likes WHERE post_id = \(post)"))
         #expect(try await read.comments == app.count("SELECT count(*) FROM comments WHERE post_id = \(post)"))
       }
@@ -154,7 +154,7 @@ import Testing
       #expect(try await app.count("SELECT recount_fan_levels()") == 1)
       #expect(try await PostCountAudit.run(on: app.pool).isExact)
       #expect(try await FanLevelAudit.run(on: app.pool).isExact)
-      let read = try await Posts.post(post, in: app.pool)
+      let read = try await Posts.post(post, seenBy: 0, in: app.pool)
       #expect((read.likes, read.comments) == (4, 4))
     }
   }
@@ -173,7 +173,7 @@ import Testing
       let first = try #require(migrations.firstIndex { $0.name.hasPrefix("post_counts") })
       try await DatabaseMigrator(migrations, pool: app.pool).down(migrations.count - first)
       try await DatabaseMigrator(migrations, pool: app.pool).up()
-      let read = try await Posts.post(post, in: app.pool)
+      let read = try await Posts.post(post, seenBy: 0, in: app.pool)
       #expect((read.likes, read.comments) == (12, 3))
       #expect(try await PostCountAudit.run(on: app.pool) == PostCountAudit(compared: 8, wrong: 0))
       #expect(try await FanLevelAudit.run(on: app.pool) == FanLevelAudit(compared: 2, wrong: 0))

@@ -59,7 +59,7 @@ import Testing
         "INSERT INTO post_counts (post_id, shard) SELECT i, 0 FROM generate_series(1, 20000) i")
       try await app.pool.execute("ANALYZE likes, comments, post_counts")
       let (page, rows) = try await rowsRead(app, of: "likes", "comments", "post_counts") {
-        try await Feed.home(PageRequest(limit: 20), in: $0)
+        try await Feed.home(seenBy: 0, PageRequest(limit: 20), in: $0)
       }
       #expect(page.items.count == 20 && page.items.allSatisfy { $0.likes == 1000 && $0.comments == 1000 })
       #expect(rows <= 20 * 2 * 8)

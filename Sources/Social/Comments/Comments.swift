@@ -40,18 +40,36 @@ public enum Comments {
     return try Comment(row: row)
   }
 
-  /// A page of what was said to a post, newest first.
+  /// Which of a post's comments come first.
+  public enum Order: String, Sendable, CaseIterable {
+    case newest
+    case oldest
+  }
+
+  /// A page of what was said to a post.
   ///
   /// - Throws: `not_found` if there is no such post.
-  public static func comments(on post: Int, _ page: PageRequest, in reader: some SocialReader) async throws
-    -> Page<Comment>
-  {
-    let rows = try await reader.rows(
-      """
-      SELECT \(unescaped: Comment.columns) FROM posts p JOIN comments c ON c.post_id = p.id
-      JOIN accounts a ON a.id = c.account_id
-      WHERE p.id = \(post) AND c.id < \(page.cursor) ORDER BY c.id DESC LIMIT \(page.limit + 1)
-      """)
+  public static func comments(
+    on post: Int, _ order: Order = .newest, _ page: PageRequest, in reader: some SocialReader
+  ) async throws -> Page<Comment> {
+    // In either order the cursor is the id of the last comment that was shown.
+    let rows =
+      switch order {
+      case .newest:
+        try await reader.rows(
+          """
+          SELECT \(unescaped: Comment.columns) FROM posts p JOIN comments c ON c.post_id = p.id
+          JOIN accounts a ON a.id = c.account_id
+          WHERE p.id = \(post) AND c.id < \(page.cursor) ORDER BY c.id DESC LIMIT \(page.limit + 1)
+          """)
+      case .oldest:
+        try await reader.rows(
+          """
+          SELECT \(unescaped: Comment.columns) FROM posts p JOIN comments c ON c.post_id = p.id
+          JOIN accounts a ON a.id = c.account_id
+          WHERE p.id = \(post) AND c.id > \(page.before ?? 0) ORDER BY c.id LIMIT \(page.limit + 1)
+          """)
+      }
     if rows.isEmpty, try await reader.rows("SELECT FROM posts WHERE id = \(post)").isEmpty {
       throw SocialError.notFound("post")
     }

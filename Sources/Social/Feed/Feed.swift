@@ -3,14 +3,16 @@ import LibPQClient
 /// Reads feeds, newest first. The cursor of a page is the id of its last post.
 public enum Feed {
   /// Everybody's posts.
-  public static func home(_ page: PageRequest, in reader: some SocialReader) async throws -> Page<Post> {
+  public static func home(
+    seenBy viewer: Int, _ page: PageRequest, in reader: some SocialReader
+  ) async throws -> Page<Post> {
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: Post.columns)
+      SELECT \(unescaped: Post.columns), \(unescaped: Likes.isLiked) \(viewer))
       FROM (SELECT * FROM posts WHERE id < \(page.cursor) ORDER BY id DESC LIMIT \(page.limit + 1)) p
       JOIN accounts a ON a.id = p.author_id ORDER BY p.id DESC
       """)
-    return Page(try rows.map { try Post(row: $0) }, limit: page.limit, cursor: \.id)
+    return Page(try rows.map { try Post(row: $0, seenBy: viewer) }, limit: page.limit, cursor: \.id)
   }
 
   /// The posts of those whom `account` follows.
@@ -26,13 +28,13 @@ public enum Feed {
     while posts.count <= page.limit {
       let wanted = page.limit + 1 - posts.count
       let rows = try await kept(account, own, before: cursor, wanted, in: reader)
-      posts += try await read(rows, in: reader)
+      posts += try await read(rows, seenBy: account, in: reader)
       if let last = rows.last { cursor = last }
       if rows.count < wanted { break }
     }
     if posts.count <= page.limit {
       let old = try await trimmed(account, own, before: cursor, page.limit + 1 - posts.count, in: reader)
-      posts += try await read(old.ids, in: reader)
+      posts += try await read(old.ids, seenBy: account, in: reader)
       if posts.count <= page.limit { return Page(items: posts, next: old.next) }
     }
     return Page(posts, limit: page.limit, cursor: \.id)
@@ -138,13 +140,14 @@ public enum Feed {
   }
 
   /// The posts of `ids` that are there, in the order of `ids`.
-  private static func read(_ ids: [Int], in reader: some SocialReader) async throws -> [Post] {
+  private static func read(_ ids: [Int], seenBy viewer: Int, in reader: some SocialReader) async throws -> [Post] {
     if ids.isEmpty { return [] }
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: Post.columns) FROM posts p JOIN accounts a ON a.id = p.author_id
+      SELECT \(unescaped: Post.columns), \(unescaped: Likes.isLiked) \(viewer))
+      FROM posts p JOIN accounts a ON a.id = p.author_id
       WHERE p.id = ANY (\(ids)) ORDER BY p.id DESC
       """)
-    return try rows.map { try Post(row: $0) }
+    return try rows.map { try Post(row: $0, seenBy: viewer) }
   }
 }

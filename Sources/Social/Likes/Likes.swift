@@ -4,6 +4,9 @@ import LibPQClient
 
 /// Likes of posts. What tells the author of them is described in `migrations/0010_notifications.sql`.
 public enum Likes {
+  /// Whether a viewer likes a post `p`: what stands before the viewer's parameter, and a parenthesis after it.
+  static let isLiked = "EXISTS (SELECT FROM likes mine WHERE mine.post_id = p.id AND mine.account_id ="
+
   /// Makes `account` like a post, and owes telling its author.
   ///
   /// - Returns: whether it is new; an old like is left as it is.
@@ -47,11 +50,13 @@ public enum Likes {
   {
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: Post.columns), l.id FROM likes l
+      SELECT \(unescaped: Post.columns), true, l.id FROM likes l
       JOIN posts p ON p.id = l.post_id JOIN accounts a ON a.id = p.author_id
       WHERE l.account_id = \(account) AND l.id < \(page.cursor) ORDER BY l.id DESC LIMIT \(page.limit + 1)
       """)
-    let liked = try rows.map { row in (post: try Post(row: row), like: try Int(postgres: row[row.count - 1])) }
+    let liked = try rows.map { row in
+      (post: try Post(row: row, seenBy: account), like: try Int(postgres: row[row.count - 1]))
+    }
     let list = Page(liked, limit: page.limit, cursor: \.like)
     return Page(items: list.items.map(\.post), next: list.next)
   }

@@ -19,8 +19,13 @@ public struct Post: Sendable, Hashable {
   public let likes: Int
   /// How many comments it has.
   public let comments: Int
+  /// Whether the account that asks likes it.
+  public let isLiked: Bool
+  /// Whether the account that asks wrote it.
+  public let isMine: Bool
 
-  /// What a statement selects for `init(row:)`, from posts `p` and their authors `a`.
+  /// What a statement selects for `init(row:seenBy:)`, from posts `p` and their authors `a`; after it comes whether the
+  /// viewer likes the post.
   static let columns = """
     p.id, p.title, p.description, p.image, p.created_at, p.edited_at, a.id, a.username, a.name, a.major,
     \(Accounts.avatar), p.media, p.media_dimensions,
@@ -28,7 +33,7 @@ public struct Post: Sendable, Hashable {
     (SELECT coalesce(sum(kept.comments), 0)::bigint FROM post_counts kept WHERE kept.post_id = p.id)
     """
 
-  init(row: PostgresRow) throws(PostgresError) {
+  init(row: PostgresRow, seenBy viewer: Int) throws(PostgresError) {
     id = try Int(postgres: row[0])
     title = try String(postgres: row[1])
     description = try String(postgres: row[2])
@@ -41,6 +46,8 @@ public struct Post: Sendable, Hashable {
     media = ShownMedia.list(try [String](postgres: row[11]), try [Int32](postgres: row[12]))
     likes = try Int(postgres: row[13])
     comments = try Int(postgres: row[14])
+    isLiked = try Bool(postgres: row[15])
+    isMine = author.id == viewer
   }
 }
 

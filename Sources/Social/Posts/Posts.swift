@@ -29,22 +29,27 @@ public enum Posts {
   }
 
   /// - Throws: `not_found`.
-  public static func post(_ id: Int, in reader: some SocialReader) async throws -> Post {
+  public static func post(_ id: Int, seenBy viewer: Int, in reader: some SocialReader) async throws -> Post {
     let rows = try await reader.rows(
-      "SELECT \(unescaped: Post.columns) FROM posts p JOIN accounts a ON a.id = p.author_id WHERE p.id = \(id)")
+      """
+      SELECT \(unescaped: Post.columns), \(unescaped: Likes.isLiked) \(viewer))
+      FROM posts p JOIN accounts a ON a.id = p.author_id WHERE p.id = \(id)
+      """)
     guard let row = rows.first else { throw SocialError.notFound("post") }
-    return try Post(row: row)
+    return try Post(row: row, seenBy: viewer)
   }
 
   /// A page of an author's posts, newest first.
-  public static func posts(of author: Int, _ page: PageRequest, in reader: some SocialReader) async throws -> Page<Post>
-  {
+  public static func posts(
+    of author: Int, seenBy viewer: Int, _ page: PageRequest, in reader: some SocialReader
+  ) async throws -> Page<Post> {
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: Post.columns) FROM posts p JOIN accounts a ON a.id = p.author_id
+      SELECT \(unescaped: Post.columns), \(unescaped: Likes.isLiked) \(viewer))
+      FROM posts p JOIN accounts a ON a.id = p.author_id
       WHERE p.author_id = \(author) AND p.id < \(page.cursor) ORDER BY p.id DESC LIMIT \(page.limit + 1)
       """)
-    return Page(try rows.map { try Post(row: $0) }, limit: page.limit, cursor: \.id)
+    return Page(try rows.map { try Post(row: $0, seenBy: viewer) }, limit: page.limit, cursor: \.id)
   }
 
   /// - Throws: `not_found`, `not_yours`, `invalid_media`, `broken_media`.

@@ -29,7 +29,11 @@ struct CommentRoutes: Sendable {
 
   @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {
     _ = try context.viewer
-    let page = try await Comments.comments(on: try context.postID(), try request.page(), in: pool)
+    let text = request.uri.queryParameters["order"].map(String.init) ?? Comments.Order.newest.rawValue
+    guard let order = Comments.Order(rawValue: text) else {
+      throw SocialError(.invalid("order"), "order is newest or oldest", field: "order")
+    }
+    let page = try await Comments.comments(on: try context.postID(), order, try request.page(), in: pool)
     return try Answer(.ok, PageView(page, CommentView.init))
   }
 

@@ -43,13 +43,13 @@ struct PostRoutes: Sendable {
       title: wanted.title, description: wanted.description ?? "", media: wanted.media ?? [])
     return try await jobs.once(request, body, by: viewer.id) { transaction in
       let id = try await Posts.create(draft, by: viewer.id, in: transaction)
-      return try Answer(.created, PostView(try await Posts.post(id, in: transaction.sql)))
+      return try Answer(.created, PostView(try await Posts.post(id, seenBy: viewer.id, in: transaction.sql)))
     }
   }
 
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
-    _ = try context.viewer
-    return try Answer(.ok, PostView(try await Posts.post(try context.postID(), in: pool)))
+    let viewer = try context.viewer
+    return try Answer(.ok, PostView(try await Posts.post(try context.postID(), seenBy: viewer.id, in: pool)))
   }
 
   private struct Change: Decodable {
@@ -67,7 +67,7 @@ struct PostRoutes: Sendable {
     let changes = try PostChanges(title: change.title, description: change.description, media: change.media)
     let post = try await jobs.transaction { transaction in
       try await Posts.edit(id, changes, by: viewer.id, in: transaction.sql)
-      return try await Posts.post(id, in: transaction.sql)
+      return try await Posts.post(id, seenBy: viewer.id, in: transaction.sql)
     }
     return try Answer(.ok, PostView(post))
   }
@@ -85,8 +85,9 @@ struct PostRoutes: Sendable {
   }
 
   @Sendable private func home(_ request: Request, _ context: APIContext) async throws -> Answer {
-    _ = try context.viewer
-    return try Answer(.ok, PageView(try await Feed.home(try request.page(), in: reads), PostView.init))
+    let viewer = try context.viewer
+    let page = try await Feed.home(seenBy: viewer.id, try request.page(), in: reads)
+    return try Answer(.ok, PageView(page, PostView.init))
   }
 
   @Sendable private func following(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -69,9 +69,10 @@ struct UserRoutes: Sendable {
   }
 
   @Sendable private func posts(_ request: Request, _ context: APIContext) async throws -> Answer {
-    _ = try context.viewer
+    let viewer = try context.viewer
     let page = try request.page()
     let account = try await Accounts.id(of: try context.parameter("name"), in: pool)
-    return try Answer(.ok, PageView(try await Posts.posts(of: account, page, in: pool), PostView.init))
+    let posts = try await Posts.posts(of: account, seenBy: viewer.id, page, in: pool)
+    return try Answer(.ok, PageView(posts, PostView.init))
   }
 }
