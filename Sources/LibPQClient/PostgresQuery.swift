@@ -54,6 +54,25 @@ public struct PostgresQuery: Sendable, ExpressibleByStringInterpolation, CustomS
     /// SQL as it stands, such as the name of a table of ours: never what a user sent.
     public mutating func appendInterpolation(unescaped text: String) { sql += text }
 
+    /// A part of a statement, with its parameters.
+    public mutating func appendInterpolation(_ part: PostgresQuery) {
+      let before = parameters.count
+      parameters.append(contentsOf: part.parameters)
+      if before == 0 {
+        sql += part.sql
+        return
+      }
+      // Each place moves by the number of the parameters that come before the part.
+      var rest = part.sql[...]
+      while let place = rest.firstIndex(of: "$") {
+        let digits = rest[rest.index(after: place)...].prefix { $0.isASCII && $0.isNumber }
+        sql += rest[...place]
+        if let number = Int(digits) { sql += String(number + before) }
+        rest = rest[digits.endIndex...]
+      }
+      sql += rest
+    }
+
     private mutating func appendPlace() {
       sql += "$"
       sql += String(parameters.count)
@@ -85,6 +104,16 @@ struct PostgresParameters: Sendable {
     value.encode(into: &buffer)
     types.append(Value.postgresType.oid)
     entries.append(Entry(start: start, length: buffer.count - start))
+  }
+
+  mutating func append(contentsOf others: PostgresParameters) {
+    for place in others.entries.indices {
+      var entry = others.entries[place]
+      entry.start += buffer.count
+      entries.append(entry)
+    }
+    types += others.types
+    buffer.append(others.buffer.bytes)
   }
 
   /// A NULL; without a type the server infers one.

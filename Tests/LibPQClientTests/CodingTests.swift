@@ -110,6 +110,23 @@ import Testing
     }
   }
 
+  @Test func partsOfAStatementBringTheirParameters() async throws {
+    let part: PostgresQuery = "n > \(1) AND name <> \("a $1 of text") AND n IS DISTINCT FROM \(nil as Int?)"
+    let table = "(SELECT 2::bigint AS n, '' AS name) t"
+    let query: PostgresQuery = "SELECT \("first"), \(part), \(part), \("last") FROM \(unescaped: table)"
+    #expect(
+      query.sql == """
+        SELECT $1, n > $2 AND name <> $3 AND n IS DISTINCT FROM $4, n > $5 AND name <> $6 AND n IS DISTINCT FROM $7, $8 \
+        FROM (SELECT 2::bigint AS n, '' AS name) t
+        """)
+    let plain: PostgresQuery = "\(part)"
+    #expect(plain.sql == part.sql)
+    try await withConnection { connection in
+      let row = try await connection.query(query)[0]
+      #expect(try row.decode(String.self, Bool.self, Bool.self, String.self) == ("first", true, true, "last"))
+    }
+  }
+
   @Test func urlsAreReadAsLibpqReadsThem() async throws {
     let full = try PostgresConfiguration(
       url: "postgres://me:se%20cret@db.example:6543/app?sslmode=require&connect_timeout=7")
