@@ -12,12 +12,20 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let tooManyUsernames = Code(rawValue: "too_many_usernames")
     public static let emailTaken = Code(rawValue: "email_taken")
     public static let cannotFollowYourself = Code(rawValue: "cannot_follow_yourself")
+    public static let cannotBlockYourself = Code(rawValue: "cannot_block_yourself")
+    public static let cannotReportYourself = Code(rawValue: "cannot_report_yourself")
+    /// The account has made as many reports as it may in an hour.
+    public static let tooManyReports = Code(rawValue: "too_many_reports")
+    /// It is neither a post nor a comment nor a picture.
+    public static let cannotTakeDown = Code(rawValue: "cannot_take_down")
     /// It belongs to somebody else.
     public static let notYours = Code(rawValue: "not_yours")
     /// No account has this address and this password.
     public static let wrongCredentials = Code(rawValue: "wrong_credentials")
     /// The account's password is another.
     public static let wrongPassword = Code(rawValue: "wrong_password")
+    /// The account has no password, and no address to write to.
+    public static let noPassword = Code(rawValue: "no_password")
     /// Too many passwords were tried for an address.
     public static let tooManyAttempts = Code(rawValue: "too_many_attempts")
     /// No server is set that mail could be handed to.

@@ -51,6 +51,9 @@ public enum SocialJobs {
     registry.register(PasswordResetMail.self) { try await $0.run(mailer, $1) }
     registry.register(EmailConfirmationMail.self) { try await $0.run(mailer, $1) }
     registry.register(EmailChangeNotice.self) { try await $0.run(mailer, $1) }
+    registry.register(NoticeMail.self) { try await $0.run(mailer, $1) }
+    registry.register(DeletionMail.self) { try await $0.run(mailer, $1) }
+    registry.registerTransaction(AccountRemoval.self) { try await $0.run(in: $1) }
     registry.registerLookups(youtube)
     registry.register(PictureSizes.self) { try await $0.run(studio, $1) }
     registry.register(MediaRemoval.self) { try await $0.run(store, $1) }

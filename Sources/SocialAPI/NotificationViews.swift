@@ -20,9 +20,36 @@ struct CommentView: Encodable, Sendable {
 }
 
 struct NotificationView: Encodable, Sendable {
+  /// An account in a list; `uid` is its id as well.
   struct ActorView: Encodable, Sendable {
     let uid: Int
-    let username: Nullable<String>
+    let id: Int
+    let username: String
+    let name: String
+    let major: String
+    let avatar: Nullable<String>
+
+    init(_ account: AccountSummary) {
+      uid = account.id
+      id = account.id
+      username = account.username
+      name = account.name
+      major = account.major
+      avatar = Nullable(account.avatar)
+    }
+  }
+
+  struct PostView: Encodable, Sendable {
+    let id: Int
+    let title: String
+    /// Where its first picture is.
+    let picture: Nullable<String>
+  }
+
+  struct CommentView: Encodable, Sendable {
+    let id: Int
+    /// How it begins.
+    let text: String
   }
 
   let id: Int
@@ -37,6 +64,8 @@ struct NotificationView: Encodable, Sendable {
   let username: Nullable<String>
   let postId: Int?
   let commentId: Int?
+  let post: PostView?
+  let comment: CommentView?
   let count: Int
   let isFollowed: Bool?
   /// The newest first, a few.
@@ -47,11 +76,16 @@ struct NotificationView: Encodable, Sendable {
     type = Int(item.type.rawValue)
     checked = item.isChecked ? 1 : 0
     creationDate = Int(item.createdAt.timeIntervalSince1970.rounded(.down))
-    actors = item.actors.map { ActorView(uid: $0.id, username: Nullable($0.username)) }
+    actors = item.actors.map(ActorView.init)
     uid = item.actors.first?.id ?? 0
     username = Nullable(item.actors.first?.username)
     postId = item.post
     commentId = item.comment
+    post =
+      if let id = item.post, let title = item.title {
+        PostView(id: id, title: title, picture: Nullable(item.picture.map { PictureAddress.of($0, .thumb) }))
+      } else { nil }
+    comment = if let id = item.comment, let text = item.text { CommentView(id: id, text: text) } else { nil }
     count = item.count
     isFollowed = item.isFollowed
   }

@@ -121,6 +121,8 @@ public struct SocialAPI: Sendable {
     EmailConfirmationRoutes(jobs: jobs, pool: pool, attempts: attempts, sendsMail: sendsMail).add(to: group)
     PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
     UserRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
+    BlockRoutes(jobs: jobs, pool: pool).add(to: group)
+    SafetyRoutes(jobs: jobs, pool: pool).add(to: group)
     PostRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
     if let media { MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group) }
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)

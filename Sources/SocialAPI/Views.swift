@@ -53,6 +53,7 @@ struct ProfileView: Encodable, Sendable {
   let followers: Int
   let following: Int
   let isFollowed: Bool
+  let isMuted: Bool
   /// Only the owner sees it.
   let email: String?
 
@@ -67,6 +68,7 @@ struct ProfileView: Encodable, Sendable {
     followers = profile.followers
     following = profile.following
     isFollowed = profile.isFollowed
+    isMuted = profile.isMuted
     self.email = email
   }
 }

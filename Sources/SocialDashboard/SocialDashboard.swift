@@ -68,7 +68,8 @@ public struct SocialDashboard: Service {
     let client = JobClient(broker: jobs.broker, ledger: PostgresLedger(jobs.database), logger: logger)
     var pages: [any DashboardPages] = [
       FanOutPages(), RankingPages(), QuotaPages(pool: pool, rules: lookups),
-      AccountPages(accounts: AccountAdmin(jobs.database)),
+      AccountPages(accounts: AccountAdmin(jobs.database), jobs: client),
+      ReportPages(safety: SafetyAdmin(jobs.database), jobs: client),
       PicturePages(media: MediaAdmin(jobs.database), jobs: client),
     ]
     if let sessions {

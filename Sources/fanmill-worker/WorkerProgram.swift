@@ -163,7 +163,8 @@ extension Program {
   func mailer(_ mail: Settings.Mail, _ servers: Servers) -> Mailer {
     let post = MailPost(mail.destination, logger: logger)
     return Mailer(
-      pool: servers.postgres, from: mail.from, resetLink: mail.resetLink, confirmationLink: mail.confirmationLink
+      pool: servers.postgres, from: mail.from, resetLink: mail.resetLink, confirmationLink: mail.confirmationLink,
+      deletionLink: mail.deletionLink
     ) { try await post.send($0) }
   }
 }

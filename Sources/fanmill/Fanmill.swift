@@ -23,7 +23,7 @@ struct Fanmill: AsyncParsableCommand, Sendable {
     version: FanmillVersion.text,
     subcommands: [
       UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self,
-      AccountsCommand.self,
+      AccountsCommand.self, ReportsCommand.self, TakedownsCommand.self,
     ] + QueueCommands<FanmillProgram>.all + [
       FeedCommand.self, MediaCommand.self, NotificationsCommand.self, RankingCommand.self, LookupsCommand.self,
       QuotaCommand.self, AuditCommand.self, DemoCommand.self,

@@ -65,6 +65,7 @@ struct SettingsTests {
     (.mailFrom, ["a@example.org", "b@example.org", "c@example.org"], quoted),
     (.passwordResetURL, ["https://a/{token}", "http://b/?t={token}", "https://c/#{token}"], quoted),
     (.emailConfirmationURL, ["https://a/{token}", "http://b/?t={token}", "https://c/#{token}"], quoted),
+    (.accountDeletionURL, ["https://a/{token}", "http://b/?t={token}", "https://c/#{token}"], quoted),
     (.signUpConfirmation, ["on", "off", "on"], quoted),
     (.mediaDir, ["/a", "/b/c", "/d"], quoted),
     (
@@ -152,6 +153,7 @@ struct SettingsTests {
     case .mailFrom: settings.mailFrom
     case .passwordResetURL: settings.passwordResetURL
     case .emailConfirmationURL: settings.emailConfirmationURL
+    case .accountDeletionURL: settings.accountDeletionURL
     case .signUpConfirmation: settings.signUpConfirmation ? "on" : "off"
     case .mediaDir: settings.mediaDir
     case .mediaURL: settings.mediaURL?.value

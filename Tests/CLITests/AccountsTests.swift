@@ -42,8 +42,62 @@ struct AccountsTests {
       #expect(try names(try await cli("accounts", "list", "--suspended", "--json")) == ["ann"])
       #expect(try names(try await cli("accounts", "list", "--query", "B", "--json")) == ["bob"])
       #expect(try names(try await cli("accounts", "list", "--query", "_", "--json")) == [])
-      try await cli("accounts", "restore", "ann")
+      try await cli("accounts", "restore", "ann", "--reason", "a mistake")
       try await cli("accounts", "token", "ann")
+    }
+  }
+
+  @Test("An account is deleted after a question and with a reason")
+  func deletion() async throws {
+    try await TestStack.with { stack in
+      let cli = CLI(stack)
+      try await stack.pool.execute("INSERT INTO accounts (username) VALUES ('ann')")
+      try await cli("accounts", "delete", "ann", "--yes", status: 64)
+      let asked = try await cli("accounts", "delete", "ann", "--reason", "asked for it", status: 64)
+      #expect(asked.errors.contains("--yes does it without a question"))
+      #expect(try await stack.count("SELECT count(*) FROM accounts") == 1)
+      let gone = try await cli("accounts", "delete", "ann", "--reason", "asked for it", "--yes", "--json").fields()
+      #expect(gone["username"] as? String == "ann")
+      #expect(try await stack.count("SELECT count(*) FROM accounts") == 0)
+      #expect(try await stack.count("SELECT count(*) FROM jobs WHERE kind = 'accounts.remove'") == 1)
+      let again = try await cli("accounts", "delete", "ann", "--reason", "x", "--yes", status: 1)
+      #expect(again.errors.contains("there is no account 'ann'"))
+    }
+  }
+
+  @Test("A report is read and closed, and what it is about is down until it is restored")
+  func reports() async throws {
+    try await TestStack.with { stack in
+      let cli = CLI(stack)
+      #expect(try await cli("reports", "list").output.contains("there are no reports"))
+      #expect(try await cli("takedowns", "list").output.contains("nothing is down"))
+      try await stack.pool.execute(
+        """
+        WITH people AS (INSERT INTO accounts (username) VALUES ('ann'), ('bob') RETURNING id, username),
+          post AS (INSERT INTO posts (id, author_id, title) SELECT 12, id, 'Rude' FROM people WHERE username = 'ann')
+        INSERT INTO reports (reporter_id, subject, account_id, reason, text, excerpt)
+        SELECT b.id, 'post/12', a.id, 'hate', '', 'Rude' FROM people b, people a
+        WHERE b.username = 'bob' AND a.username = 'ann'
+        """)
+      #expect(try await cli("reports", "list").output.contains("post/12"))
+      #expect(try await cli("reports", "show", "1").output.contains("Rude"))
+      #expect(try await cli("reports", "show", "9", status: 1).errors.contains("there is no report 9"))
+      try await cli("reports", "resolve", "1", "--as", "taken_down", status: 64)
+      try await cli("reports", "resolve", "1", "--as", "burnt", "--reason", "rude", status: 64)
+      let closed = try await cli("reports", "resolve", "1", "--as", "taken_down", "--reason", "rude", "--json").fields()
+      #expect(closed["resolution"] as? String == "taken_down")
+      let again = try await cli("reports", "resolve", "1", "--as", "dismissed", "--reason", "x", status: 1)
+      #expect(again.errors.contains("the report 1 is closed: taken_down"))
+      #expect(try await cli("reports", "list", "--all").output.contains("taken_down"))
+      #expect(try await cli("takedowns", "list").output.contains("post/12"))
+      try await cli("takedowns", "restore", "post/12", "--reason", "a joke")
+      #expect(try await stack.count("SELECT count(*) FROM posts WHERE taken_down_at IS NULL") == 1)
+      #expect(try await cli("takedowns", "add", "post/12", "--reason", "no joke").output.contains("post/12 is down"))
+      #expect(try await cli("takedowns", "add", "post/13", "--reason", "x", status: 1).errors.contains("no such post"))
+      let nothing = try await cli("takedowns", "add", "nothing", "--reason", "x", status: 64)
+      #expect(nothing.errors.contains("comment/12/34"))
+      #expect(try await cli("takedowns", "add", "account/1", "--reason", "x", status: 1).errors.contains("suspended"))
+      #expect(try await stack.count("SELECT count(*) FROM notices") == 3)
     }
   }
 
@@ -58,7 +112,7 @@ struct AccountsTests {
         async let token = BuiltProgram("fanmill").run(["accounts", "token", "ann"], environment: stack.settings)
         _ = try await (suspended, token)
         #expect(try await stack.count("SELECT count(*) FROM sessions") == 0)
-        try await cli("accounts", "restore", "ann")
+        try await cli("accounts", "restore", "ann", "--reason", "a mistake")
       }
     }
   }

@@ -83,7 +83,7 @@ import Testing
       let seen = try await Accounts.profile(of: "account1", seenBy: ids[1], in: app.pool)
       #expect(seen.posts == 1 && seen.followers == 2 && seen.following == 1 && seen.isFollowed)
       #expect(try await !Accounts.profile(of: "account1", seenBy: ids[3], in: app.pool).isFollowed)
-      #expect(try await !Accounts.profile(of: "account1", seenBy: nil, in: app.pool).isFollowed)
+      #expect(try await !Accounts.profile(of: "account1", seenBy: 0, in: app.pool).isFollowed)
     }
   }
 

@@ -13,11 +13,11 @@ import Testing
       #expect(try await !app.follow(ids[0], by: ids[1]))
       #expect(try await code { try await app.follow(ids[0], by: ids[0]) } == .cannotFollowYourself)
       let post = try await app.post("Hello", by: ids[0])
-      let before = try await FanOutProgress.of(post, in: app.pool)
+      let before = try await FanOutProgress.of(post, seenBy: 0, in: app.pool)
       #expect(before.followers == 2 && before.delivered == 0 && !before.isDone && before.startedAt == nil)
       try await app.drain()
       #expect(try await app.feedRows() == [FeedRow(user: ids[1], post: post), FeedRow(user: ids[2], post: post)])
-      let after = try await FanOutProgress.of(post, in: app.pool)
+      let after = try await FanOutProgress.of(post, seenBy: 0, in: app.pool)
       #expect(after.followers == 2 && after.delivered == 2 && after.isDone && after.finishedAt != nil)
       try await app.expectExactFeeds()
       let page = try await Feed.following(ids[1], PageRequest(), in: app.pool)
@@ -40,14 +40,14 @@ import Testing
         try await app.pool.execute(
           "INSERT INTO following_user_posts SELECT unnest(\([followers[3], followers[30], followers[49]])), \(post)")
         try await app.drain()
-        let progress = try await FanOutProgress.of(post, in: app.pool)
+        let progress = try await FanOutProgress.of(post, seenBy: 0, in: app.pool)
         #expect(progress.followers == 50 && progress.delivered == 50 && progress.isDone)
         #expect(try await app.count("SELECT chunks FROM fan_outs") == 8)
         try await app.expectExactFeeds()
         // Asked for again, it changes nothing and counts anew.
         try await app.client.enqueue(PostFanOut(post: post, author: author))
         try await app.drain()
-        #expect(try await FanOutProgress.of(post, in: app.pool).delivered == 50)
+        #expect(try await FanOutProgress.of(post, seenBy: 0, in: app.pool).delivered == 50)
         try await app.expectExactFeeds()
       }
     }
@@ -143,7 +143,7 @@ import Testing
       #expect(try await Posts.posts(of: ids[0], seenBy: 0, PageRequest(), in: app.pool).items.map(\.id) == [post])
       try await app.delete(post, by: ids[0])
       #expect(try await code { _ = try await Posts.post(post, seenBy: 0, in: app.pool) } == .notFound)
-      #expect(try await code { _ = try await FanOutProgress.of(post, in: app.pool) } == .notFound)
+      #expect(try await code { _ = try await FanOutProgress.of(post, seenBy: 0, in: app.pool) } == .notFound)
       for title in ["", "  ", String(repeating: "t", count: 201), "a\0"] {
         #expect(throws: SocialError.self) { try PostDraft(title: title) }
       }
@@ -165,7 +165,7 @@ import Testing
       let first = try await Follows.followers(of: ids[0], PageRequest(limit: 3), seenBy: ids[0], in: app.pool)
       #expect(first.items.map(\.account.id) == [ids[4], ids[3], ids[2]] && first.items.allSatisfy(\.isFollowed))
       let second = try await Follows.followers(
-        of: ids[0], PageRequest(before: first.next, limit: 3), seenBy: nil, in: app.pool)
+        of: ids[0], PageRequest(before: first.next, limit: 3), seenBy: 0, in: app.pool)
       #expect(second.items.map(\.account.id) == [ids[1]] && second.next == nil)
       #expect(second.items.allSatisfy { !$0.isFollowed })
       let following = try await Follows.following(ids[0], PageRequest(), seenBy: ids[1], in: app.pool)

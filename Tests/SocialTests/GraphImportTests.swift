@@ -19,7 +19,7 @@ import Testing
         #expect(report == GraphImport.Report(accountsAdded: 3, accountsKnown: 1, followsAdded: 3, followsKnown: 1))
         #expect(
           progress.withLock { $0 } == [.readingUsers, .readingFollows, .addingUsers, .addingFollows, .done])
-        let cat = try await Accounts.profile(of: "cat", seenBy: nil, in: app.pool)
+        let cat = try await Accounts.profile(of: "cat", seenBy: 0, in: app.pool)
         #expect(cat.major == "Art" && cat.following == 1)
         // Again: nothing changes. And in the other way of writing files.
         for path in [users, follows] { try pack(path) }

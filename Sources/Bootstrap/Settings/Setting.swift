@@ -184,6 +184,13 @@ extension Setting {
     without it mail has the token itself
     """,
     example: "https://app.example.org/confirm?token={token}")
+  public static let accountDeletionURL = Setting(
+    "account.deletion.url",
+    """
+    the page of the app where an owner without a password deletes the account, as mail names it, with {token} where the \
+    token goes; without it mail has the token itself
+    """,
+    example: "https://app.example.org/delete?token={token}")
   public static let signUpConfirmation = Setting(
     "signup.confirmation",
     "whether who signs up confirms the address by mail before signing in: on or off; needs mail.url", default: "off")
@@ -249,7 +256,8 @@ extension Setting {
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
     limitUploads, limitUploadTokens, celebLimit, certificateKey, mailURL, mailFrom, passwordResetURL,
-    emailConfirmationURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota, rankingTimeZone, rankingDepth,
+    emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota, rankingTimeZone,
+    rankingDepth,
     rankingHistory, endedDays, deadDays, deadLimit,
     actionsDays, actionsLimit, alarms, alarmWebhook,
     alarmSecret, autoscalingLeast, autoscalingMost,

@@ -9,6 +9,8 @@ extension Settings {
     public let resetLink: TokenLink
     /// nil where mail has the token itself.
     public let confirmationLink: TokenLink?
+    /// Likewise.
+    public let deletionLink: TokenLink?
   }
 
   /// - Returns: nil where no mail is sent.
@@ -28,9 +30,10 @@ extension Settings {
     guard let resetURL else { throw .missing(.passwordResetURL) }
     do throws(Wrong) {
       let confirmation = if let emailConfirmationURL { try Self.link(emailConfirmationURL) } else { nil as TokenLink? }
+      let deletion = if let accountDeletionURL { try Self.link(accountDeletionURL) } else { nil as TokenLink? }
       return Mail(
         destination: try Self.destination(mailURL.value), from: try Self.mailAddress(from),
-        resetLink: try Self.link(resetURL), confirmationLink: confirmation)
+        resetLink: try Self.link(resetURL), confirmationLink: confirmation, deletionLink: deletion)
     } catch {
       throw refusal(of: .mailURL, because: error.reason)
     }
@@ -51,6 +54,10 @@ extension Settings {
     try take(.emailConfirmationURL, reader.text(.emailConfirmationURL)) { settings, text throws(Wrong) in
       _ = try Self.link(text)
       settings.emailConfirmationURL = text
+    }
+    try take(.accountDeletionURL, reader.text(.accountDeletionURL)) { settings, text throws(Wrong) in
+      _ = try Self.link(text)
+      settings.accountDeletionURL = text
     }
     try take(.signUpConfirmation, reader.text(.signUpConfirmation)) { settings, text throws(Wrong) in
       settings.signUpConfirmation = try Self.isOn(text)

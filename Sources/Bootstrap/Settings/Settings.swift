@@ -67,6 +67,8 @@ public struct Settings: Sendable {
   public var passwordResetURL: String?
   /// nil means that mail has the token itself.
   public var emailConfirmationURL: String?
+  /// Without it mail has the token itself.
+  public var accountDeletionURL: String?
   /// Whether who signs up confirms the address first.
   public var signUpConfirmation = false
   public var mediaDir = "/var/lib/fanmill/media"

@@ -60,6 +60,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.passwordResetURL.flagName, help: Setting.passwordResetURL.help) var passwordResetURL: String?
   @Option(name: Setting.emailConfirmationURL.flagName, help: Setting.emailConfirmationURL.help)
   var emailConfirmationURL: String?
+  @Option(name: Setting.accountDeletionURL.flagName, help: Setting.accountDeletionURL.help)
+  var accountDeletionURL: String?
   @Option(name: Setting.signUpConfirmation.flagName, help: Setting.signUpConfirmation.help)
   var signUpConfirmation: String?
   @Option(name: Setting.rankingTimeZone.flagName, help: Setting.rankingTimeZone.help) var rankingTimeZone: String?
@@ -104,6 +106,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .limitUploadTokens: limitUploadTokens, .mediaQuota: mediaQuota,
       .certificateKey: certificateKey, .mailURL: mailURL,
       .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .emailConfirmationURL: emailConfirmationURL,
+      .accountDeletionURL: accountDeletionURL,
       .signUpConfirmation: signUpConfirmation, .mediaDir: mediaDir, .mediaURL: mediaURL,
       .rankingTimeZone: rankingTimeZone,
       .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .endedDays: endedDays,

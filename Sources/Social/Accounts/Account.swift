@@ -1,3 +1,5 @@
+import LibPQClient
+
 /// An account as others see it in lists and beside posts.
 public struct AccountSummary: Sendable, Hashable {
   public let id: Int
@@ -5,6 +7,33 @@ public struct AccountSummary: Sendable, Hashable {
   public let name: String
   public let major: String
   public let avatar: String?
+
+  /// What a statement selects for `init(row:at:)`, from accounts `a`.
+  static let columns = "a.id, a.username, a.name, a.major, \(Accounts.avatar)"
+
+  init(id: Int, username: String, name: String, major: String, avatar: String?) {
+    self.id = id
+    self.username = username
+    self.name = name
+    self.major = major
+    self.avatar = avatar
+  }
+
+  /// - Parameter first: the column of the id.
+  init(row: PostgresRow, at first: Int = 0) throws(PostgresError) {
+    id = try Int(postgres: row[first])
+    username = try String(postgres: row[first + 1])
+    name = try String(postgres: row[first + 2])
+    major = try String(postgres: row[first + 3])
+    avatar = try String?(postgres: row[first + 4])
+  }
+
+  /// The accounts with these ids that there are.
+  static func all(_ ids: Set<Int>, in reader: some SocialReader) async throws -> [Int: AccountSummary] {
+    if ids.isEmpty { return [:] }
+    let rows = try await reader.rows("SELECT \(unescaped: columns) FROM accounts a WHERE id = ANY (\(Array(ids)))")
+    return try Dictionary(rows.map { try AccountSummary(row: $0) }.map { ($0.id, $0) }) { first, _ in first }
+  }
 }
 
 /// An account's page.
@@ -20,6 +49,8 @@ public struct Profile: Sendable, Hashable {
   public let following: Int
   /// Whether the account that asks follows this one.
   public let isFollowed: Bool
+  /// Whether the account that asks has muted it.
+  public let isMuted: Bool
 }
 
 /// An account as its owner sees it.

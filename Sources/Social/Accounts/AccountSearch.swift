@@ -15,7 +15,7 @@ public enum AccountSearch {
     let past = query + "\u{10FFFF}"
     let rows = try await reader.rows(
       """
-      SELECT a.id, a.username, a.name, a.major, a.avatar,
+      SELECT \(unescaped: AccountSummary.columns),
         EXISTS (SELECT FROM follows WHERE followee_id = a.id AND follower_id = \(viewer) OFFSET 0)
       FROM (
         SELECT id, min(place) AS place FROM (
@@ -32,14 +32,9 @@ public enum AccountSearch {
             ORDER BY lower(major) COLLATE "C" LIMIT \(limit + 1))
         ) found GROUP BY id
       ) best JOIN accounts a USING (id)
-      WHERE a.id IS DISTINCT FROM \(viewer)
+      WHERE a.id IS DISTINCT FROM \(viewer) AND \(Visibility.isVisible("a.id", to: viewer))
       ORDER BY place, lower(a.username) COLLATE "C" LIMIT \(limit)
       """)
-    return try rows.decode(Int.self, String.self, String.self, String.self, String?.self, Bool.self).map { row in
-      (
-        AccountSummary(id: row.0, username: row.1, name: row.2, major: row.3, avatar: row.4),
-        row.5
-      )
-    }
+    return try rows.map { (try AccountSummary(row: $0), try Bool(postgres: $0[5])) }
   }
 }

@@ -54,21 +54,42 @@ public enum Accounts {
     return try row.decode(Int.self)
   }
 
+  /// The same, for a viewer who may not see every account.
+  ///
+  /// - Throws: `not_found`, `AccountMoved`.
+  public static func id(of username: String, seenBy viewer: Int, in reader: some SocialReader) async throws -> Int {
+    let username = NormalForm.compared(username)
+    guard FieldRules.isUsername(username.utf8) else { throw SocialError.notFound("account") }
+    let rows = try await reader.rows(
+      """
+      SELECT id, \(Visibility.isVisible("id", to: viewer)) FROM accounts
+      WHERE lower(username) COLLATE "C" = lower(\(username)) COLLATE "C"
+      """
+    ).decode(Int.self, Bool.self)
+    guard let (id, isVisible) = rows.first else {
+      throw try await Usernames.absence(of: username, seenBy: viewer, in: reader)
+    }
+    guard isVisible else { throw SocialError.notFound("account") }
+    return id
+  }
+
   /// The page of the account called `username`, as `viewer` sees it.
   ///
   /// - Throws: `not_found`, `AccountMoved`.
   public static func profile(
-    of username: String, seenBy viewer: Int?, in reader: some SocialReader
+    of username: String, seenBy viewer: Int, in reader: some SocialReader
   ) async throws -> Profile {
     let username = NormalForm.compared(username)
     guard FieldRules.isUsername(username.utf8) else { throw SocialError.notFound("account") }
     let rows = try await reader.rows(
       """
       SELECT \(unescaped: profileColumns),
-        EXISTS (SELECT FROM follows WHERE followee_id = a.id AND follower_id = \(viewer))
+        EXISTS (SELECT FROM follows WHERE followee_id = a.id AND follower_id = \(viewer)),
+        EXISTS (SELECT FROM restrictions WHERE account_id = \(viewer) AND other_id = a.id AND muted_at IS NOT NULL)
       FROM accounts a WHERE lower(username) COLLATE "C" = lower(\(username)) COLLATE "C"
+        AND \(Visibility.isVisible("a.id", to: viewer))
       """)
-    guard let row = rows.first else { throw try await Usernames.absence(of: username, in: reader) }
+    guard let row = rows.first else { throw try await Usernames.absence(of: username, seenBy: viewer, in: reader) }
     return try profile(row)
   }
 
@@ -77,7 +98,7 @@ public enum Accounts {
   /// - Throws: `not_found`.
   public static func own(_ id: Int, in reader: some SocialReader) async throws -> OwnAccount {
     let rows = try await reader.rows(
-      "SELECT \(unescaped: profileColumns), false, email FROM accounts a WHERE id = \(id)")
+      "SELECT \(unescaped: profileColumns), false, false, email FROM accounts a WHERE id = \(id)")
     guard let row = rows.first else { throw SocialError.notFound("account") }
     return OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
   }
@@ -107,7 +128,7 @@ public enum Accounts {
 
   private static let profileColumns = """
     a.id, a.username, a.name, a.major, a.bio, \(avatar),
-    (SELECT count(*) FROM (SELECT FROM posts WHERE author_id = a.id LIMIT \(countLimit)) x),
+    (SELECT count(*) FROM (SELECT FROM posts WHERE author_id = a.id AND taken_down_at IS NULL LIMIT \(countLimit)) x),
     (SELECT CASE WHEN n < \(countLimit) THEN n ELSE greatest(n, (
         SELECT followers FROM fan_outs WHERE author_id = a.id AND finished_at IS NOT NULL
         ORDER BY post_id DESC LIMIT 1)) END
@@ -120,6 +141,6 @@ public enum Accounts {
       id: try Int(postgres: row[0]), username: try String(postgres: row[1]), name: try String(postgres: row[2]),
       major: try String(postgres: row[3]), bio: try String(postgres: row[4]), avatar: try String?(postgres: row[5]),
       posts: try Int(postgres: row[6]), followers: try Int(postgres: row[7]), following: try Int(postgres: row[8]),
-      isFollowed: try Bool(postgres: row[9]))
+      isFollowed: try Bool(postgres: row[9]), isMuted: try Bool(postgres: row[10]))
   }
 }

@@ -61,11 +61,16 @@ public enum Usernames {
   }
 
   /// Why nobody is called `username`: who was, within 30 days, is called otherwise (`AccountMoved`), or `not_found`.
-  static func absence(of username: String, in reader: some SocialReader) async throws -> any Error {
+  ///
+  /// - Parameter viewer: who asks and may not see every account; nil for operators.
+  static func absence(
+    of username: String, seenBy viewer: Int? = nil, in reader: some SocialReader
+  ) async throws -> any Error {
     let names = try await reader.rows(
       """
       SELECT a.username FROM former_usernames f JOIN accounts a ON a.id = f.account_id
       WHERE lower(f.username) COLLATE "C" = lower(\(username)) COLLATE "C" AND f.kept_until > clock_timestamp()
+        AND (\(viewer == nil) OR \(Visibility.isVisible("a.id", to: viewer)))
       """
     ).decode(String.self)
     return names.first.map { AccountMoved(from: username, to: $0) } ?? SocialError.notFound("account")

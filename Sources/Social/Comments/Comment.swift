@@ -10,15 +10,13 @@ public struct Comment: Sendable, Hashable {
   public let createdAt: Date
 
   /// What a statement selects for `init(row:)`, from comments `c` and their authors `a`.
-  static let columns = "c.id, c.text, c.created_at, a.id, a.username, a.name, a.major, \(Accounts.avatar)"
+  static let columns = "c.id, c.text, c.created_at, \(AccountSummary.columns)"
 
   init(row: PostgresRow) throws(PostgresError) {
     id = try Int(postgres: row[0])
     text = try String(postgres: row[1])
     createdAt = try Date(postgres: row[2])
-    author = AccountSummary(
-      id: try Int(postgres: row[3]), username: try String(postgres: row[4]), name: try String(postgres: row[5]),
-      major: try String(postgres: row[6]), avatar: try String?(postgres: row[7]))
+    author = try AccountSummary(row: row, at: 3)
   }
 }
 

@@ -15,7 +15,9 @@ public enum Comments {
     let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock_shared(post_lock(\(post)))",
       """
-      WITH found AS (SELECT id, author_id FROM posts WHERE id = \(post)), added AS (
+      WITH found AS (
+        SELECT id, author_id FROM posts p WHERE id = \(post) AND \(Visibility.seesPost(account))
+      ), added AS (
         INSERT INTO comments (post_id, account_id, text)
         SELECT found.id, a.id, \(draft.text) FROM found, accounts a WHERE a.id = \(account) RETURNING id
       )
@@ -30,11 +32,14 @@ public enum Comments {
   }
 
   /// - Throws: `not_found`.
-  public static func comment(_ id: Int, on post: Int, in reader: some SocialReader) async throws -> Comment {
+  public static func comment(
+    _ id: Int, on post: Int, seenBy viewer: Int, in reader: some SocialReader
+  ) async throws -> Comment {
     let rows = try await reader.rows(
       """
       SELECT \(unescaped: Comment.columns) FROM comments c JOIN posts p ON p.id = c.post_id
-      JOIN accounts a ON a.id = c.account_id WHERE c.post_id = \(post) AND c.id = \(id)
+      JOIN accounts a ON a.id = c.account_id
+      WHERE c.post_id = \(post) AND c.id = \(id) AND \(Visibility.seesPost(viewer)) AND \(Visibility.showsComment(viewer))
       """)
     guard let row = rows.first else { throw SocialError.notFound("comment") }
     return try Comment(row: row)
@@ -50,30 +55,30 @@ public enum Comments {
   ///
   /// - Throws: `not_found` if there is no such post.
   public static func comments(
-    on post: Int, _ order: Order = .newest, _ page: PageRequest, in reader: some SocialReader
+    on post: Int, seenBy viewer: Int, _ order: Order = .newest, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Comment> {
     // In either order the cursor is the id of the last comment that was shown.
-    let rows =
-      switch order {
-      case .newest:
-        try await reader.rows(
-          """
-          SELECT \(unescaped: Comment.columns) FROM posts p JOIN comments c ON c.post_id = p.id
-          JOIN accounts a ON a.id = c.account_id
-          WHERE p.id = \(post) AND c.id < \(page.cursor) ORDER BY c.id DESC LIMIT \(page.limit + 1)
-          """)
-      case .oldest:
-        try await reader.rows(
-          """
-          SELECT \(unescaped: Comment.columns) FROM posts p JOIN comments c ON c.post_id = p.id
-          JOIN accounts a ON a.id = c.account_id
-          WHERE p.id = \(post) AND c.id > \(page.before ?? 0) ORDER BY c.id LIMIT \(page.limit + 1)
-          """)
+    let start = order == .newest ? page.cursor : page.before ?? 0
+    let list = try await Page.filled(from: start, limit: page.limit) { cursor, count in
+      let (window, direction): (PostgresQuery, String) =
+        switch order {
+        case .newest: ("id < \(cursor) ORDER BY id DESC LIMIT \(count)", "DESC")
+        case .oldest: ("id > \(cursor) ORDER BY id LIMIT \(count)", "")
+        }
+      return try await reader.rows(
+        """
+        SELECT \(unescaped: Comment.columns), \(Visibility.showsComment(viewer))
+        FROM (SELECT id, author_id FROM posts p WHERE id = \(post) AND \(Visibility.seesPost(viewer))) p
+        CROSS JOIN LATERAL (SELECT * FROM comments WHERE post_id = p.id AND \(window)) c
+        LEFT JOIN accounts a ON a.id = c.account_id ORDER BY c.id \(unescaped: direction)
+        """
+      ).map { row in
+        let isShown = try !row[3].isNull && Bool(postgres: row[row.count - 1])
+        return (try Int(postgres: row[0]), isShown ? try Comment(row: row) : nil)
       }
-    if rows.isEmpty, try await reader.rows("SELECT FROM posts WHERE id = \(post)").isEmpty {
-      throw SocialError.notFound("post")
     }
-    return Page(try rows.map { try Comment(row: $0) }, limit: page.limit, cursor: \.id)
+    if list.items.isEmpty, list.next == nil { try await Posts.check(post, seenBy: viewer, in: reader) }
+    return list
   }
 
   /// Deletes a comment, which its author may and the post's, and owes taking back what the post's author was told.

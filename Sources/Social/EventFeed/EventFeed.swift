@@ -51,8 +51,10 @@ public enum EventFeed {
     var items: [Int: [EventFeedItem]] = [:]
     for row in answers[0] {
       let (place, id, type, username, post, comment, text, unread) = try row.decode(
-        Int.self, Int.self, Int16.self, String.self, Int.self, Int.self, String?.self, Int.self)
+        Int.self, Int.self, Int16.self, String?.self, Int.self, Int.self, String?.self, Int.self)
       listeners[place - 1].cursor.notification = id
+      // The listener is not shown what this account does.
+      guard let username else { continue }
       items[place - 1, default: []].append(
         .notification(
           EventFeedItem.Notice(
@@ -64,9 +66,10 @@ public enum EventFeed {
       }
     }
     for (place, id, username, text, date) in try answers[1].decode(
-      Int.self, Int.self, String.self, String.self, Date.self)
+      Int.self, Int.self, String?.self, String.self, Date.self)
     {
       listeners[place - 1].cursor.message = id
+      guard let username else { continue }
       items[place - 1, default: []].append(.message(id: id, username: username, text: text, createdAt: date))
     }
     for answer in [answers[2], answers[3]] {
@@ -82,8 +85,8 @@ public enum EventFeed {
 
   private static func notifications(_ accounts: [Int], _ seen: [Int]) -> PostgresQuery {
     """
-    SELECT place, n.id, n.type, coalesce(a.username, ''), n.post_id, n.comment_id, c.text,
-      (SELECT unread FROM notification_counts counts WHERE counts.owner_id = account)
+    SELECT place, n.id, n.type, CASE WHEN \(Notifications.isShown(to: "account")) THEN a.username END, n.post_id,
+      n.comment_id, c.text, unread_notifications(account)
     FROM unnest(\(accounts), \(seen)) WITH ORDINALITY AS listener (account, seen, place)
     CROSS JOIN LATERAL (
       SELECT * FROM notifications WHERE owner_id = account AND id > seen ORDER BY id LIMIT \(maxCount)
@@ -96,7 +99,8 @@ public enum EventFeed {
 
   private static func messages(_ accounts: [Int], _ seen: [Int]) -> PostgresQuery {
     """
-    SELECT place, m.id, coalesce(a.username, ''), m.text, m.created_at
+    SELECT place, m.id, CASE WHEN \(Visibility.isVisible("m.peer_id", to: "account")) THEN a.username END, m.text,
+      m.created_at
     FROM unnest(\(accounts), \(seen)) WITH ORDINALITY AS listener (account, seen, place)
     CROSS JOIN LATERAL (
       SELECT * FROM messages WHERE owner_id = account AND NOT is_own AND id > seen ORDER BY id LIMIT \(maxCount)

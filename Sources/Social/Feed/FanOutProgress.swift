@@ -13,13 +13,15 @@ public struct FanOutProgress: Sendable, Hashable {
   public let finishedAt: Date?
 
   /// - Throws: `not_found` if there is no such post.
-  public static func of(_ post: Int, in reader: some SocialReader) async throws -> FanOutProgress {
+  public static func of(
+    _ post: Int, seenBy viewer: Int, in reader: some SocialReader
+  ) async throws -> FanOutProgress {
     let rows = try await reader.rows(
       """
       SELECT coalesce(f.followers, (
           SELECT count(*) FROM (SELECT FROM follows WHERE followee_id = p.author_id LIMIT \(Accounts.countLimit)) x)),
         coalesce(f.delivered, 0), f.started_at, f.finished_at
-      FROM posts p LEFT JOIN fan_outs f ON f.post_id = p.id WHERE p.id = \(post)
+      FROM posts p LEFT JOIN fan_outs f ON f.post_id = p.id WHERE p.id = \(post) AND \(Visibility.seesPost(viewer))
       """
     ).decode(Int.self, Int.self, Date?.self, Date?.self)
     guard let row = rows.first else { throw SocialError.notFound("post") }

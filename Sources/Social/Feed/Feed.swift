@@ -6,13 +6,15 @@ public enum Feed {
   public static func home(
     seenBy viewer: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Post> {
-    let rows = try await reader.rows(
-      """
-      SELECT \(unescaped: Post.columns), \(unescaped: Likes.isLiked) \(viewer))
-      FROM (SELECT * FROM posts WHERE id < \(page.cursor) ORDER BY id DESC LIMIT \(page.limit + 1)) p
-      JOIN accounts a ON a.id = p.author_id ORDER BY p.id DESC
-      """)
-    return Page(try rows.map { try Post(row: $0, seenBy: viewer) }, limit: page.limit, cursor: \.id)
+    try await Page.filled(from: page.cursor, limit: page.limit) { cursor, count in
+      try await reader.rows(
+        """
+        SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: viewer)), \(Visibility.showsPost(viewer))
+        FROM (SELECT * FROM posts WHERE id < \(cursor) ORDER BY id DESC LIMIT \(count)) p
+        LEFT JOIN accounts a ON a.id = p.author_id ORDER BY p.id DESC
+        """
+      ).map { try Post.listed(row: $0, seenBy: viewer) }
+    }
   }
 
   /// The posts of those whom `account` follows.
@@ -23,8 +25,8 @@ public enum Feed {
   ) async throws -> Page<Post> {
     var posts: [Post] = []
     var cursor = page.cursor
-    // A row whose post was deleted a moment ago, and not purged yet, takes a place without giving a post: another round
-    // fills the page up.
+    // A row whose post was deleted a moment ago, or is not shown to the viewer, takes a place without giving a post:
+    // another round fills the page up.
     while posts.count <= page.limit {
       let wanted = page.limit + 1 - posts.count
       let rows = try await kept(account, own, before: cursor, wanted, in: reader)
@@ -139,14 +141,14 @@ public enum Feed {
     ).decode(Int.self)
   }
 
-  /// The posts of `ids` that are there, in the order of `ids`.
+  /// The posts of `ids` that are there and that the viewer is shown, in the order of `ids`.
   private static func read(_ ids: [Int], seenBy viewer: Int, in reader: some SocialReader) async throws -> [Post] {
     if ids.isEmpty { return [] }
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: Post.columns), \(unescaped: Likes.isLiked) \(viewer))
+      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: viewer))
       FROM posts p JOIN accounts a ON a.id = p.author_id
-      WHERE p.id = ANY (\(ids)) ORDER BY p.id DESC
+      WHERE p.id = ANY (\(ids)) AND \(Visibility.showsPost(viewer)) ORDER BY p.id DESC
       """)
     return try rows.map { try Post(row: $0, seenBy: viewer) }
   }

@@ -10,41 +10,48 @@ public struct ListedAccount: Sendable, Hashable {
 extension Follows {
   /// A page of who follows `account`, the newest accounts first.
   public static func followers(
-    of account: Int, _ page: PageRequest, seenBy viewer: Int?, in reader: some SocialReader
+    of account: Int, _ page: PageRequest, seenBy viewer: Int, in reader: some SocialReader
   ) async throws -> Page<ListedAccount> {
-    try await list(
-      try await reader.rows(
-        """
-        SELECT a.id, a.username, a.name, a.major, \(unescaped: Accounts.avatar),
-          EXISTS (SELECT FROM follows v WHERE v.followee_id = a.id AND v.follower_id = \(viewer) OFFSET 0)
-        FROM follows f JOIN accounts a ON a.id = f.follower_id
-        WHERE f.followee_id = \(account) AND f.follower_id < \(page.cursor)
-        ORDER BY f.follower_id DESC LIMIT \(page.limit + 1)
-        """), page)
+    try await list(page, seenBy: viewer, in: reader) { cursor, count in
+      """
+      SELECT follower_id AS id FROM follows WHERE followee_id = \(account) AND follower_id < \(cursor)
+      ORDER BY follower_id DESC LIMIT \(count)
+      """
+    }
   }
 
   /// A page of whom `account` follows, the newest accounts first.
   public static func following(
-    _ account: Int, _ page: PageRequest, seenBy viewer: Int?, in reader: some SocialReader
+    _ account: Int, _ page: PageRequest, seenBy viewer: Int, in reader: some SocialReader
   ) async throws -> Page<ListedAccount> {
-    try await list(
-      try await reader.rows(
-        """
-        SELECT a.id, a.username, a.name, a.major, \(unescaped: Accounts.avatar),
-          EXISTS (SELECT FROM follows v WHERE v.followee_id = a.id AND v.follower_id = \(viewer) OFFSET 0)
-        FROM follows f JOIN accounts a ON a.id = f.followee_id
-        WHERE f.follower_id = \(account) AND f.followee_id < \(page.cursor)
-        ORDER BY f.followee_id DESC LIMIT \(page.limit + 1)
-        """), page)
+    try await list(page, seenBy: viewer, in: reader) { cursor, count in
+      """
+      SELECT followee_id AS id FROM follows WHERE follower_id = \(account) AND followee_id < \(cursor)
+      ORDER BY followee_id DESC LIMIT \(count)
+      """
+    }
   }
 
-  private static func list(_ rows: PostgresRows, _ page: PageRequest) async throws -> Page<ListedAccount> {
-    let accounts = try rows.decode(Int.self, String.self, String.self, String.self, String?.self, Bool.self).map {
-      row in
-      ListedAccount(
-        account: AccountSummary(id: row.0, username: row.1, name: row.2, major: row.3, avatar: row.4),
-        isFollowed: row.5)
+  private static func list(
+    _ page: PageRequest, seenBy viewer: Int, in reader: some SocialReader,
+    _ window: (_ cursor: Int, _ count: Int) -> PostgresQuery
+  ) async throws -> Page<ListedAccount> {
+    try await Page.filled(from: page.cursor, limit: page.limit) { cursor, count in
+      try await reader.rows(
+        """
+        SELECT w.id, \(unescaped: AccountSummary.columns),
+          EXISTS (SELECT FROM follows v WHERE v.followee_id = a.id AND v.follower_id = \(viewer) OFFSET 0),
+          \(Visibility.isVisible("w.id", to: viewer))
+        FROM (\(window(cursor, count))) w LEFT JOIN accounts a ON a.id = w.id ORDER BY w.id DESC
+        """
+      ).map { row in
+        let isShown = try !row[1].isNull && Bool(postgres: row[7])
+        return (
+          try Int(postgres: row[0]),
+          isShown
+            ? ListedAccount(account: try AccountSummary(row: row, at: 1), isFollowed: try Bool(postgres: row[6])) : nil
+        )
+      }
     }
-    return Page(accounts, limit: page.limit) { $0.account.id }
   }
 }

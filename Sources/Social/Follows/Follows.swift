@@ -21,7 +21,8 @@ public enum Follows {
       "SELECT pg_advisory_xact_lock_shared(posts_lock(\(followee)))",
       """
       INSERT INTO follows (follower_id, followee_id, is_announced)
-      SELECT f.id, a.id, true FROM accounts f, accounts a WHERE f.id = \(follower) AND a.id = \(followee)
+      SELECT f.id, a.id, true FROM accounts f, accounts a
+      WHERE f.id = \(follower) AND a.id = \(followee) AND \(Visibility.isVisible("a.id", to: follower))
       ON CONFLICT DO NOTHING
       """,
     ])

@@ -4,8 +4,15 @@ import LibPQClient
 
 /// Likes of posts. What tells the author of them is described in `migrations/0010_notifications.sql`.
 public enum Likes {
-  /// Whether a viewer likes a post `p`: what stands before the viewer's parameter, and a parenthesis after it.
-  static let isLiked = "EXISTS (SELECT FROM likes mine WHERE mine.post_id = p.id AND mine.account_id ="
+  /// Whether a viewer likes a post `p`.
+  static func isLiked(by viewer: Int) -> PostgresQuery {
+    "EXISTS (SELECT FROM likes mine WHERE mine.post_id = p.id AND mine.account_id = \(viewer))"
+  }
+
+  /// The post that `account` may like, as the table `found` of a statement.
+  private static func found(_ post: Int, by account: Int) -> PostgresQuery {
+    "found AS (SELECT id, author_id FROM posts p WHERE id = \(post) AND \(Visibility.seesPost(account)))"
+  }
 
   /// Makes `account` like a post, and owes telling its author.
   ///
@@ -16,7 +23,7 @@ public enum Likes {
     let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock_shared(post_lock(\(post)))",
       """
-      WITH found AS (SELECT id, author_id FROM posts WHERE id = \(post)), added AS (
+      WITH \(found(post, by: account)), added AS (
         INSERT INTO likes (post_id, account_id)
         SELECT found.id, a.id FROM found, accounts a WHERE a.id = \(account)
         ON CONFLICT DO NOTHING RETURNING 1
@@ -35,7 +42,7 @@ public enum Likes {
   public static func unlike(_ post: Int, by account: Int, in transaction: AppTransaction) async throws -> Bool {
     let answer = try await transaction.sql.query(
       """
-      WITH found AS (SELECT id, author_id FROM posts WHERE id = \(post)), gone AS (
+      WITH \(found(post, by: account)), gone AS (
         DELETE FROM likes USING found WHERE post_id = found.id AND account_id = \(account) RETURNING 1
       )
       SELECT author_id, EXISTS (SELECT FROM gone) FROM found
@@ -48,17 +55,21 @@ public enum Likes {
   public static func posts(likedBy account: Int, _ page: PageRequest, in reader: some SocialReader) async throws
     -> Page<Post>
   {
-    let rows = try await reader.rows(
-      """
-      SELECT \(unescaped: Post.columns), true, l.id FROM likes l
-      JOIN posts p ON p.id = l.post_id JOIN accounts a ON a.id = p.author_id
-      WHERE l.account_id = \(account) AND l.id < \(page.cursor) ORDER BY l.id DESC LIMIT \(page.limit + 1)
-      """)
-    let liked = try rows.map { row in
-      (post: try Post(row: row, seenBy: account), like: try Int(postgres: row[row.count - 1]))
+    try await Page.filled(from: page.cursor, limit: page.limit) { cursor, count in
+      try await reader.rows(
+        """
+        SELECT \(unescaped: Post.columns), true, l.id, \(Visibility.seesPost(account)) FROM (
+          SELECT id, post_id FROM likes WHERE account_id = \(account) AND id < \(cursor) ORDER BY id DESC LIMIT \(count)
+        ) l
+        LEFT JOIN posts p ON p.id = l.post_id LEFT JOIN accounts a ON a.id = p.author_id ORDER BY l.id DESC
+        """
+      ).map { row in
+        let isShown = try !row[6].isNull && Bool(postgres: row[row.count - 1])
+        return (
+          try Int(postgres: row[row.count - 2]), isShown ? try Post(row: row, seenBy: account) : nil
+        )
+      }
     }
-    let list = Page(liked, limit: page.limit, cursor: \.like)
-    return Page(items: list.items.map(\.post), next: list.next)
   }
 
   private static func changed(

@@ -19,18 +19,21 @@ public struct Mailer: Sendable {
   let resetLink: TokenLink
   /// Where an address is confirmed; nil for an app in which the token is typed.
   let confirmationLink: TokenLink?
+  /// Where an account is deleted; likewise.
+  let deletionLink: TokenLink?
   private let from: MailAddress
   private let post: Post
 
   /// - Parameter from: whom the mails are from.
   public init(
     pool: PostgresPool, from: MailAddress, resetLink: TokenLink, confirmationLink: TokenLink? = nil,
-    post: @escaping Post
+    deletionLink: TokenLink? = nil, post: @escaping Post
   ) {
     self.pool = pool
     self.from = from
     self.resetLink = resetLink
     self.confirmationLink = confirmationLink
+    self.deletionLink = deletionLink
     self.post = post
   }
 

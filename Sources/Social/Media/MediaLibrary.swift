@@ -30,8 +30,12 @@ public enum MediaLibrary {
       ON CONFLICT (hash) DO UPDATE SET hash = excluded.hash RETURNING id
       """)[0].decode(String.self)
     let id = MediaID()
-    try await transaction.sql.execute(
-      "INSERT INTO media (id, owner_id, file_id) VALUES (\(id.text), \(owner), \(kept))")
+    let added = try await transaction.sql.execute(
+      """
+      INSERT INTO media (id, owner_id, file_id) SELECT \(id.text), \(owner), \(kept)
+      WHERE \(owner == nil) OR EXISTS (SELECT FROM accounts WHERE id = \(owner))
+      """)
+    guard added == 1 else { throw SocialError.notFound("account") }
     if let owner {
       let owned = try await transaction.sql.query(
         "SELECT bytes FROM media_quotas WHERE account_id = \(owner)")[0].decode(Int.self)
@@ -121,8 +125,10 @@ public enum MediaLibrary {
   {
     let rows = try await reader.rows(
       """
-      SELECT m.file_id, coalesce(f.ready, false), m.failure FROM media m LEFT JOIN media_files f ON f.id = m.file_id
-      WHERE m.id = \(id.text)
+      SELECT CASE WHEN m.taken_down_at IS NULL THEN m.file_id END, coalesce(f.ready, false),
+        CASE WHEN m.taken_down_at IS NULL THEN m.failure ELSE 'it was taken down' END
+      FROM media m LEFT JOIN media_files f ON f.id = m.file_id
+      WHERE m.id = \(id.text) AND (m.owner_id IS NULL OR \(Visibility.isPublic("m.owner_id")))
       """)
     guard let row = rows.first else { throw SocialError.notFound("picture") }
     let (file, ready, failure) = try row.decode(String?.self, Bool.self, String?.self)

@@ -14,12 +14,14 @@ public enum Messages {
   public static func send(
     _ draft: MessageDraft, to name: String, by sender: Int, in transaction: PostgresTransaction, limit: Int = limit
   ) async throws -> Message {
-    let recipient = try await account(name, otherThan: sender, in: transaction)
+    let recipient = try await Accounts.id(of: name, seenBy: sender, in: transaction)
+    guard recipient != sender else { throw toOneself }
     let rows = try await transaction.query(
       """
       SELECT message, sent_at, wait FROM send_message(\(sender), \(recipient), \(draft.text), \(Int32(clamping: limit)))
       """)
     let (id, date, wait) = try rows[0].decode(Int?.self, Date?.self, Int32?.self)
+    if id == nil, wait == nil { throw SocialError.notFound("account") }
     guard let id, let date else {
       let wait = Int(wait ?? 60)
       throw SocialError(
@@ -34,25 +36,37 @@ public enum Messages {
   public static func conversations(
     of owner: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Conversation> {
-    let rows = try await reader.rows(
-      """
-      SELECT a.id, a.username, a.name, a.major, \(unescaped: Accounts.avatar), m.id, m.is_own, m.text, m.created_at, c.unread
-      FROM conversations c JOIN accounts a ON a.id = c.peer_id
-      JOIN messages m ON m.owner_id = c.owner_id AND m.peer_id = c.peer_id AND m.id = c.last_id
-      WHERE c.owner_id = \(owner) AND c.last_id < \(page.cursor) ORDER BY c.last_id DESC LIMIT \(page.limit + 1)
-      """)
-    let items = try rows.map { row in
-      Conversation(
-        peer: AccountSummary(
-          id: try Int(postgres: row[0]), username: try String(postgres: row[1]), name: try String(postgres: row[2]),
-          major: try String(postgres: row[3]), avatar: try String?(postgres: row[4])),
-        last: Message(
-          id: try Int(postgres: row[5]), isOwn: try Bool(postgres: row[6]), text: try String(postgres: row[7]),
-          createdAt: try Date(postgres: row[8])),
-        unread: try Int(postgres: row[9]))
+    try await Page.filled(from: page.cursor, limit: page.limit) { cursor, count in
+      try await reader.rows(
+        """
+        SELECT c.last_id, c.peer_id, a.username, a.name, a.major, \(unescaped: Accounts.avatar), m.is_own, m.text,
+          m.created_at, c.unread, h.is_deleted, \(isAllowed)
+        FROM (
+          SELECT * FROM conversations WHERE owner_id = \(owner) AND last_id < \(cursor) ORDER BY last_id DESC LIMIT \(count)
+        ) c
+        JOIN messages m ON m.owner_id = c.owner_id AND m.peer_id = c.peer_id AND m.id = c.last_id
+        LEFT JOIN accounts a ON a.id = c.peer_id
+        LEFT JOIN hidden_accounts h ON h.account_id = c.peer_id
+        ORDER BY c.last_id DESC
+        """
+      ).map { row in
+        let id = try Int(postgres: row[0])
+        guard try Bool(postgres: row[11]) else { return (id, nil) }
+        let last = Message(
+          id: id, isOwn: try Bool(postgres: row[6]), text: try String(postgres: row[7]),
+          createdAt: try Date(postgres: row[8]))
+        return (
+          id, Conversation(peer: try Peer(row: row, at: 1).account, last: last, unread: try Int(postgres: row[9]))
+        )
+      }
     }
-    return Page(items, limit: page.limit, cursor: \.last.id)
   }
+
+  /// Whether neither of a conversation `c` has blocked the other.
+  private static let isAllowed: PostgresQuery = """
+    NOT EXISTS (SELECT FROM restrictions r WHERE r.account_id = c.owner_id AND r.other_id = c.peer_id
+      AND (r.blocked_at IS NOT NULL OR r.is_blocked))
+    """
 
   /// A page of what an account and another have written to each other, newest first.
   ///
@@ -60,7 +74,7 @@ public enum Messages {
   public static func messages(
     of owner: Int, with name: String, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Message> {
-    let peer = try await account(name, otherThan: owner, in: reader)
+    let peer = try await peer(name, of: owner, in: reader)
     let rows = try await reader.rows(
       """
       SELECT id, is_own, text, created_at FROM messages
@@ -79,21 +93,65 @@ public enum Messages {
     upTo id: Int, of owner: Int, with name: String, in transaction: PostgresTransaction
   ) async throws {
     guard id >= 0 else { throw SocialError.invalid("upTo", "is a message's id") }
-    let peer = try await account(name, otherThan: owner, in: transaction)
+    let peer = try await peer(name, of: owner, in: transaction)
     try await transaction.execute("SELECT FROM read_messages(\(owner), \(peer), \(id))")
   }
 
-  /// How many messages came to an account that it has not read.
+  /// How many messages came to an account that it has not read. Those of who is kept away do not count.
   public static func unread(of owner: Int, in reader: some SocialReader) async throws -> Int {
-    let rows = try await reader.rows("SELECT unread FROM inboxes WHERE owner_id = \(owner)")
+    let rows = try await reader.rows(
+      """
+      SELECT unread - (
+        SELECT coalesce(sum(c.unread), 0)::bigint FROM restrictions r
+        JOIN conversations c ON c.owner_id = r.account_id AND c.peer_id = r.other_id
+        WHERE r.account_id = \(owner) AND (r.blocked_at IS NOT NULL OR r.is_blocked))
+      FROM inboxes WHERE owner_id = \(owner)
+      """)
     return try rows.first?.decode(Int.self) ?? 0
   }
 
-  private static func account(_ name: String, otherThan own: Int, in reader: some SocialReader) async throws -> Int {
-    let id = try await Accounts.id(of: name, in: reader)
-    guard id != own else {
-      throw SocialError(.cannotMessageYourself, "a conversation is with somebody else")
+  /// Whom an owner has a conversation with. An account that is gone has its id for a name, since what it wrote stays.
+  private static func peer(_ name: String, of owner: Int, in reader: some SocialReader) async throws -> Int {
+    guard let id = Peer.id(name) else {
+      let id = try await Accounts.id(of: name, seenBy: owner, in: reader)
+      guard id != owner else { throw toOneself }
+      return id
     }
+    let rows = try await reader.rows(
+      """
+      SELECT FROM conversations c WHERE owner_id = \(owner) AND peer_id = \(id) AND \(isAllowed)
+        AND (NOT EXISTS (SELECT FROM accounts a WHERE a.id = peer_id) OR NOT \(Visibility.isPublic("peer_id")))
+      """)
+    if rows.isEmpty { throw SocialError.notFound("account") }
     return id
+  }
+
+  private static var toOneself: SocialError {
+    SocialError(.cannotMessageYourself, "a conversation is with somebody else")
+  }
+}
+
+/// The other account of a conversation, which may be gone.
+private struct Peer {
+  let account: AccountSummary
+
+  /// What begins the name of an account that is gone; no username does.
+  private static let mark: Character = "~"
+
+  static func id(_ name: String) -> Int? { name.first == mark ? EntityID.parse(String(name.dropFirst())) : nil }
+
+  /// Reads an account's columns and, in the ninth after them, whether it is deleted, or nil for one that is public.
+  init(row: PostgresRow, at first: Int) throws {
+    let id = try Int(postgres: row[first])
+    let isDeleted = try Bool?(postgres: row[first + 9])
+    if let username = try String?(postgres: row[first + 1]), isDeleted == nil {
+      account = AccountSummary(
+        id: id, username: username, name: try String(postgres: row[first + 2]),
+        major: try String(postgres: row[first + 3]), avatar: try String?(postgres: row[first + 4]))
+    } else {
+      account = AccountSummary(
+        id: id, username: "\(Self.mark)\(id)", name: isDeleted == false ? "suspended account" : "deleted account",
+        major: "", avatar: nil)
+    }
   }
 }

@@ -3,13 +3,6 @@ import LibPQClient
 
 /// A notification as its reader sees it; grouped, the likes of one post in one window are one.
 public struct NotificationItem: Sendable, Hashable {
-  /// Who did what it tells of.
-  public struct Actor: Sendable, Hashable {
-    public let id: Int
-    /// As the account is called now; nil if it is gone.
-    public let username: String?
-  }
-
   /// Grows with time. An odd number names a group as it was when it was read.
   public let id: Int
   public let type: NotificationType
@@ -17,29 +10,68 @@ public struct NotificationItem: Sendable, Hashable {
   public let isChecked: Bool
   /// When the latest that it tells of happened.
   public let createdAt: Date
-  /// The newest first; of a group at most `Notifications.actorsShown`.
-  public let actors: [Actor]
+  /// Who did what it tells of, the newest first; of a group at most `Notifications.actorsShown`.
+  public let actors: [AccountSummary]
   /// The post that is liked or commented on.
   public let post: Int?
+  /// The post's; nil if it is gone.
+  public let title: String?
+  /// The post's first.
+  public let picture: MediaID?
   public let comment: Int?
+  /// How the comment begins: at most `Notifications.textShown` characters. nil if it is gone.
+  public let text: String?
   /// How many it stands for.
   public let count: Int
   /// Of a follow: whether the reader follows back.
   public let isFollowed: Bool?
 
-  init(row: PostgresRow, isGrouped: Bool) throws(PostgresError) {
+  init(_ row: NotificationRow, actors: [Int: AccountSummary]) {
+    id = row.id
+    type = row.type
+    isChecked = row.isChecked
+    createdAt = row.createdAt
+    self.actors = row.actors.compactMap { actors[$0] }
+    post = row.post == 0 ? nil : row.post
+    title = row.title
+    picture = row.picture.flatMap(MediaID.init)
+    comment = row.comment == 0 ? nil : row.comment
+    text = row.text
+    count = row.count
+    isFollowed = row.isFollowed
+  }
+}
+
+/// A notification before its actors are looked up.
+struct NotificationRow: Sendable {
+  let id: Int
+  let type: NotificationType
+  let isChecked: Bool
+  let createdAt: Date
+  let actors: [Int]
+  /// 0 where there is none.
+  let post: Int
+  /// 0 where there is none.
+  let comment: Int
+  let count: Int
+  let isFollowed: Bool?
+  let title: String?
+  let picture: String?
+  let text: String?
+
+  init(_ row: PostgresRow, isGrouped: Bool) throws(PostgresError) {
     type = NotificationType(rawValue: try Int16(postgres: row[1]))
     let newest = try Int(postgres: row[0])
     id = isGrouped && type == .like ? newest | 1 : newest
     isChecked = try Bool(postgres: row[2])
     createdAt = try Date(postgres: row[3])
-    actors = zip(try [Int](postgres: row[4]), try [String](postgres: row[5])).map { id, name in
-      Actor(id: id, username: name.isEmpty ? nil : name)
-    }
-    let (post, comment) = (try Int(postgres: row[6]), try Int(postgres: row[7]))
-    self.post = post == 0 ? nil : post
-    self.comment = comment == 0 ? nil : comment
-    count = try Int(postgres: row[8])
-    isFollowed = try Bool?(postgres: row[9])
+    actors = try [Int](postgres: row[4])
+    post = try Int(postgres: row[5])
+    comment = try Int(postgres: row[6])
+    count = try Int(postgres: row[7])
+    isFollowed = try Bool?(postgres: row[8])
+    title = try String?(postgres: row[9])
+    picture = try String?(postgres: row[10])
+    text = try String?(postgres: row[11])
   }
 }

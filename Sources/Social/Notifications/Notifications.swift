@@ -6,6 +6,8 @@ import LibPQClient
 public enum Notifications {
   /// How many actors of a group are named.
   public static let actorsShown = 3
+  /// With how many characters of a comment its notification begins.
+  public static let textShown = 200
 
   /// A page of an owner's notifications, newest first.
   ///
@@ -17,21 +19,35 @@ public enum Notifications {
     of owner: Int, grouped isGrouped: Bool = true, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<NotificationItem> {
     // A group's id is odd and its newest notification's even id just below it: what comes after it is less than both.
-    let cursor = page.cursor & ~1
-    let rows = try await reader.rows(
-      isGrouped ? groups(owner, cursor, page.limit + 1) : single(owner, cursor, page.limit + 1))
-    let items = try rows.map { try NotificationItem(row: $0, isGrouped: isGrouped) }
-    return Page(items, limit: page.limit, cursor: \.id)
+    let start = page.cursor & ~1
+    let list =
+      if isGrouped {
+        Page(
+          try await reader.rows(groups(owner, start, page.limit + 1)).map { try NotificationRow($0, isGrouped: true) },
+          limit: page.limit, cursor: \.id)
+      } else {
+        try await Page.filled(from: start, limit: page.limit) { cursor, count in
+          try await reader.rows(single(owner, cursor, count)).map { row in
+            (
+              try Int(postgres: row[0]),
+              try Bool(postgres: row[row.count - 1]) ? try NotificationRow(row, isGrouped: false) : nil
+            )
+          }
+        }
+      }
+    let actors = try await AccountSummary.all(Set(list.items.flatMap(\.actors)), in: reader)
+    return list.map { NotificationItem($0, actors: actors) }
   }
 
   private static func single(_ owner: Int, _ cursor: Int, _ limit: Int) -> PostgresQuery {
     """
     SELECT n.id, n.type, n.checked OR n.id <= \(unescaped: checkedUntil), n.created_at, ARRAY[n.actor_id],
-      ARRAY[coalesce(a.username, '')], n.post_id, n.comment_id, 1::bigint, \(unescaped: isFollowed("n.actor_id"))
+      n.post_id, n.comment_id, 1::bigint, \(unescaped: isFollowed("n.actor_id")), \(unescaped: subject), \(isShown(to: owner))
     FROM (
       SELECT * FROM notifications WHERE owner_id = \(owner) AND id < \(cursor) ORDER BY id DESC LIMIT \(limit)
     ) n
-    LEFT JOIN accounts a ON a.id = n.actor_id
+    LEFT JOIN posts p ON p.id = n.post_id
+    LEFT JOIN comments c ON n.type = 1 AND c.post_id = n.post_id AND c.id = n.comment_id
     ORDER BY n.id DESC
     """
   }
@@ -41,20 +57,36 @@ public enum Notifications {
   private static func groups(_ owner: Int, _ cursor: Int, _ limit: Int) -> PostgresQuery {
     """
     SELECT n.id, n.type, coalesce(n.unchecked <= \(unescaped: checkedUntil), true), n.created_at, n.actors,
-      ARRAY(
-        SELECT coalesce(a.username, '') FROM unnest(n.actors) WITH ORDINALITY AS actor (id, place)
-        LEFT JOIN accounts a ON a.id = actor.id ORDER BY place),
-      n.post_id, n.comment_id, n.count, \(unescaped: isFollowed("n.actors[1]"))
+      n.post_id, n.comment_id, n.count, \(unescaped: isFollowed("n.actors[1]")), \(unescaped: subject)
     FROM (
       SELECT owner_id, max(id) AS id, type, post_id, max(comment_id) AS comment_id, count(*) AS count,
         max(created_at) AS created_at, max(id) FILTER (WHERE NOT checked) AS unchecked,
         (array_agg(actor_id ORDER BY id DESC))[1:\(unescaped: String(actorsShown))] AS actors
-      FROM notifications WHERE owner_id = \(owner)
+      FROM notifications n WHERE owner_id = \(owner) AND \(isShown(to: owner))
       GROUP BY owner_id, type, post_id, CASE WHEN type = 0 THEN notification_window(created_at) ELSE id END
       HAVING max(id) < \(cursor)
       ORDER BY max(id) DESC LIMIT \(limit)
     ) n
+    LEFT JOIN posts p ON p.id = n.post_id
+    LEFT JOIN comments c ON n.type = 1 AND c.post_id = n.post_id AND c.id = n.comment_id
     ORDER BY n.id DESC
+    """
+  }
+
+  /// The post's title and first picture, and how the comment begins.
+  private static let subject = "p.title, p.media[1], left(c.text, \(textShown))"
+
+  /// Whether an owner is shown a notification `n`: not one of whom the owner has muted, or of what is taken down.
+  static func isShown(to owner: Int) -> PostgresQuery { isShown(to: "\(owner)") }
+
+  /// - Parameter owner: a column or a parameter.
+  static func isShown(to owner: PostgresQuery) -> PostgresQuery {
+    """
+    (NOT EXISTS (SELECT FROM hidden_accounts h WHERE h.account_id = n.actor_id)
+      AND NOT EXISTS (SELECT FROM restrictions r WHERE r.account_id = \(owner) AND r.other_id = n.actor_id)
+      AND NOT EXISTS (SELECT FROM posts t WHERE t.id = n.post_id AND t.taken_down_at IS NOT NULL)
+      AND NOT (n.type = 1 AND EXISTS (SELECT FROM comments t
+        WHERE t.post_id = n.post_id AND t.id = n.comment_id AND t.taken_down_at IS NOT NULL)))
     """
   }
 
@@ -71,8 +103,7 @@ public enum Notifications {
 
   /// How many of an owner's notifications are not checked, each like for itself.
   public static func unread(of owner: Int, in reader: some SocialReader) async throws -> Int {
-    let rows = try await reader.rows("SELECT unread FROM notification_counts WHERE owner_id = \(owner)")
-    return try rows.first?.decode(Int.self) ?? 0
+    try await reader.rows("SELECT unread_notifications(\(owner))")[0].decode(Int.self)
   }
 
   /// Checks all of an owner's notifications up to an id, that included. A lower id than was asked for before changes

@@ -27,11 +27,16 @@ public struct Post: Sendable, Hashable {
   /// What a statement selects for `init(row:seenBy:)`, from posts `p` and their authors `a`; after it comes whether the
   /// viewer likes the post.
   static let columns = """
-    p.id, p.title, p.description, p.image, p.created_at, p.edited_at, a.id, a.username, a.name, a.major,
-    \(Accounts.avatar), p.media, p.media_dimensions,
+    p.id, p.title, p.description, p.image, p.created_at, p.edited_at, \(AccountSummary.columns), p.media, p.media_dimensions,
     (SELECT coalesce(sum(kept.likes), 0)::bigint FROM post_counts kept WHERE kept.post_id = p.id),
     (SELECT coalesce(sum(kept.comments), 0)::bigint FROM post_counts kept WHERE kept.post_id = p.id)
     """
+
+  /// A row of a list that ends with whether the viewer is shown the post.
+  static func listed(row: PostgresRow, seenBy viewer: Int) throws -> Page<Post>.Row {
+    let isShown = try !row[6].isNull && Bool(postgres: row[row.count - 1])
+    return (try Int(postgres: row[0]), isShown ? try Post(row: row, seenBy: viewer) : nil)
+  }
 
   init(row: PostgresRow, seenBy viewer: Int) throws(PostgresError) {
     id = try Int(postgres: row[0])
@@ -40,9 +45,7 @@ public struct Post: Sendable, Hashable {
     image = try String?(postgres: row[3])
     createdAt = try Date(postgres: row[4])
     editedAt = try Date?(postgres: row[5])
-    author = AccountSummary(
-      id: try Int(postgres: row[6]), username: try String(postgres: row[7]), name: try String(postgres: row[8]),
-      major: try String(postgres: row[9]), avatar: try String?(postgres: row[10]))
+    author = try AccountSummary(row: row, at: 6)
     media = ShownMedia.list(try [String](postgres: row[11]), try [Int32](postgres: row[12]))
     likes = try Int(postgres: row[13])
     comments = try Int(postgres: row[14])

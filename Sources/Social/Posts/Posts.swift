@@ -20,10 +20,11 @@ public enum Posts {
       """,
       """
       INSERT INTO posts (author_id, title, description, media, media_dimensions)
-      VALUES (\(author), \(draft.title), \(draft.description), \(shown.ids), \(shown.dimensions)) RETURNING id
+      SELECT id, \(draft.title), \(draft.description), \(shown.ids), \(shown.dimensions)
+      FROM accounts WHERE id = \(author) RETURNING id
       """,
     ])
-    let id = try answers[2][0].decode(Int.self)
+    guard let id = try answers[2].decode(Int.self).first else { throw SocialError.notFound("account") }
     try await transaction.enqueue(PostFanOut(post: id, author: author))
     return id
   }
@@ -32,22 +33,29 @@ public enum Posts {
   public static func post(_ id: Int, seenBy viewer: Int, in reader: some SocialReader) async throws -> Post {
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: Post.columns), \(unescaped: Likes.isLiked) \(viewer))
-      FROM posts p JOIN accounts a ON a.id = p.author_id WHERE p.id = \(id)
+      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: viewer))
+      FROM posts p JOIN accounts a ON a.id = p.author_id WHERE p.id = \(id) AND \(Visibility.seesPost(viewer))
       """)
     guard let row = rows.first else { throw SocialError.notFound("post") }
     return try Post(row: row, seenBy: viewer)
   }
 
-  /// A page of an author's posts, newest first.
+  /// - Throws: `not_found` for a post that the viewer may not see.
+  static func check(_ id: Int, seenBy viewer: Int, in reader: some SocialReader) async throws {
+    let rows = try await reader.rows("SELECT FROM posts p WHERE id = \(id) AND \(Visibility.seesPost(viewer))")
+    if rows.isEmpty { throw SocialError.notFound("post") }
+  }
+
+  /// A page of the posts of an author whom the viewer may see, newest first.
   public static func posts(
     of author: Int, seenBy viewer: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Post> {
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: Post.columns), \(unescaped: Likes.isLiked) \(viewer))
+      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: viewer))
       FROM posts p JOIN accounts a ON a.id = p.author_id
-      WHERE p.author_id = \(author) AND p.id < \(page.cursor) ORDER BY p.id DESC LIMIT \(page.limit + 1)
+      WHERE p.author_id = \(author) AND p.id < \(page.cursor) AND p.taken_down_at IS NULL
+      ORDER BY p.id DESC LIMIT \(page.limit + 1)
       """)
     return Page(try rows.map { try Post(row: $0, seenBy: viewer) }, limit: page.limit, cursor: \.id)
   }
@@ -80,20 +88,35 @@ public enum Posts {
   /// - Throws: `not_found`, `not_yours`.
   public static func delete(_ id: Int, by account: Int, in transaction: AppTransaction) async throws {
     try await checkAuthor(of: id, is: account, in: transaction.sql)
+    guard try await remove([id], of: account, in: transaction) == 1 else { throw SocialError.notFound("post") }
+  }
+
+  /// Deletes an author's latest posts.
+  ///
+  /// - Returns: how many, at most `limit`.
+  static func deleteLatest(_ limit: Int, of author: Int, in transaction: AppTransaction) async throws -> Int {
+    let ids = try await transaction.sql.query(
+      "SELECT id FROM posts WHERE author_id = \(author) ORDER BY id DESC LIMIT \(limit)"
+    ).decode(Int.self)
+    return ids.isEmpty ? 0 : try await remove(ids, of: author, in: transaction)
+  }
+
+  private static func remove(_ ids: [Int], of author: Int, in transaction: AppTransaction) async throws -> Int {
     let answers = try await transaction.sql.pipeline([
-      "SELECT pg_advisory_xact_lock(posts_lock(\(account)))",
-      // Whoever likes or comments right now is through after this, and the next one finds no post.
-      "SELECT pg_advisory_xact_lock(post_lock(\(id)))",
-      // Waits for the chunks that are putting the post into feeds right now: they hold its row.
+      "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
+      // Likes and comments that are on their way end first, and the next ones find no post.
+      "SELECT pg_advisory_xact_lock(post_lock(id)) FROM unnest(\(ids.sorted())) AS id",
+      // Waits for the chunks that are putting the posts into feeds: they hold the rows.
       """
-      WITH gone AS (DELETE FROM posts WHERE id = \(id) RETURNING id, author_id)
-      INSERT INTO deleted_posts (id, author_id) SELECT id, author_id FROM gone
+      WITH gone AS (DELETE FROM posts WHERE id = ANY (\(ids)) RETURNING id, author_id)
+      INSERT INTO deleted_posts (id, author_id) SELECT id, author_id FROM gone RETURNING id
       """,
-      "DELETE FROM fan_outs WHERE post_id = \(id)",
+      "DELETE FROM fan_outs WHERE post_id = ANY (\(ids))",
     ])
-    guard answers[2].affected == 1 else { throw SocialError.notFound("post") }
-    try await transaction.enqueue(RemovePostFromFeeds(post: id, author: account))
-    try await transaction.enqueue(DeletePostReactions(post: id, author: account))
+    let gone = try answers[2].decode(Int.self)
+    try await transaction.enqueue(gone.map { RemovePostFromFeeds(post: $0, author: author) })
+    try await transaction.enqueue(gone.map { DeletePostReactions(post: $0, author: author) })
+    return gone.count
   }
 
   private static func checkAuthor(of id: Int, is account: Int, in transaction: PostgresTransaction) async throws {

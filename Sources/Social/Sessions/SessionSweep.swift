@@ -16,7 +16,10 @@ public struct SessionSweep: Job {
     let resets = try await PasswordResets.sweep(upTo: Self.batch, in: transaction.sql)
     let names = try await Usernames.sweep(upTo: Self.batch, in: transaction.sql)
     let changes = try await EmailChanges.sweep(upTo: Self.batch, in: transaction.sql)
+    let deletions = try await Deletions.sweep(upTo: Self.batch, in: transaction.sql)
     try await EmailAddresses.normalize(in: transaction.sql)
-    if max(sessions, attempts, networks, resets, names, changes) == Self.batch { try await transaction.enqueue(self) }
+    if max(sessions, attempts, networks, resets, names, changes, deletions) == Self.batch {
+      try await transaction.enqueue(self)
+    }
   }
 }

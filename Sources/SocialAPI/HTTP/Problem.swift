@@ -111,10 +111,13 @@ struct Problem: Error, Encodable {
   private static func status(of code: SocialError.Code) -> HTTPResponse.Status {
     switch code {
     case .notFound, .celebNotRegistered: .notFound
-    case .usernameTaken, .emailTaken, .cannotFollowYourself, .cannotMessageYourself, .celebLimit, .mediaInUse,
-      .mediaQuota:
+    case .usernameTaken, .emailTaken, .cannotFollowYourself, .cannotMessageYourself, .cannotBlockYourself,
+      .cannotReportYourself,
+      .noPassword,
+      .celebLimit, .mediaInUse, .mediaQuota:
       .conflict
-    case .heartTooSoon, .tooManyAttempts, .tooManyMessages, .tooManyStreams, .tooManyUsernames: .tooManyRequests
+    case .heartTooSoon, .tooManyAttempts, .tooManyMessages, .tooManyStreams, .tooManyUsernames, .tooManyReports:
+      .tooManyRequests
     case .notYours, .wrongPassword, .emailNotConfirmed, .accountSuspended: .forbidden
     case .wrongCredentials, .notSignedIn, .uploadExpired: .unauthorized
     case .busy, .certificatesOff, .mailNotConfigured: .serviceUnavailable

@@ -23,17 +23,19 @@ struct CommentRoutes: Sendable {
     let draft = try CommentDraft(text: try body.decode(Draft.self).text)
     return try await jobs.once(request, body, by: viewer.id) { transaction in
       let id = try await Comments.create(draft, on: post, by: viewer.id, in: transaction)
-      return try Answer(.created, CommentView(try await Comments.comment(id, on: post, in: transaction.sql)))
+      let comment = try await Comments.comment(id, on: post, seenBy: viewer.id, in: transaction.sql)
+      return try Answer(.created, CommentView(comment))
     }
   }
 
   @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {
-    _ = try context.viewer
+    let viewer = try context.viewer
     let text = request.uri.queryParameters["order"].map(String.init) ?? Comments.Order.newest.rawValue
     guard let order = Comments.Order(rawValue: text) else {
       throw SocialError(.invalid("order"), "order is newest or oldest", field: "order")
     }
-    let page = try await Comments.comments(on: try context.postID(), order, try request.page(), in: pool)
+    let page = try await Comments.comments(
+      on: try context.postID(), seenBy: viewer.id, order, try request.page(), in: pool)
     return try Answer(.ok, PageView(page, CommentView.init))
   }
 

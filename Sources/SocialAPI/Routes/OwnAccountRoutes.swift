@@ -19,6 +19,8 @@ struct OwnAccountRoutes: Sendable {
   func add(to group: RouterGroup<APIContext>) {
     group.get("me", use: own)
     group.patch("me", use: change)
+    group.delete("me", use: delete)
+    group.post("account-deletions/{token}", use: confirmDeletion)
     group.put("me/password", use: changePassword)
     group.put("me/email", use: changeEmail)
     group.get("me/sessions", use: sessions)
@@ -105,6 +107,40 @@ struct OwnAccountRoutes: Sendable {
     try await EmailChanges.allow(email, from: context.client, attempts: attempts)
     try await jobs.transaction { try await EmailChanges.request(email, for: viewer.id, password, in: $0) }
     return Answer(status: .accepted, body: [])
+  }
+
+  // MARK: Deletion
+
+  private struct Deletion: Decodable {
+    /// The account's, where it has one.
+    var password: String?
+  }
+
+  /// Deletes the account, or has its owner mailed where no password says who asks.
+  @Sendable private func delete(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let wanted = try await RequestBody(request, context).decode(Deletion.self)
+    let password = try await Passwords.checkIfAny(
+      wanted.password, of: viewer.id, from: context.client, hasher: hasher, attempts: attempts, in: pool)
+    if let password {
+      try await jobs.transaction { try await Deletions.delete(viewer.id, password, in: $0) }
+      return .noContent
+    }
+    guard sendsMail else {
+      throw SocialError(
+        .mailNotConfigured,
+        "this server sends no mail (FANMILL_MAIL_URL): ask its operator, `fanmill accounts delete NAME`")
+    }
+    try await Deletions.allow(viewer.id, from: context.client, attempts: attempts)
+    try await jobs.transaction { try await Deletions.request(viewer.id, in: $0) }
+    return Answer(status: .accepted, body: [])
+  }
+
+  @Sendable private func confirmDeletion(_ request: Request, _ context: APIContext) async throws -> Answer {
+    try await Deletions.confirm(try context.parameter("token"), from: context.client, attempts: attempts) { body in
+      try await jobs.transaction { try await body($0) }
+    }
+    return .noContent
   }
 
   // MARK: Sessions

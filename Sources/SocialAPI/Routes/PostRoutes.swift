@@ -80,8 +80,9 @@ struct PostRoutes: Sendable {
   }
 
   @Sendable private func fanOut(_ request: Request, _ context: APIContext) async throws -> Answer {
-    _ = try context.viewer
-    return try Answer(.ok, FanOutView(try await FanOutProgress.of(try context.postID(), in: pool)))
+    let viewer = try context.viewer
+    let progress = try await FanOutProgress.of(try context.postID(), seenBy: viewer.id, in: pool)
+    return try Answer(.ok, FanOutView(progress))
   }
 
   @Sendable private func home(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -40,14 +40,14 @@ struct UserRoutes: Sendable {
 
   @Sendable private func follow(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
-    let followee = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    let followee = try await Accounts.id(of: try context.parameter("name"), seenBy: viewer.id, in: pool)
     try await jobs.transaction { _ = try await Follows.follow(followee, by: viewer.id, in: $0) }
     return .noContent
   }
 
   @Sendable private func unfollow(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
-    let followee = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    let followee = try await Accounts.id(of: try context.parameter("name"), seenBy: viewer.id, in: pool)
     try await jobs.transaction { _ = try await Follows.unfollow(followee, by: viewer.id, in: $0) }
     return .noContent
   }
@@ -55,7 +55,7 @@ struct UserRoutes: Sendable {
   @Sendable private func followers(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let page = try request.page()
-    let account = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    let account = try await Accounts.id(of: try context.parameter("name"), seenBy: viewer.id, in: pool)
     let list = try await Follows.followers(of: account, page, seenBy: viewer.id, in: pool)
     return try Answer(.ok, PageView(list) { ListedAccountView($0.account, isFollowed: $0.isFollowed) })
   }
@@ -63,7 +63,7 @@ struct UserRoutes: Sendable {
   @Sendable private func following(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let page = try request.page()
-    let account = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    let account = try await Accounts.id(of: try context.parameter("name"), seenBy: viewer.id, in: pool)
     let list = try await Follows.following(account, page, seenBy: viewer.id, in: pool)
     return try Answer(.ok, PageView(list) { ListedAccountView($0.account, isFollowed: $0.isFollowed) })
   }
@@ -71,7 +71,7 @@ struct UserRoutes: Sendable {
   @Sendable private func posts(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let page = try request.page()
-    let account = try await Accounts.id(of: try context.parameter("name"), in: pool)
+    let account = try await Accounts.id(of: try context.parameter("name"), seenBy: viewer.id, in: pool)
     let posts = try await Posts.posts(of: account, seenBy: viewer.id, page, in: pool)
     return try Answer(.ok, PageView(posts, PostView.init))
   }

@@ -1,5 +1,7 @@
+import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
 import LibPQClient
 import Social
@@ -55,21 +57,42 @@ public struct AccountAdmin: Sendable {
     return try Self.record(row)
   }
 
-  /// Closes an account to its owner.
+  /// Closes an account to its owner, and hides it and all that it wrote.
   ///
-  /// - Parameter reason: for the account's page and the action log.
+  /// - Parameter reason: for the account's page, its owner and the action log.
   /// - Throws: `.notFound`, `.forbidden`, `invalid_reason`.
-  public func suspend(_ name: String, because reason: String, by actor: Operator) async throws -> AccountRecord {
-    try await act("accounts.suspend", on: name, ["reason": reason], by: actor) {
+  public func suspend(
+    _ name: String, because reason: String, by actor: Operator, through jobs: JobClient<RedisBroker, PostgresLedger>
+  ) async throws -> AccountRecord {
+    try await act("accounts.suspend", on: name, because: reason, by: actor, through: jobs) {
       try await Suspensions.suspend($0, because: reason, in: $1)
     }
+    return try await show(name)
   }
 
-  /// Opens it again.
+  /// Opens it again, and shows all that it wrote as before.
   ///
+  /// - Parameter reason: for its owner and the action log.
+  /// - Throws: `.notFound`, `.forbidden`, `invalid_reason`.
+  public func restore(
+    _ name: String, because reason: String, by actor: Operator, through jobs: JobClient<RedisBroker, PostgresLedger>
+  ) async throws -> AccountRecord {
+    try await act("accounts.restore", on: name, because: reason, by: actor, through: jobs) {
+      try await Suspensions.restore($0, because: reason, in: $1)
+    }
+    return try await show(name)
+  }
+
+  /// Deletes an account. Nobody brings it back.
+  ///
+  /// - Parameter reason: for the action log.
   /// - Throws: `.notFound`, `.forbidden`.
-  public func restore(_ name: String, by actor: Operator) async throws -> AccountRecord {
-    try await act("accounts.restore", on: name, by: actor) { try await Suspensions.restore($0, in: $1) }
+  public func delete(
+    _ name: String, because reason: String, by actor: Operator, through jobs: JobClient<RedisBroker, PostgresLedger>
+  ) async throws {
+    try await act("accounts.delete", on: name, because: reason, by: actor, through: jobs) {
+      try await Deletions.delete($0, in: $1)
+    }
   }
 
   /// Gives an account an email address, without asking who reads it.
@@ -77,19 +100,24 @@ public struct AccountAdmin: Sendable {
   /// - Throws: `.notFound`, `.forbidden`, `invalid_email`, `email_taken`.
   public func setEmail(_ email: String, of name: String, by actor: Operator) async throws -> AccountRecord {
     // The log keeps no address: it outlives the account.
-    try await act("accounts.set-email", on: name, by: actor) { try await EmailChanges.set(email, of: $0, in: $1) }
+    try await database.pool.transaction { transaction in
+      let id = try await id(of: name, in: transaction)
+      try await ActionLog(database).record("accounts.set-email", name, by: actor, in: transaction)
+      try await EmailChanges.set(email, of: id, in: transaction)
+    }
+    return try await show(name)
   }
 
   private func act(
-    _ action: String, on name: String, _ detail: [String: String] = [:], by actor: Operator,
-    _ body: @escaping @Sendable (Int, PostgresTransaction) async throws -> Void
-  ) async throws -> AccountRecord {
-    try await database.pool.transaction { transaction in
-      let id = try await id(of: name, in: transaction)
-      try await ActionLog(database).record(action, name, detail: detail, by: actor, in: transaction)
+    _ action: String, on name: String, because reason: String, by actor: Operator,
+    through jobs: JobClient<RedisBroker, PostgresLedger>,
+    _ body: @escaping @Sendable (Int, AppTransaction) async throws -> Void
+  ) async throws {
+    try await jobs.transaction { transaction in
+      let id = try await id(of: name, in: transaction.sql)
+      try await ActionLog(database).record(action, name, detail: ["reason": reason], by: actor, in: transaction.sql)
       try await body(id, transaction)
     }
-    return try await show(name)
   }
 
   private func id(of name: String, in reader: some SocialReader) async throws -> Int {

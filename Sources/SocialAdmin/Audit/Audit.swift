@@ -7,7 +7,7 @@ import LibPQClient
 import Social
 
 /// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,
-/// pictures and their files, the ledger against the broker and the broker against the ledger.
+/// pictures and their files, what deleted accounts have left, the ledger against the broker and the broker against the ledger.
 ///
 /// None changes anything. Each compares in a snapshot of its own, whatever is written meanwhile.
 public struct Audit: Sendable {
@@ -18,7 +18,7 @@ public struct Audit: Sendable {
   private let clock: any Clock<Duration>
 
   /// How many parts `run` has, for whoever shows how far it is.
-  public static let steps = 6
+  public static let steps = 7
 
   /// - Parameters:
   ///   - queues: those to compare even if the ledger owes nothing there.
@@ -52,17 +52,26 @@ public struct Audit: Sendable {
     items += try await rankings()
     progress(4, "pictures")
     items += try await pictures()
-    progress(5, "jobs")
+    progress(5, "accounts")
+    let leftovers = try await LeftoverAudit.run(on: database.pool)
+    items.append(
+      AuditFinding(
+        "deleted accounts", compared: leftovers.removing, differing: leftovers.rows.values.reduce(0, +), pending: 0,
+        advice: """
+          no account has them: \(leftovers.rows.keys.sorted().joined(separator: ", ")); somebody deleted accounts while \
+          triggers were off: delete the rows in psql
+          """))
+    progress(6, "jobs")
     let audit = LedgerAudit(database, broker: broker, queues: queues, clock: clock)
     let jobs = try await audit.run()
     items.append(
       AuditFinding(
         "jobs", compared: jobs.pending, differing: jobs.missing, pending: 0,
         advice: "the broker does not know them: a worker that serves their queues pushes them again"))
-    let leftovers = try await audit.leftovers()
+    let known = try await audit.leftovers()
     items.append(
       AuditFinding(
-        "broker", compared: leftovers.known, differing: leftovers.orphaned, pending: 0,
+        "broker", compared: known.known, differing: known.orphaned, pending: 0,
         advice: "nobody owes them: a worker that serves their queues finds that out and drops them"))
     return AuditReport(items)
   }

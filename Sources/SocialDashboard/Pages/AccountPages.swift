@@ -1,5 +1,8 @@
+import DurableJobs
 import DurableJobsAdmin
 import DurableJobsDashboard
+import DurableJobsPostgres
+import DurableJobsRedis
 import Foundation
 import Hummingbird
 import Social
@@ -8,6 +11,7 @@ import SocialAdmin
 /// Accounts: who has them, and how to suspend and restore one.
 struct AccountPages: DashboardPages {
   let accounts: AccountAdmin
+  let jobs: JobClient<RedisBroker, PostgresLedger>
 
   let menu = [DashboardMenuEntry("Accounts", path: "accounts")]
   let templates = [
@@ -20,16 +24,28 @@ struct AccountPages: DashboardPages {
     routes.page("accounts/{name}", show)
     routes.action("accounts/{name}/suspend") { visit, form in
       let name = try visit.parameter("name")
-      let reason = try form.require("reason")
+      let reason = try form.reason()
       let question = visit.confirm(
-        form, "Suspend \(name)?", "All its sessions end, and nobody signs in to it until it is restored.",
+        form, "Suspend \(name)?",
+        "All its sessions end, nobody signs in to it, and all that it wrote is hidden until it is restored.",
         label: "Suspend", back: Self.address(of: name))
       if let question { return question }
-      _ = try await accounts.suspend(name, because: reason, by: visit.actor)
+      _ = try await accounts.suspend(name, because: reason, by: visit.actor, through: jobs)
       return try await visit.done("\(name) is suspended.", to: Self.address(of: name))
     }
-    routes.action("accounts/{name}/restore") { visit, _ in
-      let account = try await accounts.restore(try visit.parameter("name"), by: visit.actor)
+    routes.action("accounts/{name}/delete") { visit, form in
+      let name = try visit.parameter("name")
+      let reason = try form.reason()
+      let question = visit.confirm(
+        form, "Delete \(name)?", "The account goes at once, with everything in it, and nobody can bring it back.",
+        label: "Delete", back: Self.address(of: name))
+      if let question { return question }
+      try await accounts.delete(name, because: reason, by: visit.actor, through: jobs)
+      return try await visit.done("\(name) is deleted; a worker removes what it wrote.", to: "accounts")
+    }
+    routes.action("accounts/{name}/restore") { visit, form in
+      let account = try await accounts.restore(
+        try visit.parameter("name"), because: try form.reason(), by: visit.actor, through: jobs)
       return try await visit.done("\(account.username) is \(account.state).", to: Self.address(of: account.username))
     }
     routes.action("accounts/{name}/email") { visit, form in

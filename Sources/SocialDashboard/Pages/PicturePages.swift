@@ -19,10 +19,7 @@ struct PicturePages: DashboardPages {
   func add(to routes: inout DashboardRoutes) {
     routes.page("pictures", list)
     routes.action("pictures/delete") { visit, form in
-      let (id, reason) = (try form.require("id"), try form.require("reason"))
-      guard reason.count <= 500 else {
-        throw DashboardRefusal(.unprocessableContent, "Too long", "A reason has 500 characters at most.")
-      }
+      let (id, reason) = (try form.require("id"), try form.reason())
       let question = visit.confirm(
         form, "Delete the picture \(id)?",
         "It goes from all posts and profiles that show it, and cannot be brought back.",

@@ -7,8 +7,11 @@ import SocialAdmin
 
 struct AccountsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "accounts", abstract: "Look at accounts, act for their owners, suspend and restore them.",
-    subcommands: [List.self, Show.self, Token.self, Reset.self, SetEmail.self, Suspend.self, Restore.self])
+    commandName: "accounts", abstract: "Look at accounts, act for their owners, suspend, restore and delete them.",
+    subcommands: [
+      List.self, Show.self, Token.self, Reset.self, SetEmail.self, Suspend.self, Restore.self,
+      Delete.self,
+    ])
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List accounts, the newest first.")
@@ -59,19 +62,16 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Suspend: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "suspend", abstract: "End an account's sessions and let nobody sign in to it.",
-      discussion: "Its posts stay. 'restore' opens it again. The reason is kept with the operators' actions.")
+      commandName: "suspend", abstract: "Close an account to its owner, and hide all that it wrote.",
+      discussion: "Its sessions end, and nobody signs in to it. 'restore' brings everything back as it was.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
-    @Option(help: "Why, for the log of actions.") var reason: String
-
-    func validate() throws {
-      guard 1...500 ~= reason.count else { throw ValidationError("--reason has 1 to 500 characters") }
-    }
+    @OptionGroup var why: ReasonOption
 
     func run() async throws {
-      try await common.withDatabase { database in
-        let account = try await AccountAdmin(database).suspend(name, because: reason, by: .terminal)
+      try await common.withJobs { database, jobs in
+        let account = try await AccountAdmin(database).suspend(
+          name, because: why.reason, by: .terminal, through: jobs)
         try common.output.one(account) { "\($0.username) is suspended" }
       }
     }
@@ -79,14 +79,43 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Restore: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "restore", abstract: "Open a suspended account to its owner again.")
+      commandName: "restore", abstract: "Open a suspended account again, with all that it wrote.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
+    @OptionGroup var why: ReasonOption
 
     func run() async throws {
-      try await common.withDatabase { database in
-        let account = try await AccountAdmin(database).restore(name, by: .terminal)
+      try await common.withJobs { database, jobs in
+        let account = try await AccountAdmin(database).restore(
+          name, because: why.reason, by: .terminal, through: jobs)
         try common.output.one(account) { "\($0.username) is \($0.state)" }
+      }
+    }
+  }
+
+  struct Delete: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      commandName: "delete", abstract: "Delete an account with everything in it. Nobody can bring it back.",
+      discussion: """
+        It is gone at once for everybody else; a worker removes what it wrote. Messages stay with those who got them, \
+        from 'deleted account', and hearts with the celebs.
+        """)
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var confirmation: Confirmation
+    @Argument(help: "The account's username.") var name: String
+    @OptionGroup var why: ReasonOption
+
+    private struct Deleted: Encodable { let username: String }
+
+    func run() async throws {
+      try await common.withJobs { database, jobs in
+        let accounts = AccountAdmin(database)
+        let username = try await accounts.show(name).username
+        try confirmation.ask("delete the account \(username)")
+        try await accounts.delete(username, because: why.reason, by: .terminal, through: jobs)
+        try common.output.one(Deleted(username: username)) {
+          "\($0.username) is deleted; a worker removes what it wrote"
+        }
       }
     }
   }

@@ -1,0 +1,204 @@
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
+
+/// Removes what a deleted account has left, a batch a job, in an order in which nothing comes back.
+///
+/// Each job removes a batch of the first kind of rows that is left, and owes the next job in the same transaction. So a
+/// worker that is killed leaves a job that goes on where the last one ended.
+public struct AccountRemoval: Job {
+  public static let kind: JobKind = "accounts.remove"
+  public static let queue = SocialJobs.bulkQueue
+
+  public var account: Int
+
+  public init(account: Int) { self.account = account }
+
+  /// How many rows one job removes. Tests make it small.
+  @TaskLocal static var batch = 1000
+  /// A post locks what its likes and comments lock, and owes two jobs.
+  private var postBatch: Int { max(1, Self.batch / 10) }
+
+  /// How long a job waits for others, in milliseconds.
+  private static let pause: Int64 = 500
+
+  private enum Step {
+    case more
+    /// Others have to end first.
+    case wait
+    case done
+  }
+
+  func run(in transaction: AppTransaction) async throws {
+    switch try await step(in: transaction) {
+    case .more: try await transaction.enqueue(self)
+    case .wait: try await transaction.enqueue(self, options: JobOptions(runAt: JobClock.milliseconds + Self.pause))
+    case .done:
+      try await transaction.sql.execute(
+        "DELETE FROM hidden_accounts WHERE account_id = \(account) AND is_deleted")
+    }
+  }
+
+  private func step(in transaction: AppTransaction) async throws -> Step {
+    let sql = transaction.sql
+    guard try await sql.query("SELECT has_no_writers(\(account))")[0].decode(Bool.self) else { return .wait }
+    if try await Posts.deleteLatest(postBatch, of: account, in: transaction) > 0 { return .more }
+    if try await removeLikes(in: transaction) { return .more }
+    if try await removeComments(in: transaction) { return .more }
+    if try await removeFollows(in: transaction) { return .more }
+    if try await removeFollowNotices(in: transaction) { return .more }
+    if try await removeCelebs(in: transaction) { return .more }
+    for batch in batches {
+      let removed = try await sql.execute(batch)
+      if removed > 0 { return .more }
+    }
+    if try await removePictures(in: transaction) { return .more }
+    // The jobs that take posts out of feeds go by the author's followers.
+    let hasPosts = try await sql.query(
+      "SELECT EXISTS (SELECT FROM deleted_posts WHERE author_id = \(account))")[0].decode(Bool.self)
+    if hasPosts { return .wait }
+    let followers = try await sql.execute(
+      """
+      DELETE FROM follows WHERE followee_id = \(account) AND follower_id = ANY (ARRAY(
+        SELECT follower_id FROM follows WHERE followee_id = \(account) ORDER BY follower_id LIMIT \(Self.batch)))
+      """)
+    return followers > 0 ? .more : .done
+  }
+
+  private func removeLikes(in transaction: AppTransaction) async throws -> Bool {
+    let gone = try await transaction.sql.query(
+      """
+      WITH gone AS (
+        DELETE FROM likes WHERE account_id = \(account) AND id = ANY (ARRAY(
+          SELECT id FROM likes WHERE account_id = \(account) ORDER BY id DESC LIMIT \(Self.batch)))
+        RETURNING post_id
+      )
+      SELECT gone.post_id, p.author_id FROM gone LEFT JOIN posts p ON p.id = gone.post_id AND p.author_id <> \(account)
+      """
+    ).decode(Int.self, Int?.self)
+    // The notifications of a post that is gone go with it.
+    try await transaction.enqueue(
+      gone.compactMap { post, author in author.map { NotificationUpdate(like: post, by: account, to: $0) } })
+    return !gone.isEmpty
+  }
+
+  private func removeComments(in transaction: AppTransaction) async throws -> Bool {
+    let gone = try await transaction.sql.query(
+      """
+      WITH gone AS (
+        DELETE FROM comments USING (
+          SELECT post_id AS post, id AS comment FROM comments WHERE account_id = \(account)
+          ORDER BY post_id, id LIMIT \(Self.batch)
+        ) old WHERE post_id = post AND id = comment RETURNING post_id, id
+      )
+      SELECT gone.post_id, gone.id, p.author_id FROM gone
+      LEFT JOIN posts p ON p.id = gone.post_id AND p.author_id <> \(account)
+      """
+    ).decode(Int.self, Int.self, Int?.self)
+    try await transaction.enqueue(
+      gone.compactMap { post, id, author in
+        author.map { NotificationUpdate(comment: id, on: post, by: account, to: $0) }
+      })
+    return !gone.isEmpty
+  }
+
+  /// Ends what the account follows. What this brought into its feed goes afterwards.
+  private func removeFollows(in transaction: AppTransaction) async throws -> Bool {
+    let followees = try await transaction.sql.query(
+      """
+      SELECT followee_id FROM follows WHERE follower_id = \(account) ORDER BY followee_id LIMIT \(Self.batch)
+      """
+    ).decode(Int.self)
+    if followees.isEmpty { return false }
+    try await transaction.sql.pipeline([
+      // Chunks that put posts into the feed end first, and the next ones find no follow.
+      "SELECT pg_advisory_xact_lock(feed_lock(id, \(account))) FROM unnest(\(followees)) AS id",
+      "DELETE FROM follows WHERE follower_id = \(account) AND followee_id = ANY (\(followees))",
+    ])
+    try await transaction.enqueue(followees.map { NotificationUpdate(followOf: $0, by: account) })
+    return true
+  }
+
+  private func removeCelebs(in transaction: AppTransaction) async throws -> Bool {
+    let gone = try await transaction.sql.query(
+      """
+      SELECT removed.celeb, to_microseconds(removed.registered_at), to_microseconds(removed.removed_at) FROM (
+        SELECT c.platform, c.account FROM celeb_fans f JOIN celebs c ON c.id = f.celeb_id
+        WHERE f.account_id = \(account) AND f.since IS NOT NULL ORDER BY c.id LIMIT \(Self.batch)
+      ) own CROSS JOIN LATERAL remove_celeb(\(account), own.platform, own.account, NULL) removed
+      WHERE removed.celeb IS NOT NULL
+      """
+    ).decode(Int.self, Int.self, Int.self)
+    try await transaction.enqueue(
+      gone.map { celeb, since, at in FanCount(celeb: celeb, fan: account, since: since, change: -1, at: at) })
+    return !gone.isEmpty
+  }
+
+  /// What others were told of follows and have checked: it outlives the follow.
+  private func removeFollowNotices(in transaction: AppTransaction) async throws -> Bool {
+    let told = try await transaction.sql.query(
+      """
+      SELECT owner_id, id FROM notifications WHERE type = 2 AND actor_id = \(account) ORDER BY owner_id LIMIT \(Self.batch)
+      """
+    ).decode(Int.self, Int.self)
+    if told.isEmpty { return false }
+    let owners = told.map(\.0)
+    try await transaction.sql.pipeline([
+      "SELECT lock_notification_owners(\(owners))",
+      """
+      DELETE FROM notifications WHERE (owner_id, id) IN (SELECT * FROM unnest(\(owners), \(told.map(\.1))))
+      """,
+    ])
+    return true
+  }
+
+  private func removePictures(in transaction: AppTransaction) async throws -> Bool {
+    let pictures = try await transaction.sql.query(
+      "SELECT id FROM media WHERE owner_id = \(account) ORDER BY id LIMIT \(Self.batch)"
+    ).decode(String.self)
+    if pictures.isEmpty { return false }
+    try await MediaLibrary.lockFiles(of: pictures, in: transaction.sql)
+    try await transaction.sql.execute("DELETE FROM media WHERE id = ANY (\(pictures))")
+    try await transaction.enqueue(MediaRemoval())
+    return true
+  }
+
+  /// What only the account had, and what nobody else's rows are counted by.
+  private var batches: [PostgresQuery] {
+    let limit = Self.batch
+    return [
+      """
+      DELETE FROM following_user_posts WHERE user_id = \(account) AND post_id = ANY (ARRAY(
+        SELECT post_id FROM following_user_posts WHERE user_id = \(account) ORDER BY post_id DESC LIMIT \(limit)))
+      """,
+      """
+      DELETE FROM notifications WHERE owner_id = \(account) AND id = ANY (ARRAY(
+        SELECT id FROM notifications WHERE owner_id = \(account) ORDER BY id LIMIT \(limit)))
+      """,
+      "DELETE FROM notification_counts WHERE owner_id = \(account)",
+      """
+      DELETE FROM messages USING (
+        SELECT peer_id AS peer, id AS message FROM messages WHERE owner_id = \(account)
+        ORDER BY peer_id, id LIMIT \(limit)
+      ) old WHERE owner_id = \(account) AND peer_id = peer AND id = message
+      """,
+      "DELETE FROM conversations WHERE owner_id = \(account)",
+      "DELETE FROM inboxes WHERE owner_id = \(account)",
+      "DELETE FROM celeb_fans WHERE account_id = \(account)",
+      "DELETE FROM restrictions WHERE account_id = \(account)",
+      """
+      DELETE FROM restrictions WHERE other_id = \(account) AND account_id = ANY (ARRAY(
+        SELECT account_id FROM restrictions WHERE other_id = \(account) ORDER BY account_id LIMIT \(limit)))
+      """,
+      """
+      DELETE FROM reports WHERE id = ANY (ARRAY(
+        SELECT id FROM reports WHERE reporter_id = \(account) OR account_id = \(account) LIMIT \(limit)))
+      """,
+      "DELETE FROM takedowns WHERE account_id = \(account)",
+      "DELETE FROM notices WHERE account_id = \(account)",
+      "DELETE FROM lookup_followers WHERE account_id = \(account)",
+      "DELETE FROM idempotency_keys WHERE account_id = \(account)",
+      "DELETE FROM media_quotas WHERE account_id = \(account) AND files = 0",
+    ]
+  }
+}

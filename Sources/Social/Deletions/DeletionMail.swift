@@ -1,0 +1,39 @@
+import CurlClient
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
+
+/// Writes to the owner of an account without a password how to delete it.
+public struct DeletionMail: Job {
+  public static let kind: JobKind = "accounts.deletion-mail"
+  public static let queue = SocialJobs.mailQueue
+  /// Somebody waits for it: it is tried for about half an hour.
+  public static let retry = RetryPolicy(maxAttempts: 12, base: .seconds(2), cap: .seconds(600))
+  public static let timeout: Duration? = .seconds(120)
+
+  public var account: Int
+
+  func run(_ mailer: Mailer?, _ context: JobContext<PostgresLedger>) async throws {
+    try await Mailer.run(mailer, context, about: account) { mailer in
+      // Committed before it is sent: a token that arrives works.
+      let issued = try await mailer.pool.transaction { try await Deletions.issue(for: account, in: $0) }
+      guard let (name, email, token) = issued else { return }
+      let how =
+        if let link = mailer.deletionLink {
+          "To delete it, open this address within a day:\n\n\(link.address(with: token))"
+        } else {
+          "To delete it, enter this token within a day:\n\n\(token.text)"
+        }
+      try await mailer.send(
+        "Delete your account", to: try MailAddress(email), as: context.id,
+        """
+        Hello \(name),
+
+        you have asked to delete your account, with everything in it. Nobody can bring it back. \(how)
+
+        If it was not you, do nothing.
+
+        """)
+    }
+  }
+}

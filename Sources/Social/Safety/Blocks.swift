@@ -1,0 +1,132 @@
+import DurableJobs
+import DurableJobsPostgres
+import Foundation
+import LibPQClient
+
+/// Whom accounts keep away. What a block and a mute hide is described in `migrations/0047_restrictions.sql`.
+public enum Blocks {
+  /// Hides two accounts from each other, and ends the follows between them. One that is blocked already stays so.
+  ///
+  /// - Throws: `cannot_block_yourself`.
+  public static func block(_ other: Int, by account: Int, in transaction: AppTransaction) async throws {
+    try check(other, account)
+    try await transaction.sql.pipeline([
+      // A follow that is on its way ends first, and the next one finds the block.
+      """
+      SELECT pg_advisory_xact_lock(posts_lock(id)) FROM unnest(\([account, other].sorted())) AS id
+      """,
+      """
+      INSERT INTO restrictions AS kept (account_id, other_id, blocked_at, is_blocked)
+      SELECT pair.account_id, pair.other_id, pair.blocked_at, pair.is_blocked FROM (VALUES
+        (\(account)::bigint, \(other)::bigint, clock_timestamp(), false), (\(other), \(account), NULL, true)
+      ) AS pair (account_id, other_id, blocked_at, is_blocked)
+      WHERE (SELECT count(*) FROM accounts WHERE id IN (\(account), \(other))) = 2
+      ORDER BY pair.account_id
+      ON CONFLICT (account_id, other_id) DO UPDATE SET blocked_at = coalesce(kept.blocked_at, excluded.blocked_at),
+        is_blocked = kept.is_blocked OR excluded.is_blocked
+      """,
+    ])
+    for (followee, follower) in [(other, account), (account, other)].sorted(by: { $0.0 < $1.0 }) {
+      try await Follows.unfollow(followee, by: follower, in: transaction)
+    }
+  }
+
+  /// Ends a block. The other's own, if there is one, stays. Follows stay ended.
+  public static func unblock(_ other: Int, by account: Int, in transaction: AppTransaction) async throws {
+    // In the order of the keys, as `block` locks them.
+    try await transaction.sql.pipeline([
+      """
+      SELECT FROM restrictions WHERE (account_id, other_id) IN ((\(account), \(other)), (\(other), \(account)))
+      ORDER BY account_id FOR UPDATE
+      """,
+      """
+      DELETE FROM restrictions WHERE (account_id, other_id) IN ((\(account), \(other)), (\(other), \(account)))
+        AND CASE account_id WHEN \(account) THEN NOT is_blocked AND muted_at IS NULL
+          ELSE blocked_at IS NULL AND muted_at IS NULL END
+      """,
+      "UPDATE restrictions SET blocked_at = NULL WHERE account_id = \(account) AND other_id = \(other)",
+      "UPDATE restrictions SET is_blocked = false WHERE account_id = \(other) AND other_id = \(account)",
+    ])
+  }
+
+  /// Leaves what another account does out of an account's feeds, threads and notifications. The other does not learn it.
+  ///
+  /// - Throws: `cannot_block_yourself`.
+  public static func mute(_ other: Int, by account: Int, in transaction: PostgresTransaction) async throws {
+    try check(other, account)
+    try await transaction.execute(
+      """
+      INSERT INTO restrictions AS kept (account_id, other_id, muted_at)
+      SELECT \(account), id, clock_timestamp() FROM accounts WHERE id = \(other)
+        AND EXISTS (SELECT FROM accounts WHERE id = \(account))
+      ON CONFLICT (account_id, other_id) DO UPDATE SET muted_at = coalesce(kept.muted_at, excluded.muted_at)
+      """)
+  }
+
+  /// Ends a mute.
+  public static func unmute(_ other: Int, by account: Int, in transaction: PostgresTransaction) async throws {
+    try await transaction.pipeline([
+      """
+      DELETE FROM restrictions WHERE account_id = \(account) AND other_id = \(other)
+        AND blocked_at IS NULL AND NOT is_blocked
+      """,
+      "UPDATE restrictions SET muted_at = NULL WHERE account_id = \(account) AND other_id = \(other)",
+    ])
+  }
+
+  /// Which of the accounts that somebody keeps away.
+  public enum Kind: String, Sendable {
+    case blocked
+    case muted
+  }
+
+  /// A page of whom an account has blocked or muted, the latest first. The cursor is the time, in microseconds since
+  /// 1970.
+  public static func list(
+    _ kind: Kind, by account: Int, _ page: PageRequest, in reader: some SocialReader
+  ) async throws -> Page<RestrictedAccount> {
+    let column =
+      switch kind {
+      case .blocked: "blocked_at"
+      case .muted: "muted_at"
+      }
+    // Suspended accounts are among them: whoever blocked one sees that it is blocked.
+    let rows = try await reader.rows(
+      """
+      SELECT \(unescaped: AccountSummary.columns), to_microseconds(r.\(unescaped: column)), r.\(unescaped: column)
+      FROM restrictions r JOIN accounts a ON a.id = r.other_id
+      WHERE r.account_id = \(account) AND r.\(unescaped: column) < from_microseconds(\(min(page.cursor, lastMicrosecond)))
+      ORDER BY r.\(unescaped: column) DESC LIMIT \(page.limit + 1)
+      """)
+    let found = try rows.map { row in
+      (
+        cursor: try Int(postgres: row[5]),
+        item: RestrictedAccount(account: try AccountSummary(row: row), since: try Date(postgres: row[6]))
+      )
+    }
+    return Page(found, limit: page.limit, cursor: \.cursor).map(\.item)
+  }
+
+  /// In the year 3000.
+  private static let lastMicrosecond = 32_503_680_000_000_000
+
+  /// The id of an account that is to be kept away, whatever keeps it away already.
+  ///
+  /// - Throws: `not_found`, `AccountMoved`.
+  public static func id(of name: String, in reader: some SocialReader) async throws -> Int {
+    try await Accounts.id(of: name, in: reader)
+  }
+
+  private static func check(_ other: Int, _ account: Int) throws {
+    guard other != account else {
+      throw SocialError(.cannotBlockYourself, "an account blocks and mutes others, not itself")
+    }
+  }
+}
+
+/// An account that another keeps away.
+public struct RestrictedAccount: Sendable, Hashable {
+  public let account: AccountSummary
+  /// When it was blocked or muted.
+  public let since: Date
+}

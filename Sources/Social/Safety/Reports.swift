@@ -1,0 +1,153 @@
+import DurableJobs
+import Foundation
+import LibPQClient
+
+/// What users report to operators.
+public enum Reports {
+  /// Why something is reported.
+  public enum Reason: String, Sendable, CaseIterable {
+    case spam
+    case harassment
+    case hate
+    case nudity
+    case violence
+    case selfHarm = "self_harm"
+    case impersonation
+    case copyright
+    case other
+  }
+
+  /// What a user reports.
+  public enum Target: Sendable, Hashable {
+    case post(Int)
+    case comment(Int, post: Int)
+    case user(String)
+    /// One that the user received.
+    case message(Int)
+  }
+
+  /// A report. Checked when it is made.
+  public struct Draft: Sendable, Hashable {
+    public let target: Target
+    public let reason: Reason
+    public let text: String
+
+    /// - Throws: `invalid_reason`, `invalid_text`.
+    public init(_ target: Target, reason: String, text: String = "") throws(SocialError) {
+      guard let known = Reason(rawValue: reason) else {
+        let all = Reason.allCases.map(\.rawValue).joined(separator: ", ")
+        throw .invalid("reason", "is one of \(all)")
+      }
+      try FieldRules.text(text, "text", 0...1000)
+      self.target = target
+      self.reason = known
+      self.text = text
+    }
+  }
+
+  /// How many reports an account makes an hour at most.
+  public static let limit = 30
+
+  /// Reports something that the reporter may see. Reporting it again changes nothing while the report is open.
+  ///
+  /// - Returns: the report's id.
+  /// - Throws: `not_found` for what the reporter may not see, `cannot_report_yourself`, `too_many_reports`.
+  public static func create(_ draft: Draft, by reporter: Int, in transaction: PostgresTransaction) async throws -> Int {
+    let (subject, account, excerpt) = try await find(draft.target, seenBy: reporter, in: transaction)
+    guard account != reporter else {
+      throw SocialError(.cannotReportYourself, "a report is about what somebody else wrote")
+    }
+    // One of an account's reports after the other, so that the limit holds.
+    let rows = try await transaction.pipeline([
+      "SELECT FROM accounts WHERE id = \(reporter) FOR NO KEY UPDATE",
+      "SELECT id FROM reports WHERE reporter_id = \(reporter) AND subject = \(subject.description) AND resolved_at IS NULL",
+      """
+      SELECT count(*), ceil(extract(epoch FROM min(created_at) + interval '1 hour' - clock_timestamp()))::bigint
+      FROM reports WHERE reporter_id = \(reporter) AND created_at > clock_timestamp() - interval '1 hour'
+      """,
+    ])
+    if rows[0].isEmpty { throw SocialError.notFound("account") }
+    if let known = try rows[1].decode(Int.self).first { return known }
+    let (count, seconds) = try rows[2][0].decode(Int.self, Int?.self)
+    guard count < limit else {
+      throw SocialError(
+        .tooManyReports, "an account makes \(limit) reports an hour at most", retryAfter: max(1, seconds ?? 1))
+    }
+    return try await transaction.query(
+      """
+      INSERT INTO reports (reporter_id, subject, account_id, reason, text, excerpt)
+      VALUES (\(reporter), \(subject.description), \(account), \(draft.reason.rawValue), \(draft.text), \(excerpt))
+      RETURNING id
+      """)[0].decode(Int.self)
+  }
+
+  private static func find(
+    _ target: Target, seenBy viewer: Int, in transaction: PostgresTransaction
+  ) async throws -> (subject: Subject, account: Int, excerpt: String) {
+    let rows: PostgresRows
+    let subject: Subject
+    switch target {
+    case .post(let id):
+      subject = .post(id)
+      rows = try await transaction.query(
+        """
+        SELECT p.author_id, left(concat_ws(E'\\n', p.title, nullif(p.description, '')), 2000)
+        FROM posts p WHERE p.id = \(id) AND \(Visibility.seesPost(viewer))
+        """)
+    case .comment(let id, let post):
+      subject = .comment(id, post: post)
+      rows = try await transaction.query(
+        """
+        SELECT c.account_id, c.text FROM comments c JOIN posts p ON p.id = c.post_id
+        WHERE c.post_id = \(post) AND c.id = \(id) AND c.taken_down_at IS NULL AND \(Visibility.seesPost(viewer))
+          AND \(Visibility.isVisible("c.account_id", to: viewer))
+        """)
+    case .user(let name):
+      let account = try await Accounts.id(of: name, seenBy: viewer, in: transaction)
+      subject = .account(account)
+      rows = try await transaction.query(
+        """
+        SELECT id, left(concat_ws(E'\\n', username, nullif(name, ''), nullif(bio, '')), 2000) FROM accounts
+        WHERE id = \(account)
+        """)
+    case .message(let id):
+      subject = .message(id)
+      rows = try await transaction.query(
+        """
+        SELECT m.peer_id, m.text FROM messages m
+        WHERE m.owner_id = \(viewer) AND m.id = \(id) AND NOT m.is_own
+          AND \(Visibility.isVisible("m.peer_id", to: viewer))
+        """)
+    }
+    guard let (account, excerpt) = try rows.decode(Int.self, String.self).first else {
+      switch target {
+      case .post: throw SocialError.notFound("post")
+      case .comment: throw SocialError.notFound("comment")
+      case .user: throw SocialError.notFound("account")
+      case .message: throw SocialError.notFound("message")
+      }
+    }
+    return (subject, account, excerpt)
+  }
+
+  /// What operators did about a report.
+  public enum Resolution: String, Sendable, CaseIterable {
+    case dismissed
+    case takenDown = "taken_down"
+    case suspended
+  }
+
+  /// Closes all open reports of a subject.
+  ///
+  /// - Returns: how many there were.
+  @discardableResult
+  public static func resolve(
+    _ subject: String, as resolution: Resolution, in transaction: PostgresTransaction
+  ) async throws -> Int {
+    try await transaction.execute(
+      """
+      UPDATE reports SET resolved_at = now(), resolution = \(resolution.rawValue)
+      WHERE subject = \(subject) AND resolved_at IS NULL
+      """)
+  }
+}

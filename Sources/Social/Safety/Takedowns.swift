@@ -1,0 +1,74 @@
+import DurableJobs
+import DurableJobsPostgres
+import LibPQClient
+
+/// Hides what somebody wrote from everybody, its author included, until it is restored exactly as it was. How lists
+/// leave it out is described in `migrations/0048_takedowns.sql`.
+public enum Takedowns {
+  /// Takes a post, a comment or a picture down, and tells its author. What is down already stays as it is.
+  ///
+  /// - Parameter reason: 1 to 500 characters, which the author reads.
+  /// - Throws: `invalid_reason`, `not_found`, `cannot_take_down` for accounts and messages.
+  public static func takeDown(_ subject: Subject, because reason: String, in transaction: AppTransaction) async throws {
+    try FieldRules.text(reason, "reason", 1...500)
+    guard let (account, isNew) = try await change(subject, isDown: true, in: transaction.sql) else {
+      throw SocialError.notFound(noun(subject))
+    }
+    guard isNew else { return }
+    try await transaction.sql.execute(
+      """
+      INSERT INTO takedowns (subject, account_id, reason) VALUES (\(subject.description), \(account), \(reason))
+      ON CONFLICT (subject) DO UPDATE SET reason = excluded.reason, taken_down_at = excluded.taken_down_at
+      """)
+    try await Notices.add(.takenDown, subject, because: reason, to: account, in: transaction)
+  }
+
+  /// Shows it again, and tells its author. What is not down stays as it is.
+  ///
+  /// - Throws: as `takeDown` does.
+  public static func restore(_ subject: Subject, because reason: String, in transaction: AppTransaction) async throws {
+    try FieldRules.text(reason, "reason", 1...500)
+    let changed = try await change(subject, isDown: false, in: transaction.sql)
+    // What its author has deleted meanwhile is not down any more either.
+    try await transaction.sql.execute("DELETE FROM takedowns WHERE subject = \(subject.description)")
+    guard let (account, isNew) = changed else { throw SocialError.notFound(noun(subject)) }
+    if isNew { try await Notices.add(.restored, subject, because: reason, to: account, in: transaction) }
+  }
+
+  /// - Returns: whose it is, and whether it was otherwise before; nil where there is no such thing.
+  private static func change(
+    _ subject: Subject, isDown: Bool, in transaction: PostgresTransaction
+  ) async throws -> (account: Int, isNew: Bool)? {
+    let (table, owner, row): (String, String, PostgresQuery) =
+      switch subject {
+      case .post(let id): ("posts", "author_id", "id = \(id)")
+      case .comment(let id, let post): ("comments", "account_id", "post_id = \(post) AND id = \(id)")
+      case .picture(let id): ("media", "owner_id", "id = \(id.text) AND owner_id IS NOT NULL")
+      case .account, .message:
+        throw SocialError(
+          .cannotTakeDown, "posts, comments and pictures are taken down; an account is suspended instead")
+      }
+    let found = try await transaction.query(
+      """
+      SELECT \(unescaped: owner), taken_down_at IS NOT NULL FROM \(unescaped: table) WHERE \(row) FOR NO KEY UPDATE
+      """
+    ).decode(Int.self, Bool.self)
+    guard let (account, wasDown) = found.first else { return nil }
+    if wasDown == isDown { return (account, false) }
+    try await transaction.execute(
+      """
+      UPDATE \(unescaped: table) SET taken_down_at = CASE WHEN \(isDown) THEN now() END WHERE \(row)
+      """)
+    return (account, true)
+  }
+
+  private static func noun(_ subject: Subject) -> String {
+    switch subject {
+    case .post: "post"
+    case .comment: "comment"
+    case .account: "account"
+    case .message: "message"
+    case .picture: "picture"
+    }
+  }
+}
