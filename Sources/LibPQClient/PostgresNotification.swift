@@ -10,12 +10,12 @@ public struct PostgresNotification: Hashable, Sendable {
 
 extension PostgresConnection {
   /// Receives what other sessions NOTIFY on `channels`, from now on. A connection that listens should do nothing else:
-  /// what it is told comes between its statements' answers. The stream ends with the connection; 1,024 notifications
-  /// are kept for a slow reader, the newest ones.
+  /// what it is told comes between its statements' answers. The stream ends with the connection, and for a reader who
+  /// leaves 1,024 notifications waiting: whoever reads a stream to its end may have missed some, and listens again.
   public func listen(_ channels: String...) async throws(PostgresError) -> AsyncStream<PostgresNotification> {
     let id = nextID()
     let (stream, continuation) = AsyncStream.makeStream(
-      of: PostgresNotification.self, bufferingPolicy: .bufferingNewest(1024))
+      of: PostgresNotification.self, bufferingPolicy: .bufferingOldest(1024))
     listeners[id] = Listener(channels: Set(channels), continuation: continuation)
     do {
       _ = try await submit(
@@ -34,7 +34,7 @@ extension PostgresConnection {
   func readNotifications() {
     while let notification = libpq?.nextNotification() {
       for listener in listeners.values where listener.channels.contains(notification.channel) {
-        listener.continuation.yield(notification)
+        if case .dropped = listener.continuation.yield(notification) { listener.continuation.finish() }
       }
     }
   }

@@ -175,8 +175,13 @@ struct LocalStackTests {
   /// The processes that the folder's stack has started.
   private func children(in folder: String, named name: String?) throws -> [pid_t] {
     let runner = try runner(in: folder)
-    let lists = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(runner)/task").map {
-      try String(contentsOfFile: "/proc/\(runner)/task/\($0)/children", encoding: .utf8)
+    let lists = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(runner)/task").map { thread in
+      do {
+        return try String(contentsOfFile: "/proc/\(runner)/task/\(thread)/children", encoding: .utf8)
+      } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+        // The thread has ended since they were listed.
+        return ""
+      }
     }
     let all = lists.flatMap { $0.split(separator: " ").compactMap { pid_t($0) } }
     guard let name else { return all.sorted() }

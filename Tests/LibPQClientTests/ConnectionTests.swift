@@ -204,6 +204,19 @@ import Testing
     await sender.close()
   }
 
+  /// Whoever reads to the end of a stream knows that it may have missed some.
+  @Test func aStreamThatIsNotReadEnds() async throws {
+    let configuration = try await freshConfiguration()
+    let listener = try await PostgresConnection.connect(configuration, loop: loop, logger: logger)
+    let stream = try await listener.listen("jobs")
+    try await listener.execute("SELECT pg_notify('jobs', i::text) FROM generate_series(1, 1100) i")
+    _ = try await listener.query("SELECT 1")
+    var got: [String] = []
+    for await notification in stream { got.append(notification.payload) }
+    #expect(got == (1...1024).map(String.init))
+    await listener.close()
+  }
+
   /// Whenever it closes, between a caller's look at it and its statement too: nobody waits for an answer from nobody.
   @Test func whateverIsAskedOfAConnectionThatClosesEnds() async throws {
     let configuration = try await freshConfiguration()

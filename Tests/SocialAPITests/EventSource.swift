@@ -20,7 +20,10 @@ final class EventSource: Sendable {
   /// Asks, and returns when the server has begun to answer.
   ///
   /// - Parameter isDeaf: reads nothing more until `hearRest`, with as little room as there is for what comes.
-  init(port: Int, token: String, lastEventID: String? = nil, isDeaf: Bool = false) async throws {
+  /// - Parameter posts: whose threads are open.
+  init(
+    port: Int, token: String, posts: [Int] = [], lastEventID: String? = nil, isDeaf: Bool = false
+  ) async throws {
     let connection = Connection()
     let descriptor = connection.descriptor
     var address = sockaddr_in()
@@ -37,7 +40,8 @@ final class EventSource: Sendable {
       }
     }
     guard status == 0 else { throw POSIXError(.ECONNREFUSED) }
-    var head = "GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(token)\r\n"
+    let query = posts.isEmpty ? "" : "?posts=" + posts.map(String.init).joined(separator: ",")
+    var head = "GET /v1/events\(query) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(token)\r\n"
     if let lastEventID { head += "Last-Event-ID: \(lastEventID)\r\n" }
     let bytes = Array((head + "\r\n").utf8)
     guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {

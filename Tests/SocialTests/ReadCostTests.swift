@@ -126,44 +126,6 @@ import Testing
     }
   }
 
-  @Test func listenersReadOnlyLookupsThatHaveJustEnded() async throws {
-    try await App.run(connections: 1) { app in
-      let fan = try await app.account("fan")
-      func end(_ count: Int, at age: String) async throws {
-        try await app.pool.execute(
-          """
-          WITH ended AS (
-            INSERT INTO lookups (id, question, state, job, created_at, ended_at)
-            SELECT gen_random_uuid(), 'text:x', 'done', gen_random_uuid(), now(), now() - \(age)::interval
-            FROM generate_series(1, \(count)) RETURNING id
-          )
-          INSERT INTO lookup_followers (account_id, lookup_id) SELECT \(fan), id FROM ended
-          """)
-      }
-      let start = try await EventFeed.present(of: fan, in: app.pool)
-      try await end(3000, at: "2 hours")
-      try await app.pool.execute("ANALYZE lookups, lookup_followers")
-      var listeners = [EventFeed.Listener(account: fan, cursor: start)]
-      #expect(try await EventFeed.next(for: &listeners, in: app.pool).isEmpty)
-      try await end(2, at: "0 seconds")
-      let before = try await rowsReadSoFar(app, of: "lookups", "lookup_followers")
-      #expect(try await EventFeed.next(for: &listeners, in: app.pool)[0]?.count == 2)
-      // Each is told once.
-      for _ in 0..<5 { #expect(try await EventFeed.next(for: &listeners, in: app.pool).isEmpty) }
-      let after = try await rowsReadSoFar(app, of: "lookups", "lookup_followers")
-      // All that were asked for would be 6,000 each time.
-      #expect(after - before <= 500)
-      #expect(listeners[0].cursor.toldLookups.count == 2 && listeners[0].cursor.since > start.since)
-      // Whoever comes again with an old cursor hears what ended meanwhile.
-      var again = start
-      again.since = start.since.addingTimeInterval(-10_000)
-      var late = [EventFeed.Listener(account: fan, cursor: again), listeners[0]]
-      let told = try await EventFeed.next(for: &late, in: app.pool)
-      #expect(told[0]?.count == 3002 && told[1] == nil)
-      #expect(try await EventFeed.next(for: &late, in: app.pool).isEmpty)
-    }
-  }
-
   /// What `body` returns, and how many rows of these tables it read.
   private func rowsRead<Value: Sendable>(
     _ app: App, of tables: String..., body: @Sendable (PostgresTransaction) async throws -> Value
@@ -178,15 +140,5 @@ import Testing
       let value = try await body(transaction)
       return (value, try await transaction.query(count)[0].decode(Int.self) - before)
     }
-  }
-
-  /// The same for a pool of one connection, from the beginning.
-  private func rowsReadSoFar(_ app: App, of tables: String...) async throws -> Int {
-    try await app.pool.execute("SELECT pg_stat_force_next_flush()")
-    return try await app.count(
-      """
-      SELECT coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::bigint
-      FROM pg_stat_user_tables WHERE relname = ANY (\(tables))
-      """)
   }
 }

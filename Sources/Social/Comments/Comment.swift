@@ -12,6 +12,13 @@ public struct Comment: Sendable, Hashable {
   /// What a statement selects for `init(row:)`, from comments `c` and their authors `a`.
   static let columns = "c.id, c.text, c.created_at, \(AccountSummary.columns)"
 
+  init(id: Int, author: AccountSummary, text: String, createdAt: Date) {
+    self.id = id
+    self.author = author
+    self.text = text
+    self.createdAt = createdAt
+  }
+
   init(row: PostgresRow) throws(PostgresError) {
     id = try Int(postgres: row[0])
     text = try String(postgres: row[1])

@@ -1,11 +1,12 @@
 import Foundation
 import LibPQClient
 
-/// Finds what is new for accounts whose clients listen: all of them by a few statements, whatever their number. Nothing
-/// is written for it when news is made, so that what nobody listens to costs nothing.
+/// Reads what is new for accounts whose clients listen, many of them by one statement.
 public enum EventFeed {
   /// So many items of a kind come for one listener at a time; the rest comes the next time.
   static let maxCount = 50
+  /// So many posts a client has open at most.
+  public static let maxPosts = 20
 
   /// Who listens, and from where on.
   public struct Listener: Sendable, Hashable {
@@ -18,122 +19,272 @@ public enum EventFeed {
     }
   }
 
-  /// The cursor of who begins to listen now.
-  public static func present(of account: Int, in reader: some SocialReader) async throws -> EventFeedCursor {
+  /// The cursor of who begins to listen now, and when the session ends.
+  public static func present(
+    of account: Int, session: SessionToken, in reader: some SocialReader
+  ) async throws -> (cursor: EventFeedCursor, sessionEnd: Date) {
     let rows = try await reader.rows(
       """
       SELECT coalesce((SELECT max(id) FROM notifications WHERE owner_id = \(account)), 0),
-        coalesce((SELECT max(id) FROM messages WHERE owner_id = \(account) AND NOT is_own), 0), clock_timestamp()
+        coalesce((SELECT max(id) FROM messages WHERE owner_id = \(account)), 0),
+        coalesce((SELECT max(id) FROM live_events), (SELECT id FROM live_floor)),
+        coalesce((SELECT max(read_version) FROM conversations WHERE owner_id = \(account)), 0),
+        coalesce((SELECT checks FROM notification_counts WHERE owner_id = \(account)), 0),
+        coalesce((SELECT expires_at FROM sessions WHERE token_hash = \(session.hash)), now())
       """)
-    let (notification, message, date) = try rows[0].decode(Int.self, Int.self, Date.self)
-    return EventFeedCursor(notification: notification, message: message, since: date)
+    let (notification, message, live, reading, check, end) = try rows[0].decode(
+      Int.self, Int.self, Int.self, Int.self, Int.self, Date.self)
+    let cursor = EventFeedCursor(notification: notification, message: message, live: live, reading: reading, check: check)
+    return (cursor, end)
   }
 
-  /// What is new for each listener, in the order in which it came, and moves their cursors on.
-  ///
-  /// - Returns: items by the listener's place.
-  public static func next(
-    for listeners: inout [Listener], in pool: PostgresPool
-  ) async throws -> [Int: [EventFeedItem]] {
-    if listeners.isEmpty { return [:] }
+  /// An item, and the cursor of who has heard it; nil where it comes with the item after it.
+  public struct Told: Sendable, Hashable {
+    public let item: EventFeedItem
+    public let cursor: EventFeedCursor?
+  }
+
+  /// News of listeners by their places, in the order in which it came.
+  public struct News: Sendable {
+    public internal(set) var items: [Int: [Told]] = [:]
+    /// Places of listeners for whom there is more.
+    public internal(set) var unfinished: Set<Int> = []
+
+    mutating func add(_ item: EventFeedItem, _ cursor: EventFeedCursor?, to place: Int) {
+      items[place, default: []].append(Told(item: item, cursor: cursor))
+    }
+  }
+
+  // MARK: What is an account's own
+
+  /// What notifications came for each listener, and whether the account has checked some; moves the cursors on.
+  public static func notifications(for listeners: inout [Listener], in pool: PostgresPool) async throws -> News {
+    if listeners.isEmpty { return News() }
     let accounts = listeners.map(\.account)
-    // Who has come again after a while reads what ended since; all others, what has just ended.
-    let recent = (listeners.map(\.cursor.since).max() ?? .distantPast).addingTimeInterval(-EventFeedCursor.lookBack)
-    let late = listeners.indices.filter { listeners[$0].cursor.since < recent }
-    let current = listeners.indices.filter { listeners[$0].cursor.since >= recent }
     let answers = try await pool.pipeline([
-      notifications(accounts, listeners.map(\.cursor.notification)),
-      messages(accounts, listeners.map(\.cursor.message)),
-      endedLookups(current.map { $0 + 1 }, current.map { listeners[$0] }),
-      earlierLookups(late.map { $0 + 1 }, late.map { listeners[$0] }),
-      "SELECT clock_timestamp()",
+      """
+      SELECT place, n.id, n.type, CASE WHEN \(Notifications.isShown(to: "account")) THEN a.username END, n.post_id,
+        n.comment_id, c.text, unread_notifications(account)
+      FROM unnest(\(accounts), \(listeners.map(\.cursor.notification))) WITH ORDINALITY AS listener (account, seen, place)
+      CROSS JOIN LATERAL (
+        SELECT * FROM notifications WHERE owner_id = account AND id > seen ORDER BY id LIMIT \(maxCount)
+      ) n
+      LEFT JOIN accounts a ON a.id = n.actor_id
+      LEFT JOIN comments c ON n.type = 1 AND c.post_id = n.post_id AND c.id = n.comment_id
+      ORDER BY place, n.id
+      """,
+      """
+      SELECT place, checks, unread_notifications(account)
+      FROM unnest(\(accounts), \(listeners.map(\.cursor.check))) WITH ORDINALITY AS listener (account, seen, place)
+      JOIN notification_counts counts ON counts.owner_id = account AND counts.checks > seen
+      """,
     ])
-    var items: [Int: [EventFeedItem]] = [:]
+    var news = News()
+    var counts: [Int: Int] = [:]
     for row in answers[0] {
       let (place, id, type, username, post, comment, text, unread) = try row.decode(
         Int.self, Int.self, Int16.self, String?.self, Int.self, Int.self, String?.self, Int.self)
       listeners[place - 1].cursor.notification = id
+      counts[place - 1, default: 0] += 1
       // The listener is not shown what this account does.
       guard let username else { continue }
-      items[place - 1, default: []].append(
+      let cursor = listeners[place - 1].cursor
+      news.add(
         .notification(
           EventFeedItem.Notice(
             id: id, type: NotificationType(rawValue: type), username: username, post: post == 0 ? nil : post,
-            unread: unread)))
+            unread: unread)),
+        text == nil ? cursor : nil, to: place - 1)
       // A comment that is gone by now is none to tell of.
       if let text {
-        items[place - 1, default: []].append(.comment(id: comment, post: post, username: username, text: text))
+        news.add(.comment(id: comment, post: post, username: username, text: text), cursor, to: place - 1)
       }
     }
-    for (place, id, username, text, date) in try answers[1].decode(
-      Int.self, Int.self, String?.self, String.self, Date.self)
-    {
-      listeners[place - 1].cursor.message = id
-      guard let username else { continue }
-      items[place - 1, default: []].append(.message(id: id, username: username, text: text, createdAt: date))
+    for (place, check, unread) in try answers[1].decode(Int.self, Int.self, Int.self) {
+      listeners[place - 1].cursor.check = check
+      news.add(.checked(unread: unread), listeners[place - 1].cursor, to: place - 1)
     }
-    for answer in [answers[2], answers[3]] {
-      for (place, id, state, end) in try answer.decode(Int.self, UUID.self, String.self, Date.self)
-      where listeners[place - 1].cursor.toldLookups.updateValue(end, forKey: id) == nil {
-        items[place - 1, default: []].append(.lookup(id: id, state: state))
-      }
-    }
-    let now = try answers[4][0].decode(Date.self)
-    for place in listeners.indices { listeners[place].cursor.advance(to: now) }
-    return items
+    news.unfinished = Set(counts.filter { $0.value == maxCount }.keys)
+    return news
   }
 
-  private static func notifications(_ accounts: [Int], _ seen: [Int]) -> PostgresQuery {
-    """
-    SELECT place, n.id, n.type, CASE WHEN \(Notifications.isShown(to: "account")) THEN a.username END, n.post_id,
-      n.comment_id, c.text, unread_notifications(account)
-    FROM unnest(\(accounts), \(seen)) WITH ORDINALITY AS listener (account, seen, place)
-    CROSS JOIN LATERAL (
-      SELECT * FROM notifications WHERE owner_id = account AND id > seen ORDER BY id LIMIT \(maxCount)
-    ) n
-    LEFT JOIN accounts a ON a.id = n.actor_id
-    LEFT JOIN comments c ON n.type = 1 AND c.post_id = n.post_id AND c.id = n.comment_id
-    ORDER BY place, n.id
-    """
-  }
-
-  private static func messages(_ accounts: [Int], _ seen: [Int]) -> PostgresQuery {
-    """
-    SELECT place, m.id, CASE WHEN \(Visibility.isVisible("m.peer_id", to: "account")) THEN a.username END, m.text,
-      m.created_at
-    FROM unnest(\(accounts), \(seen)) WITH ORDINALITY AS listener (account, seen, place)
-    CROSS JOIN LATERAL (
-      SELECT * FROM messages WHERE owner_id = account AND NOT is_own AND id > seen ORDER BY id LIMIT \(maxCount)
-    ) m
-    LEFT JOIN accounts a ON a.id = m.peer_id
-    ORDER BY place, m.id
-    """
-  }
-
-  /// Lookups that ended lately, whoever asked for them, and those of the listeners among them.
-  private static func endedLookups(_ places: [Int], _ listeners: [Listener]) -> PostgresQuery {
-    let since = listeners.map { $0.cursor.since.addingTimeInterval(-EventFeedCursor.lookBack) }
-    return """
-      SELECT place, l.id, l.state, l.ended_at
-      FROM (SELECT id, state, ended_at FROM lookups WHERE ended_at > \(since.min() ?? .distantFuture) OFFSET 0) l
-      JOIN lookup_followers f ON f.lookup_id = l.id
-      JOIN unnest(\(places), \(listeners.map(\.account)), \(since)) AS listener (place, account, since)
-        ON listener.account = f.account_id
-      WHERE l.state IN ('done', 'failed') AND l.ended_at > listener.since
-      ORDER BY place, l.ended_at
+  /// What messages came for each listener or were sent elsewhere, and what was read; moves the cursors on.
+  public static func messages(for listeners: inout [Listener], in pool: PostgresPool) async throws -> News {
+    if listeners.isEmpty { return News() }
+    let accounts = listeners.map(\.account)
+    let answers = try await pool.pipeline([
       """
+      SELECT place, m.id, CASE WHEN \(Visibility.isVisible("m.peer_id", to: "account")) THEN a.username END, m.is_own,
+        m.text, m.created_at
+      FROM unnest(\(accounts), \(listeners.map(\.cursor.message))) WITH ORDINALITY AS listener (account, seen, place)
+      CROSS JOIN LATERAL (
+        SELECT * FROM messages WHERE owner_id = account AND id > seen ORDER BY id LIMIT \(maxCount)
+      ) m
+      LEFT JOIN accounts a ON a.id = m.peer_id
+      ORDER BY place, m.id
+      """,
+      """
+      SELECT place, c.read_version, coalesce(a.username, '~' || c.peer_id), c.read_id, c.unread
+      FROM unnest(\(accounts), \(listeners.map(\.cursor.reading))) WITH ORDINALITY AS listener (account, seen, place)
+      JOIN conversations c ON c.owner_id = account AND c.read_version > seen
+      LEFT JOIN accounts a ON a.id = c.peer_id
+      ORDER BY place, c.read_version
+      """,
+    ])
+    var news = News()
+    var counts: [Int: Int] = [:]
+    for row in try answers[0].decode(Int.self, Int.self, String?.self, Bool.self, String.self, Date.self) {
+      let (place, id, username, isOwn, text, date) = row
+      listeners[place - 1].cursor.message = id
+      counts[place - 1, default: 0] += 1
+      guard let username else { continue }
+      news.add(
+        .message(id: id, username: username, isOwn: isOwn, text: text, createdAt: date), listeners[place - 1].cursor,
+        to: place - 1)
+    }
+    for (place, version, username, upTo, unread) in try answers[1].decode(
+      Int.self, Int.self, String.self, Int.self, Int.self)
+    {
+      listeners[place - 1].cursor.reading = version
+      news.add(.read(username: username, upTo: upTo, unread: unread), listeners[place - 1].cursor, to: place - 1)
+    }
+    news.unfinished = Set(counts.filter { $0.value == maxCount }.keys)
+    return news
   }
 
-  /// All that each of these asked for.
-  private static func earlierLookups(_ places: [Int], _ listeners: [Listener]) -> PostgresQuery {
-    """
-    SELECT place, l.id, l.state, l.ended_at
-    FROM unnest(\(places), \(listeners.map(\.account)),
-      \(listeners.map { $0.cursor.since.addingTimeInterval(-EventFeedCursor.lookBack) })) AS listener (place, account, since)
-    JOIN lookup_followers f ON f.account_id = account
-    JOIN lookups l ON l.id = f.lookup_id
-    WHERE l.state IN ('done', 'failed') AND l.ended_at > since
-    ORDER BY place, l.ended_at
-    """
+  // MARK: What several see
+
+  /// Rows of `live_events`, in their order.
+  public struct LiveRows: Sendable {
+    public struct Row: Sendable {
+      public let id: Int
+      public let item: EventFeedItem
+      /// The post whose thread it is in; nil for a lookup.
+      public let post: Int?
+      /// Who wrote the comment that came.
+      public let author: Int?
+      /// Who asked for the lookup.
+      public let followers: [Int]
+    }
+
+    public let rows: [Row]
+    /// Up to where all rows were read.
+    public let position: Int
+    /// The last that is not kept any more.
+    public let floor: Int
+    public let isMoreLeft: Bool
+  }
+
+  private static let maxRows = 500
+
+  /// What happened after `position` in the threads of `posts`, and the lookups that ended.
+  ///
+  /// - Parameter account: whose lookups; nil for everybody's.
+  public static func live(
+    after position: Int, posts: [Int], lookupsOf account: Int? = nil, in pool: PostgresPool
+  ) async throws -> LiveRows {
+    // One statement, so that all of it is of one moment: what is not among the rows has a greater id than the last.
+    let rows = try await pool.query(
+      """
+      SELECT coalesce((SELECT max(id) FROM live_events), (SELECT id FROM live_floor)), (SELECT id FROM live_floor),
+        e.id, e.post_id, e.comment_id, e.is_removed, e.lookup_id, l.state, e.followers,
+        c.id, c.text, c.created_at, \(unescaped: AccountSummary.columns),
+        a.id IS NOT NULL AND c.taken_down_at IS NULL AND \(Visibility.isPublic("a.id"))
+      FROM (SELECT 1) one LEFT JOIN (
+        SELECT e.*, ARRAY(SELECT f.account_id FROM lookup_followers f WHERE f.lookup_id = e.lookup_id) AS followers
+        FROM live_events e WHERE e.id > \(position) AND (
+          e.post_id = ANY (\(posts)) OR (e.lookup_id IS NOT NULL AND (\(account)::bigint IS NULL OR EXISTS (
+            SELECT FROM lookup_followers f WHERE f.lookup_id = e.lookup_id AND f.account_id = \(account)))))
+        ORDER BY e.id LIMIT \(maxRows)
+      ) e ON true
+      LEFT JOIN comments c ON c.post_id = e.post_id AND c.id = e.comment_id
+      LEFT JOIN accounts a ON a.id = c.account_id
+      LEFT JOIN lookups l ON l.id = e.lookup_id
+      ORDER BY e.id
+      """)
+    let newest = try Int(postgres: rows[0][0])
+    let floor = try Int(postgres: rows[0][1])
+    var found: [LiveRows.Row] = []
+    var last = position
+    for row in rows {
+      guard let id = try Int?(postgres: row[2]) else { break }
+      last = id
+      if let lookup = try UUID?(postgres: row[6]) {
+        guard let state = try String?(postgres: row[7]) else { continue }
+        found.append(
+          LiveRows.Row(
+            id: id, item: .lookup(id: lookup, state: state), post: nil, author: nil,
+            followers: try [Int](postgres: row[8])))
+        continue
+      }
+      let (post, comment) = (try Int(postgres: row[3]), try Int(postgres: row[4]))
+      if try Bool(postgres: row[5]) {
+        found.append(
+          LiveRows.Row(id: id, item: .threadCommentRemoved(comment, post: post), post: post, author: nil, followers: []))
+      } else if try !row[9].isNull && !row[12].isNull && Bool(postgres: row[17]) {
+        // One that went meanwhile has a row of its own for that.
+        let author = try AccountSummary(row: row, at: 12)
+        let said = Comment(id: comment, author: author, text: try String(postgres: row[10]), createdAt: try Date(postgres: row[11]))
+        found.append(
+          LiveRows.Row(id: id, item: .threadComment(said, post: post), post: post, author: author.id, followers: []))
+      }
+    }
+    let isMoreLeft = rows.count == maxRows
+    return LiveRows(rows: found, position: isMoreLeft ? last : max(newest, last), floor: floor, isMoreLeft: isMoreLeft)
+  }
+
+  /// Which of `viewers` are not to be shown what which of `authors` write.
+  public static func restrictions(
+    of viewers: [Int], on authors: [Int], in pool: PostgresPool
+  ) async throws -> [Int: Set<Int>] {
+    let rows = try await pool.query(
+      """
+      SELECT account_id, other_id FROM restrictions
+      WHERE other_id = ANY (\(authors)) AND account_id = ANY (\(viewers))
+      """
+    ).decode(Int.self, Int.self)
+    return Dictionary(grouping: rows, by: \.0).mapValues { Set($0.map(\.1)) }
+  }
+
+  /// Up to where all rows of `live_events` are written now.
+  public static func position(in pool: PostgresPool) async throws -> Int {
+    try await pool.query("SELECT coalesce((SELECT max(id) FROM live_events), (SELECT id FROM live_floor))")[0]
+      .decode(Int.self)
+  }
+
+  /// What posts count now.
+  public static func counts(of posts: [Int], in pool: PostgresPool) async throws -> [PostCounts] {
+    try await pool.query(
+      """
+      SELECT post, coalesce(sum(likes), 0)::bigint, coalesce(sum(comments), 0)::bigint
+      FROM unnest(\(posts)) post LEFT JOIN post_counts kept ON kept.post_id = post GROUP BY post
+      """
+    ).decode(Int.self, Int.self, Int.self).map { PostCounts(post: $0.0, likes: $0.1, comments: $0.2) }
+  }
+
+  /// Those of `posts` that a viewer may see.
+  public static func visible(_ posts: [Int], to viewer: Int, in reader: some SocialReader) async throws -> Set<Int> {
+    Set(
+      try await reader.rows("SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(viewer))")
+        .decode(Int.self))
+  }
+
+  // MARK: Sweep
+
+  /// Forgets rows of more than a day ago, the oldest first, and notes how far.
+  ///
+  /// - Returns: how many, at most `limit`.
+  static func sweep(upTo limit: Int, in transaction: PostgresTransaction) async throws -> Int {
+    let gone = try await transaction.query(
+      """
+      DELETE FROM live_events WHERE id = ANY (ARRAY(
+        SELECT id FROM live_events WHERE created_at < now() - interval '1 day' ORDER BY id LIMIT \(limit)))
+      RETURNING id
+      """
+    ).decode(Int.self)
+    if let last = gone.max() {
+      try await transaction.execute("UPDATE live_floor SET id = greatest(id, \(last))")
+    }
+    return gone.count
   }
 }

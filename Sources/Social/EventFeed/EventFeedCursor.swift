@@ -1,50 +1,41 @@
-import Foundation
-
 /// How far somebody who listens has heard: what comes after it is news.
 ///
-/// An account's notifications and its messages become visible in the order of their ids, so a cursor skips nothing.
+/// Each number is of rows that become visible in their order, so a cursor skips nothing, and nothing comes twice.
 public struct EventFeedCursor: Sendable, Hashable {
+  /// Of the account's notifications.
   public var notification: Int
+  /// Of its messages.
   public var message: Int
-  /// Until when ended lookups were read. Times do not order what commits, and come from the workers' clocks, so
-  /// `lookBack` before it is read again.
-  public var since: Date
-  /// Lookups that were told and may be read again, with when they ended.
-  public var toldLookups: [UUID: Date] = [:]
+  /// Of comments and lookups: `live_events`.
+  public var live: Int
+  /// Of the account's readings of conversations.
+  public var reading: Int
+  /// Of its checks of notifications.
+  public var check: Int
 
-  /// In seconds.
-  static let lookBack = 60.0
-
-  public init(notification: Int, message: Int, since: Date) {
+  public init(notification: Int, message: Int, live: Int, reading: Int, check: Int) {
     self.notification = notification
     self.message = message
-    self.since = since
+    self.live = live
+    self.reading = reading
+    self.check = check
   }
 
-  /// As a client gives it back after a connection was lost: `notification-message-milliseconds`. Nil for any other
-  /// text.
+  /// As a client gives it back after a connection was lost. Nil for any other text, and for what earlier versions gave.
   public init?(text: String) {
-    let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
-    guard parts.count == 3, let notification = parts[0], let message = parts[1], let milliseconds = parts[2],
-      [notification, message, milliseconds].allSatisfy(EntityID.all.contains)
-    else { return nil }
-    self.init(
-      notification: notification, message: message, since: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int($0) }
+    guard parts.count == 5, parts.allSatisfy(EntityID.all.contains) else { return nil }
+    self.init(notification: parts[0], message: parts[1], live: parts[2], reading: parts[3], check: parts[4])
   }
 
-  /// Goes on to `date`.
-  mutating func advance(to date: Date) {
-    since = max(since, date)
-    let oldest = since.addingTimeInterval(-Self.lookBack)
-    toldLookups = toldLookups.filter { $0.value > oldest }
-  }
-
-  /// Goes back to an earlier cursor: no further than a day for lookups, and never forward.
+  /// Goes back to an earlier cursor, and never forward.
   public mutating func goBack(to earlier: EventFeedCursor) {
     notification = min(notification, earlier.notification)
     message = min(message, earlier.message)
-    since = max(since.addingTimeInterval(-86_400), min(since, earlier.since))
+    live = min(live, earlier.live)
+    reading = min(reading, earlier.reading)
+    check = min(check, earlier.check)
   }
 
-  public var text: String { "\(notification)-\(message)-\(Int(since.timeIntervalSince1970 * 1000))" }
+  public var text: String { "\(notification)-\(message)-\(live)-\(reading)-\(check)" }
 }

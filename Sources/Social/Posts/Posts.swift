@@ -114,6 +114,7 @@ public enum Posts {
       "DELETE FROM fan_outs WHERE post_id = ANY (\(ids))",
     ])
     let gone = try answers[2].decode(Int.self)
+    try await LiveTopic.notify(Set(gone.map(LiveTopic.gone)), in: transaction.sql)
     try await transaction.enqueue(gone.map { RemovePostFromFeeds(post: $0, author: author) })
     try await transaction.enqueue(gone.map { DeletePostReactions(post: $0, author: author) })
     return gone.count

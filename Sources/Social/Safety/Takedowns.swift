@@ -15,6 +15,7 @@ public enum Takedowns {
       throw SocialError.notFound(noun(subject))
     }
     guard isNew else { return }
+    try await tell(subject, of: account, in: transaction)
     try await transaction.sql.execute(
       """
       INSERT INTO takedowns (subject, account_id, reason) VALUES (\(subject.description), \(account), \(reason))
@@ -32,7 +33,22 @@ public enum Takedowns {
     // What its author has deleted meanwhile is not down any more either.
     try await transaction.sql.execute("DELETE FROM takedowns WHERE subject = \(subject.description)")
     guard let (account, isNew) = changed else { throw SocialError.notFound(noun(subject)) }
-    if isNew { try await Notices.add(.restored, subject, because: reason, to: account, in: transaction) }
+    if isNew {
+      try await tell(subject, of: account, in: transaction)
+      try await Notices.add(.restored, subject, because: reason, to: account, in: transaction)
+    }
+  }
+
+  /// Has it come or go before the eyes of who has it open.
+  private static func tell(_ subject: Subject, of account: Int, in transaction: AppTransaction) async throws {
+    switch subject {
+    case .post(let id): try await LiveTopic.notify([.gone(id)], in: transaction.sql)
+    case .comment(let id, let post):
+      let authors = try await transaction.sql.query("SELECT author_id FROM posts WHERE id = \(post)").decode(Int.self)
+      guard let author = authors.first else { return }
+      try await NotificationUpdate(comment: id, on: post, by: account, to: author).owe(in: transaction)
+    case .account, .message, .picture: break
+    }
   }
 
   /// - Returns: whose it is, and whether it was otherwise before; nil where there is no such thing.

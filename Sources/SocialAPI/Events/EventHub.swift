@@ -1,60 +1,97 @@
 import DurableJobsAdmin
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import LibPQClient
 import Locking
 import Logging
 import ServiceLifecycle
 import Social
 
-/// Tells clients that listen what is new for them: looks each second for all of them at once, and not at all while
-/// nobody listens.
+/// Tells clients that listen what is new for them, the moment it is committed.
+///
+/// Transactions notify what may be new (`LiveTopic`); the hub reads that for all who listen to it, a few statements for
+/// any number of streams, and asks nothing while nothing happens. Where the connection for notifications is lost, it
+/// reads everything again once it has another.
 ///
 /// `run()` serves until a graceful shutdown, which ends every stream; clients then connect to another process and go on
 /// from the last event that they heard.
 public final class EventHub: Service {
   /// How many streams an account has open at most, and a process.
   static let perAccount = 5
-  static let perProcess = 10_000
+  static let perProcess = 20_000
 
-  /// How many looks' news wait for a client to read what came before; each is at most `EventFeed.maxCount` items of a
-  /// kind.
-  static let perStream = 8
+  /// How many frames wait for a client to read what came before.
+  static let perStream = 64
+
+  /// Every stream gets a sign of life so often, in seconds.
+  private static let silence = 15
 
   /// What goes to one client.
   enum Event: Sendable {
-    case news([EventFeedItem], EventFeedCursor)
+    /// An event's text, and the cursor of who has heard it.
+    case frame(String, EventFeedCursor?)
     /// Nothing but a sign of life: it finds out whether the client is still there.
     case silence
   }
 
   private struct Stream: Sendable {
     var listener: EventFeed.Listener
+    let posts: [Int]
     let token: SessionToken
+    let sessionEnd: Date
     let continuation: AsyncStream<Event>.Continuation
+  }
+
+  /// What is to be read again.
+  private struct Work: Sendable {
+    /// Streams that have just come, or for whom all is to be read.
+    var streams: Set<Int> = []
+    var notifications: Set<Int> = []
+    var messages: Set<Int> = []
+    var sessions: Set<Int> = []
+    var counts: Set<Int> = []
+    var gone: Set<Int> = []
+    var hasLive = false
+
+    var isEmpty: Bool {
+      streams.isEmpty && notifications.isEmpty && messages.isEmpty && sessions.isEmpty && counts.isEmpty
+        && gone.isEmpty && !hasLive
+    }
   }
 
   private struct State: Sendable {
     var streams: [Int: Stream] = [:]
+    /// Streams by account, and by post.
+    var ofAccount: [Int: Set<Int>] = [:]
+    var ofPost: [Int: Set<Int>] = [:]
     var nextID = 0
     var isClosed = false
+    var work = Work()
+    /// When each post's counts were told last.
+    var countedAt: [Int: ContinuousClock.Instant] = [:]
   }
 
   private let pool: PostgresPool
-  private let interval: Duration
   private let logger: Logger
+  private let countPause: Duration
   /// With a client that does not read.
   let patience: WriteTimeout
   private let state = Locked(State())
+  private let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
   /// - Parameters:
-  ///   - interval: between two looks.
+  ///   - countPause: between two counts of one post.
   ///   - patience: with a client that does not read what it is sent.
   public init(
-    pool: PostgresPool, interval: Duration = .seconds(1), patience: WriteTimeout = WriteTimeout(.seconds(20)),
-    logger: Logger
+    pool: PostgresPool, countPause: Duration = .milliseconds(500),
+    patience: WriteTimeout = WriteTimeout(.seconds(20)), logger: Logger
   ) {
     self.patience = patience
     self.pool = pool
-    self.interval = interval
+    self.countPause = countPause
     self.logger = logger
   }
 
@@ -62,11 +99,14 @@ public final class EventHub: Service {
 
   /// Begins to listen.
   ///
-  /// - Parameter cursor: from where on.
+  /// - Parameters:
+  ///   - cursor: from where on.
+  ///   - posts: whose threads the client has open.
+  ///   - sessionEnd: when the stream ends.
   /// - Returns: the stream and the number to `leave` by.
   /// - Throws: `too_many_streams`, `busy`.
   func listen(
-    _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: EventFeedCursor
+    _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: EventFeedCursor, posts: [Int], until sessionEnd: Date
   ) throws(SocialError) -> (events: AsyncStream<Event>, id: Int) {
     // A client that does not read is left at this, and goes on from where it was when it comes again.
     let (events, continuation) = AsyncStream.makeStream(
@@ -75,16 +115,23 @@ public final class EventHub: Service {
       if state.isClosed || state.streams.count >= Self.perProcess {
         throw SocialError(.busy, "this server has no room for another listener now")
       }
-      guard state.streams.values.count(where: { $0.listener.account == viewer.id }) < Self.perAccount else {
+      guard state.ofAccount[viewer.id]?.count ?? 0 < Self.perAccount else {
         throw SocialError(
           .tooManyStreams, "an account listens from \(Self.perAccount) places at most: close one of them",
           retryAfter: 60)
       }
       state.nextID += 1
-      state.streams[state.nextID] = Stream(
-        listener: EventFeed.Listener(account: viewer.id, cursor: cursor), token: token, continuation: continuation)
-      return state.nextID
+      let id = state.nextID
+      state.streams[id] = Stream(
+        listener: EventFeed.Listener(account: viewer.id, cursor: cursor), posts: posts, token: token,
+        sessionEnd: sessionEnd, continuation: continuation)
+      state.ofAccount[viewer.id, default: []].insert(id)
+      for post in posts { state.ofPost[post, default: []].insert(id) }
+      // What was committed since the cursor was read.
+      state.work.streams.insert(id)
+      return id
     }
+    signal.yield()
     return (events, id)
   }
 
@@ -92,60 +139,330 @@ public final class EventHub: Service {
   var count: Int { state.withLock { $0.streams.count } }
 
   func leave(_ id: Int) {
-    let stream = state.withLock { $0.streams.removeValue(forKey: id) }
+    let stream = state.withLock { state in
+      guard let stream = state.streams.removeValue(forKey: id) else { return nil as Stream? }
+      Self.take(id, out: stream.listener.account, of: &state.ofAccount)
+      for post in stream.posts {
+        Self.take(id, out: post, of: &state.ofPost)
+        if state.ofPost[post] == nil { state.countedAt[post] = nil }
+      }
+      return stream
+    }
     stream?.continuation.finish()
   }
 
-  // MARK: Looking
+  private static func take(_ id: Int, out key: Int, of index: inout [Int: Set<Int>]) {
+    index[key]?.remove(id)
+    if index[key]?.isEmpty == true { index[key] = nil }
+  }
+
+  // MARK: Running
 
   public func run() async throws {
     await cancelWhenGracefulShutdown { [self] in
-      var ticks = 0
-      while !Task.isCancelled {
-        do { try await Task.sleep(for: interval) } catch { break }
-        ticks += 1
-        do {
-          try await tell()
-          if ticks % 15 == 0 {
-            try await endSessions()
-            for stream in state.withLock({ Array($0.streams.values) }) { stream.continuation.yield(.silence) }
-          }
-        } catch {
-          if Task.isCancelled { break }
-          // The cursors stand still, so nothing is missed.
-          logger.warning("listeners wait for their news", metadata: ["error": "\(error)"])
-        }
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { await self.hear() }
+        group.addTask { await self.beat() }
+        group.addTask { await self.look() }
       }
     }
     let streams = state.withLock { state in
       state.isClosed = true
-      defer { state.streams = [:] }
+      defer { (state.streams, state.ofAccount, state.ofPost) = ([:], [:], [:]) }
       return Array(state.streams.values)
     }
     for stream in streams { stream.continuation.finish() }
   }
 
-  private func tell() async throws {
-    let streams = state.withLock { $0.streams.map { (id: $0.key, listener: $0.value.listener) } }
-    if streams.isEmpty { return }
-    var listeners = streams.map(\.listener)
-    let news = try await EventFeed.next(for: &listeners, in: pool)
-    let cursors = zip(streams, listeners).map { (id: $0.id, cursor: $1.cursor) }
-    state.withLock { state in
-      for (id, cursor) in cursors { state.streams[id]?.listener.cursor = cursor }
-    }
-    for (place, items) in news {
-      let (id, cursor) = cursors[place]
-      let continuation = state.withLock { $0.streams[id]?.continuation }
-      if case .dropped = continuation?.yield(.news(items, cursor)) { leave(id) }
+  /// Takes what transactions notify, over a connection of its own.
+  private func hear() async {
+    while !Task.isCancelled {
+      do {
+        let connection = try await pool.dedicatedConnection()
+        do {
+          let notifications = try await connection.listen(LiveTopic.channel)
+          // What was notified while there was no connection.
+          state.withLock { Self.readAllAgain(&$0) }
+          signal.yield()
+          for await notification in notifications { note(LiveTopic.all(in: notification.payload)) }
+        } catch {
+          await connection.close()
+          throw error
+        }
+        await connection.close()
+      } catch {
+        logger.warning("the connection for events is lost", metadata: ["error": "\(error)"])
+      }
+      do { try await Task.sleep(for: .seconds(1)) } catch { return }
     }
   }
 
-  /// Ends the streams of those who signed out meanwhile.
-  private func endSessions() async throws {
-    let streams = state.withLock { $0.streams.map { (id: $0.key, token: $0.value.token) } }
-    if streams.isEmpty { return }
-    let valid = try await Sessions.valid(streams.map(\.token), in: pool)
-    for stream in streams where !valid.contains(stream.token) { leave(stream.id) }
+  private static func readAllAgain(_ state: inout State) {
+    state.work.streams.formUnion(state.streams.keys)
+    state.work.hasLive = true
+  }
+
+  private func note(_ topics: [LiveTopic]) {
+    let isAny = state.withLock { state in
+      for topic in topics {
+        switch topic {
+        case .thread(let post): if state.ofPost[post] != nil { state.work.hasLive = true }
+        case .counts(let post): if state.ofPost[post] != nil { state.work.counts.insert(post) }
+        case .gone(let post): if state.ofPost[post] != nil { state.work.gone.insert(post) }
+        case .notifications(let account):
+          if state.ofAccount[account] != nil { state.work.notifications.insert(account) }
+        case .messages(let account): if state.ofAccount[account] != nil { state.work.messages.insert(account) }
+        case .sessions(let account): if state.ofAccount[account] != nil { state.work.sessions.insert(account) }
+        case .lookups: if !state.streams.isEmpty { state.work.hasLive = true }
+        }
+      }
+      return !state.work.isEmpty
+    }
+    if isAny { signal.yield() }
+  }
+
+  /// Gives signs of life, and ends the streams of sessions that have expired. A fifteenth of the streams a second, so
+  /// that they are never written to all at once.
+  private func beat() async {
+    var tick = 0
+    while true {
+      do { try await Task.sleep(for: .seconds(1)) } catch { return }
+      tick += 1
+      let now = Date.now
+      let due = state.withLock { state in
+        state.streams.filter { $0.key % Self.silence == tick % Self.silence }.map {
+          (id: $0.key, continuation: $0.value.continuation, hasEnded: $0.value.sessionEnd <= now)
+        }
+      }
+      for stream in due {
+        if stream.hasEnded { leave(stream.id) } else { stream.continuation.yield(.silence) }
+      }
+    }
+  }
+
+  // MARK: Looking
+
+  private func look() async {
+    /// Up to where `live_events` are told to all who listen.
+    var position: Int?
+    for await _ in signals {
+      while true {
+        let work = state.withLock { state in
+          defer { state.work = Work() }
+          return state.work
+        }
+        if work.isEmpty || Task.isCancelled { break }
+        do {
+          try await look(work, &position)
+        } catch {
+          if Task.isCancelled { return }
+          // The cursors stand still, so nothing is missed.
+          logger.warning("listeners wait for their news", metadata: ["error": "\(error)"])
+          state.withLock { Self.readAllAgain(&$0) }
+          do { try await Task.sleep(for: .seconds(1)) } catch { return }
+        }
+      }
+    }
+  }
+
+  private func look(_ work: Work, _ position: inout Int?) async throws {
+    let known: Int
+    if let position { known = position } else { known = try await EventFeed.position(in: pool) }
+    position = known
+    try await tell(work.streams, of: .all)
+    try await catchUp(work.streams, to: known)
+    try await tell(streams(of: work.notifications).subtracting(work.streams), of: .notifications)
+    try await tell(streams(of: work.messages).subtracting(work.streams), of: .messages)
+    if work.hasLive { position = try await tellLive(after: known) }
+    try await tellCounts(work.counts, newcomers: work.streams)
+    try await tellGone(work.gone)
+    if !work.sessions.isEmpty { try await endSessions(of: work.sessions) }
+  }
+
+  private func streams(of accounts: Set<Int>) -> Set<Int> {
+    state.withLock { state in accounts.reduce(into: []) { $0.formUnion(state.ofAccount[$1] ?? []) } }
+  }
+
+  private enum Kind {
+    case all
+    case notifications
+    case messages
+  }
+
+  /// How many streams one statement reads for.
+  private static let batch = 500
+
+  /// Tells accounts what is their own.
+  private func tell(_ ids: Set<Int>, of kind: Kind) async throws {
+    var left = Array(ids)
+    while !left.isEmpty {
+      let batch = Array(left.suffix(Self.batch))
+      left.removeLast(batch.count)
+      let known = state.withLock { state in
+        batch.compactMap { id in state.streams[id].map { (id: id, listener: $0.listener) } }
+      }
+      var listeners = known.map(\.listener)
+      var unfinished: Set<Int> = []
+      if kind != .messages {
+        let news = try await EventFeed.notifications(for: &listeners, in: pool)
+        try deliver(news, to: known.map(\.id), listeners)
+        unfinished.formUnion(news.unfinished)
+      }
+      if kind != .notifications {
+        let news = try await EventFeed.messages(for: &listeners, in: pool)
+        try deliver(news, to: known.map(\.id), listeners)
+        unfinished.formUnion(news.unfinished)
+      }
+      left += unfinished.map { known[$0].id }
+    }
+  }
+
+  private func deliver(_ news: EventFeed.News, to ids: [Int], _ listeners: [EventFeed.Listener]) throws {
+    state.withLock { state in
+      for (place, id) in ids.enumerated() { state.streams[id]?.listener.cursor = listeners[place].cursor }
+    }
+    for (place, items) in news.items {
+      for told in items { yield(try EventText.text(of: told.item), told.cursor, to: ids[place]) }
+    }
+  }
+
+  private func yield(_ text: String, _ cursor: EventFeedCursor?, to id: Int) {
+    let continuation = state.withLock { $0.streams[id]?.continuation }
+    if case .dropped = continuation?.yield(.frame(text, cursor)) { leave(id) }
+  }
+
+  /// Tells who has come what happened in its threads, and of its lookups, since it was here last: up to `position` or
+  /// further, where `tellLive` goes on.
+  private func catchUp(_ ids: Set<Int>, to position: Int) async throws {
+    let late = state.withLock { state in
+      ids.compactMap { id in state.streams[id].map { (id: id, stream: $0) } }
+        .filter { $0.stream.listener.cursor.live < position }
+    }
+    for (id, stream) in late {
+      var cursor = stream.listener.cursor
+      while true {
+        let found = try await EventFeed.live(
+          after: cursor.live, posts: stream.posts, lookupsOf: stream.listener.account, in: pool)
+        if cursor.live < found.floor {
+          cursor.live = found.position
+          advance(id, to: cursor.live)
+          yield(try EventText.text(of: .reset), cursor, to: id)
+          break
+        }
+        try await deliver(found.rows) { _ in [id] }
+        cursor.live = found.position
+        advance(id, to: cursor.live)
+        if !found.isMoreLeft { break }
+      }
+    }
+  }
+
+  private func advance(_ id: Int, to live: Int) {
+    state.withLock { state in
+      if let stream = state.streams[id], stream.listener.cursor.live < live {
+        state.streams[id]?.listener.cursor.live = live
+      }
+    }
+  }
+
+  /// Tells everybody what happened after `position`.
+  private func tellLive(after position: Int) async throws -> Int {
+    var position = position
+    while true {
+      let posts = state.withLock { Array($0.ofPost.keys) }
+      let found = try await EventFeed.live(after: position, posts: posts, in: pool)
+      try await deliver(found.rows) { row in
+        self.state.withLock { state in
+          if let post = row.post { return Array(state.ofPost[post] ?? []) }
+          return row.followers.flatMap { state.ofAccount[$0] ?? [] }
+        }
+      }
+      position = found.position
+      if !found.isMoreLeft { return position }
+    }
+  }
+
+  private func deliver(
+    _ rows: [EventFeed.LiveRows.Row], to streams: (EventFeed.LiveRows.Row) -> [Int]
+  ) async throws {
+    if rows.isEmpty { return }
+    let targets = rows.map(streams)
+    let authors = Set(rows.compactMap(\.author))
+    var restrictions: [Int: Set<Int>] = [:]
+    if !authors.isEmpty {
+      let viewers = state.withLock { state in Set(targets.joined().compactMap { state.streams[$0]?.listener.account }) }
+      restrictions = try await EventFeed.restrictions(of: Array(viewers), on: Array(authors), in: pool)
+    }
+    for (row, ids) in zip(rows, targets) {
+      let text = try EventText.text(of: row.item)
+      let told = state.withLock { state in
+        ids.compactMap { id -> (id: Int, continuation: AsyncStream<Event>.Continuation, cursor: EventFeedCursor)? in
+          // One that has caught up by itself has heard it.
+          guard let stream = state.streams[id], stream.listener.cursor.live < row.id else { return nil }
+          state.streams[id]?.listener.cursor.live = row.id
+          if let author = row.author, restrictions[stream.listener.account]?.contains(author) == true { return nil }
+          var cursor = stream.listener.cursor
+          cursor.live = row.id
+          return (id, stream.continuation, cursor)
+        }
+      }
+      for stream in told {
+        if case .dropped = stream.continuation.yield(.frame(text, stream.cursor)) { leave(stream.id) }
+      }
+    }
+  }
+
+  /// Tells what posts count, each so often at most; who has just come is told at once.
+  private func tellCounts(_ posts: Set<Int>, newcomers: Set<Int>) async throws {
+    let now = ContinuousClock.now
+    let (due, wait) = state.withLock { state in
+      var due: Set<Int> = []
+      var wait: Duration?
+      for post in posts where state.ofPost[post] != nil {
+        if let last = state.countedAt[post], last.duration(to: now) < countPause {
+          state.work.counts.insert(post)
+          wait = max(wait ?? .zero, countPause - last.duration(to: now))
+        } else {
+          state.countedAt[post] = now
+          due.insert(post)
+        }
+      }
+      return (due, wait)
+    }
+    let opened = state.withLock { state in newcomers.reduce(into: Set<Int>()) { $0.formUnion(state.streams[$1]?.posts ?? []) } }
+    if !due.isEmpty || !opened.isEmpty {
+      for counts in try await EventFeed.counts(of: Array(due.union(opened)), in: pool) {
+        let text = try EventText.text(of: .counts(counts))
+        let ids = state.withLock { state in
+          let all = state.ofPost[counts.post] ?? []
+          return due.contains(counts.post) ? all : all.intersection(newcomers)
+        }
+        for id in ids { yield(text, nil, to: id) }
+      }
+    }
+    if let wait {
+      // Not to be told yet. What else happens meanwhile is looked at when it is over.
+      try await Task.sleep(for: min(wait, .milliseconds(20)))
+      signal.yield()
+    }
+  }
+
+  private func tellGone(_ posts: Set<Int>) async throws {
+    if posts.isEmpty { return }
+    let visible = try await EventFeed.visible(Array(posts), to: 0, in: pool)
+    for post in posts.subtracting(visible) {
+      let text = try EventText.text(of: .postRemoved(post))
+      for id in state.withLock({ $0.ofPost[post] ?? [] }) { yield(text, nil, to: id) }
+    }
+  }
+
+  /// Ends the streams of sessions that are over.
+  private func endSessions(of accounts: Set<Int>) async throws {
+    let tokens = state.withLock { state in
+      accounts.flatMap { state.ofAccount[$0] ?? [] }.compactMap { id in state.streams[id].map { (id: id, token: $0.token) } }
+    }
+    if tokens.isEmpty { return }
+    let valid = try await Sessions.valid(tokens.map(\.token), in: pool)
+    for stream in tokens where !valid.contains(stream.token) { leave(stream.id) }
   }
 }

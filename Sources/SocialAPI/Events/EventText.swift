@@ -6,14 +6,21 @@
 import HTTPTypes
 import Social
 
-/// EventFeed in the form of server-sent events.
+/// Events in the form of server-sent events.
 ///
 /// | event | data |
 /// |---|---|
 /// | `notification` | `{id, type, username, postId?, unread}` |
-/// | `comment` | `{id, postId, username, text}` |
-/// | `message` | `{id, username, text, createdAt}` |
+/// | `comment` | `{id, postId, username, text}`, on a post of the account's |
+/// | `message` | `{id, username, own, text, createdAt}`; with `own`, sent from another device to `username` |
+/// | `read` | `{username, upTo, unread}`: a conversation was read on another device |
+/// | `checked` | `{unread}`: notifications were checked on another device |
 /// | `lookup` | `{id, state}` |
+/// | `comment-added` | `{postId, comment}`, in a thread that the client has open |
+/// | `comment-removed` | `{postId, id}` |
+/// | `counts` | `{postId, likes, comments}` |
+/// | `post-removed` | `{postId}` |
+/// | `reset` | `{}`: too much was missed; read all again |
 enum EventText {
   private struct NotificationData: Encodable {
     let id: Int
@@ -33,31 +40,57 @@ enum EventText {
   private struct MessageData: Encodable {
     let id: Int
     let username: String
+    let own: Bool
     let text: String
     let createdAt: Date
   }
+
+  private struct ReadData: Encodable {
+    let username: String
+    let upTo: Int
+    let unread: Int
+  }
+
+  private struct CheckedData: Encodable { let unread: Int }
 
   private struct LookupData: Encodable {
     let id: String
     let state: String
   }
 
+  private struct ThreadCommentData: Encodable {
+    let postId: Int
+    let comment: CommentView
+  }
+
+  private struct RemovedCommentData: Encodable {
+    let postId: Int
+    let id: Int
+  }
+
+  private struct CountsData: Encodable {
+    let postId: Int
+    let likes: Int
+    let comments: Int
+  }
+
+  private struct PostData: Encodable { let postId: Int }
+
+  private struct ResetData: Encodable {}
+
   /// Said first: how long a client waits before it connects again, in milliseconds.
   static let opening = "retry: 3000\n: listening\n\n"
   static let silence = ": \n\n"
 
-  /// The last of the items bears the cursor: who connects again before it was heard hears all of them again.
-  static func text(of items: [EventFeedItem], _ cursor: EventFeedCursor) throws -> String {
-    var text = ""
-    for (place, item) in items.enumerated() {
-      let (name, data) = try form(item)
-      text += "event: \(name)\n"
-      if place == items.count - 1 { text += "id: \(cursor.text)\n" }
-      // JSON has its line ends escaped, so it is one line.
-      text += "data: \(data)\n\n"
-    }
-    return text
+  /// An event without its id: the same for all who hear it.
+  static func text(of item: EventFeedItem) throws -> String {
+    let (name, data) = try form(item)
+    // JSON has its line ends escaped, so it is one line.
+    return "event: \(name)\ndata: \(data)\n\n"
   }
+
+  /// The line before an event with which a client that connects again goes on after it.
+  static func id(_ cursor: EventFeedCursor) -> String { "id: \(cursor.text)\n" }
 
   private static func form(_ item: EventFeedItem) throws -> (name: String, data: String) {
     switch item {
@@ -68,10 +101,22 @@ enum EventText {
       return ("notification", try json(data))
     case .comment(let id, let post, let username, let text):
       return ("comment", try json(CommentData(id: id, postId: post, username: username, text: text)))
-    case .message(let id, let username, let text, let createdAt):
-      return ("message", try json(MessageData(id: id, username: username, text: text, createdAt: createdAt)))
+    case .message(let id, let username, let isOwn, let text, let createdAt):
+      let data = MessageData(id: id, username: username, own: isOwn, text: text, createdAt: createdAt)
+      return ("message", try json(data))
+    case .read(let username, let upTo, let unread):
+      return ("read", try json(ReadData(username: username, upTo: upTo, unread: unread)))
+    case .checked(let unread): return ("checked", try json(CheckedData(unread: unread)))
     case .lookup(let id, let state):
       return ("lookup", try json(LookupData(id: id.uuidString.lowercased(), state: state)))
+    case .threadComment(let comment, let post):
+      return ("comment-added", try json(ThreadCommentData(postId: post, comment: CommentView(comment))))
+    case .threadCommentRemoved(let id, let post):
+      return ("comment-removed", try json(RemovedCommentData(postId: post, id: id)))
+    case .counts(let counts):
+      return ("counts", try json(CountsData(postId: counts.post, likes: counts.likes, comments: counts.comments)))
+    case .postRemoved(let post): return ("post-removed", try json(PostData(postId: post)))
+    case .reset: return ("reset", try json(ResetData()))
     }
   }
 

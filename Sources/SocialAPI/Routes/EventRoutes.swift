@@ -13,14 +13,18 @@ struct EventRoutes: Sendable {
     group.get("events", use: listen)
   }
 
-  /// With `Last-Event-ID`, which a browser sends when it connects again, it goes on from there.
+  /// With `posts`, of these posts as well. With `Last-Event-ID`, which a browser sends when it connects again, it goes on from there.
   @Sendable private func listen(_ request: Request, _ context: APIContext) async throws -> Response {
     let session = try context.signedIn
-    var cursor = try await EventFeed.present(of: session.viewer.id, in: pool)
+    let posts = try Self.posts(request)
+    let visible = posts.isEmpty ? [] : try await EventFeed.visible(posts, to: session.viewer.id, in: pool)
+    var (cursor, sessionEnd) = try await EventFeed.present(of: session.viewer.id, session: session.token, in: pool)
     if let last = request.headers[.lastEventID].flatMap({ EventFeedCursor(text: $0) }) {
       cursor.goBack(to: last)
     }
-    let (events, id) = try hub.listen(session.viewer, session.token, from: cursor)
+    let (events, id) = try hub.listen(
+      session.viewer, session.token, from: cursor, posts: Array(visible), until: sessionEnd)
+    let gone = try posts.filter { !visible.contains($0) }.map { try EventText.text(of: .postRemoved($0)) }
     // The body below may never be written: the client may be gone by now. The place ends with the connection, whatever
     // comes first.
     context.whenClosed { [hub] in hub.leave(id) }
@@ -29,11 +33,11 @@ struct EventRoutes: Sendable {
       headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store", .xAccelBuffering: "no"],
       body: ResponseBody { [hub] writer in
         defer { hub.leave(id) }
-        try await writer.write(ByteBuffer(string: EventText.opening))
+        try await writer.write(ByteBuffer(string: EventText.opening + gone.joined()))
         for await event in events {
           let text =
             switch event {
-            case .news(let items, let cursor): try EventText.text(of: items, cursor)
+            case .frame(let text, let cursor): cursor.map { EventText.id($0) + text } ?? text
             case .silence: EventText.silence
             }
           try await hub.patience.wait {
@@ -44,6 +48,18 @@ struct EventRoutes: Sendable {
         }
         try await writer.finish(nil)
       })
+  }
+
+  /// The posts whose threads the client has open.
+  private static func posts(_ request: Request) throws -> [Int] {
+    guard let text = request.uri.queryParameters["posts"] else { return [] }
+    let ids = text.split(separator: ",", omittingEmptySubsequences: false).map { EntityID.parse($0) }
+    guard ids.count <= EventFeed.maxPosts, !ids.contains(nil) else {
+      throw SocialError(
+        .invalid("posts"), "posts are the ids of up to \(EventFeed.maxPosts) posts, with commas between them",
+        field: "posts")
+    }
+    return Array(Set(ids.compactMap(\.self)))
   }
 }
 

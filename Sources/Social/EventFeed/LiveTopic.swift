@@ -1,0 +1,56 @@
+import LibPQClient
+
+/// What clients that listen may have to read again, as transactions notify it on `LiveTopic.channel`.
+public enum LiveTopic: Sendable, Hashable {
+  /// The comments of a post.
+  case thread(Int)
+  /// How many like it and how many comments it has.
+  case counts(of: Int)
+  /// A post that is gone.
+  case gone(Int)
+  case notifications(of: Int)
+  case messages(of: Int)
+  /// An account's sessions, of which one has ended.
+  case sessions(of: Int)
+  case lookups
+
+  public static let channel = "fanmill_live"
+
+  public init?(_ text: some StringProtocol) {
+    if text == "k" {
+      self = .lookups
+      return
+    }
+    guard let id = Int(text.dropFirst()) else { return nil }
+    switch text.first {
+    case "t": self = .thread(id)
+    case "c": self = .counts(of: id)
+    case "g": self = .gone(id)
+    case "a": self = .notifications(of: id)
+    case "m": self = .messages(of: id)
+    case "s": self = .sessions(of: id)
+    default: return nil
+    }
+  }
+
+  var text: String {
+    switch self {
+    case .thread(let id): "t\(id)"
+    case .counts(let id): "c\(id)"
+    case .gone(let id): "g\(id)"
+    case .notifications(let id): "a\(id)"
+    case .messages(let id): "m\(id)"
+    case .sessions(let id): "s\(id)"
+    case .lookups: "k"
+    }
+  }
+
+  /// The topics of a notification.
+  public static func all(in payload: String) -> [LiveTopic] { payload.split(separator: " ").compactMap { LiveTopic($0) } }
+
+  /// Tells listeners with the commit.
+  static func notify(_ topics: Set<LiveTopic>, in transaction: PostgresTransaction) async throws {
+    if topics.isEmpty { return }
+    try await transaction.execute("SELECT notify_live(\(topics.map(\.text)))")
+  }
+}
