@@ -11,7 +11,7 @@ import Testing
 /// An API's connections are as many as the documentation says, however many requests wait for the database.
 @Suite("An API's connections", .timeLimit(.minutes(3)))
 struct APIConnectionTests {
-  @Test("Requests wait for the pool; health checks and the watch have a session each, and Redis one connection")
+  @Test("Requests wait for the pool; health checks, the watch and events have a session each, and Redis one connection")
   func underLoad() async throws {
     try await TestStack.with { stack in
       try await stack.pool.execute("INSERT INTO accounts (username) VALUES ('ann')")
@@ -34,8 +34,8 @@ struct APIConnectionTests {
       try await eventually("each connection of the pool waits for the table") {
         try await sessions(stack, "wait_event_type = 'Lock'") == pool
       }
-      try await eventually("the watch has its session, the health checks theirs") {
-        try await sessions(stack, "true") == pool + 2
+      try await eventually("the watch, the health checks and events have their sessions") {
+        try await sessions(stack, "true") == pool + 3
       }
       let list = try await stack.redisClient.send(RedisCommand("CLIENT", "LIST")).text ?? ""
       #expect(list.split(separator: "\n").count { $0.contains(" name=fanmill-api ") } == 1)
@@ -44,7 +44,7 @@ struct APIConnectionTests {
       for request in requests {
         try await eventually("it is answered") { request.received.hasPrefix("HTTP/1.1 ") }
       }
-      #expect(try await sessions(stack, "true") == pool + 2)
+      #expect(try await sessions(stack, "true") == pool + 3)
     }
   }
 
