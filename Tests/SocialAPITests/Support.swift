@@ -94,7 +94,7 @@ struct API: Sendable {
     let jobs = JobClient(
       broker: broker, ledger: PostgresLedger(pool: pool), patience: pushPatience, logger: logger)
     let events = EventHub(
-      pool: pool, countPause: .milliseconds(20), patience: WriteTimeout(patience), logger: logger)
+      pool: pool, countPause: .milliseconds(20), patience: patience, logger: logger)
     let media = NSTemporaryDirectory() + "fanmill-media-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: media, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: media) } }

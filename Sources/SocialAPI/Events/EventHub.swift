@@ -1,4 +1,3 @@
-import DurableJobsAdmin
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -42,6 +41,7 @@ public final class EventHub: Service {
     let posts: [Int]
     let token: SessionToken
     let sessionEnd: Date
+    let client: EventClient
     let continuation: AsyncStream<Event>.Continuation
   }
 
@@ -77,8 +77,7 @@ public final class EventHub: Service {
   private let pool: PostgresPool
   private let logger: Logger
   private let countPause: Duration
-  /// With a client that does not read.
-  let patience: WriteTimeout
+  private let patience: Duration
   private let state = Locked(State())
   private let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -87,7 +86,7 @@ public final class EventHub: Service {
   ///   - patience: with a client that does not read what it is sent.
   public init(
     pool: PostgresPool, countPause: Duration = .milliseconds(500),
-    patience: WriteTimeout = WriteTimeout(.seconds(20)), logger: Logger
+    patience: Duration = .seconds(20), logger: Logger
   ) {
     self.patience = patience
     self.pool = pool
@@ -103,10 +102,12 @@ public final class EventHub: Service {
   ///   - cursor: from where on.
   ///   - posts: whose threads the client has open.
   ///   - sessionEnd: when the stream ends.
+  ///   - client: who is written to.
   /// - Returns: the stream and the number to `leave` by.
   /// - Throws: `too_many_streams`, `busy`.
   func listen(
-    _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: EventFeedCursor, posts: [Int], until sessionEnd: Date
+    _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: EventFeedCursor, posts: [Int], until sessionEnd: Date,
+    to client: EventClient
   ) throws(SocialError) -> (events: AsyncStream<Event>, id: Int) {
     // A client that does not read is left at this, and goes on from where it was when it comes again.
     let (events, continuation) = AsyncStream.makeStream(
@@ -124,7 +125,7 @@ public final class EventHub: Service {
       let id = state.nextID
       state.streams[id] = Stream(
         listener: EventFeed.Listener(account: viewer.id, cursor: cursor), posts: posts, token: token,
-        sessionEnd: sessionEnd, continuation: continuation)
+        sessionEnd: sessionEnd, client: client, continuation: continuation)
       state.ofAccount[viewer.id, default: []].insert(id)
       for post in posts { state.ofPost[post, default: []].insert(id) }
       // What was committed since the cursor was read.
@@ -171,7 +172,11 @@ public final class EventHub: Service {
       defer { (state.streams, state.ofAccount, state.ofPost) = ([:], [:], [:]) }
       return Array(state.streams.values)
     }
-    for stream in streams { stream.continuation.finish() }
+    for stream in streams {
+      stream.continuation.finish()
+      // A client that does not read does not keep the program from its end.
+      if stream.client.isBehind(by: .zero) { stream.client.hangUp() }
+    }
   }
 
   /// Takes what transactions notify, over a connection of its own.
@@ -221,12 +226,18 @@ public final class EventHub: Service {
     if isAny { signal.yield() }
   }
 
-  /// Gives signs of life, and ends the streams of sessions that have expired. A fifteenth of the streams a second, so
-  /// that they are never written to all at once.
+  /// Gives signs of life, ends the streams of sessions that have expired, and cuts off clients that do not read. A
+  /// fifteenth of the streams a second, so that they are never written to all at once.
   private func beat() async {
     var tick = 0
+    var looked = ContinuousClock.now
     while true {
-      do { try await Task.sleep(for: .seconds(1)) } catch { return }
+      do { try await Task.sleep(for: min(.seconds(1), patience / 2)) } catch { return }
+      for client in state.withLock({ $0.streams.values.map(\.client) }) where client.isBehind(by: patience) {
+        client.hangUp()
+      }
+      if looked.duration(to: .now) < .seconds(1) { continue }
+      looked = .now
       tick += 1
       let now = Date.now
       let due = state.withLock { state in

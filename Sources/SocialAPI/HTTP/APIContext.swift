@@ -4,7 +4,7 @@ import NIOCore
 import Social
 
 /// What a request carries along: who asks, once that is known.
-public struct APIContext: RequestContext {
+public struct APIContext: RequestContext, Sendable {
   public var coreContext: CoreRequestContextStorage
   /// The session's token and its account; nil without one.
   var session: Session?

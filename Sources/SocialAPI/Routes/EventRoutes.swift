@@ -1,4 +1,3 @@
-import DurableJobsAdmin
 import HTTPTypes
 import Hummingbird
 import LibPQClient
@@ -6,6 +5,8 @@ import Social
 
 /// `events`: what is new for the account, as server-sent events, for as long as the client listens.
 struct EventRoutes: Sendable {
+  static let path = "/v1/events"
+
   let hub: EventHub
   let pool: PostgresPool
 
@@ -22,8 +23,9 @@ struct EventRoutes: Sendable {
     if let last = request.headers[.lastEventID].flatMap({ EventFeedCursor(text: $0) }) {
       cursor.goBack(to: last)
     }
+    let client = EventClient(hangUp: context.hangUp)
     let (events, id) = try hub.listen(
-      session.viewer, session.token, from: cursor, posts: Array(visible), until: sessionEnd)
+      session.viewer, session.token, from: cursor, posts: Array(visible), until: sessionEnd, to: client)
     let gone = try posts.filter { !visible.contains($0) }.map { try EventText.text(of: .postRemoved($0)) }
     // The body below may never be written: the client may be gone by now. The place ends with the connection, whatever
     // comes first.
@@ -40,11 +42,7 @@ struct EventRoutes: Sendable {
             case .frame(let text, let cursor): cursor.map { EventText.id($0) + text } ?? text
             case .silence: EventText.silence
             }
-          try await hub.patience.wait {
-            try await writer.write(ByteBuffer(string: text))
-          } orElse: {
-            context.hangUp()
-          }
+          try await client.write { try await writer.write(ByteBuffer(string: text)) }
         }
         try await writer.finish(nil)
       })
