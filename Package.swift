@@ -54,6 +54,7 @@ let hummingbird = outside("Hummingbird", "hummingbird", for: ["Dashboard"])
 let httpTypes = outside("HTTPTypes", "swift-http-types", for: ["CurlClient", "Dashboard"])
 let mustache = outside("Mustache", "swift-mustache", for: ["Dashboard"])
 let nioCore = outside("NIOCore", "swift-nio", for: ["Dashboard"])
+let nioHTTPTypes = outside("NIOHTTPTypes", "swift-nio-extras", for: ["Dashboard"])
 
 let configuration = outside("Configuration", "swift-configuration", for: ["App"])
 let hummingbirdCore = outside("HummingbirdCore", "hummingbird", for: ["App"])
@@ -102,6 +103,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.24.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
     .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
@@ -178,6 +180,7 @@ let package = Package(
       [
         "Cryptography", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient",
         "LibPQClient", "Locking", "Reactor", "Social", hummingbird, lifecycle, logging, metrics, nioCore,
+        nioHTTPTypes,
       ]),
     // The queue's pages, for any Hummingbird router. Its templates and its style sheet are compiled in.
     .target(

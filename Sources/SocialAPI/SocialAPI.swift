@@ -90,7 +90,7 @@ public struct SocialAPI: Sendable {
   ///   - addRoutes: what the program has to add, such as its health.
   public func responder(
     for doors: Doors = [.clients, .operators], adding addRoutes: (Router<APIContext>) -> Void = { _ in }
-  ) -> APIResponder {
+  ) -> RouterResponder<APIContext> {
     let router = Router(context: APIContext.self)
     router.add(middleware: RequestTracing())
     router.add(middleware: RequestMetrics())
@@ -111,7 +111,7 @@ public struct SocialAPI: Sendable {
       JobRoutes(desk: desk).add(to: group)
       AutoscalingRoutes(database: jobs.ledger.database).add(to: group)
     }
-    return APIResponder(router.buildResponder())
+    return router.buildResponder()
   }
 
   private func addClientRoutes(to group: RouterGroup<APIContext>) {

@@ -36,6 +36,7 @@ struct APIProgram: AsyncParsableCommand {
   @OptionGroup var options: SettingsOptions
 
   func run() async throws {
+    ConnectionMemory.keepTogether()
     try await Program.run("fanmill-api", options, requiring: [.postgresURL, .redisURL]) { program in
       let sendsMail = try program.settings.mail() != nil
       try await program.withMediaStore { store in
@@ -90,18 +91,19 @@ extension Program {
     var limits = settings.connectionLimits
     limits.proxies = settings.trustedProxies
     let behindAdmin = HTTPService(
-      responder: Mount(
-        dashboard.responder { router in
-          router.add(middleware: RequestTracing())
-          router.add(middleware: RequestMetrics())
-          router.add(middleware: RequestDeadline(settings.requestTimeout))
-        },
-        beside: api.responder(for: operators) { health.addRoutes(to: $0) }),
+      responder: EventStreamResponder(
+        Mount(
+          dashboard.responder { router in
+            router.add(middleware: RequestTracing())
+            router.add(middleware: RequestMetrics())
+            router.add(middleware: RequestDeadline(settings.requestTimeout))
+          },
+          beside: api.responder(for: operators) { health.addRoutes(to: $0) })),
       host: settings.host, port: settings.adminPort ?? settings.apiPort,
       setting: settings.adminPort == nil ? .apiPort : .adminPort, limits: limits, logger: logger)
     guard settings.adminPort != nil else { return [behindAdmin] }
     let clients = HTTPService(
-      responder: api.responder(for: .clients) { health.addHealth(to: $0) },
+      responder: EventStreamResponder(api.responder(for: .clients) { health.addHealth(to: $0) }),
       host: settings.host, port: settings.apiPort, setting: .apiPort, limits: limits,
       logger: logger)
     return [behindAdmin, clients]

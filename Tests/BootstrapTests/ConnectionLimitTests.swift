@@ -141,14 +141,14 @@ import Testing
     }
   }
 
-  @Test func closedConnectionsAreCountedUntilTheirMemoryIsGivenBack() {
+  @Test func connectionsAreCountedUntilTheMemoryThatTheyFreedIsGivenBack() {
     let book = ConnectionBook(ConnectionLimits())
     for _ in 0..<3 { #expect(book.enter("192.0.2.1") == nil) }
     for _ in 0..<2 { book.leave("192.0.2.1") }
-    #expect(!book.takeClosed(atLeast: 3), "one is open")
+    #expect(!book.takeChanged(atLeast: 6), "one is open")
     book.leave("192.0.2.1")
-    #expect(book.takeClosed(atLeast: 3))
-    #expect(!book.takeClosed(atLeast: 1), "they count once")
+    #expect(book.takeChanged(atLeast: 6))
+    #expect(!book.takeChanged(atLeast: 1), "they count once")
   }
 
   // MARK: The timing alone

@@ -15,7 +15,8 @@ import Testing
   private func path(_ route: DashboardRoutes.Route) -> String {
     // Reports have numbers, jobs UUIDs.
     let id = route.path.hasPrefix("reports/") ? "1" : "0190c3a0-0000-7000-8000-000000000001"
-    let path = route.path.replacing("{queue}", with: "fanout").replacing("{id}", with: id).replacing("{name}", with: "mary")
+    let path = route.path.replacing("{queue}", with: "fanout").replacing("{id}", with: id).replacing(
+      "{name}", with: "mary")
     return path.isEmpty ? "/admin" : "/admin/" + path
   }
 

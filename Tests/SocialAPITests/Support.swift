@@ -110,7 +110,8 @@ struct API: Sendable {
       budgets: budgets, events: events)
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let server = HTTPService(
-      responder: api.responder(), host: "127.0.0.1", port: 0, setting: .apiPort, limits: limits, logger: logger,
+      responder: EventStreamResponder(api.responder()), host: "127.0.0.1", port: 0, setting: .apiPort, limits: limits,
+      logger: logger,
       onListening: { port.yield($0) })
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }

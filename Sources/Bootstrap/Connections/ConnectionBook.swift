@@ -9,9 +9,14 @@ final class ConnectionBook: Sendable {
 
   private struct State: Sendable {
     var total = 0
-    /// How many have closed since `takeClosed` last found enough of them.
-    var closed = 0
+    /// How many have opened or closed since `takeChanged` last found enough of them.
+    var changed = 0
     var clients: [String: Int] = [:]
+
+    mutating func enter() {
+      total += 1
+      changed += 1
+    }
   }
 
   private let limits: ConnectionLimits
@@ -26,22 +31,22 @@ final class ConnectionBook: Sendable {
     state.withLock { [limits] state in
       guard state.total < limits.total else { return .full }
       guard let client else {
-        state.total += 1
+        state.enter()
         return nil
       }
       let count = state.clients[client, default: 0]
       guard limits.perClient == 0 || count < limits.perClient else { return .tooManyOfClient }
-      state.total += 1
+      state.enter()
       state.clients[client] = count + 1
       return nil
     }
   }
 
-  /// Whether at least `count` connections have closed since this was last true.
-  func takeClosed(atLeast count: Int) -> Bool {
+  /// Whether at least `count` connections have opened or closed since this was last true.
+  func takeChanged(atLeast count: Int) -> Bool {
     state.withLock { state in
-      guard state.closed >= count else { return false }
-      state.closed = 0
+      guard state.changed >= count else { return false }
+      state.changed = 0
       return true
     }
   }
@@ -49,7 +54,7 @@ final class ConnectionBook: Sendable {
   func leave(_ client: String?) {
     state.withLock { state in
       state.total -= 1
-      state.closed += 1
+      state.changed += 1
       guard let client else { return }
       guard let count = state.clients[client], count > 1 else {
         state.clients[client] = nil

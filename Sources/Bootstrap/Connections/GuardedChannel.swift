@@ -21,6 +21,10 @@ struct GuardedChannel: ServerChildChannel {
       // A peer that vanished without a word is noticed when what it was sent stays unacknowledged.
       try channel.syncOptions?.setOption(
         ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)), value: 30_000)
+      // Each connection keeps its buffer. Most requests fit into little, and for uploads it grows.
+      try channel.syncOptions?.setOption(
+        ChannelOptions.recvAllocator,
+        value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 65_536))
       let watch = ConnectionWatch(limits, refusal: refusal)
       let pipeline = channel.pipeline.syncOperations
       let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)

@@ -19,10 +19,10 @@ public enum EventFeed {
     }
   }
 
-  /// The cursor of who begins to listen now, and when the session ends.
+  /// The cursor of who begins to listen now, when the session ends, and which of `posts` the account may see.
   public static func present(
-    of account: Int, session: SessionToken, in reader: some SocialReader
-  ) async throws -> (cursor: EventFeedCursor, sessionEnd: Date) {
+    of account: Int, session: SessionToken, posts: [Int], in reader: some SocialReader
+  ) async throws -> (cursor: EventFeedCursor, sessionEnd: Date, visible: Set<Int>) {
     let rows = try await reader.rows(
       """
       SELECT coalesce((SELECT max(id) FROM notifications WHERE owner_id = \(account)), 0),
@@ -30,12 +30,14 @@ public enum EventFeed {
         coalesce((SELECT max(id) FROM live_events), (SELECT id FROM live_floor)),
         coalesce((SELECT max(read_version) FROM conversations WHERE owner_id = \(account)), 0),
         coalesce((SELECT checks FROM notification_counts WHERE owner_id = \(account)), 0),
-        coalesce((SELECT expires_at FROM sessions WHERE token_hash = \(session.hash)), now())
+        coalesce((SELECT expires_at FROM sessions WHERE token_hash = \(session.hash)), now()),
+        ARRAY(SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(account)))
       """)
-    let (notification, message, live, reading, check, end) = try rows[0].decode(
-      Int.self, Int.self, Int.self, Int.self, Int.self, Date.self)
-    let cursor = EventFeedCursor(notification: notification, message: message, live: live, reading: reading, check: check)
-    return (cursor, end)
+    let (notification, message, live, reading, check, end, visible) = try rows[0].decode(
+      Int.self, Int.self, Int.self, Int.self, Int.self, Date.self, [Int].self)
+    let cursor = EventFeedCursor(
+      notification: notification, message: message, live: live, reading: reading, check: check)
+    return (cursor, end, Set(visible))
   }
 
   /// An item, and the cursor of who has heard it; nil where it comes with the item after it.
@@ -220,11 +222,13 @@ public enum EventFeed {
       let (post, comment) = (try Int(postgres: row[3]), try Int(postgres: row[4]))
       if try Bool(postgres: row[5]) {
         found.append(
-          LiveRows.Row(id: id, item: .threadCommentRemoved(comment, post: post), post: post, author: nil, followers: []))
+          LiveRows.Row(id: id, item: .threadCommentRemoved(comment, post: post), post: post, author: nil, followers: [])
+        )
       } else if try !row[9].isNull && !row[12].isNull && Bool(postgres: row[17]) {
         // One that went meanwhile has a row of its own for that.
         let author = try AccountSummary(row: row, at: 12)
-        let said = Comment(id: comment, author: author, text: try String(postgres: row[10]), createdAt: try Date(postgres: row[11]))
+        let said = Comment(
+          id: comment, author: author, text: try String(postgres: row[10]), createdAt: try Date(postgres: row[11]))
         found.append(
           LiveRows.Row(id: id, item: .threadComment(said, post: post), post: post, author: author.id, followers: []))
       }
@@ -262,10 +266,10 @@ public enum EventFeed {
     ).decode(Int.self, Int.self, Int.self).map { PostCounts(post: $0.0, likes: $0.1, comments: $0.2) }
   }
 
-  /// Those of `posts` that a viewer may see.
-  public static func visible(_ posts: [Int], to viewer: Int, in reader: some SocialReader) async throws -> Set<Int> {
+  /// Those of `posts` that are there for everybody.
+  public static func visible(_ posts: [Int], in reader: some SocialReader) async throws -> Set<Int> {
     Set(
-      try await reader.rows("SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(viewer))")
+      try await reader.rows("SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(nil))")
         .decode(Int.self))
   }
 

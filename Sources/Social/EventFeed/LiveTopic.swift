@@ -46,7 +46,9 @@ public enum LiveTopic: Sendable, Hashable {
   }
 
   /// The topics of a notification.
-  public static func all(in payload: String) -> [LiveTopic] { payload.split(separator: " ").compactMap { LiveTopic($0) } }
+  public static func all(in payload: String) -> [LiveTopic] {
+    payload.split(separator: " ").compactMap { LiveTopic($0) }
+  }
 
   /// Tells listeners with the commit.
   static func notify(_ topics: Set<LiveTopic>, in transaction: PostgresTransaction) async throws {

@@ -1,23 +1,66 @@
 import Locking
+import NIOCore
+import NIOHTTPTypes
 
-/// The other end of an event stream. Whether it reads is watched for all clients by one task: a timer for each write would
-/// cost each stream kilobytes.
+/// The other end of an event stream.
+///
+/// Events go straight to the connection: a task that woke for each would cost a stream kilobytes, and an event more than
+/// its writing.
 final class EventClient: Sendable {
-  private let writingSince = Locked<ContinuousClock.Instant?>(nil)
-  /// Ends the connection, so that a write fails that waits for the client.
-  let hangUp: @Sendable () -> Void
-
-  init(hangUp: @escaping @Sendable () -> Void) { self.hangUp = hangUp }
-
-  /// Waits for a write.
-  func write(_ body: () async throws -> Void) async throws {
-    writingSince.withLock { $0 = .now }
-    try await body()
-    writingSince.withLock { $0 = nil }
+  private struct State {
+    var stalledSince: ContinuousClock.Instant?
+    var isOver = false
+    var waiter: CheckedContinuation<Void, Never>?
   }
 
-  /// Whether a write has been waiting for longer than that.
+  private let channel: any NIOCore.Channel
+  private let state = Locked(State())
+
+  init(_ channel: any NIOCore.Channel) { self.channel = channel }
+
+  /// Sends a part of the body, unless what was sent before still waits for the client to read it.
+  ///
+  /// - Returns: whether it was sent.
+  func send(_ text: String) -> Bool {
+    guard channel.isWritable else {
+      state.withLock { $0.stalledSince = $0.stalledSince ?? .now }
+      return false
+    }
+    state.withLock { $0.stalledSince = nil }
+    channel.writeAndFlush(HTTPResponsePart.body(channel.allocator.buffer(string: text)), promise: nil)
+    return true
+  }
+
+  /// Whether the client reads again what it is sent.
+  var isReading: Bool { channel.isWritable }
+
+  /// Whether nothing could be sent for longer than that.
   func isBehind(by limit: Duration) -> Bool {
-    writingSince.withLock { since in since.map { $0.duration(to: .now) > limit } ?? false }
+    if channel.isWritable { return false }
+    return state.withLock { $0.stalledSince.map { $0.duration(to: .now) > limit } ?? false }
+  }
+
+  /// Ends the connection, whatever is being written to it.
+  func hangUp() { channel.close(promise: nil) }
+
+  /// Ends the stream.
+  func end() {
+    let waiter = state.withLock { state in
+      state.isOver = true
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    waiter?.resume()
+  }
+
+  /// Waits for the end of the stream.
+  func waitForEnd() async {
+    await withCheckedContinuation { waiter in
+      let isOver = state.withLock { state in
+        if !state.isOver { state.waiter = waiter }
+        return state.isOver
+      }
+      if isOver { waiter.resume() }
+    }
   }
 }

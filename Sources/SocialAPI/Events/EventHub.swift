@@ -22,27 +22,20 @@ public final class EventHub: Service {
   static let perAccount = 5
   static let perProcess = 20_000
 
-  /// How many frames wait for a client to read what came before.
-  static let perStream = 64
-
   /// Every stream gets a sign of life so often, in seconds.
   private static let silence = 15
 
-  /// What goes to one client.
-  enum Event: Sendable {
-    /// An event's text, and the cursor of who has heard it.
-    case frame(String, EventFeedCursor?)
-    /// Nothing but a sign of life: it finds out whether the client is still there.
-    case silence
-  }
-
   private struct Stream: Sendable {
     var listener: EventFeed.Listener
+    /// The cursor of what was sent. A client that does not read is sent nothing until it does, and goes on from there.
+    var sent: EventFeedCursor
+    /// Whether it is sent nothing: before the answer has begun, and while the client does not read.
+    var isStalled = true
+    var hasBegun = false
     let posts: [Int]
     let token: SessionToken
     let sessionEnd: Date
     let client: EventClient
-    let continuation: AsyncStream<Event>.Continuation
   }
 
   /// What is to be read again.
@@ -96,23 +89,21 @@ public final class EventHub: Service {
 
   // MARK: Streams
 
-  /// Begins to listen.
+  /// Takes a place for who is about to listen: `begin` is to follow.
   ///
   /// - Parameters:
   ///   - cursor: from where on.
   ///   - posts: whose threads the client has open.
   ///   - sessionEnd: when the stream ends.
-  ///   - client: who is written to.
-  /// - Returns: the stream and the number to `leave` by.
+  ///   - client: who is written to, until its stream is ended.
+  /// - Returns: the number to `leave` by.
   /// - Throws: `too_many_streams`, `busy`.
   func listen(
-    _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: EventFeedCursor, posts: [Int], until sessionEnd: Date,
+    _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: EventFeedCursor, posts: [Int],
+    until sessionEnd: Date,
     to client: EventClient
-  ) throws(SocialError) -> (events: AsyncStream<Event>, id: Int) {
-    // A client that does not read is left at this, and goes on from where it was when it comes again.
-    let (events, continuation) = AsyncStream.makeStream(
-      of: Event.self, bufferingPolicy: .bufferingOldest(Self.perStream))
-    let id = try state.withLock { state throws(SocialError) in
+  ) throws(SocialError) -> Int {
+    try state.withLock { state throws(SocialError) in
       if state.isClosed || state.streams.count >= Self.perProcess {
         throw SocialError(.busy, "this server has no room for another listener now")
       }
@@ -124,16 +115,23 @@ public final class EventHub: Service {
       state.nextID += 1
       let id = state.nextID
       state.streams[id] = Stream(
-        listener: EventFeed.Listener(account: viewer.id, cursor: cursor), posts: posts, token: token,
-        sessionEnd: sessionEnd, client: client, continuation: continuation)
+        listener: EventFeed.Listener(account: viewer.id, cursor: cursor), sent: cursor, posts: posts, token: token,
+        sessionEnd: sessionEnd, client: client)
       state.ofAccount[viewer.id, default: []].insert(id)
       for post in posts { state.ofPost[post, default: []].insert(id) }
-      // What was committed since the cursor was read.
-      state.work.streams.insert(id)
       return id
     }
+  }
+
+  /// Begins to send, after the head of the answer.
+  func begin(_ id: Int) {
+    state.withLock { state in
+      state.streams[id]?.hasBegun = true
+      state.streams[id]?.isStalled = false
+      // What was committed since the cursor was read.
+      state.work.streams.insert(id)
+    }
     signal.yield()
-    return (events, id)
   }
 
   /// How many streams are open.
@@ -149,7 +147,7 @@ public final class EventHub: Service {
       }
       return stream
     }
-    stream?.continuation.finish()
+    stream?.client.end()
   }
 
   private static func take(_ id: Int, out key: Int, of index: inout [Int: Set<Int>]) {
@@ -173,9 +171,9 @@ public final class EventHub: Service {
       return Array(state.streams.values)
     }
     for stream in streams {
-      stream.continuation.finish()
+      stream.client.end()
       // A client that does not read does not keep the program from its end.
-      if stream.client.isBehind(by: .zero) { stream.client.hangUp() }
+      if !stream.client.isReading { stream.client.hangUp() }
     }
   }
 
@@ -233,20 +231,49 @@ public final class EventHub: Service {
     var looked = ContinuousClock.now
     while true {
       do { try await Task.sleep(for: min(.seconds(1), patience / 2)) } catch { return }
-      for client in state.withLock({ $0.streams.values.map(\.client) }) where client.isBehind(by: patience) {
-        client.hangUp()
-      }
+      attendStalled()
       if looked.duration(to: .now) < .seconds(1) { continue }
       looked = .now
       tick += 1
       let now = Date.now
       let due = state.withLock { state in
         state.streams.filter { $0.key % Self.silence == tick % Self.silence }.map {
-          (id: $0.key, continuation: $0.value.continuation, hasEnded: $0.value.sessionEnd <= now)
+          (
+            id: $0.key, client: $0.value.client, hasEnded: $0.value.sessionEnd <= now, hasBegun: $0.value.hasBegun
+          )
         }
       }
       for stream in due {
-        if stream.hasEnded { leave(stream.id) } else { stream.continuation.yield(.silence) }
+        if stream.hasEnded {
+          leave(stream.id)
+        } else if stream.hasBegun, !stream.client.send(EventText.silence) {
+          stall(stream.id)
+        }
+      }
+    }
+  }
+
+  private func stall(_ id: Int) {
+    state.withLock { state in
+      guard let stream = state.streams[id] else { return }
+      state.streams[id]?.isStalled = true
+      state.streams[id]?.listener.cursor = stream.sent
+    }
+  }
+
+  /// Has clients that read again told what they have not heard, and cuts off those that do not read.
+  private func attendStalled() {
+    let stalled = state.withLock { $0.streams.filter { $0.value.isStalled && $0.value.hasBegun } }
+    for (id, stream) in stalled {
+      if stream.client.isReading {
+        state.withLock { state in
+          state.streams[id]?.isStalled = false
+          state.work.streams.insert(id)
+        }
+        signal.yield()
+      } else if stream.client.isBehind(by: patience) {
+        stream.client.hangUp()
+        leave(id)
       }
     }
   }
@@ -310,7 +337,8 @@ public final class EventHub: Service {
       let batch = Array(left.suffix(Self.batch))
       left.removeLast(batch.count)
       let known = state.withLock { state in
-        batch.compactMap { id in state.streams[id].map { (id: id, listener: $0.listener) } }
+        batch.compactMap { id in state.streams[id].map { (id: id, stream: $0) } }.filter { !$0.stream.isStalled }
+          .map { (id: $0.id, listener: $0.stream.listener) }
       }
       var listeners = known.map(\.listener)
       var unfinished: Set<Int> = []
@@ -333,13 +361,21 @@ public final class EventHub: Service {
       for (place, id) in ids.enumerated() { state.streams[id]?.listener.cursor = listeners[place].cursor }
     }
     for (place, items) in news.items {
-      for told in items { yield(try EventText.text(of: told.item), told.cursor, to: ids[place]) }
+      for told in items { send(try EventText.text(of: told.item), told.cursor, to: ids[place]) }
     }
   }
 
-  private func yield(_ text: String, _ cursor: EventFeedCursor?, to id: Int) {
-    let continuation = state.withLock { $0.streams[id]?.continuation }
-    if case .dropped = continuation?.yield(.frame(text, cursor)) { leave(id) }
+  /// - Parameter cursor: of who has heard it; nil for what has none.
+  private func send(_ text: String, _ cursor: EventFeedCursor?, to id: Int) {
+    let client = state.withLock { state in
+      state.streams[id].flatMap { $0.isStalled ? nil : $0.client }
+    }
+    guard let client else { return }
+    if client.send(cursor.map { EventText.id($0) + text } ?? text) {
+      if let cursor { state.withLock { $0.streams[id]?.sent = cursor } }
+    } else {
+      stall(id)
+    }
   }
 
   /// Tells who has come what happened in its threads, and of its lookups, since it was here last: up to `position` or
@@ -347,7 +383,7 @@ public final class EventHub: Service {
   private func catchUp(_ ids: Set<Int>, to position: Int) async throws {
     let late = state.withLock { state in
       ids.compactMap { id in state.streams[id].map { (id: id, stream: $0) } }
-        .filter { $0.stream.listener.cursor.live < position }
+        .filter { $0.stream.listener.cursor.live < position && !$0.stream.isStalled }
     }
     for (id, stream) in late {
       var cursor = stream.listener.cursor
@@ -357,7 +393,7 @@ public final class EventHub: Service {
         if cursor.live < found.floor {
           cursor.live = found.position
           advance(id, to: cursor.live)
-          yield(try EventText.text(of: .reset), cursor, to: id)
+          send(try EventText.text(of: .reset), cursor, to: id)
           break
         }
         try await deliver(found.rows) { _ in [id] }
@@ -407,19 +443,19 @@ public final class EventHub: Service {
     for (row, ids) in zip(rows, targets) {
       let text = try EventText.text(of: row.item)
       let told = state.withLock { state in
-        ids.compactMap { id -> (id: Int, continuation: AsyncStream<Event>.Continuation, cursor: EventFeedCursor)? in
+        ids.compactMap { id -> (id: Int, cursor: EventFeedCursor)? in
           // One that has caught up by itself has heard it.
-          guard let stream = state.streams[id], stream.listener.cursor.live < row.id else { return nil }
+          guard let stream = state.streams[id], stream.listener.cursor.live < row.id, !stream.isStalled else {
+            return nil
+          }
           state.streams[id]?.listener.cursor.live = row.id
           if let author = row.author, restrictions[stream.listener.account]?.contains(author) == true { return nil }
           var cursor = stream.listener.cursor
           cursor.live = row.id
-          return (id, stream.continuation, cursor)
+          return (id, cursor)
         }
       }
-      for stream in told {
-        if case .dropped = stream.continuation.yield(.frame(text, stream.cursor)) { leave(stream.id) }
-      }
+      for stream in told { send(text, stream.cursor, to: stream.id) }
     }
   }
 
@@ -440,7 +476,9 @@ public final class EventHub: Service {
       }
       return (due, wait)
     }
-    let opened = state.withLock { state in newcomers.reduce(into: Set<Int>()) { $0.formUnion(state.streams[$1]?.posts ?? []) } }
+    let opened = state.withLock { state in
+      newcomers.reduce(into: Set<Int>()) { $0.formUnion(state.streams[$1]?.posts ?? []) }
+    }
     if !due.isEmpty || !opened.isEmpty {
       for counts in try await EventFeed.counts(of: Array(due.union(opened)), in: pool) {
         let text = try EventText.text(of: .counts(counts))
@@ -448,7 +486,7 @@ public final class EventHub: Service {
           let all = state.ofPost[counts.post] ?? []
           return due.contains(counts.post) ? all : all.intersection(newcomers)
         }
-        for id in ids { yield(text, nil, to: id) }
+        for id in ids { send(text, nil, to: id) }
       }
     }
     if let wait {
@@ -460,17 +498,19 @@ public final class EventHub: Service {
 
   private func tellGone(_ posts: Set<Int>) async throws {
     if posts.isEmpty { return }
-    let visible = try await EventFeed.visible(Array(posts), to: 0, in: pool)
+    let visible = try await EventFeed.visible(Array(posts), in: pool)
     for post in posts.subtracting(visible) {
       let text = try EventText.text(of: .postRemoved(post))
-      for id in state.withLock({ $0.ofPost[post] ?? [] }) { yield(text, nil, to: id) }
+      for id in state.withLock({ $0.ofPost[post] ?? [] }) { send(text, nil, to: id) }
     }
   }
 
   /// Ends the streams of sessions that are over.
   private func endSessions(of accounts: Set<Int>) async throws {
     let tokens = state.withLock { state in
-      accounts.flatMap { state.ofAccount[$0] ?? [] }.compactMap { id in state.streams[id].map { (id: id, token: $0.token) } }
+      accounts.flatMap { state.ofAccount[$0] ?? [] }.compactMap { id in
+        state.streams[id].map { (id: id, token: $0.token) }
+      }
     }
     if tokens.isEmpty { return }
     let valid = try await Sessions.valid(tokens.map(\.token), in: pool)

@@ -10,10 +10,8 @@ public struct APIContext: RequestContext, Sendable {
   var session: Session?
   /// What the request may do for operators; nil unless it came with one of their tokens.
   var operatorRole: Operator.Role?
-  /// Ends the connection, whatever is being written to it.
-  let hangUp: @Sendable () -> Void
-  /// Calls the closure once the connection has ended; soon if it has already.
-  let whenClosed: @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// The client's connection.
+  let channel: any NIOCore.Channel
   /// The other end of the connection; nil for a socket of this machine.
   let peer: String?
   /// Where the request comes from, for counting what is asked for.
@@ -27,8 +25,7 @@ public struct APIContext: RequestContext, Sendable {
   public init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
     let channel = source.channel
-    hangUp = { channel.close(promise: nil) }
-    whenClosed = { body in channel.closeFuture.whenComplete { _ in body() } }
+    self.channel = channel
     peer = channel.remoteAddress?.ipAddress
     client = ClientAddress(peer)
   }

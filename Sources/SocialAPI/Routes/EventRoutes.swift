@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import LibPQClient
+import NIOCore
 import Social
 
 /// `events`: what is new for the account, as server-sent events, for as long as the client listens.
@@ -14,36 +15,31 @@ struct EventRoutes: Sendable {
     group.get("events", use: listen)
   }
 
-  /// With `posts`, of these posts as well. With `Last-Event-ID`, which a browser sends when it connects again, it goes on from there.
+  /// With `posts`, of these posts as well. With `Last-Event-ID`, which a browser sends when it connects again, it goes on
+  /// from there.
   @Sendable private func listen(_ request: Request, _ context: APIContext) async throws -> Response {
     let session = try context.signedIn
     let posts = try Self.posts(request)
-    let visible = posts.isEmpty ? [] : try await EventFeed.visible(posts, to: session.viewer.id, in: pool)
-    var (cursor, sessionEnd) = try await EventFeed.present(of: session.viewer.id, session: session.token, in: pool)
+    var (cursor, sessionEnd, visible) = try await EventFeed.present(
+      of: session.viewer.id, session: session.token, posts: posts, in: pool)
     if let last = request.headers[.lastEventID].flatMap({ EventFeedCursor(text: $0) }) {
       cursor.goBack(to: last)
     }
-    let client = EventClient(hangUp: context.hangUp)
-    let (events, id) = try hub.listen(
+    let client = EventClient(context.channel)
+    let id = try hub.listen(
       session.viewer, session.token, from: cursor, posts: Array(visible), until: sessionEnd, to: client)
     let gone = try posts.filter { !visible.contains($0) }.map { try EventText.text(of: .postRemoved($0)) }
     // The body below may never be written: the client may be gone by now. The place ends with the connection, whatever
     // comes first.
-    context.whenClosed { [hub] in hub.leave(id) }
+    context.channel.closeFuture.whenComplete { [hub] _ in hub.leave(id) }
     return Response(
       status: .ok,
       headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store", .xAccelBuffering: "no"],
       body: ResponseBody { [hub] writer in
         defer { hub.leave(id) }
         try await writer.write(ByteBuffer(string: EventText.opening + gone.joined()))
-        for await event in events {
-          let text =
-            switch event {
-            case .frame(let text, let cursor): cursor.map { EventText.id($0) + text } ?? text
-            case .silence: EventText.silence
-            }
-          try await client.write { try await writer.write(ByteBuffer(string: text)) }
-        }
+        hub.begin(id)
+        await client.waitForEnd()
         try await writer.finish(nil)
       })
   }

@@ -7,7 +7,7 @@ import NIOCore
 public struct Mount<API: HTTPResponder>: HTTPResponder
 where API.Context: RequestContext, API.Context.Source == ApplicationRequestContextSource {
   /// What a request comes with, before it is known whose it is.
-  public struct Context: InitializableFromSource {
+  public struct Context: InitializableFromSource, Sendable {
     private let channel: any Channel
     private let logger: Logger
 
