@@ -6,8 +6,8 @@
 -- which looks whether the comment is there: so each coming and each going has one row, however often the job runs.
 --
 -- Rows wake nobody. The same transaction notifies `fanmill_live` with what is to be read again: `t12` a thread, `c12` the
--- counts of a post, `g12` a post that is gone, `a5` an account's notifications, `m5` its messages, `s5` its sessions, `k`
--- lookups. Who misses a notification, since the connection was lost, reads everything again.
+-- counts of a post, `g12` a post that is gone, `a5` an account's notifications, `m5` its messages, `s5` its sessions, `r5`
+-- whom it is kept from, `h` that an account is hidden, `k` lookups. Who misses a notification, since the connection was lost, reads everything again.
 --
 -- Notifications are sent by jobs and by what is rare: a notifying commit waits for the one before it, so a like or a
 -- comment must not be one.

@@ -199,6 +199,27 @@ import Testing
     }
   }
 
+  @Test("An open thread ends for who may not see it any more")
+  func closedThreads() async throws {
+    try await API.run { api in
+      let (ann, bob, eve) = (try await api.open("ann"), try await api.open("bob"), try await api.open("eve"))
+      let (anns, eves) = (try await api.post("one", as: ann), try await api.post("two", as: eve))
+      let source = try await EventSource(port: api.http.port, token: bob, posts: [anns, eves])
+      #expect(try await api.send("PUT", "/v1/users/bob/block", as: ann).status == 204)
+      let blocked = try await next(source)
+      #expect(blocked.name == "post-removed")
+      #expect(try blocked.fields() as? [String: Int] == ["postId": anns])
+      // What others say there is nothing to bob either.
+      _ = try await comment("unheard", on: anns, as: eve, api)
+      _ = try await comment("heard", on: eves, as: eve, api)
+      try await api.drain("notifications")
+      #expect((try await next(source).fields()["comment"] as? [String: Any])?["text"] as? String == "heard")
+      let accounts = AccountAdmin(JobsDatabase(pool: api.pool))
+      _ = try await accounts.suspend("eve", because: "rude", by: .terminal, through: client(api))
+      #expect(try await next(source).fields() as? [String: Int] == ["postId": eves])
+    }
+  }
+
   @Test("A lost connection for notifications loses no event")
   func lostConnection() async throws {
     try await API.run { api in

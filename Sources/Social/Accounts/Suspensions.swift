@@ -22,6 +22,7 @@ public enum Suspensions {
     ])
     try await PasswordResets.endAll(of: account, in: sql)
     if wasOpen == true {
+      try await LiveTopic.notify([.hidden], in: sql)
       try await Notices.add(.suspended, .account(account), because: reason, to: account, in: transaction)
     }
   }

@@ -30,6 +30,7 @@ public enum Deletions {
     guard try await transaction.sql.execute("DELETE FROM accounts WHERE id = \(account)") == 1 else {
       throw SocialError.notFound("account")
     }
+    try await LiveTopic.notify([.hidden], in: transaction.sql)
     try await transaction.enqueue(AccountRemoval(account: account))
   }
 

@@ -266,10 +266,12 @@ public enum EventFeed {
     ).decode(Int.self, Int.self, Int.self).map { PostCounts(post: $0.0, likes: $0.1, comments: $0.2) }
   }
 
-  /// Those of `posts` that are there for everybody.
-  public static func visible(_ posts: [Int], in reader: some SocialReader) async throws -> Set<Int> {
+  /// Those of `posts` that a viewer may see.
+  ///
+  /// - Parameter viewer: nil for those that are there for everybody.
+  public static func visible(_ posts: [Int], to viewer: Int?, in reader: some SocialReader) async throws -> Set<Int> {
     Set(
-      try await reader.rows("SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(nil))")
+      try await reader.rows("SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(viewer))")
         .decode(Int.self))
   }
 

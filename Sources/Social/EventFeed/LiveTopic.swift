@@ -13,13 +13,22 @@ public enum LiveTopic: Sendable, Hashable {
   /// An account's sessions, of which one has ended.
   case sessions(of: Int)
   case lookups
+  /// What an account may see: it has blocked another, or was blocked.
+  case restrictions(of: Int)
+  /// An account is hidden, and all that it posted.
+  case hidden
 
   public static let channel = "fanmill_live"
 
   public init?(_ text: some StringProtocol) {
-    if text == "k" {
+    switch text {
+    case "k":
       self = .lookups
       return
+    case "h":
+      self = .hidden
+      return
+    default: break
     }
     guard let id = Int(text.dropFirst()) else { return nil }
     switch text.first {
@@ -29,6 +38,7 @@ public enum LiveTopic: Sendable, Hashable {
     case "a": self = .notifications(of: id)
     case "m": self = .messages(of: id)
     case "s": self = .sessions(of: id)
+    case "r": self = .restrictions(of: id)
     default: return nil
     }
   }
@@ -42,6 +52,8 @@ public enum LiveTopic: Sendable, Hashable {
     case .messages(let id): "m\(id)"
     case .sessions(let id): "s\(id)"
     case .lookups: "k"
+    case .restrictions(let id): "r\(id)"
+    case .hidden: "h"
     }
   }
 

@@ -29,6 +29,7 @@ public enum Blocks {
     for (followee, follower) in [(other, account), (account, other)].sorted(by: { $0.0 < $1.0 }) {
       try await Follows.unfollow(followee, by: follower, in: transaction)
     }
+    try await LiveTopic.notify([.restrictions(of: account), .restrictions(of: other)], in: transaction.sql)
   }
 
   /// Ends a block. The other's own, if there is one, stays. Follows stay ended.

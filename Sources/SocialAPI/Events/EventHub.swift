@@ -32,7 +32,7 @@ public final class EventHub: Service {
     /// Whether it is sent nothing: before the answer has begun, and while the client does not read.
     var isStalled = true
     var hasBegun = false
-    let posts: [Int]
+    var posts: [Int]
     let token: SessionToken
     let sessionEnd: Date
     let client: EventClient
@@ -47,11 +47,12 @@ public final class EventHub: Service {
     var sessions: Set<Int> = []
     var counts: Set<Int> = []
     var gone: Set<Int> = []
+    var restrictions: Set<Int> = []
     var hasLive = false
 
     var isEmpty: Bool {
       streams.isEmpty && notifications.isEmpty && messages.isEmpty && sessions.isEmpty && counts.isEmpty
-        && gone.isEmpty && !hasLive
+        && gone.isEmpty && restrictions.isEmpty && !hasLive
     }
   }
 
@@ -202,6 +203,7 @@ public final class EventHub: Service {
 
   private static func readAllAgain(_ state: inout State) {
     state.work.streams.formUnion(state.streams.keys)
+    state.work.gone.formUnion(state.ofPost.keys)
     state.work.hasLive = true
   }
 
@@ -216,6 +218,9 @@ public final class EventHub: Service {
           if state.ofAccount[account] != nil { state.work.notifications.insert(account) }
         case .messages(let account): if state.ofAccount[account] != nil { state.work.messages.insert(account) }
         case .sessions(let account): if state.ofAccount[account] != nil { state.work.sessions.insert(account) }
+        case .restrictions(let account):
+          if state.ofAccount[account] != nil { state.work.restrictions.insert(account) }
+        case .hidden: state.work.gone.formUnion(state.ofPost.keys)
         case .lookups: if !state.streams.isEmpty { state.work.hasLive = true }
         }
       }
@@ -314,6 +319,7 @@ public final class EventHub: Service {
     if work.hasLive { position = try await tellLive(after: known) }
     try await tellCounts(work.counts, newcomers: work.streams)
     try await tellGone(work.gone)
+    for account in work.restrictions { try await tellRestricted(account) }
     if !work.sessions.isEmpty { try await endSessions(of: work.sessions) }
   }
 
@@ -498,10 +504,34 @@ public final class EventHub: Service {
 
   private func tellGone(_ posts: Set<Int>) async throws {
     if posts.isEmpty { return }
-    let visible = try await EventFeed.visible(Array(posts), in: pool)
+    let visible = try await EventFeed.visible(Array(posts), to: nil, in: pool)
     for post in posts.subtracting(visible) {
-      let text = try EventText.text(of: .postRemoved(post))
-      for id in state.withLock({ $0.ofPost[post] ?? [] }) { send(text, nil, to: id) }
+      try close(post, to: state.withLock { $0.ofPost[post] ?? [] })
+    }
+  }
+
+  /// Takes posts from an account's streams that it may not see any more.
+  private func tellRestricted(_ account: Int) async throws {
+    let streams = state.withLock { $0.ofAccount[account] ?? [] }
+    let posts = state.withLock { state in
+      streams.reduce(into: Set<Int>()) { $0.formUnion(state.streams[$1]?.posts ?? []) }
+    }
+    if posts.isEmpty { return }
+    let visible = try await EventFeed.visible(Array(posts), to: account, in: pool)
+    for post in posts.subtracting(visible) {
+      try close(post, to: state.withLock { ($0.ofPost[post] ?? []).intersection(streams) })
+    }
+  }
+
+  /// Tells streams that a post is gone, and nothing of it from then on.
+  private func close(_ post: Int, to ids: Set<Int>) throws {
+    let text = try EventText.text(of: .postRemoved(post))
+    for id in ids {
+      send(text, nil, to: id)
+      state.withLock { state in
+        state.streams[id]?.posts.removeAll { $0 == post }
+        Self.take(id, out: post, of: &state.ofPost)
+      }
     }
   }
 
