@@ -23,12 +23,14 @@ import Testing
         }
       }
       #expect(try await api.send("GET", "/v1/me/likes", as: bob).items.map { $0["isLiked"] as? Bool } == [true])
-      // Each like is told once, and one's own to nobody.
-      #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'notifications.update'") == 1)
+      // Each like is looked at once: one's own too, for whoever has the post open.
+      #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'notifications.update'") == 2)
       for _ in 0..<2 { #expect(try await api.send("DELETE", "/v1/posts/\(id)/like", as: bob).status == 204) }
       #expect(try await api.send("GET", "/v1/posts/\(id)", as: ann).json["likes"] as? Int == 1)
       #expect(try await api.send("GET", "/v1/feed/home", as: ann).items.map { $0["likes"] as? Int } == [1])
-      #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'notifications.update'") == 2)
+      #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'notifications.update'") == 3)
+      try await api.drain("notifications")
+      #expect(try await api.send("GET", "/v1/notifications", as: ann).items.isEmpty)
     }
   }
 
