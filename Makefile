@@ -54,7 +54,7 @@ test_build := --explicit-target-dependency-import-check error -debug-info-format
 
 test: setup ## build and run all tests; they start private servers of their own (TESTS="--again": failed ones twice)
 	@scripts/swift-build --build-tests $(test_build)
-	$(few_at_once) scripts/run-tests $(TESTS)
+	$(few_at_once) scripts/run-tests $(TESTS) -- -debug-info-format none
 
 test-thread: setup ## the same under the thread sanitizer, in a build folder of its own
 	TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions report_thread_leaks=0" \

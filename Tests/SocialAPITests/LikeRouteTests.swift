@@ -1,3 +1,4 @@
+import DurableJobs
 import Foundation
 import LibPQClient
 import Testing

@@ -1,5 +1,4 @@
 import Bootstrap
-import Dispatch
 import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
@@ -175,7 +174,7 @@ struct API: Sendable {
     headers: [String: String] = [:]
   ) async throws -> LoopbackHTTP.Answer {
     try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async { [http] in
+      Thread.detachNewThread { [http] in
         continuation.resume(
           with: Result { try http.send(method, path, token: token, body: body, type: type, headers: headers) })
       }
