@@ -88,8 +88,8 @@ import Testing
         return [fields["likes"] as? Int ?? -1, fields["comments"] as? Int ?? -1]
       }
       #expect(try await counted() == [0, 0])
-      for token in [ann, bob] { _ = try await api.send("PUT", "/v1/posts/\(post)/like", as: token) }
       _ = try await comment("hello", on: post, as: bob, api)
+      for token in [ann, bob] { _ = try await api.send("PUT", "/v1/posts/\(post)/like", as: token) }
       try await api.drain("notifications")
       while try await counted() != [2, 1] {}
     }

@@ -66,10 +66,8 @@ public struct NotificationUpdate: Job, Hashable {
   /// What listeners read again.
   private var topics: [LiveTopic] {
     var topics: [LiveTopic] = owner == actor ? [] : [.notifications(of: owner)]
-    if let post {
-      topics.append(.counts(of: post))
-      if type == .comment { topics.append(.thread(post)) }
-    }
+    // Who hears each comment counts them.
+    if let post { topics.append(type == .comment ? .thread(post) : .counts(of: post)) }
     return topics
   }
 }
