@@ -54,7 +54,8 @@ import Testing
       var found: [String: Set<String>] = [:]
       let paths = [
         "feed/home", "feed/following", "me/likes", "notifications", "notifications?grouped=false", "conversations",
-        "users?query=a", "users?query=b", "users/cat/followers", "users/cat/following", "posts/\(catsPost)/comments",
+        "users?query=a", "users?query=b", "users", "posts", "users/cat/followers", "users/cat/following",
+        "posts/\(catsPost)/comments",
         "posts/\(catsPost)/comments?order=oldest",
       ]
       for path in paths {

@@ -22,7 +22,8 @@ import Testing
     let paths =
       [
         "feed/home", "feed/following?own=true", "me/likes", "notifications", "notifications?grouped=false",
-        "notifications/unread", "users?query=a", "users/ann", "users/ann/posts", "users/bob/followers",
+        "notifications/unread", "users?query=a", "posts?query=", "posts?query=bad", "users/ann", "users/ann/posts",
+        "users/bob/followers",
       ]
       + posts.flatMap { ["posts/\($0)", "posts/\($0)/comments"] }
     var view: [String: String] = [:]

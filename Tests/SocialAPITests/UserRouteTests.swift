@@ -38,7 +38,20 @@ import Testing
       #expect((unsigned.status, unsigned.code) == (401, "not_signed_in"))
       let forged = try await api.send("GET", "/v1/me", as: String(repeating: "A", count: 43))
       #expect((forged.status, forged.code) == (401, "not_signed_in"))
-      #expect(try await api.send("GET", "/v1/users?query=", as: ann).code == "invalid_query")
+      for path in ["users", "posts"] {
+        let long = String(repeating: "a", count: 101)
+        #expect(try await api.send("GET", "/v1/\(path)?query=\(long)", as: ann).code == "invalid_query")
+        #expect(try await api.send("GET", "/v1/\(path)?query=%00", as: ann).code == "invalid_query")
+        #expect(try await api.send("GET", "/v1/\(path)?query=a&limit=101", as: ann).code == "invalid_limit")
+        #expect(try await api.send("GET", "/v1/\(path)?query=a").code == "not_signed_in")
+        // The rest is text like any other.
+        for query in [
+          "%25", "_", "%5B%28%E3%84%B1%EA%B0%80", "%5C", "%FF", "a%0Ab", "%E3%84%B1%E3%84%B1%5C", "''", "%24%24",
+        ] {
+          let reply = try await api.send("GET", "/v1/\(path)?query=\(query)", as: ann)
+          #expect(reply.status == 200 && reply.items.isEmpty, "\(path) \(query): \(reply.json)")
+        }
+      }
     }
   }
 
@@ -46,8 +59,33 @@ import Testing
     try await API.run { api in
       let ann = try await api.open("ann")
       _ = try await api.open("anna")
+      _ = try await api.open("joanne")
       let found = try await api.send("GET", "/v1/users?query=AN", as: ann)
-      #expect(found.items.map { $0["username"] as? String } == ["anna"])
+      #expect(found.items.map { $0["username"] as? String } == ["anna", "joanne"])
+      for query in ["?query=", ""] {
+        let newest = try await api.send("GET", "/v1/users\(query)", as: ann)
+        #expect(newest.items.map { $0["username"] as? String } == ["joanne", "anna"])
+      }
+    }
+  }
+
+  @Test func pagesOfASearchEnd() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      for number in 0..<7 {
+        _ = try await api.open("cat\(number)")
+        _ = try await api.post(number % 2 == 0 ? "A cat" : "A dog", as: ann)
+      }
+      for (path, count) in [("users?query=at", 7), ("users?query=at5", 1), ("posts?query=CAT", 4), ("posts", 7)] {
+        var ids: [Int] = []
+        var before = ""
+        repeat {
+          let page = try await api.send("GET", "/v1/\(path)\(path.contains("?") ? "&" : "?")limit=2\(before)", as: ann)
+          ids += page.items.compactMap { $0["id"] as? Int }
+          before = (page.json["next"] as? Int).map { "&before=\($0)" } ?? ""
+        } while !before.isEmpty
+        #expect(ids.count == count && ids == Array(Set(ids)).sorted(by: >), "\(path): \(ids)")
+      }
     }
   }
 }

@@ -86,32 +86,4 @@ import Testing
       #expect(try await !Accounts.profile(of: "account1", seenBy: 0, in: app.pool).isFollowed)
     }
   }
-
-  @Test func searchFindsTheBeginningsOfNames() async throws {
-    try await App.run { app in
-      try await app.pool.execute(
-        """
-        INSERT INTO accounts (username, name, major) VALUES
-          ('libc6', 'C library', 'libs'), ('libc-bin', 'Binaries', 'libs'), ('gcc', 'Libellous', 'devel'),
-          ('xyz', 'Something', 'LIBRARIES'), ('1st', '100%', ''), ('abc', 'Zoe', 'other')
-        """)
-      let viewer = try await Accounts.id(of: "gcc", in: app.pool)
-      try await app.follow(try await Accounts.id(of: "libc6", in: app.pool), by: viewer)
-      func find(_ query: String, seenBy viewer: Int? = nil, limit: Int = 20) async throws -> [String] {
-        try await AccountSearch.find(query, seenBy: viewer, limit: limit, in: app.pool).map(\.account.username)
-      }
-      #expect(try await find("LIB") == ["libc-bin", "libc6", "gcc", "xyz"])
-      #expect(try await find("lib", seenBy: viewer) == ["libc-bin", "libc6", "xyz"])
-      #expect(try await find("lib", limit: 2) == ["libc-bin", "libc6"])
-      #expect(try await find("%") == [])
-      #expect(try await find("_") == [])
-      #expect(try await find("100%") == ["1st"])
-      #expect(try await find("zo") == ["abc"])
-      #expect(try await find("zz") == [])
-      let followed = try await AccountSearch.find("libc6", seenBy: viewer, in: app.pool)
-      #expect(followed.first?.isFollowed == true)
-      #expect(try await code { _ = try await find("") } == .invalid("query"))
-      #expect(try await code { _ = try await find("a\0") } == .invalid("query"))
-    }
-  }
 }

@@ -22,6 +22,7 @@ struct Bench {
     Measurement(name: "rankings", needsDatabase: true, run: Rankings.measure),
     Measurement(name: "lookups", needsDatabase: true, run: ChannelLookups.measure),
     Measurement(name: "pictures", needsDatabase: true, run: Pictures.measure),
+    Measurement(name: "search", needsDatabase: true, run: Search.measure),
     Measurement(name: "admin", needsDatabase: true, run: Admin.measure),
     Measurement(name: "cliffs", needsDatabase: true, run: Cliffs.measure),
   ]

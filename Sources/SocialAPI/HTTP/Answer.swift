@@ -76,6 +76,9 @@ extension Request {
     return try PageRequest(before: try number("before"), limit: limit)
   }
 
+  /// What `?query=` searches for; nothing, where it is left out.
+  var searchQuery: String { uri.queryParameters["query"].map(String.init) ?? "" }
+
   private func number(_ name: String) throws -> Int? {
     guard let text = uri.queryParameters[name[...]] else { return nil }
     guard let number = Int(text) else {

@@ -17,6 +17,7 @@ struct PostRoutes: Sendable {
   let reads: any SocialReader
 
   func add(to group: RouterGroup<APIContext>) {
+    group.get("posts", use: search)
     group.post("posts", use: create)
     group.get("posts/{id}", use: show)
     group.patch("posts/{id}", use: edit)
@@ -45,6 +46,12 @@ struct PostRoutes: Sendable {
       let id = try await Posts.create(draft, by: viewer.id, in: transaction)
       return try Answer(.created, PostView(try await Posts.post(id, seenBy: viewer.id, in: transaction.sql)))
     }
+  }
+
+  @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let found = try await PostSearch.find(
+      request.searchQuery, seenBy: try context.viewer.id, try request.page(), in: reads)
+    return try Answer(.ok, PageView(found, PostView.init))
   }
 
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -19,17 +19,10 @@ struct UserRoutes: Sendable {
     group.get("users/{name}/posts", use: posts)
   }
 
-  private struct Found: Encodable {
-    var items: [ListedAccountView]
-    var next = Nullable<Int>(nil)
-  }
-
   @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let viewer = try context.viewer
-    let limit = try request.page().limit
-    let query = request.uri.queryParameters["query"].map(String.init) ?? ""
-    let found = try await AccountSearch.find(query, seenBy: viewer.id, limit: limit, in: reads)
-    return try Answer(.ok, Found(items: found.map { ListedAccountView($0.account, isFollowed: $0.isFollowed) }))
+    let found = try await AccountSearch.find(
+      request.searchQuery, seenBy: try context.viewer.id, try request.page(), in: reads)
+    return try Answer(.ok, PageView(found) { ListedAccountView($0.account, isFollowed: $0.isFollowed) })
   }
 
   @Sendable private func profile(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -1,0 +1,27 @@
+import LibPQClient
+
+/// Finds posts by what they contain.
+public enum PostSearch {
+  /// A page of the posts of which the title and the first 500 characters of the description contain each word of
+  /// `query`, newest first. An empty query lists the newest.
+  ///
+  /// - Throws: `invalid_query`.
+  public static func find(
+    _ query: String, seenBy viewer: Int, _ page: PageRequest, in reader: some SocialReader
+  ) async throws -> Page<Post> {
+    try FieldRules.text(query, "query", SearchQuery.lengths)
+    return try await Page.filled(from: page.cursor, limit: page.limit) { number, count in
+      try await reader.rows(
+        """
+        SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: viewer)), \(Visibility.showsPost(viewer)), found.place
+        FROM search_posts(\(query), \(number), \(count)) found
+        LEFT JOIN posts p ON p.id = found.post LEFT JOIN accounts a ON a.id = p.author_id
+        ORDER BY found.place DESC
+        """
+      ).map { row in
+        let isShown = try !row[0].isNull && !row[6].isNull && Bool(postgres: row[16])
+        return (try Int(postgres: row[17]), isShown ? try Post(row: row, seenBy: viewer) : nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,435 @@
+-- What accounts and posts are found by.
+--
+-- Each has a row with its text as it is searched, and a number that grows with the rows. An index holds each character of
+-- a text and each two that follow each other, so a text that contains what is asked for has all of that one's pairs;
+-- which of the texts found really contain it, the rows tell.
+--
+-- A key of the index is a block of 32,768 rows and a character or two. So what half of all texts contain is not read from
+-- half of all rows: blocks are read from the newest until a page is full. 21 bits each, since Unicode has as many.
+--
+-- New keys wait in a list that is merged into the index a megabyte at a time: a pair is then written once for many rows.
+
+CREATE TABLE searched_accounts (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  account_id bigint NOT NULL UNIQUE,
+  -- Of its username, name and major.
+  form text NOT NULL
+);
+
+CREATE TABLE searched_posts (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  post_id bigint NOT NULL UNIQUE,
+  -- Of its title, and of the first 500 characters of its description.
+  form text NOT NULL
+);
+
+-- A text as it is compared: composed, in lower case by Unicode's mapping, with single spaces. A sigma is one letter, at
+-- the end of a word too, and a consonant one character, whichever of its two was typed.
+CREATE FUNCTION search_form(shown text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN btrim(regexp_replace(
+  translate(normalize(lower(normalize(shown) COLLATE "und-x-icu")),
+    'ςᄀᄁᄂᄃᄄᄅᄆᄇᄈᄉᄊᄋᄌᄍᄎᄏᄐᄑᄒ', 'σㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ'),
+  '\s+', ' ', 'g'));
+
+-- A form with the initial consonant in place of each Korean syllable, and two in place of what keyboards make of two.
+CREATE FUNCTION search_initials(form text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  initials constant text := 'ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ';
+  clusters constant text := 'ㄳㄵㄶㄺㄻㄼㄽㄾㄿㅀㅄ';
+  cluster_initials constant text := 'ㄱㅅㄴㅈㄴㅎㄹㄱㄹㅁㄹㅂㄹㅅㄹㅌㄹㅍㄹㅎㅂㅅ';
+  letter text;
+  result text := '';
+BEGIN
+  IF form !~ ('[가-힣ㄳ-ㅄ]' COLLATE "C") THEN
+    RETURN form;
+  END IF;
+  FOREACH letter IN ARRAY string_to_array(form, NULL) LOOP
+    IF ascii(letter) BETWEEN 44032 AND 55203 THEN
+      letter := substr(initials, (ascii(letter) - 44032) / 588 + 1, 1);
+    ELSIF strpos(clusters, letter) > 0 THEN
+      letter := substr(cluster_initials, 2 * strpos(clusters, letter) - 1, 2);
+    END IF;
+    result := result || letter;
+  END LOOP;
+  RETURN result;
+END $$;
+
+-- The form of a text of several fields: each on a line, and behind them those that are Korean as initial consonants. What
+-- is found at a field's beginning is so found behind the end of a line.
+CREATE FUNCTION search_lines(fields text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  field text;
+  consonants text;
+  plain text := E'\n';
+  initials text := '';
+BEGIN
+  FOREACH field IN ARRAY fields LOOP
+    field := search_form(field);
+    consonants := search_initials(field);
+    plain := plain || field || E'\n';
+    IF consonants <> field THEN
+      initials := initials || consonants || E'\n';
+    END IF;
+  END LOOP;
+  RETURN plain || initials;
+END $$;
+
+CREATE FUNCTION account_search_form(username text, name text, major text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN search_lines(ARRAY[username, name, major]);
+
+CREATE FUNCTION post_search_form(title text, description text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN search_lines(ARRAY[title, left(description, 500)]);
+
+-- The keys of a form: its characters, and its pairs. A space is in none, nor is the end of a line.
+--
+-- The costs are high so that no plan works out the keys of rows instead of reading the index.
+CREATE FUNCTION search_keys(block bigint, form text) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS $$
+DECLARE
+  base constant bigint := block << 42;
+  keys bigint[] := '{}';
+  letter text;
+  code bigint;
+  before bigint := 32;
+BEGIN
+  FOREACH letter IN ARRAY string_to_array(form, NULL) LOOP
+    code := ascii(letter);
+    IF code IN (10, 32) THEN
+      code := 32;
+    ELSE
+      keys := keys || (base | (code << 21));
+      IF before <> 32 THEN
+        keys := keys || (base | (before << 21) | code);
+      END IF;
+    END IF;
+    before := code;
+  END LOOP;
+  RETURN keys;
+END $$;
+
+-- A key of what a line is (=) or begins with (<): a hash, where Unicode has no characters any more.
+CREATE FUNCTION line_key(block bigint, sign text, part text) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN block << 42 | ((1114112::bigint << 21) + (hashtextextended(sign || part, 0) & 9223372036854775807) % (983040::bigint << 21));
+
+-- The keys of a form's lines: of each, and of its first one, two and three characters.
+CREATE FUNCTION line_keys(block bigint, form text) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS $$
+DECLARE
+  keys bigint[] := '{}';
+  line text;
+BEGIN
+  FOREACH line IN ARRAY string_to_array(form, E'\n') LOOP
+    IF line <> '' THEN
+      keys := keys || line_key(block, '=', line);
+      FOR count IN 1 .. least(length(line), 3) LOOP
+        keys := keys || line_key(block, '<', left(line, count));
+      END LOOP;
+    END IF;
+  END LOOP;
+  RETURN keys;
+END $$;
+
+-- Some pairs of the words, as keys of block 0; of a word of one character, that. Of many pairs, five that lie far apart:
+-- each costs a look into each block, and the rows tell the rest.
+CREATE FUNCTION search_pairs(words text[]) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN ARRAY(
+  SELECT key FROM (
+    SELECT key, row_number() OVER () AS place, count(*) OVER () AS count
+      FROM unnest(words) word, unnest(search_keys(0, word)) key
+      WHERE length(word) = 1 OR key & ((1 << 21) - 1) > 0
+  ) pairs WHERE place * 5 % count < 5);
+
+CREATE FUNCTION block_keys(block bigint, pairs bigint[]) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN ARRAY(SELECT block << 42 | pair FROM unnest(pairs) pair);
+
+-- A word as it is looked for: one with consonants among its initials.
+CREATE FUNCTION search_word(form text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE WHEN form ~ ('[ㄱ-ㅎ]' COLLATE "C") THEN search_initials(form) ELSE form END;
+
+-- What the text has to match too, of a word that has both consonants and syllables; null for all others. A consonant
+-- stands for itself and for the syllables that begin with it.
+CREATE FUNCTION search_pattern(form text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  initials constant text := 'ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ';
+  letter text;
+  place integer;
+  result text := '';
+BEGIN
+  IF form !~ ('[ㄱ-ㅎ]' COLLATE "C") OR form !~ ('[가-힣]' COLLATE "C") THEN
+    RETURN NULL;
+  END IF;
+  FOREACH letter IN ARRAY string_to_array(form, NULL) LOOP
+    -- A syllable is left as it is; of what keyboards make of two consonants, each counts.
+    FOREACH letter IN ARRAY
+      CASE WHEN ascii(letter) < 44032 THEN string_to_array(search_initials(letter), NULL) ELSE ARRAY[letter] END
+    LOOP
+      place := strpos(initials, letter);
+      result := result || CASE
+        WHEN place > 0 THEN '[' || letter || chr(44032 + (place - 1) * 588) || '-' || chr(44031 + place * 588) || ']'
+        WHEN ascii(letter) < 128 AND letter !~ '[a-z0-9 ]' THEN '\' || letter
+        ELSE letter END;
+    END LOOP;
+  END LOOP;
+  RETURN result;
+END $$;
+
+-- Whether a form has all the words, and matches all their patterns.
+CREATE FUNCTION has_words(form text, words text[], patterns text[]) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  word text;
+BEGIN
+  FOREACH word IN ARRAY words LOOP
+    IF strpos(form, word) = 0 THEN
+      RETURN false;
+    END IF;
+  END LOOP;
+  FOREACH word IN ARRAY patterns LOOP
+    IF form !~ (word COLLATE "C") THEN
+      RETURN false;
+    END IF;
+  END LOOP;
+  RETURN true;
+END $$;
+
+-- Up to so many posts that contain all words of a query, the newest first, whose numbers are below `past`.
+CREATE FUNCTION search_posts(query text, past bigint, most bigint)
+RETURNS TABLE (place bigint, post bigint)
+LANGUAGE plpgsql STABLE ROWS 20
+SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  forms constant text[] := string_to_array(search_form(query), ' ');
+  words constant text[] := ARRAY(SELECT search_word(word) FROM unnest(forms) word);
+  patterns constant text[] := ARRAY(
+    SELECT pattern FROM unnest(forms) word, search_pattern(word) pattern WHERE pattern IS NOT NULL);
+  pairs constant bigint[] := search_pairs(words);
+  -- So many rows are looked at before the index: what is in many of them needs none.
+  nearest constant bigint := 500;
+  given bigint;
+BEGIN
+  past := least(past, (SELECT max(number) + 1 FROM searched_posts));
+  IF forms = '{}' THEN
+    RETURN QUERY SELECT s.number, s.post_id FROM searched_posts s WHERE s.number < past ORDER BY s.number DESC LIMIT most;
+    RETURN;
+  END IF;
+  RETURN QUERY SELECT s.number, s.post_id FROM searched_posts s
+    WHERE s.number < past AND s.number >= past - nearest AND strpos(s.form, words[1]) > 0
+      AND has_words(s.form, words, patterns)
+    ORDER BY s.number DESC LIMIT most;
+  GET DIAGNOSTICS given = ROW_COUNT;
+  past := past - nearest;
+  IF given < most AND past > 0 THEN
+    RETURN QUERY SELECT found.number, found.post_id FROM generate_series((past - 1) >> 15, 0, -1) block, LATERAL (
+        SELECT s.* FROM searched_posts s
+          WHERE search_keys(s.number >> 15, s.form) @> block_keys(block, pairs) AND s.number + 0 < past
+          ORDER BY s.number DESC OFFSET 0) found
+      WHERE has_words(found.form, words, patterns) LIMIT most - given;
+  END IF;
+END $$;
+
+-- Up to so many accounts that contain all words of a query, behind a place (-1: from the first). First come those of
+-- which a field is the query, then those of which one begins with it, then the others, each the newest first. A place is
+-- one of these three, in the bits from the 48th on, and how far below 2^48 the number is.
+CREATE FUNCTION search_accounts(query text, after bigint, most bigint)
+RETURNS TABLE (place bigint, account bigint)
+LANGUAGE plpgsql STABLE ROWS 20
+SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  last_number constant bigint := (1::bigint << 48) - 1;
+  newest constant bigint := (SELECT max(number) + 1 FROM searched_accounts);
+  form constant text := search_form(query);
+  whole constant text := search_word(form);
+  whole_pattern constant text := search_pattern(form);
+  -- What a form has of which the query is a field, or the beginning of one.
+  line constant text[] := ARRAY[E'\n' || whole || E'\n'];
+  line_pattern constant text[] := ARRAY(SELECT E'\n' || whole_pattern || E'\n' WHERE whole_pattern IS NOT NULL);
+  beginning constant text[] := ARRAY[E'\n' || whole];
+  beginning_pattern constant text[] := ARRAY(SELECT E'\n' || whole_pattern WHERE whole_pattern IS NOT NULL);
+  forms constant text[] := string_to_array(form, ' ');
+  words text[];
+  patterns text[];
+  -- What a form has that comes earlier.
+  better text[];
+  better_patterns text[];
+  keys bigint[];
+  nearest bigint;
+  first_rank constant bigint := CASE WHEN after < 0 THEN 0 ELSE after >> 48 END;
+  past bigint := CASE WHEN after < 0 THEN newest ELSE least(newest, last_number - (after & last_number)) END;
+  given integer;
+BEGIN
+  IF form = '' THEN
+    RETURN QUERY SELECT last_number - s.number, s.account_id FROM searched_accounts s
+      WHERE first_rank = 0 AND s.number < past ORDER BY s.number DESC LIMIT most;
+    RETURN;
+  END IF;
+  FOR rank IN first_rank .. 2 LOOP
+    nearest := 0;
+    IF rank = 0 THEN
+      words := line;
+      patterns := line_pattern;
+      better := NULL;
+      keys := ARRAY[line_key(0, '=', whole)];
+    ELSIF rank = 1 THEN
+      words := beginning;
+      patterns := beginning_pattern;
+      better := line;
+      better_patterns := line_pattern;
+      keys := ARRAY[line_key(0, '<', left(whole, 3))];
+      IF length(whole) > 3 THEN
+        keys := keys || search_pairs(string_to_array(whole, ' '));
+      END IF;
+    ELSE
+      words := ARRAY(SELECT search_word(word) FROM unnest(forms) word);
+      patterns := ARRAY(SELECT pattern FROM unnest(forms) word, search_pattern(word) pattern WHERE pattern IS NOT NULL);
+      better := beginning;
+      better_patterns := beginning_pattern;
+      keys := search_pairs(words);
+    END IF;
+    IF rank > 0 AND length(whole) = 1 OR rank = 2 THEN
+      nearest := 500;
+    END IF;
+    IF rank > first_rank THEN
+      past := newest;
+    END IF;
+    IF nearest > 0 THEN
+      RETURN QUERY SELECT (rank::bigint << 48) + last_number - s.number, s.account_id FROM searched_accounts s
+        WHERE s.number < past AND s.number >= past - nearest AND strpos(s.form, words[1]) > 0
+          AND has_words(s.form, words, patterns) AND (better IS NULL OR NOT has_words(s.form, better, better_patterns))
+        ORDER BY s.number DESC LIMIT most;
+      GET DIAGNOSTICS given = ROW_COUNT;
+      most := most - given;
+      past := past - nearest;
+    END IF;
+    IF most > 0 AND past > 0 THEN
+      RETURN QUERY SELECT (rank::bigint << 48) + last_number - found.number, found.account_id
+        FROM generate_series((past - 1) >> 15, 0, -1) block, LATERAL (
+          SELECT s.* FROM searched_accounts s
+            WHERE search_keys(s.number >> 15, s.form) || line_keys(s.number >> 15, s.form) @> block_keys(block, keys)
+              AND s.number + 0 < past
+            ORDER BY s.number DESC OFFSET 0) found
+        WHERE has_words(found.form, words, patterns)
+          AND (better IS NULL OR NOT has_words(found.form, better, better_patterns))
+        LIMIT most;
+      GET DIAGNOSTICS given = ROW_COUNT;
+      most := most - given;
+    END IF;
+    EXIT WHEN most = 0;
+  END LOOP;
+END $$;
+
+-- Whatever statement writes accounts and posts, these follow in it.
+
+CREATE FUNCTION add_searched_accounts() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO searched_accounts (account_id, form)
+    SELECT id, account_search_form(username, name, major) FROM added ORDER BY id;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION change_searched_account() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE searched_accounts SET form = account_search_form(NEW.username, NEW.name, NEW.major) WHERE account_id = NEW.id;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION remove_searched_accounts() RETURNS trigger
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  DELETE FROM searched_accounts WHERE account_id IN (SELECT id FROM removed);
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION add_searched_posts() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO searched_posts (post_id, form) SELECT id, post_search_form(title, description) FROM added ORDER BY id;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION change_searched_post() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE searched_posts SET form = post_search_form(NEW.title, NEW.description) WHERE post_id = NEW.id;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION remove_searched_posts() RETURNS trigger
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  DELETE FROM searched_posts WHERE post_id IN (SELECT id FROM removed);
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER add_searched AFTER INSERT ON accounts REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION add_searched_accounts();
+CREATE TRIGGER change_searched AFTER UPDATE OF username, name, major ON accounts FOR EACH ROW
+  WHEN ((OLD.username, OLD.name, OLD.major) IS DISTINCT FROM (NEW.username, NEW.name, NEW.major))
+  EXECUTE FUNCTION change_searched_account();
+CREATE TRIGGER remove_searched AFTER DELETE ON accounts REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION remove_searched_accounts();
+CREATE TRIGGER add_searched AFTER INSERT ON posts REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION add_searched_posts();
+CREATE TRIGGER change_searched AFTER UPDATE OF title, description ON posts FOR EACH ROW
+  WHEN ((OLD.title, OLD.description) IS DISTINCT FROM (NEW.title, NEW.description))
+  EXECUTE FUNCTION change_searched_post();
+CREATE TRIGGER remove_searched AFTER DELETE ON posts REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION remove_searched_posts();
+
+-- What there is: some minutes for a million of each.
+INSERT INTO searched_accounts (account_id, form)
+  SELECT id, account_search_form(username, name, major) FROM accounts ORDER BY id;
+INSERT INTO searched_posts (post_id, form) SELECT id, post_search_form(title, description) FROM posts ORDER BY id;
+
+CREATE INDEX searched_accounts_keys ON searched_accounts
+  USING gin ((search_keys(number >> 15, form) || line_keys(number >> 15, form))) WITH (gin_pending_list_limit = 1024);
+CREATE INDEX searched_posts_keys ON searched_posts
+  USING gin (search_keys(number >> 15, form)) WITH (gin_pending_list_limit = 1024);
+
+DROP INDEX accounts_major_prefix;
+DROP INDEX accounts_name_prefix;
+
+-- down
+
+CREATE INDEX accounts_name_prefix ON accounts (lower(name) COLLATE "C") WHERE name <> '';
+CREATE INDEX accounts_major_prefix ON accounts (lower(major) COLLATE "C") WHERE major <> '';
+DROP TRIGGER remove_searched ON posts;
+DROP TRIGGER change_searched ON posts;
+DROP TRIGGER add_searched ON posts;
+DROP TRIGGER remove_searched ON accounts;
+DROP TRIGGER change_searched ON accounts;
+DROP TRIGGER add_searched ON accounts;
+DROP FUNCTION remove_searched_posts();
+DROP FUNCTION change_searched_post();
+DROP FUNCTION add_searched_posts();
+DROP FUNCTION remove_searched_accounts();
+DROP FUNCTION change_searched_account();
+DROP FUNCTION add_searched_accounts();
+DROP FUNCTION search_accounts(text, bigint, bigint);
+DROP FUNCTION search_posts(text, bigint, bigint);
+DROP TABLE searched_posts;
+DROP TABLE searched_accounts;
+DROP FUNCTION has_words(text, text[], text[]);
+DROP FUNCTION search_pattern(text);
+DROP FUNCTION search_word(text);
+DROP FUNCTION block_keys(bigint, bigint[]);
+DROP FUNCTION search_pairs(text[]);
+DROP FUNCTION line_keys(bigint, text);
+DROP FUNCTION line_key(bigint, text, text);
+DROP FUNCTION search_keys(bigint, text);
+DROP FUNCTION post_search_form(text, text);
+DROP FUNCTION account_search_form(text, text, text);
+DROP FUNCTION search_lines(text[]);
+DROP FUNCTION search_initials(text);
+DROP FUNCTION search_form(text);
