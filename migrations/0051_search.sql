@@ -4,8 +4,9 @@
 -- a text and each two that follow each other, so a text that contains what is asked for has all of that one's pairs;
 -- which of the texts found really contain it, the rows tell.
 --
--- A key of the index is a block of 32,768 rows and a character or two. So what half of all texts contain is not read from
--- half of all rows: blocks are read from the newest until a page is full. 21 bits each, since Unicode has as many.
+-- A key of the index is a block of rows and a character or two, 21 bits each, since Unicode has as many. So what half of
+-- all texts contain is not read from half of all rows: the newest small block is read first, and what has no page of that
+-- is rare enough to be read from large ones. A row is in a block of 2^15 and in one of 2^20.
 --
 -- New keys wait in a list that is merged into the index a megabyte at a time: a pair is then written once for many rows.
 
@@ -85,13 +86,10 @@ CREATE FUNCTION post_search_form(title text, description text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN search_lines(ARRAY[title, left(description, 500)]);
 
--- The keys of a form: its characters, and its pairs. A space is in none, nor is the end of a line.
---
--- The costs are high so that no plan works out the keys of rows instead of reading the index.
-CREATE FUNCTION search_keys(block bigint, form text) RETURNS bigint[]
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS $$
+-- The keys of a form, as they are in block 0: its characters, and its pairs. A space is in none, nor is the end of a line.
+CREATE FUNCTION text_keys(form text) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
-  base constant bigint := block << 42;
   keys bigint[] := '{}';
   letter text;
   code bigint;
@@ -102,9 +100,9 @@ BEGIN
     IF code IN (10, 32) THEN
       code := 32;
     ELSE
-      keys := keys || (base | (code << 21));
+      keys := keys || (code << 21);
       IF before <> 32 THEN
-        keys := keys || (base | (before << 21) | code);
+        keys := keys || ((before << 21) | code);
       END IF;
     END IF;
     before := code;
@@ -113,26 +111,64 @@ BEGIN
 END $$;
 
 -- A key of what a line is (=) or begins with (<): a hash, where Unicode has no characters any more.
-CREATE FUNCTION line_key(block bigint, sign text, part text) RETURNS bigint
+CREATE FUNCTION line_key(sign text, part text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN block << 42 | ((1114112::bigint << 21) + (hashtextextended(sign || part, 0) & 9223372036854775807) % (983040::bigint << 21));
+RETURN (1114112::bigint << 21) + (hashtextextended(sign || part, 0) & 9223372036854775807) % (983040::bigint << 21);
 
 -- The keys of a form's lines: of each, and of its first one, two and three characters.
-CREATE FUNCTION line_keys(block bigint, form text) RETURNS bigint[]
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS $$
+CREATE FUNCTION line_keys(form text) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
   keys bigint[] := '{}';
   line text;
 BEGIN
   FOREACH line IN ARRAY string_to_array(form, E'\n') LOOP
     IF line <> '' THEN
-      keys := keys || line_key(block, '=', line);
+      keys := keys || line_key('=', line);
       FOR count IN 1 .. least(length(line), 3) LOOP
-        keys := keys || line_key(block, '<', left(line, count));
+        keys := keys || line_key('<', left(line, count));
       END LOOP;
     END IF;
   END LOOP;
   RETURN keys;
+END $$;
+
+CREATE FUNCTION large_block(number bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (1::bigint << 20) | (number >> 20);
+
+-- Keys in both blocks of a row.
+CREATE FUNCTION row_keys(number bigint, keys bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT (block << 42) | key FROM unnest(keys) key, unnest(ARRAY[number >> 15, large_block(number)]) block);
+END $$;
+
+-- The costs are high so that no plan works out the keys of rows instead of reading the index.
+
+CREATE FUNCTION account_keys(number bigint, form text) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10000
+RETURN row_keys(number, text_keys(form) || line_keys(form));
+
+CREATE FUNCTION post_keys(number bigint, form text) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10000
+RETURN row_keys(number, text_keys(form));
+
+-- The blocks to be read for rows below `past`, in order, and below which number in each.
+CREATE FUNCTION blocks_below(past bigint) RETURNS TABLE (block bigint, bound bigint)
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  IF past > 0 THEN
+    block := (past - 1) >> 15;
+    bound := past;
+    RETURN NEXT;
+    bound := block << 15;
+    FOR large IN REVERSE ((bound - 1) >> 20)::integer .. 0 LOOP
+      block := large_block(large::bigint << 20);
+      RETURN NEXT;
+    END LOOP;
+  END IF;
 END $$;
 
 -- Some pairs of the words, as keys of block 0; of a word of one character, that. Of many pairs, five that lie far apart:
@@ -142,13 +178,21 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN ARRAY(
   SELECT key FROM (
     SELECT key, row_number() OVER () AS place, count(*) OVER () AS count
-      FROM unnest(words) word, unnest(search_keys(0, word)) key
+      FROM unnest(words) word, unnest(text_keys(word)) key
       WHERE length(word) = 1 OR key & ((1 << 21) - 1) > 0
   ) pairs WHERE place * 5 % count < 5);
 
 CREATE FUNCTION block_keys(block bigint, pairs bigint[]) RETURNS bigint[]
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN ARRAY(SELECT block << 42 | pair FROM unnest(pairs) pair);
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  keys bigint[] := '{}';
+  pair bigint;
+BEGIN
+  FOREACH pair IN ARRAY pairs LOOP
+    keys := keys || (block << 42 | pair);
+  END LOOP;
+  RETURN keys;
+END $$;
 
 -- A word as it is looked for: one with consonants among its initials.
 CREATE FUNCTION search_word(form text) RETURNS text
@@ -217,7 +261,7 @@ DECLARE
   nearest constant bigint := 500;
   given bigint;
 BEGIN
-  past := least(past, (SELECT max(number) + 1 FROM searched_posts));
+  past := least(past, coalesce((SELECT max(number) + 1 FROM searched_posts), 0));
   IF forms = '{}' THEN
     RETURN QUERY SELECT s.number, s.post_id FROM searched_posts s WHERE s.number < past ORDER BY s.number DESC LIMIT most;
     RETURN;
@@ -227,13 +271,14 @@ BEGIN
       AND has_words(s.form, words, patterns)
     ORDER BY s.number DESC LIMIT most;
   GET DIAGNOSTICS given = ROW_COUNT;
+  most := most - given;
   past := past - nearest;
-  IF given < most AND past > 0 THEN
-    RETURN QUERY SELECT found.number, found.post_id FROM generate_series((past - 1) >> 15, 0, -1) block, LATERAL (
+  IF most > 0 THEN
+    RETURN QUERY SELECT found.number, found.post_id FROM blocks_below(past), LATERAL (
         SELECT s.* FROM searched_posts s
-          WHERE search_keys(s.number >> 15, s.form) @> block_keys(block, pairs) AND s.number + 0 < past
+          WHERE post_keys(s.number, s.form) @> block_keys(block, pairs) AND s.number + 0 < bound
           ORDER BY s.number DESC OFFSET 0) found
-      WHERE has_words(found.form, words, patterns) LIMIT most - given;
+      WHERE has_words(found.form, words, patterns) LIMIT most;
   END IF;
 END $$;
 
@@ -246,7 +291,7 @@ LANGUAGE plpgsql STABLE ROWS 20
 SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   last_number constant bigint := (1::bigint << 48) - 1;
-  newest constant bigint := (SELECT max(number) + 1 FROM searched_accounts);
+  past_newest constant bigint := coalesce((SELECT max(number) + 1 FROM searched_accounts), 0);
   form constant text := search_form(query);
   whole constant text := search_word(form);
   whole_pattern constant text := search_pattern(form);
@@ -261,10 +306,10 @@ DECLARE
   -- What a form has that comes earlier.
   better text[];
   better_patterns text[];
-  keys bigint[];
+  pairs bigint[];
   nearest bigint;
   first_rank constant bigint := CASE WHEN after < 0 THEN 0 ELSE after >> 48 END;
-  past bigint := CASE WHEN after < 0 THEN newest ELSE least(newest, last_number - (after & last_number)) END;
+  past bigint := CASE WHEN after < 0 THEN past_newest ELSE least(past_newest, last_number - (after & last_number)) END;
   given integer;
 BEGIN
   IF form = '' THEN
@@ -278,28 +323,28 @@ BEGIN
       words := line;
       patterns := line_pattern;
       better := NULL;
-      keys := ARRAY[line_key(0, '=', whole)];
+      pairs := ARRAY[line_key('=', whole)];
     ELSIF rank = 1 THEN
       words := beginning;
       patterns := beginning_pattern;
       better := line;
       better_patterns := line_pattern;
-      keys := ARRAY[line_key(0, '<', left(whole, 3))];
+      pairs := ARRAY[line_key('<', left(whole, 3))];
       IF length(whole) > 3 THEN
-        keys := keys || search_pairs(string_to_array(whole, ' '));
+        pairs := pairs || search_pairs(string_to_array(whole, ' '));
       END IF;
     ELSE
       words := ARRAY(SELECT search_word(word) FROM unnest(forms) word);
       patterns := ARRAY(SELECT pattern FROM unnest(forms) word, search_pattern(word) pattern WHERE pattern IS NOT NULL);
       better := beginning;
       better_patterns := beginning_pattern;
-      keys := search_pairs(words);
+      pairs := search_pairs(words);
     END IF;
     IF rank > 0 AND length(whole) = 1 OR rank = 2 THEN
       nearest := 500;
     END IF;
     IF rank > first_rank THEN
-      past := newest;
+      past := past_newest;
     END IF;
     IF nearest > 0 THEN
       RETURN QUERY SELECT (rank::bigint << 48) + last_number - s.number, s.account_id FROM searched_accounts s
@@ -310,12 +355,11 @@ BEGIN
       most := most - given;
       past := past - nearest;
     END IF;
-    IF most > 0 AND past > 0 THEN
+    IF most > 0 THEN
       RETURN QUERY SELECT (rank::bigint << 48) + last_number - found.number, found.account_id
-        FROM generate_series((past - 1) >> 15, 0, -1) block, LATERAL (
+        FROM blocks_below(past), LATERAL (
           SELECT s.* FROM searched_accounts s
-            WHERE search_keys(s.number >> 15, s.form) || line_keys(s.number >> 15, s.form) @> block_keys(block, keys)
-              AND s.number + 0 < past
+            WHERE account_keys(s.number, s.form) @> block_keys(block, pairs) AND s.number + 0 < bound
             ORDER BY s.number DESC OFFSET 0) found
         WHERE has_words(found.form, words, patterns)
           AND (better IS NULL OR NOT has_words(found.form, better, better_patterns))
@@ -393,9 +437,9 @@ INSERT INTO searched_accounts (account_id, form)
 INSERT INTO searched_posts (post_id, form) SELECT id, post_search_form(title, description) FROM posts ORDER BY id;
 
 CREATE INDEX searched_accounts_keys ON searched_accounts
-  USING gin ((search_keys(number >> 15, form) || line_keys(number >> 15, form))) WITH (gin_pending_list_limit = 1024);
+  USING gin (account_keys(number, form)) WITH (gin_pending_list_limit = 1024);
 CREATE INDEX searched_posts_keys ON searched_posts
-  USING gin (search_keys(number >> 15, form)) WITH (gin_pending_list_limit = 1024);
+  USING gin (post_keys(number, form)) WITH (gin_pending_list_limit = 1024);
 
 DROP INDEX accounts_major_prefix;
 DROP INDEX accounts_name_prefix;
@@ -425,9 +469,14 @@ DROP FUNCTION search_pattern(text);
 DROP FUNCTION search_word(text);
 DROP FUNCTION block_keys(bigint, bigint[]);
 DROP FUNCTION search_pairs(text[]);
-DROP FUNCTION line_keys(bigint, text);
-DROP FUNCTION line_key(bigint, text, text);
-DROP FUNCTION search_keys(bigint, text);
+DROP FUNCTION blocks_below(bigint);
+DROP FUNCTION post_keys(bigint, text);
+DROP FUNCTION account_keys(bigint, text);
+DROP FUNCTION row_keys(bigint, bigint[]);
+DROP FUNCTION large_block(bigint);
+DROP FUNCTION line_keys(text);
+DROP FUNCTION line_key(text, text);
+DROP FUNCTION text_keys(text);
 DROP FUNCTION post_search_form(text, text);
 DROP FUNCTION account_search_form(text, text, text);
 DROP FUNCTION search_lines(text[]);

@@ -174,7 +174,7 @@ import Testing
       for _ in 0..<2 { #expect(try await api.send("PUT", "/v1/users/bob/mute", as: ann).status == 204) }
       let muted = try await world.lists(as: ann)
       let hiding: Set = [
-        "feed/home", "feed/following", "notifications", "notifications?grouped=false",
+        "feed/home", "feed/following", "posts", "notifications", "notifications?grouped=false",
         "posts/\(world.catsPost)/comments", "posts/\(world.catsPost)/comments?order=oldest",
       ]
       for (path, names) in before {

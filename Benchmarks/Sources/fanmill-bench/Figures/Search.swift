@@ -87,9 +87,9 @@ enum Search {
           END LOOP;
           RETURN word;
         END $$;
-        CREATE FUNCTION pg_temp.words(least int, most int) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+        CREATE FUNCTION pg_temp.words(fewest int, most int) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
         DECLARE words text := ''; BEGIN
-          FOR i IN 1 .. least + floor((most - least + 1) * random())::int LOOP words := words || pg_temp.word() || ' '; END LOOP;
+          FOR i IN 1 .. fewest + floor((most - fewest + 1) * random())::int LOOP words := words || pg_temp.word() || ' '; END LOOP;
           RETURN rtrim(words);
         END $$;
         INSERT INTO accounts (id, username, name, major) OVERRIDING SYSTEM VALUE
