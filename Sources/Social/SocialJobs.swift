@@ -39,6 +39,8 @@ public enum SocialJobs {
     registry.registerTransaction(RemovePostFromFeeds.self) { try await $0.run(in: $1) }
     registry.registerTransaction(RemovePostFromFeedsChunk.self) { try await $0.run(in: $1.sql) }
     registry.registerTransaction(FeedBackfill.self) { try await $0.run(in: $1) }
+    registry.registerTransaction(FeedSleep.self) { try await $0.run(in: $1) }
+    registry.registerTransaction(FeedRefill.self) { try await $0.run(in: $1) }
     registry.registerTransaction(FeedPartitions.self) { try await $0.run(in: $1) }
     registry.register(FeedPartitionTrim.self, handler: FeedPartitionTrim.run)
     registry.registerBatch(

@@ -5,15 +5,19 @@ import DurableJobsPostgres
 public enum SocialSchedules {
   /// - Parameters:
   ///   - feedDays: how many days of posts the feeds' rows hold; 0 for all.
+  ///   - feedSleepDays: after how many days without reading nobody keeps an account's feed; 0 for all to be kept.
   ///   - rankings: what makes a snapshot of the rankings.
   ///   - sweep: how much is kept of what has ended.
   public static func all(
-    feedDays: Int = 90, rankings: RankingRefresh = RankingRefresh(),
+    feedDays: Int = 90, feedSleepDays: Int = 0, rankings: RankingRefresh = RankingRefresh(),
     sweep: LedgerSweep = LedgerSweep(endedDays: 7)
   ) throws(ScheduleError) -> [Schedule] {
     [
       Schedule("feed.partitions", try .every(.seconds(6 * 3600)), options: unlessPending("feed.partitions")) { _ in
         FeedPartitions(keepDays: feedDays == 0 ? nil : feedDays)
+      },
+      Schedule("feed.sleep", try .every(.seconds(86_400)), options: unlessPending("feed.sleep")) { _ in
+        FeedSleep(days: feedSleepDays)
       },
       Schedule("sessions.sweep", try .every(.seconds(3600)), options: unlessPending("sessions.sweep")) { _ in
         SessionSweep()

@@ -26,6 +26,7 @@ public struct SocialAPI: Sendable {
   private let proxies: TrustedProxies
   private let media: MediaShelf?
   private let requestTimeout: Duration
+  private let feeds: FeedRules
 
   /// - Parameters:
   ///   - pool: the same that `jobs`' ledger uses.
@@ -44,6 +45,7 @@ public struct SocialAPI: Sendable {
   ///   - proxies: whose word counts for where a request comes from.
   ///   - budgets: what accounts and clients may do in an hour; nil for as much as they like.
   ///   - media: where pictures are kept; without it there are none.
+  ///   - feeds: whose posts are pushed, and whether readers may fall asleep.
   ///   - requestTimeout: how long a request may wait for the servers.
   ///   - events: tells who listens what is new; its `run()` must be running.
   public init(
@@ -52,9 +54,10 @@ public struct SocialAPI: Sendable {
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
     certificateKey: CertificateKey? = nil, sendsMail: Bool = false, confirmsSignUp: Bool = false,
     media: MediaShelf? = nil, requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil,
-    proxies: TrustedProxies = .none,
+    proxies: TrustedProxies = .none, feeds: FeedRules = FeedRules(),
     budgets: RequestBudgets? = nil, events: EventHub
   ) {
+    self.feeds = feeds
     self.events = events
     self.requestTimeout = requestTimeout
     self.sendsMail = sendsMail
@@ -123,7 +126,7 @@ public struct SocialAPI: Sendable {
     UserRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
     BlockRoutes(jobs: jobs, pool: pool).add(to: group)
     SafetyRoutes(jobs: jobs, pool: pool).add(to: group)
-    PostRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
+    PostRoutes(jobs: jobs, pool: pool, reads: reads, feeds: feeds).add(to: group)
     if let media { MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group) }
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)

@@ -105,6 +105,8 @@ struct PostView: Encodable, Sendable {
 }
 
 struct FanOutView: Encodable, Sendable {
+  /// `push` or `pull`.
+  let mode: String
   let followers: Int
   let delivered: Int
   let done: Bool
@@ -112,6 +114,7 @@ struct FanOutView: Encodable, Sendable {
   let finishedAt: Nullable<Date>
 
   init(_ progress: FanOutProgress) {
+    mode = progress.mode.rawValue
     followers = progress.followers
     delivered = progress.delivered
     done = progress.isDone

@@ -74,7 +74,10 @@ struct APIProgram: AsyncParsableCommand {
       celebLimit: program.settings.celebLimit,
       certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) },
       sendsMail: sendsMail, confirmsSignUp: program.settings.signUpConfirmation, media: media,
-      requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies, budgets: budgets,
+      requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies,
+      feeds: FeedRules(
+        mostPushed: program.settings.feedMostPushed, notesReaders: program.settings.feedSleepDays > 0),
+      budgets: budgets,
       events: events)
     let dashboard = try program.dashboard(servers, jobs: desk)
     // Events end first when the process is asked to stop: the server waits for their streams.
@@ -135,7 +138,8 @@ extension Program {
     let keys = settings.adminToken.map { DashboardKeys(full: $0.value, readOnly: settings.adminReadToken?.value) }
     let rankings = RankingRefresh(
       depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory)
-    let schedules = try SocialSchedules.all(feedDays: settings.feedDays, rankings: rankings)
+    let schedules = try SocialSchedules.all(
+      feedDays: settings.feedDays, feedSleepDays: settings.feedSleepDays, rankings: rankings)
     let doctor = try doctor(migrations: migrations(), kinds: jobs.kinds)
     return try SocialDashboard(
       SocialDashboard.Configuration(

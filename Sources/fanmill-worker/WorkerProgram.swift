@@ -66,7 +66,8 @@ struct WorkerProgram: AsyncParsableCommand {
       services.append(
         try Scheduler(
           try SocialSchedules.all(
-            feedDays: program.settings.feedDays, rankings: program.settings.rankingRefresh,
+            feedDays: program.settings.feedDays, feedSleepDays: program.settings.feedSleepDays,
+            rankings: program.settings.rankingRefresh,
             sweep: program.settings.sweep),
           client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
           store: PostgresScheduleStore(servers.database), logger: program.logger))

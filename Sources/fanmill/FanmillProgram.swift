@@ -92,7 +92,10 @@ enum FanmillProgram: QueueProgram {
 extension Program: QueueSession {
   /// The app's, by these settings.
   public var schedules: [Schedule] {
-    get throws { try SocialSchedules.all(feedDays: settings.feedDays, rankings: rankingRefresh) }
+    get throws {
+      try SocialSchedules.all(
+        feedDays: settings.feedDays, feedSleepDays: settings.feedSleepDays, rankings: rankingRefresh)
+    }
   }
 
   public func withDatabase(_ body: @escaping @Sendable (JobsDatabase) async throws -> Void) async throws {

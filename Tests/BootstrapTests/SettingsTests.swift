@@ -32,6 +32,8 @@ struct SettingsTests {
     (.scheduler, ["off", "off", "off"], quoted),
     (.jobsPayloadLimit, ["1024", "65536", "16777216"], bare),
     (.feedDays, ["7", "8", "0"], bare),
+    (.feedMostPushed, ["0", "27", "28"], bare),
+    (.feedSleepDays, ["29", "30", "31"], bare),
     (.youtubeURL, ["http://a", "https://b/v3", "https://c"], quoted),
     (.youtubeKeys, ["a,b", "c", "d"], array),
     (.youtubeSearches, ["1", "2", "3"], bare),
@@ -122,6 +124,8 @@ struct SettingsTests {
     case .scheduler: settings.scheduler ? "on" : "off"
     case .jobsPayloadLimit: "\(settings.jobsPayloadLimit)"
     case .feedDays: "\(settings.feedDays)"
+    case .feedMostPushed: "\(settings.feedMostPushed)"
+    case .feedSleepDays: "\(settings.feedSleepDays)"
     case .youtubeURL: settings.youtubeURL
     case .youtubeKeys: settings.youtubeKeys.isEmpty ? nil : settings.youtubeKeys.map(\.value).joined(separator: ",")
     case .youtubeSearches: "\(settings.youtubeSearches)"
@@ -266,6 +270,8 @@ struct SettingsTests {
     (.queues, "a,a:2", "the queue a stands there twice"),
     (.scheduler, "maybe", "not one of on, off"),
     (.feedDays, "-1", "not a whole number from 0 to 36500"),
+    (.feedMostPushed, "many", "not a whole number from 0 to 1000000000"),
+    (.feedSleepDays, "-1", "not a whole number from 0 to 36500"),
     (.youtubeURL, "googleapis", "not a URL that begins with https:// or http://"),
     (
       .trustedProxies, "proxy.example",

@@ -1,5 +1,6 @@
 import Foundation
 import LibPQClient
+import Social
 import Testing
 
 @Suite struct PostRouteTests {
@@ -97,6 +98,51 @@ import Testing
         path = (page.json["next"] as? Int).map { "/v1/feed/home?limit=2&before=\($0)" }
       }
       #expect(seen == ids.reversed())
+    }
+  }
+
+  @Test func aPostOfALargeAuthorIsThereAtOnce() async throws {
+    try await API.run(feeds: FeedRules(mostPushed: 1, notesReaders: true)) { api in
+      let (ann, bob, cat) = (try await api.open("ann"), try await api.open("bob"), try await api.open("cat"))
+      var posts: [Int] = []
+      for reader in [bob, cat] {
+        #expect(try await api.send("PUT", "/v1/users/ann/follow", as: reader).status == 204)
+        posts.append(try await api.post("News", as: ann))
+      }
+      let modes = ["push", "pull"]
+      for (post, mode) in zip(posts, modes) {
+        let progress = try await api.send("GET", "/v1/posts/\(post)/fan-out", as: bob)
+        #expect(progress.json["mode"] as? String == mode)
+        #expect(progress.json["done"] as? Bool == (mode == "pull"))
+      }
+      // No job has run.
+      for reader in [bob, cat] {
+        let feed = try await api.send("GET", "/v1/feed/following", as: reader)
+        #expect(feed.items.first?["id"] as? Int == posts[1])
+      }
+      #expect(try await api.count("SELECT count(*) FROM feed_readers WHERE read_on = current_date") == 2)
+    }
+  }
+
+  @Test func whoComesBackFindsTheFeed() async throws {
+    try await API.run { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      #expect(try await api.send("PUT", "/v1/users/ann/follow", as: bob).status == 204)
+      try await api.pool.execute(
+        "INSERT INTO feed_sleepers (account_id) SELECT id FROM accounts WHERE username = 'bob'")
+      let post = try await api.post("News", as: ann)
+      for queue in [SocialJobs.fanOutQueue, SocialJobs.bulkQueue] { try await api.drain(queue) }
+      #expect(try await api.count("SELECT count(*) FROM following_user_posts") == 0)
+      for _ in 0..<2 {
+        let feed = try await api.send("GET", "/v1/feed/following", as: bob)
+        #expect(feed.items.map { $0["id"] as? Int } == [post])
+      }
+      #expect(try await api.count("SELECT count(*) FROM jobs.jobs WHERE kind = 'feed.refill'") == 1)
+      try await api.drain(SocialJobs.bulkQueue)
+      #expect(try await api.count("SELECT count(*) FROM feed_sleepers") == 0)
+      #expect(try await api.count("SELECT count(*) FROM following_user_posts") == 1)
+      let feed = try await api.send("GET", "/v1/feed/following", as: bob)
+      #expect(feed.items.map { $0["id"] as? Int } == [post])
     }
   }
 }

@@ -87,6 +87,20 @@ extension Setting {
     "feed.days",
     "how many days of posts the feeds' rows hold, 0 for all; older pages are put together as they are read",
     default: "90")
+  public static let feedMostPushed = Setting(
+    "feed.most.pushed",
+    """
+    how many followers an author has at most whose posts are written into each feed; those of others are looked up \
+    when a feed is read
+    """,
+    default: "1000000")
+  public static let feedSleepDays = Setting(
+    "feed.sleep.days",
+    """
+    after how many days without reading a feed it is kept no longer, and made again when its reader comes back; 0 for \
+    never
+    """,
+    default: "0")
   public static let youtubeURL = Setting(
     "youtube.url", "where the YouTube Data API is: the server, or the whole way to its /youtube/v3",
     default: "https://www.googleapis.com")
@@ -251,7 +265,7 @@ extension Setting {
   public static let all: [Setting] = [
     postgresURL, postgresReplicaURL, postgresPool, redisURL, host, apiPort, requestTimeout, httpHeadTimeout,
     httpBodyTimeout, httpIdleTimeout, httpConnections, httpClientConnections, workerPort, workerConcurrency, queues,
-    scheduler, jobsPayloadLimit, feedDays,
+    scheduler, jobsPayloadLimit, feedDays, feedMostPushed, feedSleepDays,
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,

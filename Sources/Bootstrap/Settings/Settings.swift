@@ -40,6 +40,8 @@ public struct Settings: Sendable {
   public var jobsPayloadLimit = PayloadLimit.standard
   /// 0 means all.
   public var feedDays = 90
+  public var feedMostPushed = 1_000_000
+  public var feedSleepDays = 0
   public var youtubeURL = "https://www.googleapis.com"
   public var youtubeKeys: [Secret] = []
   public var youtubeSearches = 100

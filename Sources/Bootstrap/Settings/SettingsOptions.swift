@@ -26,6 +26,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.scheduler.flagName, help: Setting.scheduler.help) var scheduler: String?
   @Option(name: Setting.jobsPayloadLimit.flagName, help: Setting.jobsPayloadLimit.help) var jobsPayloadLimit: String?
   @Option(name: Setting.feedDays.flagName, help: Setting.feedDays.help) var feedDays: String?
+  @Option(name: Setting.feedMostPushed.flagName, help: Setting.feedMostPushed.help) var feedMostPushed: String?
+  @Option(name: Setting.feedSleepDays.flagName, help: Setting.feedSleepDays.help) var feedSleepDays: String?
   @Option(name: Setting.youtubeURL.flagName, help: Setting.youtubeURL.help) var youtubeURL: String?
   @Option(name: Setting.youtubeKeys.flagName, help: Setting.youtubeKeys.help) var youtubeKeys: String?
   @Option(name: Setting.youtubeSearches.flagName, help: Setting.youtubeSearches.help) var youtubeSearches: String?
@@ -94,7 +96,9 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .httpHeadTimeout: httpHeadTimeout, .httpBodyTimeout: httpBodyTimeout, .httpIdleTimeout: httpIdleTimeout,
       .httpConnections: httpConnections, .httpClientConnections: httpClientConnections,
       .workerPort: workerPort, .workerConcurrency: workerConcurrency, .queues: queues, .scheduler: scheduler,
-      .jobsPayloadLimit: jobsPayloadLimit, .feedDays: feedDays, .youtubeURL: youtubeURL, .youtubeKeys: youtubeKeys,
+      .jobsPayloadLimit: jobsPayloadLimit, .feedDays: feedDays,
+      .feedMostPushed: feedMostPushed, .feedSleepDays: feedSleepDays, .youtubeURL: youtubeURL,
+      .youtubeKeys: youtubeKeys,
       .youtubeSearches: youtubeSearches, .youtubeUnits: youtubeUnits, .youtubeSearchUnits: youtubeSearchUnits,
       .youtubeAccountPercent: youtubeAccountPercent,
       .youtubeFreshHours: youtubeFreshHours, .youtubeRefreshDays: youtubeRefreshDays,

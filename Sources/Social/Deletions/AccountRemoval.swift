@@ -197,6 +197,9 @@ public struct AccountRemoval: Job {
       "DELETE FROM takedowns WHERE account_id = \(account)",
       "DELETE FROM notices WHERE account_id = \(account)",
       "DELETE FROM lookup_followers WHERE account_id = \(account)",
+      "DELETE FROM feed_readers WHERE account_id = \(account)",
+      "DELETE FROM feed_sleepers WHERE account_id = \(account)",
+      "DELETE FROM pulled_authors WHERE author_id = \(account)",
       "DELETE FROM idempotency_keys WHERE account_id = \(account)",
       "DELETE FROM media_quotas WHERE account_id = \(account) AND files = 0",
     ]

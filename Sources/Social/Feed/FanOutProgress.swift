@@ -3,6 +3,15 @@ import LibPQClient
 
 /// How far a post's fan-out is.
 public struct FanOutProgress: Sendable, Hashable {
+  /// How a post comes into feeds.
+  public enum Mode: String, Sendable {
+    /// It is written into each.
+    case push
+    /// It is looked up when one is read: of authors with very many followers.
+    case pull
+  }
+
+  public let mode: Mode
   /// How many followers it is for: an estimate before it has begun, final when it is done.
   public let followers: Int
   /// How many of them have it in their feeds.
@@ -20,12 +29,14 @@ public struct FanOutProgress: Sendable, Hashable {
       """
       SELECT coalesce(f.followers, (
           SELECT count(*) FROM (SELECT FROM follows WHERE followee_id = p.author_id LIMIT \(Accounts.countLimit)) x)),
-        coalesce(f.delivered, 0), f.started_at, f.finished_at
+        coalesce(f.delivered, 0), coalesce(f.started_at, CASE WHEN p.is_pulled THEN p.created_at END),
+        coalesce(f.finished_at, CASE WHEN p.is_pulled THEN p.created_at END), p.is_pulled
       FROM posts p LEFT JOIN fan_outs f ON f.post_id = p.id WHERE p.id = \(post) AND \(Visibility.seesPost(viewer))
       """
-    ).decode(Int.self, Int.self, Date?.self, Date?.self)
+    ).decode(Int.self, Int.self, Date?.self, Date?.self, Bool.self)
     guard let row = rows.first else { throw SocialError.notFound("post") }
     return FanOutProgress(
-      followers: row.0, delivered: row.1, isDone: row.3 != nil, startedAt: row.2, finishedAt: row.3)
+      mode: row.4 ? .pull : .push, followers: row.0, delivered: row.4 ? row.0 : row.1, isDone: row.3 != nil,
+      startedAt: row.2, finishedAt: row.3)
   }
 }

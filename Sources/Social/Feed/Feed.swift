@@ -23,50 +23,86 @@ public enum Feed {
   public static func following(
     _ account: Int, own: Bool = false, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Post> {
+    try await read(account, own: own, page, in: reader).page
+  }
+
+  /// The same, and whether the feed is put together as it is read, since its reader is asleep (`FeedSleepers`).
+  public static func read(
+    _ account: Int, own: Bool = false, _ page: PageRequest, in reader: some SocialReader
+  ) async throws -> (page: Page<Post>, isAsleep: Bool) {
     var posts: [Post] = []
     var cursor = page.cursor
+    var isAsleep = false
     // A row whose post was deleted a moment ago, or is not shown to the viewer, takes a place without giving a post:
     // another round fills the page up.
     while posts.count <= page.limit {
       let wanted = page.limit + 1 - posts.count
-      let rows = try await kept(account, own, before: cursor, wanted, in: reader)
-      posts += try await read(rows, seenBy: account, in: reader)
-      if let last = rows.last { cursor = last }
+      guard let rows = try await kept(account, own, before: cursor, wanted, in: reader) else {
+        isAsleep = true
+        break
+      }
+      posts += rows.compactMap(\.item)
+      if let last = rows.last { cursor = last.cursor }
       if rows.count < wanted { break }
     }
-    if posts.count <= page.limit {
-      let old = try await trimmed(account, own, before: cursor, page.limit + 1 - posts.count, in: reader)
-      posts += try await read(old.ids, seenBy: account, in: reader)
-      if posts.count <= page.limit { return Page(items: posts, next: old.next) }
+    var next: Int?
+    // Who is asleep and follows many may have to look behind many posts of others.
+    for _ in 0..<(isAsleep ? 5 : 1) where posts.count <= page.limit {
+      let old = try await older(
+        account, own, everything: isAsleep, before: cursor, page.limit + 1 - posts.count, in: reader)
+      posts += try await self.posts(old.ids, seenBy: account, in: reader)
+      next = old.next
+      guard let next else { break }
+      cursor = next
     }
-    return Page(posts, limit: page.limit, cursor: \.id)
+    let found =
+      posts.count <= page.limit ? Page(items: posts, next: next) : Page(posts, limit: page.limit, cursor: \.id)
+    return (found, isAsleep)
   }
 
-  /// Ids from the feed's rows. Each partition's key gives them in order, so the newest partitions alone are read.
+  /// What feeds hold, and posts that are pulled; nil if the account is asleep. Each partition's key gives rows in order,
+  /// so the newest partitions alone are read.
   private static func kept(
     _ account: Int, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
-  ) async throws -> [Int] {
-    let feed: PostgresQuery =
-      if own {
-        """
-        SELECT post_id FROM (
+  ) async throws -> [Page<Post>.Row]? {
+    let ownPosts: PostgresQuery =
+      own
+      ? """
+      UNION
+      (SELECT id FROM posts
+        WHERE author_id = \(account) AND id < \(cursor) AND id >= (SELECT post_id FROM feed_floor)
+        ORDER BY id DESC LIMIT \(limit))
+      """ : ""
+    let rows = try await reader.rows(
+      """
+      WITH kept AS MATERIALIZED (
+        (SELECT post_id FROM (
           (SELECT post_id FROM following_user_posts
             WHERE user_id = \(account) AND post_id < \(cursor) AND post_id >= (SELECT post_id FROM feed_floor)
             ORDER BY post_id DESC LIMIT \(limit))
-          UNION ALL
-          (SELECT id FROM posts
-            WHERE author_id = \(account) AND id < \(cursor) AND id >= (SELECT post_id FROM feed_floor)
-            ORDER BY id DESC LIMIT \(limit))
-        ) both_kinds ORDER BY post_id DESC LIMIT \(limit)
-        """
-      } else {
-        """
-        SELECT post_id FROM following_user_posts
-        WHERE user_id = \(account) AND post_id < \(cursor) AND post_id >= (SELECT post_id FROM feed_floor)
-        ORDER BY post_id DESC LIMIT \(limit)
-        """
-      }
-    return try await reader.rows(feed).decode(Int.self)
+          UNION
+          (SELECT p.id FROM pulled_authors
+            CROSS JOIN LATERAL (
+              SELECT FROM follows WHERE followee_id = pulled_authors.author_id AND follower_id = \(account) OFFSET 0
+            ) followed
+            CROSS JOIN LATERAL (
+              SELECT id FROM posts WHERE author_id = pulled_authors.author_id AND is_pulled
+                AND id < \(cursor) AND id >= (SELECT post_id FROM feed_floor)
+              ORDER BY id DESC LIMIT \(limit)
+            ) p ORDER BY p.id DESC LIMIT \(limit))
+          \(ownPosts)
+        ) kinds ORDER BY post_id DESC LIMIT \(limit))
+        UNION ALL SELECT NULL FROM feed_sleepers WHERE account_id = \(account)
+      )
+      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: account)), \(Visibility.showsPost(account)), kept.post_id
+      FROM kept LEFT JOIN posts p ON p.id = kept.post_id LEFT JOIN accounts a ON a.id = p.author_id
+      ORDER BY kept.post_id DESC NULLS FIRST
+      """)
+    if let first = rows.first, first[17].isNull { return nil }
+    return try rows.map { row in
+      let isShown = try !row[0].isNull && !row[6].isNull && Bool(postgres: row[16])
+      return (try Int(postgres: row[17]), isShown ? try Post(row: row, seenBy: account) : nil)
+    }
   }
 
   /// Up to so many followees the latest posts of each are read.
@@ -76,31 +112,37 @@ public enum Feed {
 
   /// Ids older than feeds reach, from follows and posts, and where to go on if there may be more.
   ///
+  /// - Parameter everything: for who is asleep: all, however new.
+  ///
   /// What it reads is bounded: a page may have less than `limit` although more follows.
-  private static func trimmed(
-    _ account: Int, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
+  private static func older(
+    _ account: Int, _ own: Bool, everything: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
   ) async throws -> (ids: [Int], next: Int?) {
     let followees = try await reader.rows(
       """
       SELECT count(*) FROM (SELECT FROM follows WHERE follower_id = \(account) LIMIT \(followeesProbed + 1)) counted
-      WHERE (SELECT post_id FROM feed_floor) > 0
+      WHERE \(everything) OR (SELECT post_id FROM feed_floor) > 0
       """
     ).decode(Int.self)
     guard followees[0] > followeesProbed else {
-      let ids = try await probed(account, own, before: cursor, limit, in: reader)
+      let ids = try await probed(account, own, everything, before: cursor, limit, in: reader)
       return (ids, ids.count == limit ? ids.last : nil)
     }
-    return try await scanned(account, own, before: cursor, limit, in: reader)
+    return try await scanned(account, own, everything, before: cursor, limit, in: reader)
+  }
+
+  private static func end(_ everything: Bool, before cursor: Int) -> PostgresQuery {
+    everything ? "\(cursor)::bigint" : "least(\(cursor), (SELECT post_id FROM feed_floor))"
   }
 
   /// Of everybody's latest posts those of followees.
   private static func scanned(
-    _ account: Int, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
+    _ account: Int, _ own: Bool, _ everything: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
   ) async throws -> (ids: [Int], next: Int?) {
     // First, so that a post that is deleted in between makes the next page begin no lower.
-    let end = try await reader.rows(
+    let last = try await reader.rows(
       """
-      SELECT id FROM posts WHERE id < least(\(cursor), (SELECT post_id FROM feed_floor))
+      SELECT id FROM posts WHERE id < \(end(everything, before: cursor))
       ORDER BY id DESC OFFSET \(postsScanned - 1) LIMIT 1
       """
     ).decode(Int.self).first
@@ -109,7 +151,7 @@ public enum Feed {
       """
       SELECT p.id FROM (
         SELECT id, author_id FROM posts
-        WHERE id < least(\(cursor), (SELECT post_id FROM feed_floor)) AND id >= \(end ?? 0)
+        WHERE id < \(end(everything, before: cursor)) AND id >= \(last ?? 0)
         ORDER BY id DESC LIMIT \(postsScanned)
       ) p
       LEFT JOIN LATERAL (
@@ -119,16 +161,18 @@ public enum Feed {
       ORDER BY p.id DESC LIMIT \(limit)
       """
     ).decode(Int.self)
-    return (ids, ids.count == limit ? ids.last : end)
+    return (ids, ids.count == limit ? ids.last : last)
   }
 
   /// The latest of each followee's.
   private static func probed(
-    _ account: Int, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
+    _ account: Int, _ own: Bool, _ everything: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
   ) async throws -> [Int] {
     try await reader.rows(
       """
-      SELECT p.id FROM (SELECT least(post_id, \(cursor)) AS cursor FROM feed_floor WHERE post_id > 0) bound
+      SELECT p.id FROM (
+        SELECT \(end(everything, before: cursor)) AS cursor FROM feed_floor WHERE \(everything) OR post_id > 0
+      ) bound
       CROSS JOIN (
         SELECT followee_id AS author FROM follows WHERE follower_id = \(account)
         UNION ALL SELECT \(account) WHERE \(own)
@@ -142,7 +186,7 @@ public enum Feed {
   }
 
   /// The posts of `ids` that are there and that the viewer is shown, in the order of `ids`.
-  private static func read(_ ids: [Int], seenBy viewer: Int, in reader: some SocialReader) async throws -> [Post] {
+  private static func posts(_ ids: [Int], seenBy viewer: Int, in reader: some SocialReader) async throws -> [Post] {
     if ids.isEmpty { return [] }
     let rows = try await reader.rows(
       """

@@ -42,7 +42,8 @@ public struct FeedAudit: Sendable, Hashable {
     let counts = try await transaction.query(
       """
       SELECT count(*), count(*) FILTER (WHERE f.user_id IS NULL),
-        (SELECT count(*) FROM following_user_posts WHERE post_id >= (SELECT post_id FROM feed_floor)),
+        (SELECT count(*) FROM following_user_posts f
+          WHERE post_id >= (SELECT post_id FROM feed_floor) AND \(unescaped: isKept("f.user_id"))),
         (SELECT count(*) FROM posts WHERE NOT EXISTS (
             SELECT FROM fan_outs WHERE fan_outs.post_id = posts.id AND finished_at IS NOT NULL))
           + (SELECT count(*) FROM deleted_posts)
@@ -69,15 +70,21 @@ public struct FeedAudit: Sendable, Hashable {
           SELECT a.username, f.user_id, f.post_id FROM following_user_posts f
           LEFT JOIN (\(unescaped: due)) due ON f.user_id = due.user_id AND f.post_id = due.post_id
           LEFT JOIN accounts a ON a.id = f.user_id
-          WHERE due.user_id IS NULL AND f.post_id >= (SELECT post_id FROM feed_floor) LIMIT \(examples)
+          WHERE due.user_id IS NULL AND f.post_id >= (SELECT post_id FROM feed_floor)
+            AND \(unescaped: isKept("f.user_id")) LIMIT \(examples)
           """, in: transaction),
       pending: pending)
   }
 
+  /// Posts that are pulled are in no feed, and the feeds of who is asleep are kept no longer.
   private static let due = """
     SELECT follower_id AS user_id, id AS post_id FROM follows JOIN posts ON author_id = followee_id
-    WHERE id >= (SELECT post_id FROM feed_floor)
+    WHERE id >= (SELECT post_id FROM feed_floor) AND NOT is_pulled AND \(isKept("follower_id"))
     """
+
+  private static func isKept(_ reader: String) -> String {
+    "\(reader) NOT IN (SELECT account_id FROM feed_sleepers)"
+  }
 
   private static func rows(_ query: PostgresQuery, in transaction: PostgresTransaction) async throws -> [Row] {
     try await transaction.query(query, timeout: .seconds(3600)).decode(String?.self, Int.self, Int.self).map { row in

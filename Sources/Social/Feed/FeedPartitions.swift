@@ -19,6 +19,8 @@ public struct FeedPartitions: Job {
     }
     let isMore = try await transaction.sql.query("SELECT raise_feed_floor(\(Int32(clamping: keepDays)))")[0]
       .decode(Bool.self)
+    try await transaction.sql.execute(
+      "DELETE FROM pulled_authors WHERE last_post < (SELECT post_id FROM feed_floor)")
     if isMore { try await transaction.enqueue(FeedPartitionTrim()) }
   }
 }

@@ -82,7 +82,7 @@ public struct FeedRebuild: Sendable {
         SELECT p.author_id, f.user_id, f.post_id
         FROM following_user_posts f LEFT JOIN posts p ON p.id = f.post_id
         LEFT JOIN follows ON followee_id = p.author_id AND follower_id = f.user_id
-        WHERE follower_id IS NULL AND (\(account) IS NULL OR f.user_id = \(account))
+        WHERE (follower_id IS NULL OR p.is_pulled) AND (\(account) IS NULL OR f.user_id = \(account))
       )
       SELECT author_id, user_id, post_id FROM stale LIMIT \(sizes.rebuildRead)
       """, timeout: Self.timeout
@@ -112,7 +112,7 @@ public struct FeedRebuild: Sendable {
     return removed
   }
 
-  /// Takes an author's posts out of the feeds of who does not follow. Nobody posts in the author's name or begins to
+  /// Takes an author's posts out of the feeds of who does not follow, and those that are pulled out of all. Nobody posts in the author's name or begins to
   /// follow meanwhile: a follow would find the stale row there, add none, and lose it.
   private func removeStale(
     _ users: [Int], _ posts: [Int], of author: Int, in transaction: PostgresTransaction
@@ -122,7 +122,8 @@ public struct FeedRebuild: Sendable {
       """
       DELETE FROM following_user_posts f USING unnest(\(users), \(posts)) AS stale (user_id, post_id)
       WHERE f.user_id = stale.user_id AND f.post_id = stale.post_id
-        AND NOT EXISTS (SELECT FROM follows WHERE followee_id = \(author) AND follower_id = stale.user_id)
+        AND (NOT EXISTS (SELECT FROM follows WHERE followee_id = \(author) AND follower_id = stale.user_id)
+          OR EXISTS (SELECT FROM posts WHERE id = stale.post_id AND is_pulled))
       """, timeout: Self.timeout)
   }
 
@@ -148,7 +149,9 @@ public struct FeedRebuild: Sendable {
     return try await transaction.query(
       """
       SELECT DISTINCT p.author_id FROM follows JOIN posts p ON p.author_id = followee_id
-      WHERE p.id >= (SELECT post_id FROM feed_floor) AND (\(account) IS NULL OR follower_id = \(account))
+      WHERE p.id >= (SELECT post_id FROM feed_floor) AND NOT p.is_pulled
+        AND CASE WHEN \(account) IS NULL THEN follower_id NOT IN (SELECT account_id FROM feed_sleepers)
+          ELSE follower_id = \(account) END
         AND NOT EXISTS (SELECT FROM following_user_posts f WHERE f.user_id = follower_id AND f.post_id = p.id)
       ORDER BY 1
       """, timeout: Self.timeout
@@ -169,7 +172,7 @@ public struct FeedRebuild: Sendable {
           """
           INSERT INTO following_user_posts (user_id, post_id)
           SELECT follower_id, id FROM posts, follows
-          WHERE author_id = \(author) AND id >= (SELECT post_id FROM feed_floor)
+          WHERE author_id = \(author) AND id >= (SELECT post_id FROM feed_floor) AND NOT is_pulled
             AND followee_id = \(author) AND follower_id >= \(range.first) AND follower_id < \(range.pastLast)
           ORDER BY id, follower_id
           ON CONFLICT DO NOTHING

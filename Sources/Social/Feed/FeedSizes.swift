@@ -12,6 +12,8 @@ struct FeedSizes: Sendable {
   /// How many rows a rebuild adds or removes in one transaction: a follow, an unfollow or a post of the same author
   /// waits for one piece at most.
   var rebuildPiece = 10_000
+  /// Of how many followees one job makes a feed again.
+  var refillFollowees = 100
 
   @TaskLocal static var current = FeedSizes()
 }

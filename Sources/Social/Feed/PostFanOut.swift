@@ -2,7 +2,8 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Brings a post into its followers' feeds: at once if they are few, else in chunks that many workers share.
+/// Brings a post into its followers' feeds: at once if they are few, else in chunks that many workers share. Of a post
+/// that is pulled it only counts them.
 ///
 /// Its queue is not the chunks' queue, so that a small author's post never waits behind a large one's chunks.
 public struct PostFanOut: Job {
@@ -20,10 +21,21 @@ public struct PostFanOut: Job {
   func run(in transaction: AppTransaction) async throws {
     // The row lock keeps the post from being deleted until the fan-out's row is there to be deleted with it.
     let found = try await transaction.sql.query(
-      "SELECT 1 FROM posts WHERE id = \(post) AND author_id = \(author) FOR KEY SHARE")
-    if found.isEmpty { return }
+      "SELECT is_pulled FROM posts WHERE id = \(post) AND author_id = \(author) FOR KEY SHARE"
+    ).decode(Bool.self)
+    guard let isPulled = found.first else { return }
     let ranges = try await FollowerRange.cut(followersOf: author, in: transaction.sql)
     let followers = ranges.reduce(0) { $0 + $1.followers }
+    if isPulled {
+      // All can read it already: what is left is to say how many they are.
+      try await transaction.sql.execute(
+        """
+        INSERT INTO fan_outs (post_id, author_id, followers, delivered, chunks, finished_at)
+        VALUES (\(post), \(author), \(followers), \(followers), 0, clock_timestamp())
+        ON CONFLICT (post_id) DO UPDATE SET followers = excluded.followers, delivered = excluded.delivered
+        """)
+      return
+    }
     // An operator may ask for the fan-out of a post again: it counts from the start.
     try await transaction.sql.execute(
       """

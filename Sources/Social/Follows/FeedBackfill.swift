@@ -45,7 +45,7 @@ public struct FeedBackfill: Job {
       """
       WITH latest AS MATERIALIZED (
         SELECT id FROM posts
-        WHERE author_id = \(followee) AND id < \(before) AND id >= (SELECT post_id FROM feed_floor)
+        WHERE author_id = \(followee) AND id < \(before) AND id >= (SELECT post_id FROM feed_floor) AND NOT is_pulled
         ORDER BY id DESC LIMIT \(limit)
       ), added AS (
         INSERT INTO following_user_posts (user_id, post_id) SELECT \(follower), id FROM latest ORDER BY id

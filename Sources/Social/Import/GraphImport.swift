@@ -142,7 +142,7 @@ public struct GraphImport: Sendable {
       ), spread AS (
         INSERT INTO following_user_posts (user_id, post_id)
         SELECT follower_id, id FROM added JOIN posts ON author_id = followee_id
-        WHERE id >= (SELECT post_id FROM feed_floor)
+        WHERE id >= (SELECT post_id FROM feed_floor) AND NOT is_pulled
         ORDER BY id, follower_id
         ON CONFLICT DO NOTHING RETURNING 1
       )

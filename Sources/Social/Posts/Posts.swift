@@ -4,12 +4,23 @@ import LibPQClient
 
 /// Makes, finds, changes and deletes posts.
 public enum Posts {
-  /// Posts, and owes the fan-out to the author's followers.
+  /// How many followers an author has at most whose posts are pushed into their feeds.
+  public static let mostPushed = 1_000_000
+
+  /// Posts, and owes the fan-out to the author's followers; a post of who has more than `mostPushed` of them is pulled
+  /// by those who read.
   ///
   /// - Returns: the post's id.
   /// - Throws: `invalid_media`, `broken_media`.
-  public static func create(_ draft: PostDraft, by author: Int, in transaction: AppTransaction) async throws -> Int {
+  public static func create(
+    _ draft: PostDraft, by author: Int, mostPushed: Int = mostPushed, in transaction: AppTransaction
+  ) async throws -> Int {
     let shown = try await MediaUse(draft.media, of: author, as: "media", in: transaction.sql)
+    // Before the lock, for which follows wait: to count a million takes 0.1 s. Whoever comes or goes meanwhile finds the
+    // post, whichever way it takes.
+    let isPulled = try await transaction.sql.query(
+      "SELECT EXISTS (SELECT FROM follows WHERE followee_id = \(author) OFFSET \(mostPushed))"
+    )[0].decode(Bool.self)
     let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
       // The periodic job makes partitions a week ahead. Should it not have run for that long, a post makes its own.
@@ -19,9 +30,15 @@ public enum Posts {
         IS NULL THEN ensure_feed_partitions() END
       """,
       """
-      INSERT INTO posts (author_id, title, description, media, media_dimensions)
-      SELECT id, \(draft.title), \(draft.description), \(shown.ids), \(shown.dimensions)
-      FROM accounts WHERE id = \(author) RETURNING id
+      WITH made AS (
+        INSERT INTO posts (author_id, title, description, media, media_dimensions, is_pulled)
+        SELECT id, \(draft.title), \(draft.description), \(shown.ids), \(shown.dimensions), \(isPulled)
+        FROM accounts WHERE id = \(author) RETURNING id, is_pulled
+      ), noted AS (
+        INSERT INTO pulled_authors AS noted (author_id, last_post) SELECT \(author), id FROM made WHERE is_pulled
+        ON CONFLICT (author_id) DO UPDATE SET last_post = greatest(noted.last_post, excluded.last_post)
+      )
+      SELECT id FROM made
       """,
     ])
     guard let id = try answers[2].decode(Int.self).first else { throw SocialError.notFound("account") }
@@ -108,15 +125,18 @@ public enum Posts {
       "SELECT pg_advisory_xact_lock(post_lock(id)) FROM unnest(\(ids.sorted())) AS id",
       // Waits for the chunks that are putting the posts into feeds: they hold the rows.
       """
-      WITH gone AS (DELETE FROM posts WHERE id = ANY (\(ids)) RETURNING id, author_id)
-      INSERT INTO deleted_posts (id, author_id) SELECT id, author_id FROM gone RETURNING id
+      WITH gone AS (DELETE FROM posts WHERE id = ANY (\(ids)) RETURNING id, author_id, is_pulled), kept AS (
+        INSERT INTO deleted_posts (id, author_id) SELECT id, author_id FROM gone WHERE NOT is_pulled
+      )
+      SELECT id, is_pulled FROM gone
       """,
       "DELETE FROM fan_outs WHERE post_id = ANY (\(ids))",
     ])
-    let gone = try answers[2].decode(Int.self)
-    try await LiveTopic.notify(Set(gone.map(LiveTopic.gone)), in: transaction.sql)
-    try await transaction.enqueue(gone.map { RemovePostFromFeeds(post: $0, author: author) })
-    try await transaction.enqueue(gone.map { DeletePostReactions(post: $0, author: author) })
+    let gone = try answers[2].decode(Int.self, Bool.self).map { (id: $0.0, isPulled: $0.1) }
+    try await LiveTopic.notify(Set(gone.map { LiveTopic.gone($0.id) }), in: transaction.sql)
+    // No feed holds a post that is pulled.
+    try await transaction.enqueue(gone.filter { !$0.isPulled }.map { RemovePostFromFeeds(post: $0.id, author: author) })
+    try await transaction.enqueue(gone.map { DeletePostReactions(post: $0.id, author: author) })
     return gone.count
   }
 

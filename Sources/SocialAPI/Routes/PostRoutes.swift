@@ -15,6 +15,7 @@ struct PostRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let reads: any SocialReader
+  let feeds: FeedRules
 
   func add(to group: RouterGroup<APIContext>) {
     group.get("posts", use: search)
@@ -43,7 +44,7 @@ struct PostRoutes: Sendable {
     let draft = try PostDraft(
       title: wanted.title, description: wanted.description ?? "", media: wanted.media ?? [])
     return try await jobs.once(request, body, by: viewer.id) { transaction in
-      let id = try await Posts.create(draft, by: viewer.id, in: transaction)
+      let id = try await Posts.create(draft, by: viewer.id, mostPushed: feeds.mostPushed, in: transaction)
       return try Answer(.created, PostView(try await Posts.post(id, seenBy: viewer.id, in: transaction.sql)))
     }
   }
@@ -100,8 +101,10 @@ struct PostRoutes: Sendable {
 
   @Sendable private func following(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
-    let page = try await Feed.following(
+    let (page, isAsleep) = try await Feed.read(
       viewer.id, own: try request.flag("own"), try request.page(), in: pool)
+    if isAsleep { try await jobs.transaction { try await FeedSleepers.wake(viewer.id, in: $0) } }
+    if feeds.notesReaders { try await FeedSleepers.note(viewer.id, on: pool) }
     return try Answer(.ok, PageView(page, PostView.init))
   }
 }
