@@ -374,15 +374,24 @@ END $$;
 -- Whatever statement writes accounts and posts, these follow in it.
 
 CREATE FUNCTION add_searched_accounts() RETURNS trigger
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET gin_pending_list_limit = '1MB' SET work_mem = '4MB' AS $$
+DECLARE
+  is_bulk constant boolean := EXISTS (SELECT FROM added OFFSET 1000);
 BEGIN
+  IF is_bulk THEN
+    -- What waits in one list is merged at once.
+    PERFORM set_config('gin_pending_list_limit', '256MB', true), set_config('work_mem', '256MB', true);
+  END IF;
   INSERT INTO searched_accounts (account_id, form)
     SELECT id, account_search_form(username, name, major) FROM added ORDER BY id;
+  IF is_bulk THEN
+    PERFORM gin_clean_pending_list('searched_accounts_keys');
+  END IF;
   RETURN NULL;
 END $$;
 
 CREATE FUNCTION change_searched_account() RETURNS trigger
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET gin_pending_list_limit = '1MB' AS $$
 BEGIN
   UPDATE searched_accounts SET form = account_search_form(NEW.username, NEW.name, NEW.major) WHERE account_id = NEW.id;
   RETURN NULL;
@@ -396,14 +405,23 @@ BEGIN
 END $$;
 
 CREATE FUNCTION add_searched_posts() RETURNS trigger
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET gin_pending_list_limit = '1MB' SET work_mem = '4MB' AS $$
+DECLARE
+  is_bulk constant boolean := EXISTS (SELECT FROM added OFFSET 1000);
 BEGIN
+  IF is_bulk THEN
+    -- What waits in one list is merged at once.
+    PERFORM set_config('gin_pending_list_limit', '256MB', true), set_config('work_mem', '256MB', true);
+  END IF;
   INSERT INTO searched_posts (post_id, form) SELECT id, post_search_form(title, description) FROM added ORDER BY id;
+  IF is_bulk THEN
+    PERFORM gin_clean_pending_list('searched_posts_keys');
+  END IF;
   RETURN NULL;
 END $$;
 
 CREATE FUNCTION change_searched_post() RETURNS trigger
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET gin_pending_list_limit = '1MB' AS $$
 BEGIN
   UPDATE searched_posts SET form = post_search_form(NEW.title, NEW.description) WHERE post_id = NEW.id;
   RETURN NULL;
@@ -437,9 +455,9 @@ INSERT INTO searched_accounts (account_id, form)
 INSERT INTO searched_posts (post_id, form) SELECT id, post_search_form(title, description) FROM posts ORDER BY id;
 
 CREATE INDEX searched_accounts_keys ON searched_accounts
-  USING gin (account_keys(number, form)) WITH (gin_pending_list_limit = 1024);
+  USING gin (account_keys(number, form));
 CREATE INDEX searched_posts_keys ON searched_posts
-  USING gin (post_keys(number, form)) WITH (gin_pending_list_limit = 1024);
+  USING gin (post_keys(number, form));
 
 DROP INDEX accounts_major_prefix;
 DROP INDEX accounts_name_prefix;

@@ -70,6 +70,34 @@ enum Search {
 
   /// Names and words of syllables some of which are a thousand times as frequent as others, a third of them Latin.
   private static func fill(_ database: Database) async throws {
+    async let accounts: Void = fill(
+      database,
+      """
+      INSERT INTO accounts (id, username, name, major) OVERRIDING SYSTEM VALUE
+        SELECT \(base) + i, pg_temp.latin() || pg_temp.latin() || pg_temp.latin() || i,
+          CASE WHEN i % 3 = 0 THEN pg_temp.latin() || pg_temp.latin() || ' ' || pg_temp.latin()
+            ELSE chr(44032 + 5 * floor(40 * random() ^ 3)::int) || pg_temp.syllable() || pg_temp.syllable() END,
+          pg_temp.words(0, 2)
+        FROM generate_series(0, 999999) i;
+      """)
+    async let posts: Void = fill(
+      database,
+      """
+      INSERT INTO posts (id, author_id, title, description)
+        SELECT post_id_at('2024-02-01') + i, \(base) + i, pg_temp.words(1, 4), pg_temp.words(0, 20)
+        FROM generate_series(0, 999999) i;
+      """)
+    try await (accounts, posts)
+    let token = LargeWorld.token(base)
+    try await database.pool.execute(
+      """
+      INSERT INTO sessions (token_hash, account_id, expires_at)
+      VALUES (sha256(convert_to(\(token), 'UTF8')), \(base), now() + interval '1 day')
+      """)
+    try await database.pool.execute("VACUUM ANALYZE")
+  }
+
+  private static func fill(_ database: Database, _ statement: String) async throws {
     try await database.pool.transaction { transaction in
       try await transaction.executeScript(
         """
@@ -92,23 +120,8 @@ enum Search {
           FOR i IN 1 .. fewest + floor((most - fewest + 1) * random())::int LOOP words := words || pg_temp.word() || ' '; END LOOP;
           RETURN rtrim(words);
         END $$;
-        INSERT INTO accounts (id, username, name, major) OVERRIDING SYSTEM VALUE
-          SELECT \(base) + i, pg_temp.latin() || pg_temp.latin() || pg_temp.latin() || i,
-            CASE WHEN i % 3 = 0 THEN pg_temp.latin() || pg_temp.latin() || ' ' || pg_temp.latin()
-              ELSE chr(44032 + 5 * floor(40 * random() ^ 3)::int) || pg_temp.syllable() || pg_temp.syllable() END,
-            pg_temp.words(0, 2)
-          FROM generate_series(0, 999999) i;
-        INSERT INTO posts (id, author_id, title, description)
-          SELECT post_id_at('2024-02-01') + i, \(base) + i, pg_temp.words(1, 4), pg_temp.words(0, 20)
-          FROM generate_series(0, 999999) i;
+        \(statement)
         """)
     }
-    let token = LargeWorld.token(base)
-    try await database.pool.execute(
-      """
-      INSERT INTO sessions (token_hash, account_id, expires_at)
-      VALUES (sha256(convert_to(\(token), 'UTF8')), \(base), now() + interval '1 day')
-      """)
-    try await database.pool.execute("VACUUM ANALYZE")
   }
 }
