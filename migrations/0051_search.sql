@@ -1,10 +1,10 @@
 -- What accounts and posts are found by.
 --
 -- Each has a row with its text as it is searched, and a number that grows with the rows. An index holds each character of
--- a text and each two that follow each other, so a text that contains what is asked for has all of that one's pairs;
+-- a text and each two and three that follow each other, so a text that contains what is asked for has all of that one's;
 -- which of the texts found really contain it, the rows tell.
 --
--- A key of the index is a block of rows and a character or two, 21 bits each, since Unicode has as many. So what half of
+-- A key of the index is a block of rows and a character or two, 21 bits each, since Unicode has as many, or a hash. So what half of
 -- all texts contain is not read from half of all rows: the newest small block is read first, and what has no page of that
 -- is rare enough to be read from large ones. A row is in a block of 2^15 and in one of 2^20.
 --
@@ -86,7 +86,13 @@ CREATE FUNCTION post_search_form(title text, description text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN search_lines(ARRAY[title, left(description, 500)]);
 
--- The keys of a form, as they are in block 0: its characters, and its pairs. A space is in none, nor is the end of a line.
+-- A key that is a hash, where Unicode has no characters any more.
+CREATE FUNCTION hash_key(hash bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (1114112::bigint << 21) + (hash & 9223372036854775807) % (983040::bigint << 21);
+
+-- The keys of a form, as they are in block 0: each character, each two that follow each other, and the hash of each
+-- three. A space is in none, nor is the end of a line.
 CREATE FUNCTION text_keys(form text) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
@@ -94,6 +100,7 @@ DECLARE
   letter text;
   code bigint;
   before bigint := 32;
+  two_before bigint := 32;
 BEGIN
   FOREACH letter IN ARRAY string_to_array(form, NULL) LOOP
     code := ascii(letter);
@@ -103,17 +110,21 @@ BEGIN
       keys := keys || (code << 21);
       IF before <> 32 THEN
         keys := keys || ((before << 21) | code);
+        IF two_before <> 32 THEN
+          keys := keys || hash_key(hashint8extended((two_before << 42) | (before << 21) | code, 0));
+        END IF;
       END IF;
     END IF;
+    two_before := before;
     before := code;
   END LOOP;
   RETURN keys;
 END $$;
 
--- A key of what a line is (=) or begins with (<): a hash, where Unicode has no characters any more.
+-- A key of what a line is (=) or begins with (<).
 CREATE FUNCTION line_key(sign text, part text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (1114112::bigint << 21) + (hashtextextended(sign || part, 0) & 9223372036854775807) % (983040::bigint << 21);
+RETURN hash_key(hashtextextended(sign || part, 0));
 
 -- The keys of a form's lines: of each, and of its first one, two and three characters.
 CREATE FUNCTION line_keys(form text) RETURNS bigint[]
@@ -171,25 +182,25 @@ BEGIN
   END IF;
 END $$;
 
--- Some pairs of the words, as keys of block 0; of a word of one character, that. Of many pairs, five that lie far apart:
--- each costs a look into each block, and the rows tell the rest.
-CREATE FUNCTION search_pairs(words text[]) RETURNS bigint[]
+-- Keys of what the words have, as they are in block 0: of a word its threes, or itself if it is shorter. Of many threes,
+-- five that lie far apart: each costs a look into each block, and the rows tell the rest.
+CREATE FUNCTION word_keys(words text[]) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN ARRAY(
   SELECT key FROM (
     SELECT key, row_number() OVER () AS place, count(*) OVER () AS count
       FROM unnest(words) word, unnest(text_keys(word)) key
-      WHERE length(word) = 1 OR key & ((1 << 21) - 1) > 0
-  ) pairs WHERE place * 5 % count < 5);
+      WHERE CASE length(word) WHEN 1 THEN true WHEN 2 THEN key & ((1 << 21) - 1) > 0 ELSE key >= 1114112::bigint << 21 END
+  ) known WHERE place * 5 % count < 5);
 
-CREATE FUNCTION block_keys(block bigint, pairs bigint[]) RETURNS bigint[]
+CREATE FUNCTION block_keys(block bigint, known bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
   keys bigint[] := '{}';
-  pair bigint;
+  key bigint;
 BEGIN
-  FOREACH pair IN ARRAY pairs LOOP
-    keys := keys || (block << 42 | pair);
+  FOREACH key IN ARRAY known LOOP
+    keys := keys || ((block << 42) | key);
   END LOOP;
   RETURN keys;
 END $$;
@@ -256,7 +267,7 @@ DECLARE
   words constant text[] := ARRAY(SELECT search_word(word) FROM unnest(forms) word);
   patterns constant text[] := ARRAY(
     SELECT pattern FROM unnest(forms) word, search_pattern(word) pattern WHERE pattern IS NOT NULL);
-  pairs constant bigint[] := search_pairs(words);
+  keys constant bigint[] := word_keys(words);
   -- So many rows are looked at before the index: what is in many of them needs none.
   nearest constant bigint := 500;
   given bigint;
@@ -276,7 +287,7 @@ BEGIN
   IF most > 0 THEN
     RETURN QUERY SELECT found.number, found.post_id FROM blocks_below(past), LATERAL (
         SELECT s.* FROM searched_posts s
-          WHERE post_keys(s.number, s.form) @> block_keys(block, pairs) AND s.number + 0 < bound
+          WHERE post_keys(s.number, s.form) @> block_keys(block, keys) AND s.number + 0 < bound
           ORDER BY s.number DESC OFFSET 0) found
       WHERE has_words(found.form, words, patterns) LIMIT most;
   END IF;
@@ -306,7 +317,7 @@ DECLARE
   -- What a form has that comes earlier.
   better text[];
   better_patterns text[];
-  pairs bigint[];
+  keys bigint[];
   nearest bigint;
   first_rank constant bigint := CASE WHEN after < 0 THEN 0 ELSE after >> 48 END;
   past bigint := CASE WHEN after < 0 THEN past_newest ELSE least(past_newest, last_number - (after & last_number)) END;
@@ -323,22 +334,22 @@ BEGIN
       words := line;
       patterns := line_pattern;
       better := NULL;
-      pairs := ARRAY[line_key('=', whole)];
+      keys := ARRAY[line_key('=', whole)];
     ELSIF rank = 1 THEN
       words := beginning;
       patterns := beginning_pattern;
       better := line;
       better_patterns := line_pattern;
-      pairs := ARRAY[line_key('<', left(whole, 3))];
+      keys := ARRAY[line_key('<', left(whole, 3))];
       IF length(whole) > 3 THEN
-        pairs := pairs || search_pairs(string_to_array(whole, ' '));
+        keys := keys || word_keys(string_to_array(whole, ' '));
       END IF;
     ELSE
       words := ARRAY(SELECT search_word(word) FROM unnest(forms) word);
       patterns := ARRAY(SELECT pattern FROM unnest(forms) word, search_pattern(word) pattern WHERE pattern IS NOT NULL);
       better := beginning;
       better_patterns := beginning_pattern;
-      pairs := search_pairs(words);
+      keys := word_keys(words);
     END IF;
     IF rank > 0 AND length(whole) = 1 OR rank = 2 THEN
       nearest := 500;
@@ -359,7 +370,7 @@ BEGIN
       RETURN QUERY SELECT (rank::bigint << 48) + last_number - found.number, found.account_id
         FROM blocks_below(past), LATERAL (
           SELECT s.* FROM searched_accounts s
-            WHERE account_keys(s.number, s.form) @> block_keys(block, pairs) AND s.number + 0 < bound
+            WHERE account_keys(s.number, s.form) @> block_keys(block, keys) AND s.number + 0 < bound
             ORDER BY s.number DESC OFFSET 0) found
         WHERE has_words(found.form, words, patterns)
           AND (better IS NULL OR NOT has_words(found.form, better, better_patterns))
@@ -486,7 +497,7 @@ DROP FUNCTION has_words(text, text[], text[]);
 DROP FUNCTION search_pattern(text);
 DROP FUNCTION search_word(text);
 DROP FUNCTION block_keys(bigint, bigint[]);
-DROP FUNCTION search_pairs(text[]);
+DROP FUNCTION word_keys(text[]);
 DROP FUNCTION blocks_below(bigint);
 DROP FUNCTION post_keys(bigint, text);
 DROP FUNCTION account_keys(bigint, text);
@@ -495,6 +506,7 @@ DROP FUNCTION large_block(bigint);
 DROP FUNCTION line_keys(text);
 DROP FUNCTION line_key(text, text);
 DROP FUNCTION text_keys(text);
+DROP FUNCTION hash_key(bigint);
 DROP FUNCTION post_search_form(text, text);
 DROP FUNCTION account_search_form(text, text, text);
 DROP FUNCTION search_lines(text[]);

@@ -91,7 +91,8 @@ import Testing
       for viewer in [bob, cat] {
         let absence = try await code { _ = try await Accounts.profile(of: "ann", seenBy: viewer, in: pool) }
         #expect(absence == .notFound, sourceLocation: location)
-        #expect(try await AccountSearch.find("ann", seenBy: viewer, page, in: pool).items.isEmpty, sourceLocation: location)
+        let found = try await AccountSearch.find("ann", seenBy: viewer, page, in: pool)
+        #expect(found.items.isEmpty, sourceLocation: location)
         let home = try await Feed.home(seenBy: viewer, page, in: pool)
         #expect(home.items.map(\.id) == posts[4...].reversed() && home.next == nil, sourceLocation: location)
         let small = try await Feed.home(seenBy: viewer, PageRequest(before: posts[5], limit: 1), in: pool)
