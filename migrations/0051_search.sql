@@ -1,14 +1,13 @@
 -- What accounts and posts are found by.
 --
--- Each has a row with its text as it is searched, and a number that grows with the rows. An index holds each character of
--- a text and each two and three that follow each other, so a text that contains what is asked for has all of that one's;
--- which of the texts found really contain it, the rows tell.
+-- Each has a row with its folded text and a number that grows with the rows. An index holds the text's characters, pairs
+-- and threes in a row, so a text that contains the query has all of the query's keys; the row itself is checked last.
 --
--- A key of the index is a block of rows and a character or two, 21 bits each, since Unicode has as many, or a hash. So what half of
--- all texts contain is not read from half of all rows: the newest small block is read first, and what has no page of that
--- is rare enough to be read from large ones. A row is in a block of 2^15 and in one of 2^20.
+-- A key is a block of rows (21 bits) and one or two characters (21 bits each, which hold all of Unicode) or a hash. A row
+-- is in a block of 2^15 rows and in one of 2^20. A search reads the newest small block first: a frequent word fills its
+-- page there, and one that does not is rare enough for the large blocks.
 --
--- New keys wait in a list that is merged into the index a megabyte at a time: a pair is then written once for many rows.
+-- New keys wait in the index's pending list, which is merged a megabyte at a time.
 
 CREATE TABLE searched_accounts (
   number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

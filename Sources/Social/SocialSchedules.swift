@@ -5,7 +5,7 @@ import DurableJobsPostgres
 public enum SocialSchedules {
   /// - Parameters:
   ///   - feedDays: how many days of posts the feeds' rows hold; 0 for all.
-  ///   - feedSleepDays: after how many days without reading nobody keeps an account's feed; 0 for all to be kept.
+  ///   - feedSleepDays: days without reading after which an account's feed is no longer kept; 0 for never.
   ///   - rankings: what makes a snapshot of the rankings.
   ///   - sweep: how much is kept of what has ended.
   public static func all(

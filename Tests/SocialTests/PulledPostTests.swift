@@ -113,7 +113,7 @@ import Testing
         for author in ids[..<5] { try await app.follow(author, by: reader) }
         var posts = [try await app.post(by: ids[0])]
         try await app.workOff()
-        // Nobody falls asleep whose reads were not written down for as long.
+        // Nobody falls asleep before reads have been recorded for 30 days.
         try await app.sleep(days: 30)
         #expect(try await app.sleepers() == [])
         try await app.pool.execute("UPDATE feed_sleep SET noted_since = current_date - 31")
@@ -137,7 +137,7 @@ import Testing
         #expect(try await app.feed(of: reader) == posts.reversed())
         #expect(try await app.feedRows(of: posts[0]) == [reader])
         #expect(try await FeedAudit.run(on: app.pool).isExact)
-        // Switched off, nothing is written down, and nobody falls asleep.
+        // Turned off, the record of reads starts over.
         try await app.sleep(days: 0)
         #expect(try await app.pool.query("SELECT count(*) FROM feed_sleep")[0].decode(Int.self) == 0)
       }

@@ -112,7 +112,7 @@ import Testing
             try await app.pool.execute(
               """
               SELECT setval(pg_get_serial_sequence(\("searched_" + table), 'number'),
-                (SELECT max(number) + 20000 FROM searched_\(unescaped: table)))
+                (SELECT max(number) + 400000 FROM searched_\(unescaped: table)))
               """)
           }
         }

@@ -46,7 +46,7 @@ public enum Feed {
       if rows.count < wanted { break }
     }
     var next: Int?
-    // Who is asleep and follows many may have to look behind many posts of others.
+    // The feed of a sleeping reader who follows many may start far behind the newest posts.
     for _ in 0..<(isAsleep ? 5 : 1) where posts.count <= page.limit {
       let old = try await older(
         account, own, everything: isAsleep, before: cursor, page.limit + 1 - posts.count, in: reader)
@@ -112,7 +112,7 @@ public enum Feed {
 
   /// Ids older than feeds reach, from follows and posts, and where to go on if there may be more.
   ///
-  /// - Parameter everything: for who is asleep: all, however new.
+  /// - Parameter everything: reads new posts too, for a sleeping reader.
   ///
   /// What it reads is bounded: a page may have less than `limit` although more follows.
   private static func older(

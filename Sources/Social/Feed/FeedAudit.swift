@@ -76,7 +76,7 @@ public struct FeedAudit: Sendable, Hashable {
       pending: pending)
   }
 
-  /// Posts that are pulled are in no feed, and the feeds of who is asleep are kept no longer.
+  /// Feeds hold no pulled posts, and sleeping readers have no feed to compare.
   private static let due = """
     SELECT follower_id AS user_id, id AS post_id FROM follows JOIN posts ON author_id = followee_id
     WHERE id >= (SELECT post_id FROM feed_floor) AND NOT is_pulled AND \(isKept("follower_id"))

@@ -112,7 +112,7 @@ public struct FeedRebuild: Sendable {
     return removed
   }
 
-  /// Takes an author's posts out of the feeds of who does not follow, and those that are pulled out of all. Nobody posts in the author's name or begins to
+  /// Removes an author's posts from the feeds of non-followers, and pulled posts from every feed. Nobody posts in the author's name or begins to
   /// follow meanwhile: a follow would find the stale row there, add none, and lose it.
   private func removeStale(
     _ users: [Int], _ posts: [Int], of author: Int, in transaction: PostgresTransaction

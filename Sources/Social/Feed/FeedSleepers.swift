@@ -18,7 +18,7 @@ public enum FeedSleepers {
       """)
   }
 
-  /// Owes making the feed of who is asleep again. Twice is once.
+  /// Enqueues the refill of a sleeping reader's feed; idempotent.
   public static func wake(_ account: Int, in transaction: AppTransaction) async throws {
     let woken = try await transaction.sql.execute(
       "UPDATE feed_sleepers SET is_waking = true WHERE account_id = \(account) AND NOT is_waking")
@@ -77,7 +77,7 @@ public struct FeedSleep: Job {
   public static let kind: JobKind = "feed.sleep"
   public static let queue = SocialJobs.bulkQueue
 
-  /// 0: nobody falls asleep, and nothing is written down.
+  /// 0 turns sleeping off.
   public var days: Int
 
   public init(days: Int) { self.days = days }
@@ -88,7 +88,7 @@ public struct FeedSleep: Job {
       try await sql.execute("DELETE FROM feed_sleep")
       return
     }
-    // Who read before that was written down has left no trace: nobody sleeps before the days are over since.
+    // Reads before `noted_since` left no trace, so nobody falls asleep until that many days after it.
     try await sql.pipeline([
       "INSERT INTO feed_sleep (noted_since) VALUES (current_date) ON CONFLICT DO NOTHING",
       """

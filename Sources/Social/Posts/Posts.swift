@@ -7,8 +7,8 @@ public enum Posts {
   /// How many followers an author has at most whose posts are pushed into their feeds.
   public static let mostPushed = 1_000_000
 
-  /// Posts, and owes the fan-out to the author's followers; a post of who has more than `mostPushed` of them is pulled
-  /// by those who read.
+  /// Posts, and owes the fan-out to the author's followers; past `mostPushed` followers the
+  /// post is pulled by readers instead.
   ///
   /// - Returns: the post's id.
   /// - Throws: `invalid_media`, `broken_media`.
@@ -16,8 +16,8 @@ public enum Posts {
     _ draft: PostDraft, by author: Int, mostPushed: Int = mostPushed, in transaction: AppTransaction
   ) async throws -> Int {
     let shown = try await MediaUse(draft.media, of: author, as: "media", in: transaction.sql)
-    // Before the lock, for which follows wait: to count a million takes 0.1 s. Whoever comes or goes meanwhile finds the
-    // post, whichever way it takes.
+    // Counting a million followers takes 0.1 s, so it happens before the lock that follows wait for. A follow in
+    // between is safe: push and pull both reach it.
     let isPulled = try await transaction.sql.query(
       "SELECT EXISTS (SELECT FROM follows WHERE followee_id = \(author) OFFSET \(mostPushed))"
     )[0].decode(Bool.self)

@@ -47,7 +47,7 @@ enum Search {
     return figures
   }
 
-  /// 2,000 syllables, and 8,000 pieces of what is there.
+  /// 2,000 single syllables and 8,000 substrings of the indexed text.
   private static func queries(of table: String, _ database: Database) async throws -> [String] {
     let pieces = try await database.pool.query(
       """
