@@ -155,14 +155,15 @@ BEGIN
     SELECT (block << 42) | key FROM unnest(keys) key, unnest(ARRAY[number >> 15, large_block(number)]) block);
 END $$;
 
--- The costs are high so that no plan works out the keys of rows instead of reading the index.
+-- The costs are high so that no plan works out the keys of rows instead of reading the index. Autovacuum and pg_restore
+-- call these with an empty search path.
 
 CREATE FUNCTION account_keys(number bigint, form text) RETURNS bigint[]
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10000
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10000 SET search_path FROM CURRENT
 RETURN row_keys(number, text_keys(form) || line_keys(form));
 
 CREATE FUNCTION post_keys(number bigint, form text) RETURNS bigint[]
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10000
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10000 SET search_path FROM CURRENT
 RETURN row_keys(number, text_keys(form));
 
 -- The blocks to be read for rows below `past`, in order, and below which number in each.
