@@ -185,13 +185,29 @@ END $$;
 -- Keys of what the words have, as they are in block 0: of a word its threes, or itself if it is shorter. Of many threes,
 -- five that lie far apart: each costs a look into each block, and the rows tell the rest.
 CREATE FUNCTION word_keys(words text[]) RETURNS bigint[]
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN ARRAY(
-  SELECT key FROM (
-    SELECT key, row_number() OVER () AS place, count(*) OVER () AS count
-      FROM unnest(words) word, unnest(text_keys(word)) key
-      WHERE CASE length(word) WHEN 1 THEN true WHEN 2 THEN key & ((1 << 21) - 1) > 0 ELSE key >= 1114112::bigint << 21 END
-  ) known WHERE place * 5 % count < 5);
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  word text;
+  key bigint;
+  known bigint[] := '{}';
+  few bigint[] := '{}';
+BEGIN
+  FOREACH word IN ARRAY words LOOP
+    FOREACH key IN ARRAY text_keys(word) LOOP
+      -- Pairs have both characters; threes are hashes, which are larger than all others.
+      CONTINUE WHEN length(word) = 2 AND key & ((1 << 21) - 1) = 0;
+      CONTINUE WHEN length(word) > 2 AND key < 1114112::bigint << 21;
+      known := known || key;
+    END LOOP;
+  END LOOP;
+  IF cardinality(known) <= 5 THEN
+    RETURN known;
+  END IF;
+  FOR place IN 0 .. 4 LOOP
+    few := few || known[1 + place * (cardinality(known) - 1) / 4];
+  END LOOP;
+  RETURN few;
+END $$;
 
 CREATE FUNCTION block_keys(block bigint, known bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
@@ -257,34 +273,57 @@ BEGIN
   RETURN true;
 END $$;
 
+-- How many of the newest rows are looked at before the index: what is in many of them needs none. The longer a word,
+-- the fewer have it.
+CREATE FUNCTION rows_looked_at(words text[]) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  word text;
+  count bigint := 0;
+BEGIN
+  FOREACH word IN ARRAY words LOOP
+    count := greatest(count, CASE length(word) WHEN 1 THEN 500 WHEN 2 THEN 200 ELSE 0 END);
+  END LOOP;
+  RETURN count;
+END $$;
+
+-- Of both functions that search, plans are made once a session: what is planned anew each time takes as long as the rest.
+
 -- Up to so many posts that contain all words of a query, the newest first, whose numbers are below `past`.
 CREATE FUNCTION search_posts(query text, past bigint, most bigint)
 RETURNS TABLE (place bigint, post bigint)
 LANGUAGE plpgsql STABLE ROWS 20
-SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  forms constant text[] := string_to_array(search_form(query), ' ');
-  words constant text[] := ARRAY(SELECT search_word(word) FROM unnest(forms) word);
-  patterns constant text[] := ARRAY(
-    SELECT pattern FROM unnest(forms) word, search_pattern(word) pattern WHERE pattern IS NOT NULL);
-  keys constant bigint[] := word_keys(words);
-  -- So many rows are looked at before the index: what is in many of them needs none.
-  nearest constant bigint := 500;
+  form text;
+  words text[] := '{}';
+  patterns text[] := '{}';
+  keys bigint[];
+  nearest bigint;
   given bigint;
 BEGIN
   past := least(past, coalesce((SELECT max(number) + 1 FROM searched_posts), 0));
-  IF forms = '{}' THEN
+  FOREACH form IN ARRAY string_to_array(search_form(query), ' ') LOOP
+    words := words || search_word(form);
+    patterns := patterns || array_remove(ARRAY[search_pattern(form)], NULL);
+  END LOOP;
+  IF words = '{}' THEN
     RETURN QUERY SELECT s.number, s.post_id FROM searched_posts s WHERE s.number < past ORDER BY s.number DESC LIMIT most;
     RETURN;
   END IF;
-  RETURN QUERY SELECT s.number, s.post_id FROM searched_posts s
-    WHERE s.number < past AND s.number >= past - nearest AND strpos(s.form, words[1]) > 0
-      AND has_words(s.form, words, patterns)
-    ORDER BY s.number DESC LIMIT most;
-  GET DIAGNOSTICS given = ROW_COUNT;
-  most := most - given;
-  past := past - nearest;
+  nearest := rows_looked_at(words);
+  IF nearest > 0 THEN
+    RETURN QUERY SELECT s.number, s.post_id FROM searched_posts s
+      WHERE s.number < past AND s.number >= past - nearest AND strpos(s.form, words[1]) > 0
+        AND has_words(s.form, words, patterns)
+      ORDER BY s.number DESC LIMIT most;
+    GET DIAGNOSTICS given = ROW_COUNT;
+    most := most - given;
+    past := past - nearest;
+  END IF;
   IF most > 0 THEN
+    keys := word_keys(words);
     RETURN QUERY SELECT found.number, found.post_id FROM blocks_below(past), LATERAL (
         SELECT s.* FROM searched_posts s
           WHERE post_keys(s.number, s.form) @> block_keys(block, keys) AND s.number + 0 < bound
@@ -299,7 +338,8 @@ END $$;
 CREATE FUNCTION search_accounts(query text, after bigint, most bigint)
 RETURNS TABLE (place bigint, account bigint)
 LANGUAGE plpgsql STABLE ROWS 20
-SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   last_number constant bigint := (1::bigint << 48) - 1;
   past_newest constant bigint := coalesce((SELECT max(number) + 1 FROM searched_accounts), 0);
@@ -308,10 +348,10 @@ DECLARE
   whole_pattern constant text := search_pattern(form);
   -- What a form has of which the query is a field, or the beginning of one.
   line constant text[] := ARRAY[E'\n' || whole || E'\n'];
-  line_pattern constant text[] := ARRAY(SELECT E'\n' || whole_pattern || E'\n' WHERE whole_pattern IS NOT NULL);
+  line_pattern constant text[] := array_remove(ARRAY[E'\n' || whole_pattern || E'\n'], NULL);
   beginning constant text[] := ARRAY[E'\n' || whole];
-  beginning_pattern constant text[] := ARRAY(SELECT E'\n' || whole_pattern WHERE whole_pattern IS NOT NULL);
-  forms constant text[] := string_to_array(form, ' ');
+  beginning_pattern constant text[] := array_remove(ARRAY[E'\n' || whole_pattern], NULL);
+  word text;
   words text[];
   patterns text[];
   -- What a form has that comes earlier.
@@ -345,13 +385,19 @@ BEGIN
         keys := keys || word_keys(string_to_array(whole, ' '));
       END IF;
     ELSE
-      words := ARRAY(SELECT search_word(word) FROM unnest(forms) word);
-      patterns := ARRAY(SELECT pattern FROM unnest(forms) word, search_pattern(word) pattern WHERE pattern IS NOT NULL);
+      words := '{}';
+      patterns := '{}';
+      FOREACH word IN ARRAY string_to_array(form, ' ') LOOP
+        words := words || search_word(word);
+        patterns := patterns || array_remove(ARRAY[search_pattern(word)], NULL);
+      END LOOP;
       better := beginning;
       better_patterns := beginning_pattern;
       keys := word_keys(words);
     END IF;
-    IF rank > 0 AND length(whole) = 1 OR rank = 2 THEN
+    IF rank = 2 THEN
+      nearest := rows_looked_at(words);
+    ELSIF rank = 1 AND length(whole) = 1 THEN
       nearest := 500;
     END IF;
     IF rank > first_rank THEN
@@ -460,10 +506,40 @@ CREATE TRIGGER change_searched AFTER UPDATE OF title, description ON posts FOR E
 CREATE TRIGGER remove_searched AFTER DELETE ON posts REFERENCING OLD TABLE AS removed
   FOR EACH STATEMENT EXECUTE FUNCTION remove_searched_posts();
 
+-- What the tables should hold: the other side of an audit and of the upgrade.
+
+CREATE VIEW searchable_accounts AS
+  SELECT id AS account_id, account_search_form(username, name, major) AS form FROM accounts;
+
+CREATE VIEW searchable_posts AS
+  SELECT id AS post_id, post_search_form(title, description) AS form FROM posts;
+
+-- Makes what is found what there is, and returns how many rows were wrong. Writers wait meanwhile.
+CREATE FUNCTION remake_search() RETURNS bigint
+LANGUAGE plpgsql SET jit = off SET work_mem = '256MB' AS $$
+DECLARE
+  changed bigint;
+  wrong bigint := 0;
+BEGIN
+  LOCK TABLE accounts, posts IN SHARE ROW EXCLUSIVE MODE;
+  DELETE FROM searched_accounts kept WHERE NOT EXISTS (SELECT FROM accounts a WHERE a.id = kept.account_id);
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  wrong := wrong + changed;
+  INSERT INTO searched_accounts AS kept (account_id, form) SELECT * FROM searchable_accounts ORDER BY account_id
+    ON CONFLICT (account_id) DO UPDATE SET form = excluded.form WHERE kept.form <> excluded.form;
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  wrong := wrong + changed;
+  DELETE FROM searched_posts kept WHERE NOT EXISTS (SELECT FROM posts p WHERE p.id = kept.post_id);
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  wrong := wrong + changed;
+  INSERT INTO searched_posts AS kept (post_id, form) SELECT * FROM searchable_posts ORDER BY post_id
+    ON CONFLICT (post_id) DO UPDATE SET form = excluded.form WHERE kept.form <> excluded.form;
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  RETURN wrong + changed;
+END $$;
+
 -- What there is: some minutes for a million of each.
-INSERT INTO searched_accounts (account_id, form)
-  SELECT id, account_search_form(username, name, major) FROM accounts ORDER BY id;
-INSERT INTO searched_posts (post_id, form) SELECT id, post_search_form(title, description) FROM posts ORDER BY id;
+SELECT remake_search();
 
 CREATE INDEX searched_accounts_keys ON searched_accounts
   USING gin (account_keys(number, form));
@@ -483,6 +559,9 @@ DROP TRIGGER add_searched ON posts;
 DROP TRIGGER remove_searched ON accounts;
 DROP TRIGGER change_searched ON accounts;
 DROP TRIGGER add_searched ON accounts;
+DROP FUNCTION remake_search();
+DROP VIEW searchable_posts;
+DROP VIEW searchable_accounts;
 DROP FUNCTION remove_searched_posts();
 DROP FUNCTION change_searched_post();
 DROP FUNCTION add_searched_posts();
@@ -493,6 +572,7 @@ DROP FUNCTION search_accounts(text, bigint, bigint);
 DROP FUNCTION search_posts(text, bigint, bigint);
 DROP TABLE searched_posts;
 DROP TABLE searched_accounts;
+DROP FUNCTION rows_looked_at(text[]);
 DROP FUNCTION has_words(text, text[], text[]);
 DROP FUNCTION search_pattern(text);
 DROP FUNCTION search_word(text);

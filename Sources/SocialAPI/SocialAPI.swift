@@ -11,6 +11,7 @@ public struct SocialAPI: Sendable {
   private let jobs: AppJobs
   private let pool: PostgresPool
   private let reads: any SocialReader
+  private let searches = SearchGate()
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
   private let adminReadToken: AdminToken?
@@ -123,10 +124,10 @@ public struct SocialAPI: Sendable {
     OwnAccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, sendsMail: sendsMail).add(to: group)
     EmailConfirmationRoutes(jobs: jobs, pool: pool, attempts: attempts, sendsMail: sendsMail).add(to: group)
     PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
-    UserRoutes(jobs: jobs, pool: pool, reads: reads).add(to: group)
+    UserRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches).add(to: group)
     BlockRoutes(jobs: jobs, pool: pool).add(to: group)
     SafetyRoutes(jobs: jobs, pool: pool).add(to: group)
-    PostRoutes(jobs: jobs, pool: pool, reads: reads, feeds: feeds).add(to: group)
+    PostRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches, feeds: feeds).add(to: group)
     if let media { MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group) }
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)

@@ -148,6 +148,24 @@ import Testing
   }
 
   /// What is renamed, edited or deleted is found as it is now.
+  /// As autovacuum, `pg_restore` and `REINDEX` do.
+  @Test func indexesAreMadeWithAnEmptySearchPath() async throws {
+    try await App.run { app in
+      try await app.pool.execute("INSERT INTO accounts (username, name) VALUES ('one', '김민수')")
+      try await app.pool.transaction { transaction in
+        try await transaction.executeScript(
+          """
+          SET LOCAL search_path = '';
+          ANALYZE public.searched_accounts, public.searched_posts;
+          REINDEX INDEX public.searched_accounts_keys;
+          REINDEX INDEX public.searched_posts_keys;
+          """)
+      }
+      let found = try await AccountSearch.find("ㄱㅁ", seenBy: 0, PageRequest(), in: app.pool)
+      #expect(found.items.map(\.account.username) == ["one"])
+    }
+  }
+
   @Test func followsChanges() async throws {
     try await App.run { app in
       let ann = try await app.account("ann")
@@ -171,6 +189,53 @@ import Testing
       #expect(try await accounts("") == [])
       #expect(try await app.pool.query("SELECT count(*) FROM searched_accounts")[0].decode(Int.self) == 0)
       #expect(try await app.pool.query("SELECT count(*) FROM searched_posts")[0].decode(Int.self) == 0)
+    }
+  }
+}
+
+/// What is kept for searches beside what there is.
+@Suite(.timeLimit(.minutes(2))) struct SearchAuditTests {
+  @Test func findsWhatTriggersDidNotFollow() async throws {
+    try await App.run { app in
+      let (ann, ben) = (try await app.account("ann"), try await app.account("ben"))
+      let post = try await app.post("before", by: ann)
+      #expect(try await SearchAudit.run(on: app.pool) == SearchAudit(compared: 3, wrong: 0))
+      try await app.pool.transaction { transaction in
+        try await transaction.executeScript(
+          """
+          ALTER TABLE accounts DISABLE TRIGGER USER;
+          ALTER TABLE posts DISABLE TRIGGER USER;
+          INSERT INTO accounts (username, name) VALUES ('carl', '');
+          UPDATE accounts SET name = '김민수' WHERE id = \(ann);
+          DELETE FROM accounts WHERE id = \(ben);
+          UPDATE posts SET title = 'after' WHERE id = \(post);
+          ALTER TABLE accounts ENABLE TRIGGER USER;
+          ALTER TABLE posts ENABLE TRIGGER USER;
+          """)
+      }
+      #expect(try await SearchAudit.run(on: app.pool) == SearchAudit(compared: 4, wrong: 4))
+      #expect(try await app.pool.query("SELECT remake_search()")[0].decode(Int.self) == 4)
+      #expect(try await SearchAudit.run(on: app.pool) == SearchAudit(compared: 3, wrong: 0))
+      let found = try await AccountSearch.find("ㄱㅁ", seenBy: 0, PageRequest(), in: app.pool)
+      #expect(found.items.map(\.account.id) == [ann])
+    }
+  }
+
+  /// A search reads all keys that wait to be merged: a single import must not leave many.
+  @Test func nothingOfABulkInsertWaits() async throws {
+    try await App.run { app in
+      try await app.pool.execute(
+        "INSERT INTO accounts (username, name) SELECT 'user' || i, 'Name ' || i FROM generate_series(1, 1500) i")
+      try await app.pool.execute(
+        """
+        INSERT INTO posts (id, author_id, title)
+        SELECT post_id_at(now()) + id, id, 'Title ' || id FROM accounts
+        """)
+      for index in ["searched_accounts_keys", "searched_posts_keys"] {
+        let waiting = try await app.pool.query("SELECT gin_clean_pending_list(\(index)::regclass)")[0].decode(Int.self)
+        #expect(waiting == 0, "\(index) had pages that wait")
+      }
+      #expect(try await SearchAudit.run(on: app.pool) == SearchAudit(compared: 3_000, wrong: 0))
     }
   }
 }

@@ -15,6 +15,7 @@ struct PostRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let reads: any SocialReader
+  let searches: SearchGate
   let feeds: FeedRules
 
   func add(to group: RouterGroup<APIContext>) {
@@ -50,8 +51,10 @@ struct PostRoutes: Sendable {
   }
 
   @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let found = try await PostSearch.find(
-      request.searchQuery, seenBy: try context.viewer.id, try request.page(), in: reads)
+    let (viewer, page) = (try context.viewer.id, try request.page())
+    let found = try await searches.pass(for: viewer) {
+      try await PostSearch.find(request.searchQuery, seenBy: viewer, page, in: reads)
+    }
     return try Answer(.ok, PageView(found, PostView.init))
   }
 

@@ -8,6 +8,7 @@ struct UserRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let reads: any SocialReader
+  let searches: SearchGate
 
   func add(to group: RouterGroup<APIContext>) {
     group.get("users", use: search)
@@ -20,8 +21,10 @@ struct UserRoutes: Sendable {
   }
 
   @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let found = try await AccountSearch.find(
-      request.searchQuery, seenBy: try context.viewer.id, try request.page(), in: reads)
+    let (viewer, page) = (try context.viewer.id, try request.page())
+    let found = try await searches.pass(for: viewer) {
+      try await AccountSearch.find(request.searchQuery, seenBy: viewer, page, in: reads)
+    }
     return try Answer(.ok, PageView(found) { ListedAccountView($0.account, isFollowed: $0.isFollowed) })
   }
 

@@ -7,7 +7,7 @@ import LibPQClient
 import Social
 
 /// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,
-/// pictures and their files, what deleted accounts have left, the ledger against the broker and the broker against the ledger.
+/// pictures and their files, what searches look at, what deleted accounts have left, the ledger against the broker and the broker against the ledger.
 ///
 /// None changes anything. Each compares in a snapshot of its own, whatever is written meanwhile.
 public struct Audit: Sendable {
@@ -18,7 +18,7 @@ public struct Audit: Sendable {
   private let clock: any Clock<Duration>
 
   /// How many parts `run` has, for whoever shows how far it is.
-  public static let steps = 7
+  public static let steps = 8
 
   /// - Parameters:
   ///   - queues: those to compare even if the ledger owes nothing there.
@@ -52,7 +52,13 @@ public struct Audit: Sendable {
     items += try await rankings()
     progress(4, "pictures")
     items += try await pictures()
-    progress(5, "accounts")
+    progress(5, "searches")
+    let search = try await SearchAudit.run(on: database.pool)
+    items.append(
+      AuditFinding(
+        "searches", compared: search.compared, differing: search.wrong, pending: 0,
+        advice: "a row was written while triggers were off: `SELECT remake_search()` in psql puts them right"))
+    progress(6, "accounts")
     let leftovers = try await LeftoverAudit.run(on: database.pool)
     items.append(
       AuditFinding(
@@ -61,7 +67,7 @@ public struct Audit: Sendable {
           no account has them: \(leftovers.rows.keys.sorted().joined(separator: ", ")); somebody deleted accounts while \
           triggers were off: delete the rows in psql
           """))
-    progress(6, "jobs")
+    progress(7, "jobs")
     let audit = LedgerAudit(database, broker: broker, queues: queues, clock: clock)
     let jobs = try await audit.run()
     items.append(
