@@ -20,10 +20,10 @@ struct WorkerSizeTests {
     let size = try size()
     #expect(
       size.concurrency == [
-        .default: 2, "fanout": 4, "fanout-bulk": 5, "hearts": 2, "lookups": 16, "mail": 2, "notifications": 2,
+        .default: 2, "fanout": 4, "fanout-bulk": 1, "hearts": 2, "lookups": 16, "mail": 2, "notifications": 2,
         "pictures": 2, "rankings": 1,
       ])
-    #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 6, jobs: 23))
+    #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 6, jobs: 19))
     #expect(size.fits && size.redisConnections == 10)
   }
 
@@ -31,7 +31,7 @@ struct WorkerSizeTests {
     let small = try size(["FANMILL_POSTGRES_POOL": "13"])
     #expect(small.connections.jobs == 11 && small.connections.pool == 13)
     #expect(small.concurrency["lookups"] == 4 && small.totalConcurrency == 15)
-    #expect(small.concurrency["fanout"] == 2 && small.concurrency["fanout-bulk"] == 2)
+    #expect(small.concurrency["fanout"] == 2 && small.concurrency["fanout-bulk"] == 1)
     // Each queue is served, even so.
     let tiny = try size(["FANMILL_POSTGRES_POOL": "3"])
     #expect(
@@ -40,7 +40,7 @@ struct WorkerSizeTests {
         && !tiny.fits)
     let large = try size(["FANMILL_POSTGRES_POOL": "1000"])
     #expect(
-      large.concurrency["fanout"] == 16 && large.concurrency["fanout-bulk"] == 5 && large.connections.pool == 1000)
+      large.concurrency["fanout"] == 16 && large.concurrency["fanout-bulk"] == 1 && large.connections.pool == 1000)
   }
 
   @Test func slotsThatAreSetBringTheirConnections() throws {
@@ -59,7 +59,7 @@ struct WorkerSizeTests {
   }
 
   @Test func whatIsOffTakesNoConnection() throws {
-    #expect(try size(["FANMILL_SCHEDULER": "off", "FANMILL_WORKER_PORT": "0"]).connections.total == 29)
+    #expect(try size(["FANMILL_SCHEDULER": "off", "FANMILL_WORKER_PORT": "0"]).connections.total == 25)
   }
 
   @Test func itFitsUnlessBothAreSet() throws {

@@ -13,7 +13,7 @@ public struct WorkerSize: Sendable, Hashable {
   public let connections: WorkerConnections
 
   /// The pool of a worker for which neither concurrency nor connections are set.
-  public static let usualPool = 25
+  public static let usualPool = 21
 
   /// How many jobs it runs at once.
   public var totalConcurrency: Int { concurrency.values.reduce(0, +) }
@@ -89,7 +89,8 @@ public struct WorkerSize: Sendable, Hashable {
     init(of queue: QueueName) {
       switch queue {
       case SocialJobs.fanOutQueue, SocialJobs.lookupQueue: (usual, most) = (4, .max)
-      case SocialJobs.bulkQueue: (usual, most) = (5, 5)
+      // A chunk keeps a processor of Postgres busy. With two at once on two processors, small posts wait twice as long.
+      case SocialJobs.bulkQueue: (usual, most) = (1, 1)
       case SocialJobs.notificationQueue, SocialJobs.countQueue: (usual, most) = (2, 2)
       case SocialJobs.rankingQueue: (usual, most) = (1, 2)
       case SocialJobs.pictureQueue: (usual, most) = (1, .max)

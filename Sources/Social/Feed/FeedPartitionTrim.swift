@@ -9,7 +9,6 @@ import LibPQClient
 /// and tries again a little later (`migrations/0033_trim_feeds.sql`).
 public struct FeedPartitionTrim: Job {
   public static let kind: JobKind = "feed.trim"
-  public static let queue = SocialJobs.bulkQueue
 
   /// How long it waits for the lock, so long others wait for it. Requests hold it for a few milliseconds.
   static let patience = "40ms"
