@@ -29,7 +29,7 @@ struct MediaView: Encodable, Sendable {
 }
 
 /// A picture of a post.
-struct PictureView: Encodable, Sendable {
+struct PictureView: JSONWritable, Sendable {
   let id: String
   let url: String
   let width: Int
@@ -43,17 +43,35 @@ struct PictureView: Encodable, Sendable {
     height = media.height
     sizes = PictureSizesView(media.id, width: media.width, height: media.height)
   }
+
+  func write(to json: inout JSONBytes) {
+    json.object { json in
+      json.field("id", id)
+      json.field("url", url)
+      json.field("width", width)
+      json.field("height", height)
+      json.field("sizes", sizes)
+    }
+  }
 }
 
-struct PictureSizesView: Encodable, Sendable {
+struct PictureSizesView: JSONWritable, Sendable {
   let thumb: Size
   let feed: Size
   let full: Size
 
-  struct Size: Encodable, Sendable {
+  struct Size: JSONWritable, Sendable {
     let url: String
     let width: Int
     let height: Int
+
+    func write(to json: inout JSONBytes) {
+      json.object { json in
+        json.field("url", url)
+        json.field("width", width)
+        json.field("height", height)
+      }
+    }
   }
 
   init(_ id: MediaID, width: Int, height: Int) {
@@ -64,5 +82,13 @@ struct PictureSizesView: Encodable, Sendable {
     thumb = size(.thumb)
     feed = size(.feed)
     full = size(.full)
+  }
+
+  func write(to json: inout JSONBytes) {
+    json.object { json in
+      json.field("thumb", thumb)
+      json.field("feed", feed)
+      json.field("full", full)
+    }
   }
 }

@@ -6,7 +6,7 @@
 import Social
 
 /// An account in a list or beside a post.
-struct AccountView: Encodable, Sendable {
+struct AccountView: JSONWritable, Sendable {
   let id: Int
   let username: String
   let name: String
@@ -20,10 +20,20 @@ struct AccountView: Encodable, Sendable {
     major = account.major
     avatar = Nullable(account.avatar)
   }
+
+  func write(to json: inout JSONBytes) {
+    json.object { json in
+      json.field("id", id)
+      json.field("username", username)
+      json.field("name", name)
+      json.field("major", major)
+      json.field("avatar", avatar.value)
+    }
+  }
 }
 
 /// An account in a list, as the asking account sees it.
-struct ListedAccountView: Encodable, Sendable {
+struct ListedAccountView: JSONWritable, Sendable {
   let id: Int
   let username: String
   let name: String
@@ -38,6 +48,17 @@ struct ListedAccountView: Encodable, Sendable {
     major = account.major
     avatar = Nullable(account.avatar)
     self.isFollowed = isFollowed
+  }
+
+  func write(to json: inout JSONBytes) {
+    json.object { json in
+      json.field("id", id)
+      json.field("username", username)
+      json.field("name", name)
+      json.field("major", major)
+      json.field("avatar", avatar.value)
+      json.field("isFollowed", isFollowed)
+    }
   }
 }
 
@@ -73,7 +94,7 @@ struct ProfileView: Encodable, Sendable {
   }
 }
 
-struct PostView: Encodable, Sendable {
+struct PostView: JSONWritable, Sendable {
   let id: Int
   let author: AccountView
   let title: String
@@ -101,6 +122,23 @@ struct PostView: Encodable, Sendable {
     comments = post.comments
     isLiked = post.isLiked
     isMine = post.isMine
+  }
+
+  func write(to json: inout JSONBytes) {
+    json.object { json in
+      json.field("id", id)
+      json.field("author", author)
+      json.field("title", title)
+      json.field("description", description)
+      json.field("media", media)
+      json.field("image", image.value)
+      json.field("createdAt", createdAt)
+      json.field("editedAt", editedAt.value)
+      json.field("likes", likes)
+      json.field("comments", comments)
+      json.field("isLiked", isLiked)
+      json.field("isMine", isMine)
+    }
   }
 }
 

@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import HTTPTypes
 import Hummingbird
 import Social
@@ -14,7 +9,7 @@ struct Answer: ResponseGenerator, Sendable {
 
   init(_ status: HTTPResponse.Status = .ok, _ value: some Encodable) throws {
     self.status = status
-    body = Array(try Self.encoder.encode(value))
+    body = try JSONText.bytes(of: value)
   }
 
   init(status: HTTPResponse.Status, body: [UInt8]) {
@@ -30,17 +25,6 @@ struct Answer: ResponseGenerator, Sendable {
       status: status, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
   }
-
-  /// Times in UTC with milliseconds, as ISO 8601 writes them.
-  private static let encoder: JSONEncoder = {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .withoutEscapingSlashes
-    encoder.dateEncodingStrategy = .custom { date, encoder in
-      var container = encoder.singleValueContainer()
-      try container.encode(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-    }
-    return encoder
-  }()
 }
 
 /// A value that may be missing and is written as `null` then: a field that is always there is easier to read for a
