@@ -98,11 +98,8 @@ public enum Feed {
       FROM kept LEFT JOIN posts p ON p.id = kept.post_id LEFT JOIN accounts a ON a.id = p.author_id
       ORDER BY kept.post_id DESC NULLS FIRST
       """)
-    if let first = rows.first, first[17].isNull { return nil }
-    return try rows.map { row in
-      let isShown = try !row[0].isNull && !row[6].isNull && Bool(postgres: row[16])
-      return (try Int(postgres: row[17]), isShown ? try Post(row: row, seenBy: account) : nil)
-    }
+    if let first = rows.first, first[16].isNull { return nil }
+    return try rows.map { try Post.listed(row: $0, seenBy: account) }
   }
 
   /// Up to so many followees the latest posts of each are read.

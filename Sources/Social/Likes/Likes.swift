@@ -58,17 +58,12 @@ public enum Likes {
     try await Page.filled(from: page.cursor, limit: page.limit) { cursor, count in
       try await reader.rows(
         """
-        SELECT \(unescaped: Post.columns), true, l.id, \(Visibility.seesPost(account)) FROM (
+        SELECT \(unescaped: Post.columns), true, \(Visibility.seesPost(account)), l.id FROM (
           SELECT id, post_id FROM likes WHERE account_id = \(account) AND id < \(cursor) ORDER BY id DESC LIMIT \(count)
         ) l
         LEFT JOIN posts p ON p.id = l.post_id LEFT JOIN accounts a ON a.id = p.author_id ORDER BY l.id DESC
         """
-      ).map { row in
-        let isShown = try !row[6].isNull && Bool(postgres: row[row.count - 1])
-        return (
-          try Int(postgres: row[row.count - 2]), isShown ? try Post(row: row, seenBy: account) : nil
-        )
-      }
+      ).map { try Post.listed(row: $0, seenBy: account) }
     }
   }
 

@@ -28,14 +28,15 @@ public struct Post: Sendable, Hashable {
   /// viewer likes the post.
   static let columns = """
     p.id, p.title, p.description, p.image, p.created_at, p.edited_at, \(AccountSummary.columns), p.media, p.media_dimensions,
-    (SELECT coalesce(sum(kept.likes), 0)::bigint FROM post_counts kept WHERE kept.post_id = p.id),
-    (SELECT coalesce(sum(kept.comments), 0)::bigint FROM post_counts kept WHERE kept.post_id = p.id)
+    (SELECT ARRAY[coalesce(sum(kept.likes), 0), coalesce(sum(kept.comments), 0)]::bigint[]
+      FROM post_counts kept WHERE kept.post_id = p.id)
     """
 
-  /// A row of a list that ends with whether the viewer is shown the post.
+  /// A row of a list: after whether the viewer likes the post come whether the viewer is shown it, and the list's
+  /// cursor, unless that is the post's id. A post that is gone leaves the rest null.
   static func listed(row: PostgresRow, seenBy viewer: Int) throws -> Page<Post>.Row {
-    let isShown = try !row[6].isNull && Bool(postgres: row[row.count - 1])
-    return (try Int(postgres: row[0]), isShown ? try Post(row: row, seenBy: viewer) : nil)
+    let isShown = try !row[0].isNull && !row[6].isNull && Bool(postgres: row[15])
+    return (try Int(postgres: row[row.count > 16 ? 16 : 0]), isShown ? try Post(row: row, seenBy: viewer) : nil)
   }
 
   init(row: PostgresRow, seenBy viewer: Int) throws(PostgresError) {
@@ -47,9 +48,9 @@ public struct Post: Sendable, Hashable {
     editedAt = try Date?(postgres: row[5])
     author = try AccountSummary(row: row, at: 6)
     media = ShownMedia.list(try [String](postgres: row[11]), try [Int32](postgres: row[12]))
-    likes = try Int(postgres: row[13])
-    comments = try Int(postgres: row[14])
-    isLiked = try Bool(postgres: row[15])
+    let counts = try [Int](postgres: row[13])
+    (likes, comments) = (counts[0], counts[1])
+    isLiked = try Bool(postgres: row[14])
     isMine = author.id == viewer
   }
 }

@@ -18,10 +18,7 @@ public enum PostSearch {
         LEFT JOIN posts p ON p.id = found.post LEFT JOIN accounts a ON a.id = p.author_id
         ORDER BY found.place DESC
         """
-      ).map { row in
-        let isShown = try !row[0].isNull && !row[6].isNull && Bool(postgres: row[16])
-        return (try Int(postgres: row[17]), isShown ? try Post(row: row, seenBy: viewer) : nil)
-      }
+      ).map { try Post.listed(row: $0, seenBy: viewer) }
     }
   }
 }
