@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { most_samples = 100000 };
+enum { most_samples = 200000 };
 
 struct bench_board {
   atomic_llong counted;

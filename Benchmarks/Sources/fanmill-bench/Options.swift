@@ -6,6 +6,7 @@ struct Options: Sendable {
     case help
     case bench(Options)
     case worker(WorkerChild.Options)
+    case streams(StreamsChild.Options)
   }
 
   var runs = 5
@@ -25,6 +26,7 @@ struct Options: Sendable {
 
   static func parse(_ arguments: [String]) throws -> Command {
     if arguments.first == "worker" { return .worker(try WorkerChild.Options(Array(arguments.dropFirst()))) }
+    if arguments.first == "streams" { return .streams(try StreamsChild.Options(Array(arguments.dropFirst()))) }
     var options = Options()
     var rest = arguments[...]
     while let argument = rest.popFirst() {

@@ -9,6 +9,8 @@ do {
     print(Options.help)
   case .worker(let options):
     try await WorkerChild.run(options)
+  case .streams(let options):
+    try StreamsChild.run(options)
   case .bench(let options):
     exit(try await Bench(options).run() ? 0 : 1)
   }

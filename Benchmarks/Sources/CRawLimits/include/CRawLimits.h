@@ -45,6 +45,11 @@ int64_t bench_board_sample_at(const bench_board *board, int64_t index);
 void bench_board_set_ready(bench_board *board);
 int bench_board_is_ready(const bench_board *board);
 
+// Sends the requests, each over a connection of its own, and reads what streams back until it is killed: samples how long
+// ago each "@nanoseconds@" in it was. Ready once all are answered. Returns only to say what went wrong.
+int64_t bench_streams(
+  int port, const char *const *requests, int64_t count, bench_board *board, char *error, size_t error_size);
+
 // Nanoseconds of CLOCK_REALTIME, which all processes of a machine share.
 int64_t bench_now(void);
 

@@ -64,6 +64,10 @@ enum Pictures {
     try await upload(picture, as: token, port: port, run)
     let uploaded = start.duration(to: .now) / .seconds(1)
     let latencies = try await busy
+    let early = Int(uploaded * postsPerSecond)
+    let tails = [latencies.prefix(early), latencies.dropFirst(early)].map { Figure.percentile(Array($0), 0.99) }
+    stage.note(
+      "  a small post's p99: \(calmTail) ms alone, \(tails[0]) while uploads come, \(tails[1]) while sizes are made")
     let seconds = start.duration(to: .now) / .seconds(1)
     let outcome = Outcome(
       ready: seconds, uploaded: uploaded, apiMegabytes: try api.usage().peakMegabytes,

@@ -87,7 +87,7 @@ enum Search {
         SELECT post_id_at('2024-02-01') + i, \(base) + i, pg_temp.words(1, 4), pg_temp.words(0, 20)
         FROM generate_series(0, 999999) i;
       """)
-    try await (accounts, posts)
+    _ = try await (accounts, posts)
     let token = LargeWorld.token(base)
     try await database.pool.execute(
       """
