@@ -30,7 +30,7 @@ struct WorkerSizeTests {
   @Test func aPoolThatIsSetBoundsTheSlots() throws {
     let small = try size(["FANMILL_POSTGRES_POOL": "13"])
     #expect(small.connections.jobs == 11 && small.connections.pool == 13)
-    #expect(small.concurrency["lookups"] == 4 && small.totalConcurrency == 15)
+    #expect(small.concurrency["lookups"] == 8 && small.totalConcurrency == 18, "\(small.concurrency)")
     #expect(small.concurrency["fanout"] == 2 && small.concurrency["fanout-bulk"] == 1)
     // Each queue is served, even so.
     let tiny = try size(["FANMILL_POSTGRES_POOL": "3"])

@@ -14,7 +14,7 @@ final class OpenStream: Sendable {
   var receivedBytes: Int { bytes.withLock { $0.count } }
 
   /// - Parameter reads: whether what comes is read, until the connection ends.
-  init(port: Int, _ path: String, _ field: String, reads: Bool) throws {
+  init(port: Int, method: String = "GET", _ path: String, _ field: String, reads: Bool) throws {
     let descriptor = connection.descriptor
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -30,7 +30,7 @@ final class OpenStream: Sendable {
       }
     }
     guard status == 0 else { throw POSIXError(.ECONNREFUSED) }
-    let head = Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\(field)\r\n\r\n".utf8)
+    let head = Array("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\(field)\r\n\r\n".utf8)
     guard send(descriptor, head, head.count, Int32(MSG_NOSIGNAL)) == head.count else { throw POSIXError(.EPIPE) }
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     self.ends = ends

@@ -105,6 +105,7 @@ public enum Accounts {
 
   /// - Throws: `not_found`, `username_taken`, `too_many_usernames`, `invalid_avatar`, `broken_media`.
   public static func change(_ id: Int, _ changes: AccountChanges, in transaction: PostgresTransaction) async throws {
+    if changes.avatar != nil { try await transaction.execute(MediaLibrary.lock(id)) }
     if let avatar = changes.avatar ?? nil {
       _ = try await MediaUse([avatar], of: id, as: "avatar", in: transaction)
     }

@@ -157,6 +157,7 @@ public struct AccountRemoval: Job {
       "SELECT id FROM media WHERE owner_id = \(account) ORDER BY id LIMIT \(Self.batch)"
     ).decode(String.self)
     if pictures.isEmpty { return false }
+    try await transaction.sql.execute(MediaLibrary.lock(account))
     try await MediaLibrary.lockFiles(of: pictures, in: transaction.sql)
     try await transaction.sql.execute("DELETE FROM media WHERE id = ANY (\(pictures))")
     try await transaction.enqueue(MediaRemoval())

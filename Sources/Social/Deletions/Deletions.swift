@@ -17,7 +17,7 @@ public enum Deletions {
   public static func delete(
     _ account: Int, _ password: Passwords.Checked, in transaction: AppTransaction
   ) async throws {
-    try await lockPicture(of: account, in: transaction.sql)
+    try await transaction.sql.execute(MediaLibrary.lock(account))
     try await Passwords.confirm(password, in: transaction.sql)
     try await delete(account, in: transaction)
   }
@@ -26,22 +26,12 @@ public enum Deletions {
   ///
   /// - Throws: `not_found`.
   public static func delete(_ account: Int, in transaction: AppTransaction) async throws {
-    try await lockPicture(of: account, in: transaction.sql)
+    try await transaction.sql.execute(MediaLibrary.lock(account))
     guard try await transaction.sql.execute("DELETE FROM accounts WHERE id = \(account)") == 1 else {
       throw SocialError.notFound("account")
     }
     try await LiveTopic.notify([.hidden], in: transaction.sql)
     try await transaction.enqueue(AccountRemoval(account: account))
-  }
-
-  /// Locks an account's picture before the account, as whoever changes both does.
-  private static func lockPicture(of account: Int, in transaction: PostgresTransaction) async throws {
-    let pictures = try await transaction.query(
-      "SELECT avatar_media FROM accounts WHERE id = \(account) AND avatar_media IS NOT NULL"
-    ).decode(String.self)
-    if pictures.isEmpty { return }
-    try await MediaLibrary.lockFiles(of: pictures, in: transaction)
-    try await transaction.execute("SELECT FROM media WHERE id = ANY (\(pictures)) ORDER BY id FOR UPDATE")
   }
 
   // MARK: Without a password

@@ -21,6 +21,7 @@ public enum MediaLibrary {
   public static func add(
     _ upload: MediaUpload, stored file: MediaFile, by owner: Int?, quota: Int, in transaction: AppTransaction
   ) async throws -> Media {
+    if let owner { try await transaction.sql.execute(lock(owner)) }
     // Locks the row until commit: another transaction could remove the file before this picture counts.
     let kept = try await transaction.sql.query(
       """
@@ -73,6 +74,7 @@ public enum MediaLibrary {
   ///
   /// - Throws: `not_found`, `media_in_use`.
   public static func delete(_ id: MediaID, of owner: Int, in transaction: AppTransaction) async throws {
+    try await transaction.sql.execute(lock(owner))
     try await lockFiles(of: [id.text], in: transaction.sql)
     let uses = try await transaction.sql.query(
       "SELECT uses FROM media WHERE id = \(id.text) AND owner_id = \(owner) FOR UPDATE"
@@ -90,6 +92,8 @@ public enum MediaLibrary {
   /// - Throws: `not_found`.
   public static func withdraw(_ id: MediaID, in transaction: AppTransaction) async throws {
     let sql = transaction.sql
+    let found = try await sql.query("SELECT owner_id FROM media WHERE id = \(id.text)").decode(Int?.self)
+    if let owner = found.first ?? nil { try await sql.execute(lock(owner)) }
     try await lockFiles(of: [id.text], in: sql)
     let owners = try await sql.query("SELECT owner_id FROM media WHERE id = \(id.text) FOR UPDATE").decode(Int?.self)
     guard let owner = owners.first else { throw SocialError.notFound("picture") }
@@ -137,6 +141,10 @@ public enum MediaLibrary {
     }
     return (MediaFile(id: file), ready)
   }
+
+  /// Lets one transaction at a time change an owner's pictures, or what shows them: a post locks itself before its
+  /// pictures, and a picture that is withdrawn its posts. To be taken before any other lock.
+  static func lock(_ owner: Int) -> PostgresQuery { "SELECT pg_advisory_xact_lock((5::bigint << 60) | \(owner))" }
 
   /// Locks the files of pictures that are about to change or go. Whoever changes both a file and pictures of it locks the
   /// file first, so that no two wait for each other.

@@ -47,6 +47,14 @@ public struct PictureSizes: Job {
 
   /// Posts keep the dimensions of what they show, and the decoder knows them best.
   private func correct(_ file: MediaFile, _ width: Int32, _ height: Int32, in sql: PostgresTransaction) async throws {
+    // In the order of keys, as two files of the same posts may come at once.
+    try await sql.execute(
+      """
+      SELECT FROM posts WHERE id IN (
+        SELECT p.id FROM media m JOIN posts p ON p.author_id = m.owner_id AND m.id = ANY (p.media)
+        WHERE m.file_id = \(file.id) AND m.uses > 0)
+      ORDER BY id FOR NO KEY UPDATE
+      """)
     try await sql.execute(
       """
       UPDATE posts p SET media_dimensions = (
@@ -59,6 +67,8 @@ public struct PictureSizes: Job {
 
   private func fail(_ file: MediaFile, _ reason: String, in transaction: AppTransaction) async throws {
     try await transaction.sql.execute("SELECT FROM media_files WHERE id = \(file.id) FOR UPDATE")
+    // In the order in which whoever shows pictures locks them.
+    try await transaction.sql.execute("SELECT FROM media WHERE file_id = \(file.id) ORDER BY id FOR UPDATE")
     try await transaction.sql.execute(
       "UPDATE media SET file_id = NULL, failure = \(reason) WHERE file_id = \(file.id)")
     try await transaction.enqueue(MediaRemoval())

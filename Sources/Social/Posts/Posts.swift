@@ -15,6 +15,7 @@ public enum Posts {
   public static func create(
     _ draft: PostDraft, by author: Int, mostPushed: Int = mostPushed, in transaction: AppTransaction
   ) async throws -> Int {
+    if !draft.media.isEmpty { try await transaction.sql.execute(MediaLibrary.lock(author)) }
     let shown = try await MediaUse(draft.media, of: author, as: "media", in: transaction.sql)
     // Counting a million followers takes 0.1 s, so it happens before the lock that follows wait for. A follow in
     // between is safe: push and pull both reach it.
@@ -82,6 +83,7 @@ public enum Posts {
     async throws
   {
     try await checkAuthor(of: id, is: account, in: transaction)
+    if changes.media != nil { try await transaction.execute(MediaLibrary.lock(account)) }
     let shown: MediaUse? =
       if let media = changes.media {
         try await MediaUse(media, of: account, as: "media", in: transaction)
@@ -120,6 +122,7 @@ public enum Posts {
 
   private static func remove(_ ids: [Int], of author: Int, in transaction: AppTransaction) async throws -> Int {
     let answers = try await transaction.sql.pipeline([
+      MediaLibrary.lock(author),
       "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
       // Likes and comments that are on their way end first, and the next ones find no post.
       "SELECT pg_advisory_xact_lock(post_lock(id)) FROM unnest(\(ids.sorted())) AS id",
@@ -132,7 +135,7 @@ public enum Posts {
       """,
       "DELETE FROM fan_outs WHERE post_id = ANY (\(ids))",
     ])
-    let gone = try answers[2].decode(Int.self, Bool.self).map { (id: $0.0, isPulled: $0.1) }
+    let gone = try answers[3].decode(Int.self, Bool.self).map { (id: $0.0, isPulled: $0.1) }
     try await LiveTopic.notify(Set(gone.map { LiveTopic.gone($0.id) }), in: transaction.sql)
     // No feed holds a post that is pulled.
     try await transaction.enqueue(gone.filter { !$0.isPulled }.map { RemovePostFromFeeds(post: $0.id, author: author) })
