@@ -1,4 +1,5 @@
 import Foundation
+import LibPQClient
 import PrivateServers
 
 /// Posts to 1,000 followers while three others fan out to 999,998 each, all pushed, through one API and one worker with
