@@ -104,6 +104,7 @@ public struct SocialAPI: Sendable {
     router.add(middleware: ClientIdentification(proxies: proxies))
     if doors.contains(.clients) {
       if let media { PictureRoutes(pool: pool, shelf: media).add(to: router) }
+      ownAccountRoutes.addOwn(to: router.group("v1"))
       addClientRoutes(
         to: router.group("v1").add(middleware: Authentication(pool: pool))
           .add(middleware: BudgetMiddleware(budgets: budgets)))
@@ -118,10 +119,14 @@ public struct SocialAPI: Sendable {
     return router.buildResponder()
   }
 
+  private var ownAccountRoutes: OwnAccountRoutes {
+    OwnAccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, sendsMail: sendsMail)
+  }
+
   private func addClientRoutes(to group: RouterGroup<APIContext>) {
     AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, confirmsSignUp: confirmsSignUp)
       .add(to: group)
-    OwnAccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, sendsMail: sendsMail).add(to: group)
+    ownAccountRoutes.add(to: group)
     EmailConfirmationRoutes(jobs: jobs, pool: pool, attempts: attempts, sendsMail: sendsMail).add(to: group)
     PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
     UserRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches).add(to: group)

@@ -103,6 +103,19 @@ public enum Accounts {
     return OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
   }
 
+  /// The account whose session a token is, as its owner sees it; nil if it is no session's, or the session has expired.
+  public static func own(_ token: SessionToken, in reader: some SocialReader) async throws -> OwnAccount? {
+    let rows = try await reader.rows(
+      """
+      SELECT \(unescaped: profileColumns), false, false, email
+      FROM sessions s JOIN accounts a ON a.id = s.account_id
+      WHERE s.token_hash = \(token.hash) AND s.expires_at > now()
+      """)
+    return try rows.first.map { row in
+      OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
+    }
+  }
+
   /// - Throws: `not_found`, `username_taken`, `too_many_usernames`, `invalid_avatar`, `broken_media`.
   public static func change(_ id: Int, _ changes: AccountChanges, in transaction: PostgresTransaction) async throws {
     if changes.avatar != nil { try await transaction.execute(MediaLibrary.lock(id)) }

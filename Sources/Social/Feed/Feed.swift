@@ -33,21 +33,24 @@ public enum Feed {
     var posts: [Post] = []
     var cursor = page.cursor
     var isAsleep = false
+    // Until a row says that feeds reach as far back as posts do.
+    var isTrimmed = true
     // A row whose post was deleted a moment ago, or is not shown to the viewer, takes a place without giving a post:
     // another round fills the page up.
     while posts.count <= page.limit {
       let wanted = page.limit + 1 - posts.count
-      guard let rows = try await kept(account, own, before: cursor, wanted, in: reader) else {
+      guard let kept = try await kept(account, own, before: cursor, wanted, in: reader) else {
         isAsleep = true
         break
       }
-      posts += rows.compactMap(\.item)
-      if let last = rows.last { cursor = last.cursor }
-      if rows.count < wanted { break }
+      posts += kept.rows.compactMap(\.item)
+      if let last = kept.rows.last { cursor = last.cursor }
+      isTrimmed = kept.isTrimmed ?? isTrimmed
+      if kept.rows.count < wanted { break }
     }
     var next: Int?
     // The feed of a sleeping reader who follows many may start far behind the newest posts.
-    for _ in 0..<(isAsleep ? 5 : 1) where posts.count <= page.limit {
+    for _ in 0..<(isAsleep ? 5 : isTrimmed ? 1 : 0) where posts.count <= page.limit {
       let old = try await older(
         account, own, everything: isAsleep, before: cursor, page.limit + 1 - posts.count, in: reader)
       posts += try await self.posts(old.ids, seenBy: account, in: reader)
@@ -61,10 +64,10 @@ public enum Feed {
   }
 
   /// What feeds hold, and posts that are pulled; nil if the account is asleep. Each partition's key gives rows in order,
-  /// so the newest partitions alone are read.
+  /// so the newest partitions alone are read. And whether feeds lack older posts, if there are rows to say so.
   private static func kept(
     _ account: Int, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
-  ) async throws -> [Page<Post>.Row]? {
+  ) async throws -> (rows: [Page<Post>.Row], isTrimmed: Bool?)? {
     let ownPosts: PostgresQuery =
       own
       ? """
@@ -94,12 +97,14 @@ public enum Feed {
         ) kinds ORDER BY post_id DESC LIMIT \(limit))
         UNION ALL SELECT NULL FROM feed_sleepers WHERE account_id = \(account)
       )
-      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: account)), \(Visibility.showsPost(account)), kept.post_id
+      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: account)), \(Visibility.showsPost(account)), kept.post_id,
+        (SELECT post_id FROM feed_floor) > 0
       FROM kept LEFT JOIN posts p ON p.id = kept.post_id LEFT JOIN accounts a ON a.id = p.author_id
       ORDER BY kept.post_id DESC NULLS FIRST
       """)
     if let first = rows.first, first[16].isNull { return nil }
-    return try rows.map { try Post.listed(row: $0, seenBy: account) }
+    let isTrimmed = try rows.first.map { try Bool(postgres: $0[17]) }
+    return (try rows.map { try Post.listed(row: $0, seenBy: account) }, isTrimmed)
   }
 
   /// Up to so many followees the latest posts of each are read.

@@ -33,6 +33,10 @@ public struct APIContext: RequestContext, Sendable {
   /// The largest body that is read, in bytes.
   public var maxUploadSize: Int { 1 << 20 }
 
+  static var notSignedIn: SocialError {
+    SocialError(.notSignedIn, "sign in with POST /v1/sessions and send its token as 'Authorization: Bearer TOKEN'")
+  }
+
   /// The account that asks.
   ///
   /// - Throws: `not_signed_in`.
@@ -43,10 +47,7 @@ public struct APIContext: RequestContext, Sendable {
   /// - Throws: `not_signed_in`.
   var signedIn: Session {
     get throws(SocialError) {
-      guard let session else {
-        throw SocialError(
-          .notSignedIn, "sign in with POST /v1/sessions and send its token as 'Authorization: Bearer TOKEN'")
-      }
+      guard let session else { throw Self.notSignedIn }
       return session
     }
   }

@@ -11,12 +11,16 @@ import Social
 struct Authentication: RouterMiddleware {
   let pool: PostgresPool
 
+  static var endedSession: SocialError {
+    SocialError(.notSignedIn, "the session's token is not valid, or not any more: sign in again")
+  }
+
   func handle(
     _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
   ) async throws -> Response {
     guard let text = request.bearerToken else { return try await next(request, context) }
     guard let token = SessionToken(text), let viewer = try await Sessions.viewer(token, in: pool) else {
-      throw SocialError(.notSignedIn, "the session's token is not valid, or not any more: sign in again")
+      throw Self.endedSession
     }
     var context = context
     context.session = APIContext.Session(token: token, viewer: viewer)
