@@ -36,7 +36,7 @@ public final class SearchGate: Sendable {
   private let state: Locked<State>
 
   /// - Parameter width: how many run at once.
-  public init(width: Int = 4) {
+  public init(width: Int = 3) {
     precondition(width > 0, "a gate lets somebody through")
     state = Locked(State(free: width))
   }
