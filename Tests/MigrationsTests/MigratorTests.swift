@@ -107,6 +107,52 @@ import Testing
       #expect(status.queue.allSatisfy { $0.appliedAt != nil } && status.app.allSatisfy { $0.appliedAt != nil })
     }
   }
+
+  /// Who goes back to before there were pictures loses those alone, and finds the rest again.
+  @Test func goingBackAndForthKeepsWhatWasThereBefore() async throws {
+    try await withPool { pool in
+      let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
+      let migrator = DatabaseMigrator(try Migration.all(in: folder), pool: pool)
+      try await migrator.up()
+      try await pool.transaction { transaction in
+        try await transaction.executeScript(
+          """
+          INSERT INTO accounts (username, name) VALUES ('ann', '김민지'), ('bob', '');
+          INSERT INTO media_files (id, hash, content_type, bytes, width, height)
+            SELECT md5(i::text), sha256(i::text::bytea), 'image/png', 100, 30, 20 FROM generate_series(1, 2) i;
+          INSERT INTO media (id, owner_id, file_id) SELECT left(id, 22), 1, id FROM media_files;
+          UPDATE accounts SET avatar_media = (SELECT min(id) FROM media) WHERE id = 1;
+          INSERT INTO posts (author_id, title, media, media_dimensions)
+            VALUES (1, 'drawn', ARRAY(SELECT id FROM media), '{30,20,30,20}'), (1, 'written', '{}', '{}');
+          INSERT INTO follows (follower_id, followee_id) VALUES (2, 1);
+          INSERT INTO likes (post_id, account_id) SELECT id, 2 FROM posts;
+          INSERT INTO comments (post_id, account_id, text) SELECT id, 2, 'yes' FROM posts;
+          INSERT INTO restrictions (account_id, other_id, blocked_at) VALUES (1, 2, now());
+          """)
+      }
+      func kept() async throws -> [Int] {
+        let row = try await pool.query(
+          """
+          SELECT (SELECT count(*) FROM accounts), (SELECT count(*) FROM posts), (SELECT count(*) FROM likes),
+            (SELECT count(*) FROM comments), (SELECT count(*) FROM follows), (SELECT sum(likes)::bigint FROM post_counts)
+          """)[0]
+        return try (0..<6).map { try Int(postgres: row[$0]) }
+      }
+      let before = try await kept()
+      #expect(before == [2, 2, 2, 2, 1, 2])
+      let later = migrator.migrations.count { $0.number >= 41 }
+      #expect(try await migrator.down(later).last?.number == 41)
+      #expect(try await kept() == before)
+      #expect(try await migrator.up().count == later)
+      #expect(try await kept() == before)
+      let shown = try await pool.query(
+        "SELECT count(*) FROM posts WHERE media <> '{}' UNION ALL SELECT count(*) FROM media"
+      ).decode(Int.self)
+      #expect(shown == [0, 0])
+      let found = try await pool.query("SELECT account FROM search_accounts('ㄱㅁ', -1, 5)").decode(Int.self)
+      #expect(found == [1])
+    }
+  }
 }
 
 private func step(_ number: Int, extra: String = "") throws -> Migration {

@@ -16,6 +16,8 @@ struct Crowd: Sendable {
 
   /// Fills the tables, in key order, and has them vacuumed as they would have been by and by.
   func fill(_ sizes: [Int]) async throws {
+    // What another measurement left.
+    try await database.pool.execute("TRUNCATE following_user_posts_older")
     try await database.pool.execute(
       """
       INSERT INTO following_user_posts_older (user_id, post_id)
