@@ -8,7 +8,6 @@ public enum Sessions {
   /// Who a token belongs to.
   public struct Viewer: Sendable, Hashable {
     public let id: Int
-    public let username: String
   }
 
   /// An account whose password was right.
@@ -139,11 +138,8 @@ public enum Sessions {
   /// Whom a token belongs to; nil if it is no session's, or the session has expired.
   public static func viewer(_ token: SessionToken, in reader: some SocialReader) async throws -> Viewer? {
     let rows = try await reader.rows(
-      """
-      SELECT a.id, a.username FROM sessions s JOIN accounts a ON a.id = s.account_id
-      WHERE s.token_hash = \(token.hash) AND s.expires_at > now()
-      """)
-    return try rows.decode(Int.self, String.self).first.map { Viewer(id: $0.0, username: $0.1) }
+      "SELECT account_id FROM sessions WHERE token_hash = \(token.hash) AND expires_at > now()")
+    return try rows.decode(Int.self).first.map { Viewer(id: $0) }
   }
 
   /// Those of `tokens` whose sessions go on.
