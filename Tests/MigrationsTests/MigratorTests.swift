@@ -134,7 +134,8 @@ import Testing
         let row = try await pool.query(
           """
           SELECT (SELECT count(*) FROM accounts), (SELECT count(*) FROM posts), (SELECT count(*) FROM likes),
-            (SELECT count(*) FROM comments), (SELECT count(*) FROM follows), (SELECT sum(likes)::bigint FROM post_counts)
+            (SELECT count(*) FROM comments), (SELECT count(*) FROM follows),
+            (SELECT sum(likes)::bigint FROM post_counts)
           """)[0]
         return try (0..<6).map { try Int(postgres: row[$0]) }
       }

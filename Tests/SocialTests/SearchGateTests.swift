@@ -61,6 +61,7 @@ import Testing
 
   @Test func whoGivesUpTakesNoPlace() async throws {
     let (gate, work) = (SearchGate(width: 1), Work())
+    // Tasks of their own, all awaited here: one of them is cancelled.
     let first = Task { try await gate.pass(for: 1) { await work.run("first") } }
     try await eventually { work.order == ["first"] }
     let second = Task { try await gate.pass(for: 1) { await work.run("second") } }

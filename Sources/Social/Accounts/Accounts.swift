@@ -98,22 +98,25 @@ public enum Accounts {
   /// - Throws: `not_found`.
   public static func own(_ id: Int, in reader: some SocialReader) async throws -> OwnAccount {
     let rows = try await reader.rows(
-      "SELECT \(unescaped: profileColumns), false, false, email FROM accounts a WHERE id = \(id)")
+      "SELECT \(unescaped: ownColumns) FROM accounts a WHERE id = \(id)")
     guard let row = rows.first else { throw SocialError.notFound("account") }
-    return OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
+    return try own(row)
   }
 
   /// The account whose session a token is, as its owner sees it; nil if it is no session's, or the session has expired.
   public static func own(_ token: SessionToken, in reader: some SocialReader) async throws -> OwnAccount? {
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: profileColumns), false, false, email
-      FROM sessions s JOIN accounts a ON a.id = s.account_id
+      SELECT \(unescaped: ownColumns) FROM sessions s JOIN accounts a ON a.id = s.account_id
       WHERE s.token_hash = \(token.hash) AND s.expires_at > now()
       """)
-    return try rows.first.map { row in
-      OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
-    }
+    return try rows.first.map(own)
+  }
+
+  private static let ownColumns = "\(profileColumns), false, false, email"
+
+  private static func own(_ row: PostgresRow) throws -> OwnAccount {
+    OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
   }
 
   /// - Throws: `not_found`, `username_taken`, `too_many_usernames`, `invalid_avatar`, `broken_media`.

@@ -112,8 +112,8 @@ public struct FeedRebuild: Sendable {
     return removed
   }
 
-  /// Removes an author's posts from the feeds of non-followers, and pulled posts from every feed. Nobody posts in the author's name or begins to
-  /// follow meanwhile: a follow would find the stale row there, add none, and lose it.
+  /// Removes an author's posts from the feeds of non-followers, and pulled posts from every feed. Posts and follows of the
+  /// author wait meanwhile: a follow would find the stale row there, add none, and lose it.
   private func removeStale(
     _ users: [Int], _ posts: [Int], of author: Int, in transaction: PostgresTransaction
   ) async throws -> Int {

@@ -47,7 +47,7 @@ public struct PictureSizes: Job {
 
   /// Posts keep the dimensions of what they show, and the decoder knows them best.
   private func correct(_ file: MediaFile, _ width: Int32, _ height: Int32, in sql: PostgresTransaction) async throws {
-    // In the order of keys, as two files of the same posts may come at once.
+    // Two files of the same posts may be corrected at once: both lock the posts in the order of their ids.
     try await sql.execute(
       """
       SELECT FROM posts WHERE id IN (
@@ -67,7 +67,7 @@ public struct PictureSizes: Job {
 
   private func fail(_ file: MediaFile, _ reason: String, in transaction: AppTransaction) async throws {
     try await transaction.sql.execute("SELECT FROM media_files WHERE id = \(file.id) FOR UPDATE")
-    // In the order in which whoever shows pictures locks them.
+    // `MediaUse` locks pictures in the same order.
     try await transaction.sql.execute("SELECT FROM media WHERE file_id = \(file.id) ORDER BY id FOR UPDATE")
     try await transaction.sql.execute(
       "UPDATE media SET file_id = NULL, failure = \(reason) WHERE file_id = \(file.id)")

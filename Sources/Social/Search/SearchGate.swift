@@ -1,9 +1,12 @@
 import Locking
 
-/// Lets a few searches run at once, and the others in turn, account by account.
+/// Limits how many searches run at once. The rest wait in a queue that serves accounts in turn.
 ///
-/// A search keeps a processor of Postgres busy for a millisecond. More at once than it has processors are no faster
-/// together, each of them takes longer, and so does all else that Postgres is asked.
+/// A search takes a millisecond of processor time in Postgres. Running more at once than Postgres has processors raises
+/// no throughput; it only slows every search, and every other query.
+///
+/// A search that waits has no time limit of its own: those that run end by their requests' deadlines, and one whose
+/// deadline passed in the queue fails as soon as it asks Postgres.
 public final class SearchGate: Sendable {
   private struct State {
     var free: Int

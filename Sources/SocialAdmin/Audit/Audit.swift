@@ -7,7 +7,8 @@ import LibPQClient
 import Social
 
 /// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,
-/// pictures and their files, what searches look at, what deleted accounts have left, the ledger against the broker and the broker against the ledger.
+/// pictures and their files, the search tables, what deleted accounts have left, the ledger against the broker and the
+/// broker against the ledger.
 ///
 /// None changes anything. Each compares in a snapshot of its own, whatever is written meanwhile.
 public struct Audit: Sendable {

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Social
 
-/// Pictures are counted by triggers that lock files, pictures and quotas: whoever does what to them at once, nobody waits
-/// for somebody who waits for them, and every count is right.
+/// Triggers count pictures, and lock files, pictures and quotas for it. Concurrent changes must neither deadlock nor
+/// miscount.
 @Suite(.timeLimit(.minutes(2))) struct MediaRaceTests {
   private struct Known {
     var media: [Int: [MediaID]] = [:]

@@ -1,3 +1,4 @@
+import Foundation
 import LibPQClient
 
 /// A million synthetic accounts whose feeds hold 10,000,000 rows: 9,000,000 of older days, 1,000,000 of today. And an
@@ -56,6 +57,21 @@ struct Crowd: Sendable {
     try BenchError.check(
       "rows in the feeds", try await database.count("SELECT count(*) FROM following_user_posts"),
       equals: Self.accounts * (Self.olderPosts + 1))
+  }
+
+  private struct Post: Decodable {
+    var id: Int
+  }
+
+  /// Posts through the API.
+  ///
+  /// - Returns: the post's id.
+  static func post(as token: String?, port: Int) throws -> Int {
+    let answer = try HTTPCall.send("POST", "/v1/posts", port: port, token: token, body: #"{"title": "To everybody"}"#)
+    guard answer.status == 201 else {
+      throw BenchError("the API answered \(answer.status): \(String(decoding: answer.body, as: UTF8.self))")
+    }
+    return try JSONDecoder().decode(Post.self, from: answer.body).id
   }
 
   func checkpoint() async throws { try await database.pool.execute("CHECKPOINT") }

@@ -1,4 +1,3 @@
-import Foundation
 import LibPQClient
 import PrivateServers
 
@@ -8,7 +7,7 @@ enum Fairness {
   private static let large = 999_998
   private static let small = 1_000
   private static let atOnce = 3
-  /// So many small posts at least are made a second, and for so many seconds beside nothing.
+  /// The least time between two small posts, and how long they are measured alone.
   fileprivate static let pace = Duration.milliseconds(40)
   private static let calm = Duration.seconds(10)
   private static let limit = Duration.seconds(120)
@@ -42,7 +41,7 @@ enum Fairness {
       try await crowd.checkpoint()
       let begin = ContinuousClock.now
       var posts: [Int] = []
-      for _ in 0..<atOnce { posts.append(try SmallPoster.post(as: star, port: port).id) }
+      for _ in 0..<atOnce { posts.append(try Crowd.post(as: star, port: port)) }
       let beside = try await poster.post { [posts] gone in
         guard gone < limit else { throw BenchError("the large posts were not delivered within \(limit)") }
         for post in posts where try await crowd.unfinished(post) { return false }
@@ -71,10 +70,6 @@ private struct SmallPoster: Sendable {
     var done: Double
   }
 
-  struct Post: Decodable {
-    var id: Int
-  }
-
   let crowd: Crowd
   let port: Int
   let token: String
@@ -85,9 +80,9 @@ private struct SmallPoster: Sendable {
     let start = ContinuousClock.now
     while try await !isOver(start.duration(to: .now)) {
       let requested = ContinuousClock.now
-      let post = try Self.post(as: token, port: port)
+      let post = try Crowd.post(as: token, port: port)
       let answered = ContinuousClock.now
-      while try await crowd.unfinished(post.id) { try await Task.sleep(for: .milliseconds(1)) }
+      while try await crowd.unfinished(post) { try await Task.sleep(for: .milliseconds(1)) }
       times.append(
         Times(
           answered: requested.duration(to: answered) / .milliseconds(1),
@@ -95,14 +90,5 @@ private struct SmallPoster: Sendable {
       try await Task.sleep(until: requested + Fairness.pace)
     }
     return times
-  }
-
-  static func post(as token: String, port: Int) throws -> Post {
-    let answer = try HTTPCall.send(
-      "POST", "/v1/posts", port: port, token: token, body: #"{"title": "To all who follow"}"#)
-    guard answer.status == 201 else {
-      throw BenchError("the API answered \(answer.status): \(String(decoding: answer.body, as: UTF8.self))")
-    }
-    return try JSONDecoder().decode(Post.self, from: answer.body)
   }
 }

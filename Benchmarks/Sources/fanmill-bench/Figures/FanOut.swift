@@ -73,10 +73,6 @@ private struct Poster: Sendable {
     var fromAnswer: Double
   }
 
-  private struct Post: Decodable {
-    var id: Int
-  }
-
   let crowd: Crowd
   let port: Int
   let tokens: [Int: String]
@@ -84,13 +80,8 @@ private struct Poster: Sendable {
   func fanOut(to followers: Int) async throws -> Times {
     try await crowd.checkpoint()
     let requested = ContinuousClock.now
-    let answer = try HTTPCall.send(
-      "POST", "/v1/posts", port: port, token: tokens[followers], body: #"{"title": "To everybody"}"#)
+    let post = try Crowd.post(as: tokens[followers], port: port)
     let answered = ContinuousClock.now
-    guard answer.status == 201 else {
-      throw BenchError("the API answered \(answer.status): \(String(decoding: answer.body, as: UTF8.self))")
-    }
-    let post = try JSONDecoder().decode(Post.self, from: answer.body).id
     while try await crowd.unfinished(post) {
       guard answered.duration(to: .now) < .seconds(60) else {
         throw BenchError("the post has not reached its \(followers) followers after a minute")

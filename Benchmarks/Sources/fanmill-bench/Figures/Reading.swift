@@ -61,7 +61,7 @@ enum Reading {
   /// Half of the accounts follow two authors of ten posts each, with a picture, and like two of these posts.
   private static func fill(_ database: Database) async throws {
     let statements: [PostgresQuery] = [
-      // Nobody searches here, and a million accounts take minutes to be made searchable.
+      // This figure needs no search, and indexing a million accounts takes minutes.
       "ALTER TABLE accounts DISABLE TRIGGER add_searched", "ALTER TABLE posts DISABLE TRIGGER add_searched",
       """
       INSERT INTO accounts (id, username, name) OVERRIDING SYSTEM VALUE

@@ -17,10 +17,13 @@ enum StreamsChild {
       var rest = arguments[...]
       while let name = rest.popFirst() {
         guard let value = rest.popFirst() else { throw UsageError("\(name) takes a value") }
-        let number = Int(value) ?? 0
+        if name == "--board" {
+          board = value
+          continue
+        }
+        guard let number = Int(value) else { throw UsageError("\(name) takes a number") }
         switch name {
         case "--port": port = number
-        case "--board": board = value
         case "--count": count = number
         case "--base": base = number
         case "--posts": posts = number
