@@ -50,6 +50,12 @@ int bench_board_is_ready(const bench_board *board);
 int64_t bench_streams(
   int port, const char *const *requests, int64_t count, bench_board *board, char *error, size_t error_size);
 
+// Sends the requests over connections that stay open, each the next one as soon as its answer is whole, and tells how
+// many nanoseconds each took. Returns 0, or -1 where one was not answered with `status`.
+int bench_requests(
+  int port, int connections, const char *const *requests, int64_t count, int status, int64_t *nanoseconds, char *error,
+  size_t error_size);
+
 // Nanoseconds of CLOCK_REALTIME, which all processes of a machine share.
 int64_t bench_now(void);
 

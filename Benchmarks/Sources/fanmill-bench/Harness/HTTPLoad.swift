@@ -1,8 +1,9 @@
+import CRawLimits
 import Foundation
 import Glibc
 
-/// Requests to this machine over connections that stay open, each connection with a thread of its own that sends a
-/// request and reads its answer, by blocking calls.
+/// Requests to this machine over connections that stay open, each of which sends its next request once it was answered.
+/// In C: the client shares the processors with what it measures.
 struct HTTPLoad: Sendable {
   struct Outcome: Sendable {
     var perSecond: Double
@@ -25,60 +26,31 @@ struct HTTPLoad: Sendable {
   }
 
   func run(_ requests: [Request], expecting status: Int) async throws -> Outcome {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(with: Result { try send(requests, status) }) }
+    }
+  }
+
+  private func send(_ requests: [Request], _ status: Int) throws -> Outcome {
+    let texts = requests.map { request in
+      UnsafePointer(
+        strdup(
+          """
+          \(request.method) \(request.path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(request.token)\r\n\
+          Content-Length: 0\r\n\r\n
+          """))
+    }
+    defer { for text in texts { free(UnsafeMutablePointer(mutating: text)) } }
+    var nanoseconds = [Int64](repeating: 0, count: requests.count)
+    var error = [CChar](repeating: 0, count: 512)
     let start = ContinuousClock.now
-    let latencies = try await withThrowingTaskGroup(of: [Double].self) { group in
-      for lane in 0..<connections {
-        let mine = stride(from: lane, to: requests.count, by: connections).map { requests[$0] }
-        group.addTask {
-          try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try send(mine, status) }) }
-          }
-        }
-      }
-      return try await group.reduce(into: []) { $0 += $1 }
+    let outcome = bench_requests(
+      Int32(port), Int32(connections), texts, Int64(requests.count), Int32(status), &nanoseconds, &error, error.count)
+    let seconds = start.duration(to: .now) / .seconds(1)
+    guard outcome == 0 else {
+      throw BenchError(String(decoding: error.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
     return Outcome(
-      perSecond: Double(requests.count) / (start.duration(to: .now) / .seconds(1)), latencies: latencies)
-  }
-
-  private func send(_ requests: [Request], _ status: Int) throws -> [Double] {
-    let descriptor = try HTTPCall.open(port: port)
-    defer { close(descriptor) }
-    var on: Int32 = 1
-    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
-    var piece = [UInt8](repeating: 0, count: 65_536)
-    var latencies: [Double] = []
-    for request in requests {
-      let head = Array(
-        """
-        \(request.method) \(request.path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(request.token)\r\n\
-        Content-Length: 0\r\n\r\n
-        """.utf8)
-      let start = ContinuousClock.now
-      guard write(descriptor, head, head.count) == head.count else {
-        throw BenchError("\(request.path): cannot be sent")
-      }
-      var answer: [UInt8] = []
-      repeat {
-        let count = read(descriptor, &piece, piece.count)
-        guard count > 0 else { throw BenchError("\(request.path): no whole answer") }
-        answer += piece[..<count]
-      } while !Self.isWhole(answer)
-      latencies.append(start.duration(to: .now) / .milliseconds(1))
-      let words = answer.prefix(16).split(separator: UInt8(ascii: " "))
-      guard words.count > 1, Int(String(decoding: words[1], as: UTF8.self)) == status else {
-        throw BenchError("\(request.path) was answered: \(String(decoding: answer, as: UTF8.self))")
-      }
-    }
-    return latencies
-  }
-
-  /// Whether the head and as many bytes as it announces are there.
-  private static func isWhole(_ answer: [UInt8]) -> Bool {
-    guard let end = answer.firstRange(of: "\r\n\r\n".utf8) else { return false }
-    let head = String(decoding: answer[..<end.lowerBound], as: UTF8.self).lowercased()
-    guard let field = head.range(of: "content-length:") else { return true }
-    let digits = head[field.upperBound...].drop { $0 == " " }.prefix { $0.isNumber }
-    return answer.count - end.upperBound >= (Int(digits) ?? 0)
+      perSecond: Double(requests.count) / seconds, latencies: nanoseconds.map { Double($0) / 1_000_000 })
   }
 }
