@@ -52,7 +52,7 @@ public struct PictureWorkshop: Sendable {
       try MediaFiles.link(path, as: bench + "/original")
       var vips = Vips(
         program: program, folder: bench, deadline: .now + wallTime, processorTime: processorTime, memory: memory)
-      try await vips.decode("original", at: path, of: header.format, to: "upright.png")
+      try await vips.decode("original", at: path, of: header.format, to: Self.pixels(.full))
       return try await encode(bench, &vips, in: folder)
     } catch {
       MediaFiles.remove(Pictures.names.map { folder + "/" + $0 })
@@ -60,31 +60,47 @@ public struct PictureWorkshop: Sendable {
     }
   }
 
+  private struct Scaled {
+    let size: PictureSize
+    let width: Int
+    let height: Int
+    /// The size whose pixels it has: a larger one, where the original is small.
+    let pixels: PictureSize
+  }
+
   private func encode(_ bench: String, _ vips: inout Vips, in folder: String) async throws -> Pictures {
-    let upright = try PictureHeader(path: bench + "/upright.png")
+    let upright = try PictureHeader(path: bench + "/" + Self.pixels(.full))
+    var sizes: [Scaled] = []
+    // Each from the one above it.
+    for size in PictureSize.allCases.reversed() {
+      let (width, height) = size.fitted(width: upright.width, height: upright.height)
+      var pixels = size
+      if let last = sizes.last {
+        if last.width == width, last.height == height {
+          pixels = last.pixels
+        } else {
+          try await vips.scale(Self.pixels(last.pixels), width: width, height: height, to: Self.pixels(size))
+        }
+      }
+      sizes.append(Scaled(size: size, width: width, height: height, pixels: pixels))
+    }
     var files: [Pictures.File] = []
     for encoding in PictureEncoding.allCases {
-      var last: (width: Int, height: Int, bytes: [UInt8])?
-      for size in PictureSize.allCases.reversed() {
-        let (width, height) = size.fitted(width: upright.width, height: upright.height)
-        let bytes: [UInt8]
-        if let last, last.width == width, last.height == height {
-          // A small original: this size has the pixels of the one before.
-          bytes = last.bytes
-        } else {
-          let name = Pictures.name(size, encoding)
-          try await vips.encode("upright.png", encoding, width: width, height: height, to: name)
-          bytes = try Self.cleaned(bench + "/" + name, encoding, width, height)
-        }
-        last = (width, height, bytes)
+      try await vips.encode(sizes.filter { $0.size == $0.pixels }.map { Self.pixels($0.size) }, encoding)
+      for size in sizes {
+        let made = bench + "/" + Pictures.name(size.pixels, encoding)
+        let bytes = try Self.cleaned(made, encoding, size.width, size.height)
         let file = Pictures.File(
-          size: size, encoding: encoding, width: width, height: height, byteCount: bytes.count)
+          size: size.size, encoding: encoding, width: size.width, height: size.height, byteCount: bytes.count)
         try MediaFiles.write(bytes, to: folder + "/" + file.name)
         files.append(file)
       }
     }
     return Pictures(width: upright.width, height: upright.height, files: files)
   }
+
+  /// A size's pixels, in the folder in which they are made.
+  private static func pixels(_ size: PictureSize) -> String { size.rawValue + ".png" }
 
   /// The bytes of a file that vips encoded, without metadata. A decoder that was taken over may have written anything.
   private static func cleaned(

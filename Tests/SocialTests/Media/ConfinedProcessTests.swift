@@ -48,6 +48,20 @@ import Testing
     #expect(try folder.bytes("work/made") == Array("value told\n".utf8))
   }
 
+  @Test func itLeavesTheFirstProcessorToOthers() async throws {
+    func processors(_ status: String) throws -> [Int] {
+      let list = try #require(status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") })
+      return list.split(separator: "\t")[1].split(separator: ",").flatMap { range -> [Int] in
+        let ends = range.split(separator: "-").compactMap { Int($0) }
+        return ends.count == 2 ? Array(ends[0]...ends[1]) : ends
+      }
+    }
+    let own = try processors(String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8))
+    let outcome = try await perl(
+      "open my $status, '<', '/proc/self/status' or die $!; print <$status>", reading: ["/proc"])
+    #expect(try processors(outcome.output) == (own.count > 1 ? Array(own.dropFirst()) : own))
+  }
+
   @Test func theEndOfItsOutputIsKept() async throws {
     let outcome = try await perl("print STDERR 'x' x 3_000_000, 'the end'; close STDOUT; close STDERR")
     #expect(outcome.ending == .exited(0))
