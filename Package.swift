@@ -178,9 +178,9 @@ let package = Package(
     module(
       "SocialAPI",
       [
-        "Cryptography", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient",
-        "LibPQClient", "Locking", "Reactor", "Social", hummingbird, lifecycle, logging, metrics, nioCore,
-        nioHTTPTypes,
+        "CLinux", "Cryptography", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis",
+        "HiredisClient", "LibPQClient", "Locking", "Reactor", "Social", hummingbird, lifecycle, logging, metrics,
+        nioCore, nioHTTPTypes,
       ]),
     // The queue's pages, for any Hummingbird router. Its templates and its style sheet are compiled in.
     .target(

@@ -27,26 +27,27 @@ struct UploadConnectionTests {
         """
       let silent = try OpenStream(port: port, method: "POST", "/v1/media", head, reads: true)
       var gone: OpenStream? = try OpenStream(port: port, method: "POST", "/v1/media", head, reads: false)
-      try await eventually("both are being received") { try Self.received(by: api.pid) == 2 }
+      try await eventually("both are being received") { try Self.received(by: api.pid, in: stack.mediaFolder) == 2 }
       withExtendedLifetime(gone) {}
       gone = nil
       try await eventually("who stopped is told so") { silent.received.contains(#""code":"request_timeout""#) }
-      try await eventually("neither's file is open any more") { try Self.received(by: api.pid) == 0 }
+      try await eventually("neither's file is open any more") { try Self.received(by: api.pid, in: stack.mediaFolder) == 0 }
       #expect(try Self.files(in: stack.mediaFolder) == [])
       #expect(try await stack.count("SELECT count(*) FROM media") == 0)
       #expect(try await stack.count("SELECT count(*) FROM media_files") == 0)
     }
   }
 
-  /// How many uploads a process is receiving: their files have no name any more.
-  private static func received(by pid: pid_t) throws -> Int {
+  /// How many uploads a process is receiving: their files have no name.
+  private static func received(by pid: pid_t, in media: String) throws -> Int {
     let folder = "/proc/\(pid)/fd"
     return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
       var target = [CChar](repeating: 0, count: 1024)
       // One that was closed since it was listed is none.
       let length = readlink("\(folder)/\(name)", &target, target.count - 1)
       guard length > 0 else { return false }
-      return String(decoding: target.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self).contains("/incoming-")
+      let path = String(decoding: target.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
+      return path.hasPrefix(media + "/") && path.hasSuffix(" (deleted)")
     }
   }
 

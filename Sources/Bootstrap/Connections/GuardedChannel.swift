@@ -21,10 +21,11 @@ struct GuardedChannel: ServerChildChannel {
       // A peer that vanished without a word is noticed when what it was sent stays unacknowledged.
       try channel.syncOptions?.setOption(
         ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)), value: 30_000)
-      // Each connection keeps its buffer. Most requests fit into little, and for uploads it grows.
+      // Each connection keeps its buffer. Most requests fit into little, and for uploads it grows; of those, ten wait at
+      // each connection until they are written.
       try channel.syncOptions?.setOption(
         ChannelOptions.recvAllocator,
-        value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 65_536))
+        value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 16_384))
       let watch = ConnectionWatch(limits, refusal: refusal)
       let pipeline = channel.pipeline.syncOperations
       let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)

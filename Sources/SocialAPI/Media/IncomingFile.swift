@@ -1,9 +1,10 @@
+import CLinux
 import Cryptography
+import Foundation
 import Glibc
 import Social
 
-/// The file that an upload is received into. It loses its name as soon as it is made, so that nothing of it is left when
-/// the process is killed.
+/// The file that an upload is received into. It has no name, so that nothing of it is left when the process is killed.
 struct IncomingFile: ~Copyable {
   /// A file that could not be made or written.
   struct Failure: Error, CustomStringConvertible {
@@ -15,11 +16,25 @@ struct IncomingFile: ~Copyable {
     var description: String { "\(what): \(String(cString: strerror(number)))" }
   }
 
+  /// How many bytes may wait for the disk: few enough that a commit's own, which wait behind them, are not held up.
+  private static let maxUnwritten = 1 << 18
+
+  /// The shortest time from one of an API's pieces to the next, in seconds: it receives 52 MB a second at most, and a
+  /// hundred uploads at once take no processor from all else that it answers.
+  private static let pace = 0.005
+
   private let descriptor: Int32
   private(set) var count = 0
+  /// How many of them are on the disk.
+  private var written = 0
 
   /// - Parameter folder: an absolute path.
   init(in folder: String) throws(Failure) {
+    let nameless = fanmill_open_nameless(folder)
+    guard nameless < 0 else {
+      descriptor = nameless
+      return
+    }
     let name = "\(folder)/incoming-\([UInt8].random(count: 16).hexadecimal)"
     descriptor = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Failure(what: "an upload cannot be received in \(folder)", number: errno) }
@@ -48,5 +63,20 @@ struct IncomingFile: ~Copyable {
       rest = rest.dropFirst(written)
     }
     count += bytes.count
+  }
+
+  /// Writes to the disk what waits for it, once that is much. Uploads take turns on `disk`, a piece at a time: one that
+  /// waits for its turn reads no further, and its client waits with it.
+  mutating func writeBack(on disk: DiskThreads) async throws {
+    guard count - written >= Self.maxUnwritten else { return }
+    let (descriptor, start, length) = (descriptor, written, count - written)
+    try await disk.run {
+      let next = Date(timeIntervalSinceNow: Self.pace)
+      defer { Thread.sleep(until: next) }
+      guard fanmill_write_back(descriptor, Int64(start), Int64(length)) == 0 else {
+        throw Failure(what: "an upload cannot be written", number: errno)
+      }
+    }
+    written += length
   }
 }

@@ -5,6 +5,8 @@ public struct MediaShelf: Sendable {
   let store: any MediaStore
   /// Where uploads are received, before they go into the store.
   let incoming: String
+  /// One: uploads come to the disk a piece at a time.
+  let disk = DiskThreads(count: 1)
   /// How many bytes an account may own.
   let quota: Int
 

@@ -18,14 +18,13 @@ struct UploadReception: ~Copyable {
   /// SHA-256 of the file's bytes.
   let hash: [UInt8]
 
-  /// - Parameter folder: where the file is.
   /// - Throws: `body_too_large`, `malformed_body`, `empty_body`, `storage_full`.
-  init(_ request: Request, into folder: String) async throws {
+  init(_ request: Request, into shelf: MediaShelf) async throws {
     // A slow client's time is not the servers'.
     let begun = ContinuousClock.now
     defer { Deadline.current?.extend(by: .now - begun) }
     do {
-      try await self.init(receiving: request, into: folder)
+      try await self.init(receiving: request, shelf)
     } catch let error as MultipartFile.Malformed {
       throw Problem(.badRequest, "malformed_body", "the multipart body cannot be read: \(error)")
     } catch let error as IncomingFile.Failure where error.isFull {
@@ -36,7 +35,7 @@ struct UploadReception: ~Copyable {
     }
   }
 
-  private init(receiving request: Request, into folder: String) async throws {
+  private init(receiving request: Request, _ shelf: MediaShelf) async throws {
     let type = request.headers[.contentType] ?? ""
     var multipart: MultipartFile? =
       if type.lowercased().hasPrefix("multipart/form-data") { try MultipartFile(contentType: type) } else { nil }
@@ -44,7 +43,7 @@ struct UploadReception: ~Copyable {
     if let announced = request.headers[.contentLength].flatMap(Int.init), announced > Self.maxDiscarded {
       throw Self.tooLarge
     }
-    var file = try IncomingFile(in: folder)
+    var file = try IncomingFile(in: shelf.incoming)
     var digest = SHA256Hasher()
     var received = 0
     for try await buffer in request.body {
@@ -60,6 +59,7 @@ struct UploadReception: ~Copyable {
       } else {
         try buffer.withUnsafeReadableBytes { try Self.keep($0, in: &file, &digest) }
       }
+      try await file.writeBack(on: shelf.disk)
     }
     if received > limit { throw Self.tooLarge }
     if multipart?.isComplete == false {

@@ -27,7 +27,7 @@ struct MediaRoutes: Sendable {
   @Sendable private func upload(_ request: Request, _ context: APIContext) async throws -> Answer {
     // Whoever may not upload is told so before a byte is received.
     let uploader = try await uploader(request, context)
-    let reception = try await UploadReception(request, into: shelf.incoming)
+    let reception = try await UploadReception(request, into: shelf)
     let header: PictureHeader
     do {
       header = try reception.file.header()

@@ -44,6 +44,31 @@ struct MediaFolderTests {
     }
   }
 
+  @Test func aFileOfTheSameDiskIsStoredWithoutBeingCopied() async throws {
+    try await MediaStage.run(.folder) { stage in
+      let key = try MediaStage.key(1)
+      let path = stage.files.appending(path: "original").path
+      try Data([1, 2]).write(to: URL(filePath: path))
+      try await stage.store.put(path, at: key, contentType: "image/jpeg")
+      let stored = "\(stage.files.path)/store/\(key.shelf)/\(key)"
+      #expect(try inode(path) == inode(stored))
+      #expect(try mode(stored) == 0o440)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: stage.files.path + "/store/.incoming").isEmpty)
+    }
+  }
+
+  @Test func aFileOfAnotherDiskIsCopiedIntoTheStore() async throws {
+    try await MediaStage.run(.folder) { stage in
+      let (key, bytes) = (try MediaStage.key(1), MediaStage.random(700_000))
+      let path = "/dev/shm/fanmill-\(UUID())"
+      defer { unlink(path) }
+      try Data(bytes).write(to: URL(filePath: path))
+      try await stage.store.put(path, at: key, contentType: "image/jpeg")
+      let stored = "\(stage.files.path)/store/\(key.shelf)/\(key)"
+      #expect([UInt8](try Data(contentsOf: URL(filePath: stored))) == bytes)
+    }
+  }
+
   @Test func anObjectIsCopiedToAnotherDisk() async throws {
     var (here, there) = (stat(), stat())
     try #require(lstat(FileManager.default.temporaryDirectory.path, &here) == 0 && lstat("/dev/shm", &there) == 0)

@@ -22,6 +22,9 @@ struct Descriptor: ~Copyable {
     return file
   }
 
+  /// Another descriptor of the same open file; nil where the system gives none.
+  func copy() -> Descriptor? { Descriptor(fcntl(number, F_DUPFD_CLOEXEC, 0)) }
+
   var status: FileStatus? {
     var status = stat()
     return fstat(number, &status) == 0 ? FileStatus(status) : nil

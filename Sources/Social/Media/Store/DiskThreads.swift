@@ -2,14 +2,19 @@ import Dispatch
 import Locking
 
 /// Threads for calls that wait for a disk, which neither an event loop nor the tasks' shared threads can spare.
-struct DiskThreads: Sendable {
-  // Serial queues: unlike a concurrent one they get a thread even where others have taken all that Dispatch shares.
-  private let queues = (0..<4).map { DispatchQueue(label: "fanmill.media.\($0)") }
+public struct DiskThreads: Sendable {
+  private let queues: [DispatchQueue]
   private let turns = Turns()
 
+  public init(count: Int) {
+    precondition(count > 0, "work needs a thread")
+    // Serial queues: unlike a concurrent one they get a thread even where others have taken all that Dispatch shares.
+    queues = (0..<count).map { DispatchQueue(label: "fanmill.media.\($0)") }
+  }
+
   /// Does `work` on one of the threads. Once begun it is done to its end, whoever is cancelled.
-  func run<Value: Sendable>(
-    _ work: @escaping @Sendable () throws(MediaStoreError) -> Value
+  public func run<Value: Sendable>(
+    _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     try Task.checkCancellation()
     return try await withCheckedThrowingContinuation { continuation in

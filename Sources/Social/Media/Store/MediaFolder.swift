@@ -1,38 +1,38 @@
 /// A store in a folder of this machine: `ab/FILE/NAME` under it, where `ab` are the file's first two digits.
 public struct MediaFolder: MediaStore {
   private let tree: MediaTree
-  private let threads = DiskThreads()
+  private let threads = DiskThreads(count: 4)
 
   /// - Parameter path: absolute. It is made, for this process's user and group, when something is put.
   public init(path: String) { tree = MediaTree(root: path) }
 
   public func put(_ path: String, at key: MediaKey, contentType: String) async throws {
-    try await threads.run { [tree] () throws(MediaStoreError) in try tree.put(path, at: key) }
+    try await threads.run { [tree] in try tree.put(path, at: key) }
   }
 
   public func fetch(_ key: MediaKey, to path: String) async throws {
-    try await threads.run { [tree] () throws(MediaStoreError) in try tree.fetch(key, to: path) }
+    try await threads.run { [tree] in try tree.fetch(key, to: path) }
   }
 
   public func remove(_ keys: [MediaKey]) async throws {
-    try await threads.run { [tree] () throws(MediaStoreError) in
+    try await threads.run { [tree] in
       for key in keys { try tree.remove(key) }
     }
   }
 
   public func objects(after key: MediaKey?) async throws -> [StoredObject] {
-    try await threads.run { [tree] () throws(MediaStoreError) in
+    try await threads.run { [tree] in
       try tree.objects(after: key, limit: MediaStorePaging.limit)
     }
   }
 
   public func source(of key: MediaKey) async throws -> MediaSource {
-    try await threads.run { [tree] () throws(MediaStoreError) in
+    try await threads.run { [tree] in
       .file(path: tree.path(of: key), bytes: try tree.bytes(of: key))
     }
   }
 
   public func check() async throws {
-    try await threads.run { [tree] () throws(MediaStoreError) in try tree.check() }
+    try await threads.run { [tree] in try tree.check() }
   }
 }

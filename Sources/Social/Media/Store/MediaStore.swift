@@ -5,7 +5,7 @@ public protocol MediaStore: Sendable {
   /// Stores a local file. A reader sees the whole object or none; putting the same again changes nothing.
   ///
   /// - Parameters:
-  ///   - path: of a regular file, which nobody changes meanwhile.
+  ///   - path: of a regular file, which is not changed from then on: a store may keep the very file.
   ///   - contentType: what a store says that serves the object itself.
   func put(_ path: String, at key: MediaKey, contentType: String) async throws
 

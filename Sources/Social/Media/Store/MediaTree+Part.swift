@@ -15,11 +15,10 @@ extension MediaTree {
 
     private var path: String { "\(tree.root)/\(MediaTree.incoming)/\(name)" }
 
+    /// A new file.
     init(in tree: MediaTree) throws(MediaStoreError) {
       let root = try tree.madeRoot()
-      guard let folder = try tree.madeStep(into: MediaTree.incoming, of: root, named: tree.root) else {
-        throw .folder(tree.root, ENOENT)
-      }
+      let folder = try Self.folder(of: tree, root)
       let name = MediaTree.randomName()
       // For reading alone once it is closed: objects never change.
       let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
@@ -30,6 +29,34 @@ extension MediaTree {
       self.root = root
       self.folder = folder
       self.file = file
+    }
+
+    /// The very file that is open as `source`, without its bytes being copied.
+    ///
+    /// - Returns: nil where the system links none: the file is on another disk, or another's.
+    init?(linking source: borrowing Descriptor, in tree: MediaTree) throws(MediaStoreError) {
+      let root = try tree.madeRoot()
+      let folder = try Self.folder(of: tree, root)
+      let name = MediaTree.randomName()
+      guard
+        linkat(AT_FDCWD, "/proc/self/fd/\(source.number)", folder.number, name, AT_SYMLINK_FOLLOW) == 0
+      else { return nil }
+      guard fchmod(source.number, 0o440) == 0, let file = source.copy() else {
+        let reason = errno
+        unlinkat(folder.number, name, 0)
+        throw .folder("\(tree.root)/\(MediaTree.incoming)", reason)
+      }
+      (self.tree, self.name) = (tree, name)
+      self.root = root
+      self.folder = folder
+      self.file = file
+    }
+
+    private static func folder(of tree: MediaTree, _ root: borrowing Descriptor) throws(MediaStoreError) -> Descriptor {
+      guard let folder = try tree.madeStep(into: MediaTree.incoming, of: root, named: tree.root) else {
+        throw .folder(tree.root, ENOENT)
+      }
+      return folder
     }
 
     /// Once it has moved, nothing of that name is left.

@@ -5,6 +5,7 @@ extension MediaTree {
   /// Stores a file: under another name first, on the disk then, and only then where readers look.
   func put(_ source: String, at key: MediaKey) throws(MediaStoreError) {
     let input = try Descriptor.reading(source)
+    if let part = try Part(linking: input, in: self) { return try part.moveTo(key) }
     let part = try Part(in: self)
     try input.forEachPiece {
       .file(source, $0)

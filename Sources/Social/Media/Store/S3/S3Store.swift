@@ -20,7 +20,7 @@ public struct S3Store: MediaStore {
   private let client: HTTPClient
   private let limit: Int
   private let now: @Sendable () -> Date
-  private let threads = DiskThreads()
+  private let threads = DiskThreads(count: 4)
 
   /// How the client should be configured: a picture is a large body, and a redirect is for the operator to see.
   public static var configuration: HTTPClientConfiguration {
@@ -46,7 +46,7 @@ public struct S3Store: MediaStore {
   // MARK: MediaStore
 
   public func put(_ path: String, at key: MediaKey, contentType: String) async throws {
-    let digest = try await threads.run { () throws(MediaStoreError) in try FileDigest.sha256(of: path) }
+    let digest = try await threads.run { try FileDigest.sha256(of: path) }
     var request = request(.put, "\(key)")
     request.fields[.contentType] = contentType
     let (response, body) = try await exchange(request, payload: digest) { request throws(HTTPClientError) in
