@@ -42,6 +42,27 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
   }
 }
 
+/// An array of two dimensions.
+public struct PostgresMatrix<Element: PostgresDecodable>: PostgresDecodable {
+  /// Row by row.
+  public let elements: [Element]
+  /// How many make a row; 0 in an empty array.
+  public let width: Int
+
+  /// - Throws: `.decoding` for another type, another number of dimensions, or a NULL.
+  public init(postgres cell: PostgresCell) throws(PostgresError) {
+    let array = try cell.array("a matrix of \(Element.self)")
+    guard let width = array.width ?? (array.cells.isEmpty ? 0 : nil) else {
+      throw PostgresError(.decoding, "column \(cell.name) is an array of one dimension, where two are read")
+    }
+    self.width = width
+    var elements: [Element] = []
+    elements.reserveCapacity(array.cells.count)
+    for cell in array.cells { elements.append(try Element(postgres: cell)) }
+    self.elements = elements
+  }
+}
+
 /// Arrays with NULLs.
 extension Optional: PostgresArrayElement where Wrapped: PostgresArrayElement & PostgresEncodable & PostgresDecodable {
   public static var postgresArrayType: PostgresType { Wrapped.postgresArrayType }

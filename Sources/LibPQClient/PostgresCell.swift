@@ -48,28 +48,43 @@ public struct PostgresCell {
     return PostgresError(.decoding, "column \(name) is \(type), which is not read as \(wanted)\(hint)")
   }
 
-  private var name: String { "\(column + 1) (\(result.name(of: column)))" }
+  var name: String { "\(column + 1) (\(result.name(of: column)))" }
 
   /// The cells of an array of one dimension.
   func elements(_ wanted: String) throws(PostgresError) -> [PostgresCell] {
+    let array = try array(wanted)
+    guard array.width == nil else {
+      throw PostgresError(.decoding, "column \(name) is an array of several dimensions, which is not read as \(wanted)")
+    }
+    return array.cells
+  }
+
+  /// The elements of an array, and how many make a row; nil for an array of one dimension.
+  func array(_ wanted: String) throws(PostgresError) -> (cells: [PostgresCell], width: Int?) {
     guard let elementType = type.element else { throw mismatch(wanted) }
-    let cells: [PostgresCell]? = try withBytes { bytes in
+    let array: (cells: [PostgresCell], width: Int?)? = try withBytes { bytes in
       var reader = Reader(bytes: bytes)
       guard let dimensions = reader.next(), reader.next() != nil, reader.next() != nil else { return nil }
-      if dimensions == 0 { return [] }
-      guard dimensions == 1, let count = reader.next(), count >= 0, reader.next() != nil else { return nil }
+      if dimensions == 0 { return ([], nil) }
+      guard dimensions <= 2, let length = reader.next(), length >= 0, reader.next() != nil else { return nil }
+      var (count, width) = (Int(length), Int?.none)
+      if dimensions == 2 {
+        guard let length = reader.next(), length >= 0, reader.next() != nil else { return nil }
+        width = Int(length)
+        count *= Int(length)
+      }
       var cells: [PostgresCell] = []
-      cells.reserveCapacity(Int(count))
+      cells.reserveCapacity(count)
       for _ in 0..<count {
         guard let length = reader.next(), let slice = reader.slice(Int(length)) else { return nil }
         cells.append(PostgresCell(result, length < 0 ? nil : slice, elementType, column: column))
       }
-      return cells
+      return (cells, width)
     }
-    guard let cells else {
+    guard let array else {
       throw PostgresError(.decoding, "column \(name) is an array of several dimensions, which is not read as \(wanted)")
     }
-    return cells
+    return array
   }
 
   private struct Reader {

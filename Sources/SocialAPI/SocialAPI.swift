@@ -11,7 +11,8 @@ public struct SocialAPI: Sendable {
   private let jobs: AppJobs
   private let pool: PostgresPool
   private let reads: any SocialReader
-  private let searches = SearchGate()
+  private let searches = FairGate<Int>()
+  private let feedReads = FairGate<SessionToken>()
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
   private let adminReadToken: AdminToken?
@@ -105,6 +106,7 @@ public struct SocialAPI: Sendable {
     if doors.contains(.clients) {
       if let media { PictureRoutes(pool: pool, shelf: media).add(to: router) }
       ownAccountRoutes.addOwn(to: router.group("v1"))
+      feedRoutes.addFollowing(to: router.group("v1"))
       addClientRoutes(
         to: router.group("v1").add(middleware: Authentication(pool: pool))
           .add(middleware: BudgetMiddleware(budgets: budgets)))
@@ -123,6 +125,10 @@ public struct SocialAPI: Sendable {
     OwnAccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, sendsMail: sendsMail)
   }
 
+  private var feedRoutes: FeedRoutes {
+    FeedRoutes(jobs: jobs, pool: pool, reads: reads, rules: feeds, gate: feedReads)
+  }
+
   private func addClientRoutes(to group: RouterGroup<APIContext>) {
     AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, confirmsSignUp: confirmsSignUp)
       .add(to: group)
@@ -133,6 +139,7 @@ public struct SocialAPI: Sendable {
     BlockRoutes(jobs: jobs, pool: pool).add(to: group)
     SafetyRoutes(jobs: jobs, pool: pool).add(to: group)
     PostRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches, feeds: feeds).add(to: group)
+    feedRoutes.add(to: group)
     if let media { MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group) }
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)

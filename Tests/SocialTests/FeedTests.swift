@@ -29,6 +29,32 @@ import Testing
     }
   }
 
+  @Test func aFeedIsReadByItsSessionAloneAsLongAsItLasts() async throws {
+    try await App.run { app in
+      let ids = try await app.accounts(3)
+      try await app.follow(ids[0], by: ids[1])
+      let post = try await app.post("Hello", by: ids[0])
+      try await app.drain()
+      // A feed with a post, and one without: where no row says whose the session is.
+      for (reader, posts) in [(ids[1], [post]), (ids[2], [])] {
+        let token = try await app.pool.transaction { try await Sessions.open(for: reader, in: $0) }
+        func read() async throws -> Feed.Reading? { try await Feed.read(token, PageRequest(), in: app.pool) }
+        let reading = try #require(try await read())
+        #expect(reading.viewer.id == reader && reading.page.items.map(\.id) == posts && !reading.isAsleep)
+        #expect(reading.page.items.allSatisfy { !$0.isMine })
+        let expiry = try await app.pool.query(
+          "UPDATE sessions SET expires_at = now() WHERE account_id = \(reader) RETURNING now() + interval '1 day'"
+        ).decode(Date.self)[0]
+        #expect(try await read()?.viewer == nil)
+        try await app.pool.execute("UPDATE sessions SET expires_at = \(expiry) WHERE account_id = \(reader)")
+        #expect(try await read()?.viewer.id == reader)
+        try await app.pool.transaction { try await Sessions.close(token, in: $0) }
+        #expect(try await read()?.viewer == nil)
+      }
+      #expect(try await Feed.read(SessionToken(), PageRequest(), in: app.pool)?.viewer == nil)
+    }
+  }
+
   @Test func largeFanOutIsCutIntoChunksAndCounted() async throws {
     try await FeedSizes.$current.withValue(FeedSizes(chunk: 7)) {
       try await App.run { app in

@@ -23,12 +23,36 @@ public enum Feed {
   public static func following(
     _ account: Int, own: Bool = false, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Post> {
-    try await read(account, own: own, page, in: reader).page
+    let first = try await kept(.account(account), own, before: page.cursor, page.limit + 1, in: reader)
+    return try await read(account, own, page, after: first, in: reader).page
   }
 
-  /// The same, and whether the feed is put together as it is read, since its reader is asleep (`FeedSleepers`).
+  /// A feed, read by who a session belongs to.
+  public struct Reading: Sendable {
+    public let viewer: Sessions.Viewer
+    public let page: Page<Post>
+    /// Whether the feed was put together as it was read, since its reader is asleep (`FeedSleepers`).
+    public let isAsleep: Bool
+  }
+
+  /// The same, of the session's account. Session and feed are found by one statement.
+  ///
+  /// - Returns: nil if the token is no session's, or the session has expired.
   public static func read(
-    _ account: Int, own: Bool = false, _ page: PageRequest, in reader: some SocialReader
+    _ token: SessionToken, own: Bool = false, _ page: PageRequest, in reader: some SocialReader
+  ) async throws -> Reading? {
+    let first = try await kept(.session(token), own, before: page.cursor, page.limit + 1, in: reader)
+    var viewer = first.viewer.map(Sessions.Viewer.init)
+    // No row says whose the session is, or whether it is one.
+    if viewer == nil { viewer = try await Sessions.viewer(token, in: reader) }
+    guard let viewer else { return nil }
+    let (page, isAsleep) = try await read(viewer.id, own, page, after: first, in: reader)
+    return Reading(viewer: viewer, page: page, isAsleep: isAsleep)
+  }
+
+  /// - Parameter first: what the first round found.
+  private static func read(
+    _ account: Int, _ own: Bool, _ page: PageRequest, after first: Kept, in reader: some SocialReader
   ) async throws -> (page: Page<Post>, isAsleep: Bool) {
     var posts: [Post] = []
     var cursor = page.cursor
@@ -37,9 +61,16 @@ public enum Feed {
     var isTrimmed = true
     // A row whose post was deleted a moment ago, or is not shown to the viewer, takes a place without giving a post:
     // another round fills the page up.
+    var round = Optional(first)
     while posts.count <= page.limit {
       let wanted = page.limit + 1 - posts.count
-      guard let kept = try await kept(account, own, before: cursor, wanted, in: reader) else {
+      let kept: Kept
+      if let first = round.take() {
+        kept = first
+      } else {
+        kept = try await self.kept(.account(account), own, before: cursor, wanted, in: reader)
+      }
+      if kept.isAsleep {
         isAsleep = true
         break
       }
@@ -63,11 +94,44 @@ public enum Feed {
     return (found, isAsleep)
   }
 
-  /// What feeds hold, and posts that are pulled; nil if the account is asleep. Each partition's key gives rows in order,
-  /// so the newest partitions alone are read. And whether feeds lack older posts, if there are rows to say so.
+  /// Whose feed a statement reads.
+  private enum Owner {
+    case account(Int)
+    case session(SessionToken)
+
+    /// What finds the account, as the table `viewer` of a statement.
+    var table: PostgresQuery {
+      switch self {
+      case .account(let id): "viewer AS (SELECT \(id)::bigint AS account_id)"
+      case .session(let token): "viewer AS MATERIALIZED (\(Sessions.account(token)))"
+      }
+    }
+
+    /// The account, as an expression.
+    var id: PostgresQuery {
+      switch self {
+      case .account(let id): "\(id)"
+      case .session: "(SELECT account_id FROM viewer)"
+      }
+    }
+  }
+
+  /// What a round found.
+  private struct Kept {
+    var rows: [Page<Post>.Row] = []
+    /// nil where no row says.
+    var viewer: Int?
+    /// Whether feeds lack older posts; nil where no row says.
+    var isTrimmed: Bool?
+    var isAsleep = false
+  }
+
+  /// What feeds hold, and posts that are pulled. Each partition's key gives rows in order, so the newest partitions alone
+  /// are read.
   private static func kept(
-    _ account: Int, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
-  ) async throws -> (rows: [Page<Post>.Row], isTrimmed: Bool?)? {
+    _ owner: Owner, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
+  ) async throws -> Kept {
+    let account = owner.id
     let ownPosts: PostgresQuery =
       own
       ? """
@@ -78,7 +142,7 @@ public enum Feed {
       """ : ""
     let rows = try await reader.rows(
       """
-      WITH kept AS MATERIALIZED (
+      WITH \(owner.table), kept AS MATERIALIZED (
         (SELECT post_id FROM (
           (SELECT post_id FROM following_user_posts
             WHERE user_id = \(account) AND post_id < \(cursor) AND post_id >= (SELECT post_id FROM feed_floor)
@@ -98,13 +162,16 @@ public enum Feed {
         UNION ALL SELECT NULL FROM feed_sleepers WHERE account_id = \(account)
       )
       SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: account)), \(Visibility.showsPost(account)), kept.post_id,
-        (SELECT post_id FROM feed_floor) > 0
+        (SELECT post_id FROM feed_floor) > 0, (SELECT account_id FROM viewer)
       FROM kept LEFT JOIN posts p ON p.id = kept.post_id LEFT JOIN accounts a ON a.id = p.author_id
       ORDER BY kept.post_id DESC NULLS FIRST
       """)
-    if let first = rows.first, first[16].isNull { return nil }
-    let isTrimmed = try rows.first.map { try Bool(postgres: $0[17]) }
-    return (try rows.map { try Post.listed(row: $0, seenBy: account) }, isTrimmed)
+    guard let first = rows.first else { return Kept() }
+    let viewer = try Int(postgres: first[18])
+    if first[16].isNull { return Kept(viewer: viewer, isAsleep: true) }
+    return Kept(
+      rows: try rows.map { try Post.listed(row: $0, seenBy: viewer) }, viewer: viewer,
+      isTrimmed: try Bool(postgres: first[17]))
   }
 
   /// Up to so many followees the latest posts of each are read.

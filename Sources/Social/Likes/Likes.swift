@@ -5,7 +5,10 @@ import LibPQClient
 /// Likes of posts. What tells the author of them is described in `migrations/0010_notifications.sql`.
 public enum Likes {
   /// Whether a viewer likes a post `p`.
-  static func isLiked(by viewer: Int) -> PostgresQuery {
+  static func isLiked(by viewer: Int) -> PostgresQuery { isLiked(by: "\(viewer)") }
+
+  /// - Parameter viewer: an expression.
+  static func isLiked(by viewer: PostgresQuery) -> PostgresQuery {
     "EXISTS (SELECT FROM likes mine WHERE mine.post_id = p.id AND mine.account_id = \(viewer))"
   }
 

@@ -28,8 +28,7 @@ public struct Post: Sendable, Hashable {
   /// viewer likes the post.
   static let columns = """
     p.id, p.title, p.description, p.image, p.created_at, p.edited_at, \(AccountSummary.columns), p.media, p.media_dimensions,
-    (SELECT ARRAY[coalesce(sum(kept.likes), 0), coalesce(sum(kept.comments), 0)]::bigint[]
-      FROM post_counts kept WHERE kept.post_id = p.id)
+    ARRAY(SELECT ARRAY[kept.likes, kept.comments] FROM post_counts kept WHERE kept.post_id = p.id)
     """
 
   /// A row of a list: after whether the viewer likes the post come whether the viewer is shown it, and the list's
@@ -48,8 +47,10 @@ public struct Post: Sendable, Hashable {
     editedAt = try Date?(postgres: row[5])
     author = try AccountSummary(row: row, at: 6)
     media = ShownMedia.list(try [String](postgres: row[11]), try [Int32](postgres: row[12]))
-    let counts = try [Int](postgres: row[13])
-    (likes, comments) = (counts[0], counts[1])
+    // Of each shard. To add them up here costs a list of posts a tenth less than an aggregate a post.
+    let counts = try PostgresMatrix<Int>(postgres: row[13]).elements
+    likes = stride(from: 0, to: counts.count, by: 2).reduce(0) { $0 + counts[$1] }
+    comments = stride(from: 1, to: counts.count, by: 2).reduce(0) { $0 + counts[$1] }
     isLiked = try Bool(postgres: row[14])
     isMine = author.id == viewer
   }

@@ -13,7 +13,7 @@ enum Visibility {
   /// Whether a viewer may see `account`, a column: it is public, and neither has blocked the other.
   static func isVisible(_ account: String, to viewer: Int?) -> PostgresQuery { isVisible(account, to: "\(viewer)") }
 
-  /// - Parameter viewer: a column or a parameter.
+  /// - Parameter viewer: an expression.
   static func isVisible(_ account: String, to viewer: PostgresQuery) -> PostgresQuery {
     """
     (\(isPublic(account)) AND NOT EXISTS (
@@ -24,7 +24,10 @@ enum Visibility {
   }
 
   /// Whether a viewer is shown what `account`, a column, does: it is visible, and the viewer has not muted it.
-  static func isShown(_ account: String, to viewer: Int?) -> PostgresQuery {
+  static func isShown(_ account: String, to viewer: Int?) -> PostgresQuery { isShown(account, to: "\(viewer)") }
+
+  /// - Parameter viewer: an expression.
+  static func isShown(_ account: String, to viewer: PostgresQuery) -> PostgresQuery {
     """
     (\(isPublic(account)) AND NOT EXISTS (
       SELECT FROM restrictions kept_away WHERE kept_away.account_id = \(viewer)
@@ -38,7 +41,10 @@ enum Visibility {
   }
 
   /// Whether a post `p` belongs into a viewer's feeds.
-  static func showsPost(_ viewer: Int?) -> PostgresQuery {
+  static func showsPost(_ viewer: Int?) -> PostgresQuery { showsPost("\(viewer)") }
+
+  /// - Parameter viewer: an expression.
+  static func showsPost(_ viewer: PostgresQuery) -> PostgresQuery {
     "(p.taken_down_at IS NULL AND \(isShown("p.author_id", to: viewer)))"
   }
 

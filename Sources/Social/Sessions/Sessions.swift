@@ -137,9 +137,13 @@ public enum Sessions {
 
   /// Whom a token belongs to; nil if it is no session's, or the session has expired.
   public static func viewer(_ token: SessionToken, in reader: some SocialReader) async throws -> Viewer? {
-    let rows = try await reader.rows(
-      "SELECT account_id FROM sessions WHERE token_hash = \(token.hash) AND expires_at > now()")
+    let rows = try await reader.rows(account(token))
     return try rows.decode(Int.self).first.map { Viewer(id: $0) }
+  }
+
+  /// What finds the account of a session.
+  static func account(_ token: SessionToken) -> PostgresQuery {
+    "SELECT account_id FROM sessions WHERE token_hash = \(token.hash) AND expires_at > now()"
   }
 
   /// Those of `tokens` whose sessions go on.

@@ -79,6 +79,15 @@ public struct AdminToken: Sendable {
 }
 
 extension Request {
+  /// The session's token, which is still to be looked up.
+  ///
+  /// - Throws: `not_signed_in`.
+  func sessionToken() throws(SocialError) -> SessionToken {
+    guard let text = bearerToken else { throw APIContext.notSignedIn }
+    guard let token = SessionToken(text) else { throw Authentication.endedSession }
+    return token
+  }
+
   /// What stands behind `Authorization: Bearer`.
   var bearerToken: String? {
     guard let header = headers[.authorization] else { return nil }

@@ -32,8 +32,7 @@ struct OwnAccountRoutes: Sendable {
   func addOwn(to group: RouterGroup<APIContext>) { group.get("me", use: own) }
 
   @Sendable private func own(_ request: Request, _ context: APIContext) async throws -> Answer {
-    guard let text = request.bearerToken else { throw APIContext.notSignedIn }
-    guard let token = SessionToken(text), let account = try await Accounts.own(token, in: pool) else {
+    guard let account = try await Accounts.own(try request.sessionToken(), in: pool) else {
       throw Authentication.endedSession
     }
     return try Answer(.ok, ProfileView(account.profile, email: account.email))

@@ -10,12 +10,12 @@ private struct RefusedAddress: Decodable {
   }
 }
 
-/// `posts` and `feed`.
+/// `posts`.
 struct PostRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let reads: any SocialReader
-  let searches: SearchGate
+  let searches: FairGate<Int>
   let feeds: FeedRules
 
   func add(to group: RouterGroup<APIContext>) {
@@ -25,8 +25,6 @@ struct PostRoutes: Sendable {
     group.patch("posts/{id}", use: edit)
     group.delete("posts/{id}", use: delete)
     group.get("posts/{id}/fan-out", use: fanOut)
-    group.get("feed/home", use: home)
-    group.get("feed/following", use: following)
   }
 
   private struct Draft: Decodable {
@@ -94,20 +92,5 @@ struct PostRoutes: Sendable {
     let viewer = try context.viewer
     let progress = try await FanOutProgress.of(try context.postID(), seenBy: viewer.id, in: pool)
     return try Answer(.ok, FanOutView(progress))
-  }
-
-  @Sendable private func home(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let viewer = try context.viewer
-    let page = try await Feed.home(seenBy: viewer.id, try request.page(), in: reads)
-    return try Answer(.ok, PageView(page, PostView.init))
-  }
-
-  @Sendable private func following(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let viewer = try context.viewer
-    let (page, isAsleep) = try await Feed.read(
-      viewer.id, own: try request.flag("own"), try request.page(), in: pool)
-    if isAsleep { try await jobs.transaction { try await FeedSleepers.wake(viewer.id, in: $0) } }
-    if feeds.notesReaders { try await FeedSleepers.note(viewer.id, on: pool) }
-    return try Answer(.ok, PageView(page, PostView.init))
   }
 }

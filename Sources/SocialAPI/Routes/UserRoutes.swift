@@ -8,7 +8,7 @@ struct UserRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let reads: any SocialReader
-  let searches: SearchGate
+  let searches: FairGate<Int>
 
   func add(to group: RouterGroup<APIContext>) {
     group.get("users", use: search)

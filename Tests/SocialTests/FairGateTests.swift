@@ -4,7 +4,7 @@ import Testing
 
 @testable import Social
 
-@Suite(.timeLimit(.minutes(1))) struct SearchGateTests {
+@Suite(.timeLimit(.minutes(1))) struct FairGateTests {
   /// What waits for the test, as a search waits for Postgres.
   private final class Work: Sendable {
     private struct State {
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func letsSoManyThroughAndAccountsInTurn() async throws {
-    let (gate, work) = (SearchGate(width: 2), Work())
+    let (gate, work) = (FairGate<Int>(width: 2), Work())
     try await withThrowingTaskGroup(of: Void.self) { group in
       func search(_ name: String, by account: Int, thatWaits waiting: Int? = nil) async throws {
         let begun = work.order.count
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func whoGivesUpTakesNoPlace() async throws {
-    let (gate, work) = (SearchGate(width: 1), Work())
+    let (gate, work) = (FairGate<Int>(width: 1), Work())
     // Tasks of their own, all awaited here: one of them is cancelled.
     let first = Task { try await gate.pass(for: 1) { await work.run("first") } }
     try await eventually { work.order == ["first"] }
