@@ -11,8 +11,7 @@ public struct SocialAPI: Sendable {
   private let jobs: AppJobs
   private let pool: PostgresPool
   private let reads: any SocialReader
-  private let searches = FairGate<Int>()
-  private let feedReads = FairGate<SessionToken>()
+  private let gates: ReadGates
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
   private let adminReadToken: AdminToken?
@@ -48,6 +47,7 @@ public struct SocialAPI: Sendable {
   ///   - budgets: what accounts and clients may do in an hour; nil for as much as they like.
   ///   - media: where pictures are kept; without it there are none.
   ///   - feeds: whose posts are pushed, and whether readers may fall asleep.
+  ///   - gates: how many searches and feeds are read at once.
   ///   - requestTimeout: how long a request may wait for the servers.
   ///   - events: tells who listens what is new; its `run()` must be running.
   public init(
@@ -57,8 +57,9 @@ public struct SocialAPI: Sendable {
     certificateKey: CertificateKey? = nil, sendsMail: Bool = false, confirmsSignUp: Bool = false,
     media: MediaShelf? = nil, requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil,
     proxies: TrustedProxies = .none, feeds: FeedRules = FeedRules(),
-    budgets: RequestBudgets? = nil, events: EventHub
+    gates: ReadGates = ReadGates(), budgets: RequestBudgets? = nil, events: EventHub
   ) {
+    self.gates = gates
     self.feeds = feeds
     self.events = events
     self.requestTimeout = requestTimeout
@@ -126,7 +127,7 @@ public struct SocialAPI: Sendable {
   }
 
   private var feedRoutes: FeedRoutes {
-    FeedRoutes(jobs: jobs, pool: pool, reads: reads, rules: feeds, gate: feedReads)
+    FeedRoutes(jobs: jobs, pool: pool, reads: reads, rules: feeds, gate: gates.feeds)
   }
 
   private func addClientRoutes(to group: RouterGroup<APIContext>) {
@@ -135,10 +136,10 @@ public struct SocialAPI: Sendable {
     ownAccountRoutes.add(to: group)
     EmailConfirmationRoutes(jobs: jobs, pool: pool, attempts: attempts, sendsMail: sendsMail).add(to: group)
     PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
-    UserRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches).add(to: group)
+    UserRoutes(jobs: jobs, pool: pool, reads: reads, searches: gates.searches).add(to: group)
     BlockRoutes(jobs: jobs, pool: pool).add(to: group)
     SafetyRoutes(jobs: jobs, pool: pool).add(to: group)
-    PostRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches, feeds: feeds).add(to: group)
+    PostRoutes(jobs: jobs, pool: pool, reads: reads, searches: gates.searches, feeds: feeds).add(to: group)
     feedRoutes.add(to: group)
     if let media { MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group) }
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)

@@ -31,7 +31,9 @@ struct UploadConnectionTests {
       withExtendedLifetime(gone) {}
       gone = nil
       try await eventually("who stopped is told so") { silent.received.contains(#""code":"request_timeout""#) }
-      try await eventually("neither's file is open any more") { try Self.received(by: api.pid, in: stack.mediaFolder) == 0 }
+      try await eventually("neither's file is open any more") {
+        try Self.received(by: api.pid, in: stack.mediaFolder) == 0
+      }
       #expect(try Self.files(in: stack.mediaFolder) == [])
       #expect(try await stack.count("SELECT count(*) FROM media") == 0)
       #expect(try await stack.count("SELECT count(*) FROM media_files") == 0)

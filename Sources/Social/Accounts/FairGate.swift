@@ -41,7 +41,7 @@ public final class FairGate<Client: Hashable & Sendable>: Sendable {
   private let state: Locked<State>
 
   /// - Parameter width: how many run at once.
-  public init(width: Int = 3) {
+  public init(width: Int) {
     precondition(width > 0, "a gate lets somebody through")
     state = Locked(State(free: width))
   }
