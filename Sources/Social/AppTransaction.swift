@@ -9,6 +9,12 @@ public typealias AppTransaction = JobTransaction<PostgresLedger>
 public protocol SocialReader: Sendable {
   /// Runs a statement that reads.
   func rows(_ query: PostgresQuery) async throws(PostgresError) -> PostgresRows
+  /// Whether what it reads may be a second old.
+  var mayBeBehind: Bool { get }
+}
+
+extension SocialReader {
+  public var mayBeBehind: Bool { false }
 }
 
 extension PostgresTransaction: SocialReader {
@@ -20,5 +26,6 @@ extension PostgresPool: SocialReader {
 }
 
 extension PostgresReads: SocialReader {
+  public var mayBeBehind: Bool { usesReplica }
   public func rows(_ query: PostgresQuery) async throws(PostgresError) -> PostgresRows { try await self.query(query) }
 }

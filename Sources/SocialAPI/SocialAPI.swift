@@ -107,7 +107,7 @@ public struct SocialAPI: Sendable {
     if doors.contains(.clients) {
       if let media { PictureRoutes(pool: pool, shelf: media).add(to: router) }
       ownAccountRoutes.addOwn(to: router.group("v1"))
-      feedRoutes.addFollowing(to: router.group("v1"))
+      FeedRoutes(jobs: jobs, pool: pool, reads: reads, rules: feeds, gate: gates.feeds).add(to: router.group("v1"))
       addClientRoutes(
         to: router.group("v1").add(middleware: Authentication(pool: pool))
           .add(middleware: BudgetMiddleware(budgets: budgets)))
@@ -126,10 +126,6 @@ public struct SocialAPI: Sendable {
     OwnAccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, sendsMail: sendsMail)
   }
 
-  private var feedRoutes: FeedRoutes {
-    FeedRoutes(jobs: jobs, pool: pool, reads: reads, rules: feeds, gate: gates.feeds)
-  }
-
   private func addClientRoutes(to group: RouterGroup<APIContext>) {
     AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, confirmsSignUp: confirmsSignUp)
       .add(to: group)
@@ -140,7 +136,6 @@ public struct SocialAPI: Sendable {
     BlockRoutes(jobs: jobs, pool: pool).add(to: group)
     SafetyRoutes(jobs: jobs, pool: pool).add(to: group)
     PostRoutes(jobs: jobs, pool: pool, reads: reads, searches: gates.searches, feeds: feeds).add(to: group)
-    feedRoutes.add(to: group)
     if let media { MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group) }
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)

@@ -38,20 +38,29 @@ import Testing
       // A feed with a post, and one without: where no row says whose the session is.
       for (reader, posts) in [(ids[1], [post]), (ids[2], [])] {
         let token = try await app.pool.transaction { try await Sessions.open(for: reader, in: $0) }
-        func read() async throws -> Feed.Reading? { try await Feed.read(token, PageRequest(), in: app.pool) }
-        let reading = try #require(try await read())
+        func read() async throws -> Feed.Reading { try await Feed.read(token, PageRequest(), in: app.pool) }
+        let reading = try await read()
         #expect(reading.viewer.id == reader && reading.page.items.map(\.id) == posts && !reading.isAsleep)
         #expect(reading.page.items.allSatisfy { !$0.isMine })
+        func home(before: Int? = nil) async throws -> [Int] {
+          try await Feed.home(token, PageRequest(before: before), in: app.pool).items.map(\.id)
+        }
+        func expectRefusals(_ location: SourceLocation = #_sourceLocation) async throws {
+          #expect(try await code { _ = try await read() } == .notSignedIn, sourceLocation: location)
+          #expect(try await code { _ = try await home() } == .notSignedIn, sourceLocation: location)
+          #expect(try await code { _ = try await home(before: post) } == .notSignedIn, sourceLocation: location)
+        }
+        #expect(try await home() == [post])
+        #expect(try await home(before: post) == [])
         let expiry = try await app.pool.query(
           "UPDATE sessions SET expires_at = now() WHERE account_id = \(reader) RETURNING now() + interval '1 day'"
         ).decode(Date.self)[0]
-        #expect(try await read()?.viewer == nil)
+        try await expectRefusals()
         try await app.pool.execute("UPDATE sessions SET expires_at = \(expiry) WHERE account_id = \(reader)")
-        #expect(try await read()?.viewer.id == reader)
+        #expect(try await read().viewer.id == reader)
         try await app.pool.transaction { try await Sessions.close(token, in: $0) }
-        #expect(try await read()?.viewer == nil)
+        try await expectRefusals()
       }
-      #expect(try await Feed.read(SessionToken(), PageRequest(), in: app.pool)?.viewer == nil)
     }
   }
 

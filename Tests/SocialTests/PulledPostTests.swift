@@ -179,7 +179,7 @@ extension App {
   /// As the API reads it.
   fileprivate func feedWaking(of reader: Int) async throws -> [Int] {
     let token = try await pool.transaction { try await Sessions.open(for: reader, in: $0) }
-    let reading = try #require(try await Feed.read(token, PageRequest(limit: 100), in: pool))
+    let reading = try await Feed.read(token, PageRequest(limit: 100), in: pool)
     if reading.isAsleep { try await client.transaction { try await FeedSleepers.wake(reader, in: $0) } }
     return reading.page.items.map(\.id)
   }

@@ -103,14 +103,17 @@ public enum Accounts {
     return try own(row)
   }
 
-  /// The account whose session a token is, as its owner sees it; nil if it is no session's, or the session has expired.
-  public static func own(_ token: SessionToken, in reader: some SocialReader) async throws -> OwnAccount? {
+  /// The account whose session a token is, as its owner sees it.
+  ///
+  /// - Throws: `not_signed_in` if it is no session's, or the session has expired.
+  public static func own(_ token: SessionToken, in reader: some SocialReader) async throws -> OwnAccount {
     let rows = try await reader.rows(
       """
       SELECT \(unescaped: ownColumns) FROM sessions s JOIN accounts a ON a.id = s.account_id
       WHERE s.token_hash = \(token.hash) AND s.expires_at > now()
       """)
-    return try rows.first.map(own)
+    guard let row = rows.first else { throw Sessions.ended }
+    return try own(row)
   }
 
   private static let ownColumns = "\(profileColumns), false, false, email"

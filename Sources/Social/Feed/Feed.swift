@@ -7,14 +7,44 @@ public enum Feed {
     seenBy viewer: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Post> {
     try await Page.filled(from: page.cursor, limit: page.limit) { cursor, count in
-      try await reader.rows(
-        """
-        SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: viewer)), \(Visibility.showsPost(viewer))
-        FROM (SELECT * FROM posts WHERE id < \(cursor) ORDER BY id DESC LIMIT \(count)) p
-        LEFT JOIN accounts a ON a.id = p.author_id ORDER BY p.id DESC
-        """
-      ).map { try Post.listed(row: $0, seenBy: viewer) }
+      try await latest(.account(viewer), before: cursor, count, in: reader)
+        .map { try Post.listed(row: $0, seenBy: viewer) }
     }
+  }
+
+  /// The same, read by who a session belongs to. Session and posts are found by one statement.
+  ///
+  /// - Parameter reader: one that is not behind: a session that has ended is over.
+  /// - Throws: `not_signed_in` if the token is no session's, or the session has expired.
+  public static func home(
+    _ token: SessionToken, _ page: PageRequest, in reader: some SocialReader
+  ) async throws -> Page<Post> {
+    try await Page.filled(from: page.cursor, limit: page.limit) { cursor, count in
+      let rows = try await latest(.session(token), before: cursor, count, in: reader)
+      let viewer: Int
+      if let first = rows.first {
+        guard let account = try Int?(postgres: first[17]) else { throw Sessions.ended }
+        viewer = account
+      } else {
+        // No row says whether it is a session.
+        viewer = try await Sessions.going(token, in: reader).id
+      }
+      return try rows.map { try Post.listed(row: $0, seenBy: viewer) }
+    }
+  }
+
+  private static func latest(
+    _ owner: Owner, before cursor: Int, _ limit: Int, in reader: some SocialReader
+  ) async throws -> PostgresRows {
+    let viewer = owner.id
+    return try await reader.rows(
+      """
+      WITH \(owner.table)
+      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: viewer)), \(Visibility.showsPost(viewer)), p.id,
+        (SELECT account_id FROM viewer)
+      FROM (SELECT * FROM posts WHERE id < \(cursor) ORDER BY id DESC LIMIT \(limit)) p
+      LEFT JOIN accounts a ON a.id = p.author_id ORDER BY p.id DESC
+      """)
   }
 
   /// The posts of those whom `account` follows.
@@ -37,15 +67,17 @@ public enum Feed {
 
   /// The same, of the session's account. Session and feed are found by one statement.
   ///
-  /// - Returns: nil if the token is no session's, or the session has expired.
+  /// - Throws: `not_signed_in` if the token is no session's, or the session has expired.
   public static func read(
     _ token: SessionToken, own: Bool = false, _ page: PageRequest, in reader: some SocialReader
-  ) async throws -> Reading? {
+  ) async throws -> Reading {
     let first = try await kept(.session(token), own, before: page.cursor, page.limit + 1, in: reader)
-    var viewer = first.viewer.map(Sessions.Viewer.init)
-    // No row says whose the session is, or whether it is one.
-    if viewer == nil { viewer = try await Sessions.viewer(token, in: reader) }
-    guard let viewer else { return nil }
+    let viewer: Sessions.Viewer
+    if let account = first.viewer {
+      viewer = Sessions.Viewer(id: account)
+    } else {
+      viewer = try await Sessions.going(token, in: reader)
+    }
     let (page, isAsleep) = try await read(viewer.id, own, page, after: first, in: reader)
     return Reading(viewer: viewer, page: page, isAsleep: isAsleep)
   }
@@ -94,7 +126,7 @@ public enum Feed {
     return (found, isAsleep)
   }
 
-  /// Whose feed a statement reads.
+  /// Who reads.
   private enum Owner {
     case account(Int)
     case session(SessionToken)

@@ -141,6 +141,18 @@ public enum Sessions {
     return try rows.decode(Int.self).first.map { Viewer(id: $0) }
   }
 
+  /// Whose session a token is.
+  ///
+  /// - Throws: `not_signed_in` if it is no session's, or the session has expired.
+  public static func going(_ token: SessionToken, in reader: some SocialReader) async throws -> Viewer {
+    guard let viewer = try await viewer(token, in: reader) else { throw ended }
+    return viewer
+  }
+
+  public static var ended: SocialError {
+    SocialError(.notSignedIn, "the session's token is not valid, or not any more: sign in again")
+  }
+
   /// What finds the account of a session.
   static func account(_ token: SessionToken) -> PostgresQuery {
     "SELECT account_id FROM sessions WHERE token_hash = \(token.hash) AND expires_at > now()"

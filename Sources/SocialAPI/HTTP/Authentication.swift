@@ -11,19 +11,13 @@ import Social
 struct Authentication: RouterMiddleware {
   let pool: PostgresPool
 
-  static var endedSession: SocialError {
-    SocialError(.notSignedIn, "the session's token is not valid, or not any more: sign in again")
-  }
-
   func handle(
     _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
   ) async throws -> Response {
-    guard let text = request.bearerToken else { return try await next(request, context) }
-    guard let token = SessionToken(text), let viewer = try await Sessions.viewer(token, in: pool) else {
-      throw Self.endedSession
-    }
+    guard request.bearerToken != nil else { return try await next(request, context) }
+    let token = try request.sessionToken()
     var context = context
-    context.session = APIContext.Session(token: token, viewer: viewer)
+    context.session = APIContext.Session(token: token, viewer: try await Sessions.going(token, in: pool))
     return try await next(request, context)
   }
 }
@@ -84,7 +78,7 @@ extension Request {
   /// - Throws: `not_signed_in`.
   func sessionToken() throws(SocialError) -> SessionToken {
     guard let text = bearerToken else { throw APIContext.notSignedIn }
-    guard let token = SessionToken(text) else { throw Authentication.endedSession }
+    guard let token = SessionToken(text) else { throw Sessions.ended }
     return token
   }
 

@@ -32,9 +32,7 @@ struct OwnAccountRoutes: Sendable {
   func addOwn(to group: RouterGroup<APIContext>) { group.get("me", use: own) }
 
   @Sendable private func own(_ request: Request, _ context: APIContext) async throws -> Answer {
-    guard let account = try await Accounts.own(try request.sessionToken(), in: pool) else {
-      throw Authentication.endedSession
-    }
+    let account = try await Accounts.own(try request.sessionToken(), in: pool)
     return try Answer(.ok, ProfileView(account.profile, email: account.email))
   }
 
