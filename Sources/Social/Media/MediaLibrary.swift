@@ -89,14 +89,19 @@ public enum MediaLibrary {
 
   /// Takes a picture out of the posts and the profile that show it, and from its owner.
   ///
-  /// - Throws: `not_found`.
+  /// - Throws: `not_found`; `busy` where somebody signs up with it in that moment.
   public static func withdraw(_ id: MediaID, in transaction: AppTransaction) async throws {
     let sql = transaction.sql
     let found = try await sql.query("SELECT owner_id FROM media WHERE id = \(id.text)").decode(Int?.self)
-    if let owner = found.first ?? nil { try await sql.execute(lock(owner)) }
+    let known = found.first ?? nil
+    if let known { try await sql.execute(lock(known)) }
     try await lockFiles(of: [id.text], in: sql)
     let owners = try await sql.query("SELECT owner_id FROM media WHERE id = \(id.text) FOR UPDATE").decode(Int?.self)
     guard let owner = owners.first else { throw SocialError.notFound("picture") }
+    // Its posts are changed under its owner's lock alone.
+    guard owner == known else {
+      throw SocialError(.busy, "the picture has become an account's in this moment: try again")
+    }
     try await sql.execute(
       """
       UPDATE posts SET media = array_remove(media, \(id.text)),
@@ -145,6 +150,35 @@ public enum MediaLibrary {
   /// Lets one transaction at a time change an owner's pictures, or what shows them: a post locks itself before its
   /// pictures, and a picture that is withdrawn its posts. To be taken before any other lock.
   static func lock(_ owner: Int) -> PostgresQuery { "SELECT pg_advisory_xact_lock((5::bigint << 60) | \(owner))" }
+
+  /// Thrown where somebody has become an owner of a file's picture while its owners were locked.
+  struct OwnerCame: Error {}
+
+  /// Locks the owners of a file's pictures as `lock` does, then the file.
+  ///
+  /// - Throws: `OwnerCame`.
+  static func lock(_ file: MediaFile, in transaction: PostgresTransaction) async throws {
+    let owners: PostgresQuery = """
+      SELECT DISTINCT owner_id FROM media WHERE file_id = \(file.id) AND owner_id IS NOT NULL ORDER BY owner_id
+      """
+    let known = try await transaction.query(
+      "SELECT owner_id FROM (\(owners)) owners WHERE pg_advisory_xact_lock((5::bigint << 60) | owner_id) IS NOT NULL"
+    ).decode(Int.self)
+    try await transaction.execute("SELECT FROM media_files WHERE id = \(file.id) FOR UPDATE")
+    let all = try await transaction.query(owners).decode(Int.self)
+    guard Set(known).isSuperset(of: all) else { throw OwnerCame() }
+  }
+
+  /// Locks the quotas of several pictures' owners, whose pictures are about to change or go: always in one order.
+  ///
+  /// - Parameter condition: which rows of `media`.
+  static func lockQuotas(of condition: PostgresQuery, in transaction: PostgresTransaction) async throws {
+    try await transaction.execute(
+      """
+      SELECT FROM media_quotas WHERE account_id IN (SELECT owner_id FROM media WHERE \(condition))
+      ORDER BY account_id FOR UPDATE
+      """)
+  }
 
   /// Locks the files of pictures that are about to change or go. Whoever changes both a file and pictures of it locks the
   /// file first, so that no two wait for each other.

@@ -16,6 +16,7 @@ public struct MediaSweep: Job {
       """
     ).decode(String.self)
     try await MediaLibrary.lockFiles(of: unused, in: transaction.sql)
+    try await MediaLibrary.lockQuotas(of: "id = ANY (\(unused))", in: transaction.sql)
     // What somebody is about to show is left for the next sweep.
     try await transaction.sql.execute(
       """

@@ -20,20 +20,40 @@ public struct PictureSizes: Job {
     let file = MediaFile(id: file)
     let pool = context.ledger.database.pool
     let rows = try await pool.query("SELECT NOT ready FROM media_files WHERE id = \(file.id)").decode(Bool.self)
-    guard let isWanted = rows.first else { return try await context.transaction { try await forget(file, in: $0) } }
+    guard let isWanted = rows.first else {
+      return try await context.transaction { try await Self.forget(file, in: $0) }
+    }
     guard isWanted else { return }
     do {
       let made = try await studio.make(file)
-      try await context.transaction { try await record(made, of: file, in: $0) }
+      try await end(file, context) { try await Self.record(made, of: file, in: $0) }
     } catch let refusal as PictureRefusal {
       context.logger.notice("a picture could not be made", metadata: ["file": "\(file.id)", "reason": "\(refusal)"])
-      try await context.transaction { try await fail(file, refusal.message, in: $0) }
+      try await end(file, context) { try await Self.fail(file, refusal.message, in: $0) }
     }
   }
 
-  private func record(_ made: MadePictures, of file: MediaFile, in transaction: AppTransaction) async throws {
+  /// Ends the job by `body`, once the file is locked, after all who own a picture of it: none of their posts changes
+  /// beside it, or after it looked at them.
+  private func end(
+    _ file: MediaFile, _ context: JobContext<PostgresLedger>,
+    _ body: @Sendable (AppTransaction) async throws -> Void
+  ) async throws {
+    while true {
+      do {
+        return try await context.transaction { transaction in
+          try await MediaLibrary.lock(file, in: transaction.sql)
+          try await body(transaction)
+        }
+      } catch is MediaLibrary.OwnerCame {
+        // Once more, with that one.
+      }
+    }
+  }
+
+  static func record(_ made: MadePictures, of file: MediaFile, in transaction: AppTransaction) async throws {
     let before = try await transaction.sql.query(
-      "SELECT width, height FROM media_files WHERE id = \(file.id) FOR UPDATE"
+      "SELECT width, height FROM media_files WHERE id = \(file.id)"
     ).decode(Int32.self, Int32.self)
     guard let before = before.first else { return try await forget(file, in: transaction) }
     let (width, height) = made.upright(before)
@@ -46,36 +66,33 @@ public struct PictureSizes: Job {
   }
 
   /// Posts keep the dimensions of what they show, and the decoder knows them best.
-  private func correct(_ file: MediaFile, _ width: Int32, _ height: Int32, in sql: PostgresTransaction) async throws {
-    // Two files of the same posts may be corrected at once: both lock the posts in the order of their ids.
-    try await sql.execute(
-      """
-      SELECT FROM posts WHERE id IN (
-        SELECT p.id FROM media m JOIN posts p ON p.author_id = m.owner_id AND m.id = ANY (p.media)
-        WHERE m.file_id = \(file.id) AND m.uses > 0)
-      ORDER BY id FOR NO KEY UPDATE
-      """)
+  private static func correct(_ file: MediaFile, _ width: Int32, _ height: Int32, in sql: PostgresTransaction)
+    async throws
+  {
     try await sql.execute(
       """
       UPDATE posts p SET media_dimensions = (
-        SELECT array_agg(CASE WHEN p.media[(n + 1) / 2] = m.id THEN CASE n % 2 WHEN 1 THEN \(width) ELSE \(height) END
-          ELSE kept END ORDER BY n)
+        SELECT array_agg(CASE WHEN p.media[(n + 1) / 2] = ANY (shown.media)
+          THEN CASE n % 2 WHEN 1 THEN \(width) ELSE \(height) END ELSE kept END ORDER BY n)
         FROM unnest(p.media_dimensions) WITH ORDINALITY AS dimensions (kept, n))
-      FROM media m WHERE m.file_id = \(file.id) AND m.uses > 0 AND p.author_id = m.owner_id AND m.id = ANY (p.media)
+      FROM (
+        SELECT owner_id, array_agg(id) AS media FROM media WHERE file_id = \(file.id) AND uses > 0 GROUP BY owner_id
+      ) shown
+      WHERE p.author_id = shown.owner_id AND p.media && shown.media
       """)
   }
 
-  private func fail(_ file: MediaFile, _ reason: String, in transaction: AppTransaction) async throws {
-    try await transaction.sql.execute("SELECT FROM media_files WHERE id = \(file.id) FOR UPDATE")
-    // `MediaUse` locks pictures in the same order.
+  static func fail(_ file: MediaFile, _ reason: String, in transaction: AppTransaction) async throws {
+    // Sign-ups and sweeps lock pictures without an owner's lock, in the same order.
     try await transaction.sql.execute("SELECT FROM media WHERE file_id = \(file.id) ORDER BY id FOR UPDATE")
+    try await MediaLibrary.lockQuotas(of: "file_id = \(file.id)", in: transaction.sql)
     try await transaction.sql.execute(
       "UPDATE media SET file_id = NULL, failure = \(reason) WHERE file_id = \(file.id)")
     try await transaction.enqueue(MediaRemoval())
   }
 
   /// The picture went while its sizes were made: what was put into the store goes, too.
-  private func forget(_ file: MediaFile, in transaction: AppTransaction) async throws {
+  private static func forget(_ file: MediaFile, in transaction: AppTransaction) async throws {
     try await transaction.sql.execute(
       "INSERT INTO media_removals (file_id) VALUES (\(file.id)) ON CONFLICT DO NOTHING")
     try await transaction.enqueue(MediaRemoval())

@@ -49,7 +49,7 @@ struct Vips: Sendable {
       switch encoding {
       // Less than half the time of the usual effort, 4, for about a seventh more bytes.
       case .webp: "Q=80,effort=1,strip"
-      case .jpeg: "Q=82,optimize-coding,background=255,strip"
+      case .jpeg: "Q=82,background=255,strip"
       }
     let side = PictureSize.full.longestSide
     // One process for all: to start costs it as much as a small picture. None is larger than the size named, and so
