@@ -4,7 +4,8 @@ import Foundation
 import PrivateServers
 
 /// Single requests where much has gathered: 1,000,000 accounts, 10,000,000 feed rows, a celeb of 5,000,000 fans, an
-/// account that follows 100,000; the rebuild of a feed; and requests beside the trimming of feeds.
+/// account that follows 100,000; the rebuild of a feed; feeds of readers who were asleep, posts that are pulled; and
+/// requests beside the trimming of feeds.
 enum Cliffs {
   private static let times = 200
 
@@ -20,6 +21,8 @@ enum Cliffs {
     var writes = Figure("slowest write among large tables, p99", .milliseconds, [.atMost(20)])
     var rebuild = Figure("rebuild of the feed of who follows 100", .seconds, [.atMost(1)])
     var trimming = Figure("longest request beside the trimming of ten partitions", .milliseconds, [.atMost(100)])
+    var sleeping = Figure("first page of a feed that was asleep, p99", .milliseconds, [.atMost(500)])
+    var pulled = Figure("a pulled post, from its answer until a follower has read it", .milliseconds, [.atMost(100)])
     let database = try stage.needDatabase()
     stage.note("cliffs: filling the tables")
     let world = try await LargeWorld.fill(database)
@@ -27,7 +30,11 @@ enum Cliffs {
     let programs = try stage.programs()
     let port = try FreePort.find()
     let api = try await programs.startAPI(
-      port: port, ["FANMILL_CERTIFICATE_KEY": String(repeating: "k", count: 32), "FANMILL_LIMITS": "off"])
+      port: port,
+      [
+        "FANMILL_CERTIFICATE_KEY": String(repeating: "k", count: 32), "FANMILL_LIMITS": "off",
+        "FANMILL_FEED_MOST_PUSHED": "600000",
+      ])
     let load = HTTPLoad(port: port, connections: 1)
     for run in 1...stage.runs {
       stage.note("cliffs, run \(run)")
@@ -38,6 +45,13 @@ enum Cliffs {
       rebuild.samples.append(try await seconds { _ = try await programs.run(["feed", "rebuild", "modest"]) })
       try BenchError.check("rows of the rebuilt feed", try await world.feedRows(of: LargeWorld.modest), equals: 1_000)
     }
+    for _ in 1...stage.runs {
+      stage.note("cliffs, readers asleep and posts pulled")
+      try await world.putToSleep()
+      sleeping.samples.append(try await slowest(world.asleepReads, load, stage))
+      try await world.wakeUp()
+      pulled.samples.append(try await slowestPulled(world, port))
+    }
     // Once: what is trimmed is gone. After it the oldest pages come from follows and posts.
     trimming.samples.append(try await longestBesideTrimming(world, programs, load, stage))
     reads.samples.append(try await slowest(world.oldReads, load, stage))
@@ -45,8 +59,31 @@ enum Cliffs {
       "rows of a trimmed feed", try await world.feedRows(of: LargeWorld.modest),
       equals: try await world.expectedRows(of: LargeWorld.modest))
     try await api.stop()
-    return [reads, writes, rebuild, trimming]
+    return [reads, writes, rebuild, trimming, sleeping, pulled]
   }
+
+  /// The longest of twenty times, in milliseconds.
+  private static func slowestPulled(_ world: LargeWorld, _ port: Int) async throws -> Double {
+    var slowest = 0.0
+    for _ in 0..<20 {
+      let answer = try HTTPCall.send(
+        "POST", "/v1/posts", port: port, token: LargeWorld.token(LargeWorld.star), body: #"{"title":"to all"}"#)
+      let start = ContinuousClock.now
+      let written = try JSONDecoder().decode(Identified.self, from: answer.body)
+      while true {
+        let page = try HTTPCall.send(
+          "GET", "/v1/feed/following?limit=1", port: port, token: LargeWorld.token(world.starFollower))
+        if try JSONDecoder().decode(Items.self, from: page.body).items.first == written { break }
+        guard start.duration(to: .now) < .seconds(10) else { throw BenchError("a pulled post reached no follower") }
+      }
+      slowest = max(slowest, start.duration(to: .now) / .milliseconds(1))
+    }
+    try BenchError.check("pulled posts", try await world.pulledPosts(), equals: 20)
+    return slowest
+  }
+
+  private struct Identified: Decodable, Equatable { let id: Int }
+  private struct Items: Decodable { let items: [Identified] }
 
   /// The greatest p99 of all requests; each is sent some times to warm up.
   private static func slowest(_ requests: [LargeWorld.Request], _ load: HTTPLoad, _ stage: Stage) async throws -> Double

@@ -19,7 +19,7 @@ struct LargeWorld: Sendable {
   /// Follows 100,000.
   private static let eager = base + 900_002
   /// Has 900,000 followers.
-  private static let star = base + 900_003
+  static let star = base + 900_003
   /// Has 500,000 followers, and a post on each of 20 days.
   private static let crowd = base + 900_004
   /// Fans of the celeb with the most hearts, with some, and with none, the last of these.
@@ -70,6 +70,13 @@ struct LargeWorld: Sendable {
     ]
   }
 
+  var asleepReads: [Request] {
+    [Self.modest, Self.eager].map { Request(path: "/v1/feed/following", token: Self.token($0)) }
+  }
+
+  /// Follows the star.
+  var starFollower: Int { Self.fans[0] }
+
   /// Below the floor, once feeds are trimmed.
   var oldReads: [Request] {
     [Self.modest, Self.eager].map { Request(path: "/v1/feed/following?before=\(old)", token: Self.token($0)) }
@@ -88,7 +95,7 @@ struct LargeWorld: Sendable {
 
   static func fill(_ database: Database) async throws -> LargeWorld {
     try await database.pool.transaction { try await $0.executeScript(olderPartitions) }
-    let tokens = ([modest, eager] + fans + givers).map { (account: $0, token: token($0)) }
+    let tokens = ([modest, eager, star] + fans + givers).map { (account: $0, token: token($0)) }
     let statements: [PostgresQuery] = [
       """
       INSERT INTO accounts (id, username) OVERRIDING SYSTEM VALUE
@@ -204,6 +211,20 @@ struct LargeWorld: Sendable {
 
   func emptyFeed(of account: Int) async throws {
     try await database.pool.execute("DELETE FROM following_user_posts WHERE user_id = \(account)")
+  }
+
+  func putToSleep() async throws {
+    try await database.pool.execute(
+      "INSERT INTO feed_sleepers (account_id) VALUES (\(Self.modest)), (\(Self.eager))")
+  }
+
+  func wakeUp() async throws { try await database.pool.execute("DELETE FROM feed_sleepers") }
+
+  /// How many posts are pulled; they go.
+  func pulledPosts() async throws -> Int {
+    let count = try await database.count("SELECT count(*) FROM posts WHERE is_pulled")
+    try await database.pool.execute("DELETE FROM posts WHERE is_pulled")
+    return count
   }
 
   /// Ten minutes later.
