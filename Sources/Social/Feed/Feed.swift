@@ -42,7 +42,7 @@ public enum Feed {
       WITH \(owner.table)
       SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: viewer)), \(Visibility.showsPost(viewer)), p.id,
         (SELECT account_id FROM viewer)
-      FROM (SELECT * FROM posts WHERE id < \(cursor) ORDER BY id DESC LIMIT \(limit)) p
+      FROM (SELECT * FROM posts WHERE id < \(cursor) ORDER BY id DESC LIMIT \(number(limit))) p
       LEFT JOIN accounts a ON a.id = p.author_id ORDER BY p.id DESC
       """)
   }
@@ -148,6 +148,10 @@ public enum Feed {
     }
   }
 
+  /// A limit, 101 at most, as part of a statement's text. As a parameter it makes Postgres plan for a tenth of the
+  /// table, find that too expensive, and plan each execution anew, which takes as long as reading the page.
+  private static func number(_ limit: Int) -> PostgresQuery { "\(unescaped: String(limit))" }
+
   /// What a round found.
   private struct Kept {
     var rows: [Page<Post>.Row] = []
@@ -158,8 +162,8 @@ public enum Feed {
     var isAsleep = false
   }
 
-  /// What feeds hold, and posts that are pulled. Each partition's key gives rows in order, so the newest partitions alone
-  /// are read.
+  /// What feeds hold, and posts that are pulled. Each partition's key gives rows in order, so the newest partitions
+  /// alone are read.
   private static func kept(
     _ owner: Owner, _ own: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
   ) async throws -> Kept {
@@ -170,7 +174,7 @@ public enum Feed {
       UNION
       (SELECT id FROM posts
         WHERE author_id = \(account) AND id < \(cursor) AND id >= (SELECT post_id FROM feed_floor)
-        ORDER BY id DESC LIMIT \(limit))
+        ORDER BY id DESC LIMIT \(number(limit)))
       """ : ""
     let rows = try await reader.rows(
       """
@@ -178,7 +182,7 @@ public enum Feed {
         (SELECT post_id FROM (
           (SELECT post_id FROM following_user_posts
             WHERE user_id = \(account) AND post_id < \(cursor) AND post_id >= (SELECT post_id FROM feed_floor)
-            ORDER BY post_id DESC LIMIT \(limit))
+            ORDER BY post_id DESC LIMIT \(number(limit)))
           UNION
           (SELECT p.id FROM pulled_authors
             CROSS JOIN LATERAL (
@@ -187,10 +191,10 @@ public enum Feed {
             CROSS JOIN LATERAL (
               SELECT id FROM posts WHERE author_id = pulled_authors.author_id AND is_pulled
                 AND id < \(cursor) AND id >= (SELECT post_id FROM feed_floor)
-              ORDER BY id DESC LIMIT \(limit)
-            ) p ORDER BY p.id DESC LIMIT \(limit))
+              ORDER BY id DESC LIMIT \(number(limit))
+            ) p ORDER BY p.id DESC LIMIT \(number(limit)))
           \(ownPosts)
-        ) kinds ORDER BY post_id DESC LIMIT \(limit))
+        ) kinds ORDER BY post_id DESC LIMIT \(number(limit)))
         UNION ALL SELECT NULL FROM feed_sleepers WHERE account_id = \(account)
       )
       SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: account)), \(Visibility.showsPost(account)), kept.post_id,
