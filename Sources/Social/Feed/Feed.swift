@@ -148,8 +148,8 @@ public enum Feed {
     }
   }
 
-  /// A limit, 101 at most, as part of a statement's text. As a parameter it makes Postgres plan for a tenth of the
-  /// table, find that too expensive, and plan each execution anew, which takes as long as reading the page.
+  /// Writes a limit into the statement's text; pages ask for 101 rows at most. Postgres cannot estimate a limit that is
+  /// a parameter: it rejects the generic plan as too expensive and plans every execution again.
   private static func number(_ limit: Int) -> PostgresQuery { "\(unescaped: String(limit))" }
 
   /// What a round found.
