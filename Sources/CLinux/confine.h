@@ -33,6 +33,7 @@ struct fanmill_confined {
   char *const *environment;    // NULL at the end
   const char *folder;          // current folder of the child, and the one that it writes
   char *const *readable;       // NULL at the end: files and folders that it reads besides
+  const char *control_group;   // the file by which a process joins one, or NULL
   int output;                  // descriptor that becomes its standard output and error
   uint64_t memory;             // bytes of address space
   uint64_t seconds;            // of processor time
@@ -99,6 +100,17 @@ static inline void fanmill_confine_leave_processor(void) {
   syscall(SYS_sched_setaffinity, 0, sizeof processors, processors);
 }
 
+// Joins the control group that the operator gave it. "0" is whoever writes it.
+static inline int fanmill_confine_join(const char *processes) {
+  int file = open(processes, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  ssize_t count = write(file, "0", 1);
+  int error = errno;
+  close(file);
+  errno = error;
+  return count == 1 ? 0 : -1;
+}
+
 // Runs in the child, a copy of one thread of many: async-signal-safe calls only.
 static inline void fanmill_confine_become(
   const struct fanmill_confined *plan, pid_t parent, int input, int output, int report, int ruleset) {
@@ -112,8 +124,12 @@ static inline void fanmill_confine_become(
   // The parent died before the line above.
   if (getppid() != parent) _exit(126);
   if (setsid() < 0) fanmill_confine_fail(report, FANMILL_STEP_SESSION);
-  fanmill_confine_yield();
-  fanmill_confine_leave_processor();
+  if (plan->control_group == NULL) {
+    fanmill_confine_yield();
+    fanmill_confine_leave_processor();
+  } else if (fanmill_confine_join(plan->control_group) != 0) {
+    fanmill_confine_fail(report, FANMILL_STEP_CONTROL_GROUP);
+  }
   if (chdir(plan->folder) != 0) fanmill_confine_fail(report, FANMILL_STEP_FOLDER);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fanmill_confine_fail(report, FANMILL_STEP_PRIVILEGES);
   if (fanmill_confine_drop_capabilities() != 0) fanmill_confine_fail(report, FANMILL_STEP_CAPABILITIES);

@@ -7,6 +7,7 @@ enum fanmill_confine_step {
   FANMILL_STEP_DESCRIPTORS,
   FANMILL_STEP_DEATH_SIGNAL,
   FANMILL_STEP_SESSION,
+  FANMILL_STEP_CONTROL_GROUP,
   FANMILL_STEP_FOLDER,
   FANMILL_STEP_PRIVILEGES,
   FANMILL_STEP_CAPABILITIES,
@@ -23,6 +24,7 @@ static inline const char *fanmill_confine_step_name(int step) {
   case FANMILL_STEP_DESCRIPTORS: return "file descriptors";
   case FANMILL_STEP_DEATH_SIGNAL: return "parent-death signal";
   case FANMILL_STEP_SESSION: return "setsid";
+  case FANMILL_STEP_CONTROL_GROUP: return "control group";
   case FANMILL_STEP_FOLDER: return "chdir";
   case FANMILL_STEP_PRIVILEGES: return "no_new_privs";
   case FANMILL_STEP_CAPABILITIES: return "capabilities";

@@ -53,7 +53,7 @@ struct WorkerProgram: AsyncParsableCommand {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(
       in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) }, store: store,
-      studio: program.pictureStudio(store))
+      studio: try program.pictureStudio(store))
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
     let ledger = PostgresLedger(servers.database)
     // First, so that it stops last.
@@ -110,7 +110,7 @@ extension Program {
   /// - Throws: ``SettingsError`` where the settings name what it cannot serve.
   func servedQueues() throws -> [QueueName] {
     let all = JobKinds.app.queues
-    if PictureWorkshop.isAvailable { return all }
+    if try pictureWorkshop() != nil { return all }
     let reason = "no \(PictureWorkshop.vips) is here: Debian's libvips-tools has it"
     if settings.queues?.contains(where: { $0.name == SocialJobs.pictureQueue }) == true {
       throw settings.refusal(of: .queues, value: SocialJobs.pictureQueue.rawValue, because: reason)
@@ -119,10 +119,23 @@ extension Program {
     return all.filter { $0 != SocialJobs.pictureQueue }
   }
 
+  /// What makes pictures; nil where the machine lacks the programs for it.
+  ///
+  /// - Throws: ``SettingsError`` where this worker cannot put a decoder into the control group that the settings name.
+  private func pictureWorkshop() throws -> PictureWorkshop? {
+    let group = settings.mediaControlGroup.map(ControlGroup.init)
+    if let group, !group.isJoinable {
+      throw settings.refusal(
+        of: .mediaControlGroup, value: group.path,
+        because: "cgroup.procs is not there, or this user may not write it: create the group, or correct the path")
+    }
+    let workshop = PictureWorkshop(controlGroup: group)
+    return workshop.isAvailable ? workshop : nil
+  }
+
   /// Where pictures are made; nil where the machine lacks the programs for it.
-  func pictureStudio(_ store: any MediaStore) -> PictureStudio? {
-    let workshop = PictureWorkshop()
-    guard workshop.isAvailable else { return nil }
+  func pictureStudio(_ store: any MediaStore) throws -> PictureStudio? {
+    guard let workshop = try pictureWorkshop() else { return nil }
     if ConfinedProcess.landlockVersion == 0 {
       logger.warning("this kernel has no Landlock: who takes a decoder over reads the files that this worker may read")
     }

@@ -59,6 +59,7 @@ struct SettingsTests {
     (.limitUploads, ["18", "19", "20"], bare),
     (.limitUploadTokens, ["21", "22", "23"], bare),
     (.mediaQuota, ["24", "25", "26"], bare),
+    (.mediaControlGroup, ["/g/a", "/g/b", "/g/c"], quoted),
     (
       .certificateKey,
       ["a", "b", "c"].map { String(repeating: $0, count: 32) }, quoted
@@ -152,6 +153,7 @@ struct SettingsTests {
     case .limitUploads: "\(settings.requestLimits.uploads)"
     case .limitUploadTokens: "\(settings.requestLimits.uploadTokens)"
     case .mediaQuota: "\(settings.mediaQuota / 1_000_000)"
+    case .mediaControlGroup: settings.mediaControlGroup
     case .certificateKey: settings.certificateKey?.value
     case .mailURL: settings.mailURL?.value
     case .mailFrom: settings.mailFrom

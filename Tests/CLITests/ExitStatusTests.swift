@@ -47,6 +47,10 @@ struct ExitStatusTests {
       [], environment: nowhere.merging(["FANMILL_WORKER_PORT": "abc"]) { $1 })
     #expect(port.status == 78)
     #expect(port.errors.contains("FANMILL_WORKER_PORT"))
+    let group = try await BuiltProgram("fanmill-worker").run(
+      [], environment: nowhere.merging(["FANMILL_MEDIA_CONTROL_GROUP": "/nowhere/pictures"]) { $1 })
+    #expect(group.status == 78)
+    #expect(group.errors.contains("FANMILL_MEDIA_CONTROL_GROUP") && group.errors.contains("cgroup.procs"))
   }
 
   @Test(

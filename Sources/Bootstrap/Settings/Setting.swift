@@ -220,6 +220,10 @@ extension Setting {
     isSecret: true, example: "s3+https://key:secret@s3.example.org/fanmill?region=us-east-1")
   public static let mediaQuota = Setting(
     "media.quota", "how many megabytes an account's pictures take up at most, as they were uploaded", default: "1000")
+  public static let mediaControlGroup = Setting(
+    "media.control.group",
+    "the control group that pictures are decoded in: without one they are at a low priority, beside everything else",
+    example: "/sys/fs/cgroup/pictures")
   public static let rankingTimeZone = Setting(
     "ranking.time.zone", "where the rankings' days end at midnight, by its IANA name", default: "Asia/Seoul")
   public static let rankingDepth = Setting(
@@ -270,11 +274,9 @@ extension Setting {
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
     limitUploads, limitUploadTokens, celebLimit, certificateKey, mailURL, mailFrom, passwordResetURL,
-    emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota, rankingTimeZone,
-    rankingDepth,
-    rankingHistory, endedDays, deadDays, deadLimit,
-    actionsDays, actionsLimit, alarms, alarmWebhook,
-    alarmSecret, autoscalingLeast, autoscalingMost,
+    emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota,
+    mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays, deadLimit,
+    actionsDays, actionsLimit, alarms, alarmWebhook, alarmSecret, autoscalingLeast, autoscalingMost,
     logLevel, logFormat, shutdownTimeout,
   ]
 }

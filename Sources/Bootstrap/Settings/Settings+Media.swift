@@ -31,6 +31,12 @@ extension Settings {
       _ = try Self.s3Address(text)
       settings.mediaURL = Secret(text)
     }
+    try take(.mediaControlGroup, reader.text(.mediaControlGroup)) { settings, text throws(Wrong) in
+      guard text.hasPrefix("/"), !text.contains("\0") else {
+        throw Wrong(value: text, reason: "not the path of a folder that begins with /")
+      }
+      settings.mediaControlGroup = text
+    }
     try take(.mediaQuota, reader.number(.mediaQuota, in: 0...100_000_000)) { $0.mediaQuota = $1 * 1_000_000 }
   }
 

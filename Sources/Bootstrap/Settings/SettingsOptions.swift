@@ -70,6 +70,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.mediaDir.flagName, help: Setting.mediaDir.help) var mediaDir: String?
   @Option(name: Setting.mediaURL.flagName, help: Setting.mediaURL.help) var mediaURL: String?
   @Option(name: Setting.mediaQuota.flagName, help: Setting.mediaQuota.help) var mediaQuota: String?
+  @Option(name: Setting.mediaControlGroup.flagName, help: Setting.mediaControlGroup.help)
+  var mediaControlGroup: String?
   @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
   @Option(name: Setting.rankingHistory.flagName, help: Setting.rankingHistory.help) var rankingHistory: String?
   @Option(name: Setting.endedDays.flagName, help: Setting.endedDays.help) var endedDays: String?
@@ -112,6 +114,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .emailConfirmationURL: emailConfirmationURL,
       .accountDeletionURL: accountDeletionURL,
       .signUpConfirmation: signUpConfirmation, .mediaDir: mediaDir, .mediaURL: mediaURL,
+      .mediaControlGroup: mediaControlGroup,
       .rankingTimeZone: rankingTimeZone,
       .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .endedDays: endedDays,
       .deadDays: deadDays, .deadLimit: deadLimit, .actionsDays: actionsDays, .actionsLimit: actionsLimit,

@@ -58,10 +58,12 @@ public struct ConfinedProcess: Sendable {
   /// Files and folders that it may read besides.
   public var readable: [String]
   public var limits: Limits
+  /// Which processor time it gets. Without one it runs at a low priority, and leaves the first processor to others.
+  public var controlGroup: ControlGroup?
 
   public init(
     program: String, arguments: [String], environment: [String: String], folder: String, readable: [String] = [],
-    limits: Limits = Limits()
+    limits: Limits = Limits(), controlGroup: ControlGroup? = nil
   ) {
     self.program = program
     self.arguments = arguments
@@ -69,6 +71,7 @@ public struct ConfinedProcess: Sendable {
     self.folder = folder
     self.readable = readable
     self.limits = limits
+    self.controlGroup = controlGroup
   }
 
   /// Runs the program to its end. No process is left when this returns or throws.
@@ -116,13 +119,15 @@ public struct ConfinedProcess: Sendable {
     let arguments = CStrings([program] + self.arguments)
     let environment = CStrings(self.environment.map { "\($0.key)=\($0.value)" })
     let readable = CStrings(self.readable)
+    let groups = CStrings(controlGroup.map { [$0.processes] } ?? [])
     var plan = fanmill_confined(
       program: paths.pointers[0], arguments: arguments.pointers, environment: environment.pointers,
-      folder: paths.pointers[1], readable: readable.pointers, output: output.writeEnd,
+      folder: paths.pointers[1], readable: readable.pointers, control_group: groups.pointers[0],
+      output: output.writeEnd,
       memory: UInt64(limits.memory), seconds: UInt64(limits.processorSeconds), file_size: UInt64(limits.fileSize),
       open_files: UInt64(limits.openFiles))
     var failure = fanmill_confine_failure()
-    let child = withExtendedLifetime([paths, arguments, environment, readable]) {
+    let child = withExtendedLifetime([paths, arguments, environment, readable, groups]) {
       fanmill_confine_start(&plan, &failure)
     }
     guard child >= 0 else { throw ConfinementError(failure) }

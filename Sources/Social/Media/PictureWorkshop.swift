@@ -13,20 +13,23 @@ public struct PictureWorkshop: Sendable {
   private let processorTime: Duration
   private let wallTime: Duration
   private let memory: Int
+  private let controlGroup: ControlGroup?
 
   /// - Parameters:
   ///   - program: the path of vips.
   ///   - processorTime: for all files of one original.
   ///   - wallTime: the same by the clock: longer, since vips lets all others go first.
   ///   - memory: of vips, in bytes of address space.
+  ///   - controlGroup: the one that vips runs in.
   public init(
     program: String = Self.vips, processorTime: Duration = .seconds(20), wallTime: Duration = .seconds(100),
-    memory: Int = 512 << 20
+    memory: Int = 512 << 20, controlGroup: ControlGroup? = nil
   ) {
     self.program = program
     self.processorTime = processorTime
     self.wallTime = wallTime
     self.memory = memory
+    self.controlGroup = controlGroup
   }
 
   /// Whether vips is there.
@@ -51,7 +54,8 @@ public struct PictureWorkshop: Sendable {
       let path = URL(filePath: original).standardizedFileURL.path
       try MediaFiles.link(path, as: bench + "/original")
       var vips = Vips(
-        program: program, folder: bench, deadline: .now + wallTime, processorTime: processorTime, memory: memory)
+        program: program, folder: bench, deadline: .now + wallTime, processorTime: processorTime, memory: memory,
+        controlGroup: controlGroup)
       try await vips.decode("original", at: path, of: header.format, to: Self.pixels(.full))
       return try await encode(bench, &vips, in: folder)
     } catch {

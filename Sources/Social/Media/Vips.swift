@@ -13,6 +13,7 @@ struct Vips: Sendable {
   /// What its calls may still use of a processor, together.
   var processorTime: Duration
   var memory: Int
+  var controlGroup: ControlGroup?
 
   /// Decodes `original`, a link to the file at `path`, into `output`: upright, in sRGB, the first frame of several, and
   /// within the longest side of `.full`.
@@ -79,7 +80,7 @@ struct Vips: Sendable {
     limits.fileSize = fileSize
     let process = ConfinedProcess(
       program: program, arguments: arguments, environment: environment, folder: folder, readable: readable,
-      limits: limits)
+      limits: limits, controlGroup: controlGroup)
     let outcome = try await process.run()
     processorTime -= outcome.processorTime
     try PictureVerdict.check(outcome, of: format)

@@ -48,18 +48,34 @@ import Testing
     #expect(try folder.bytes("work/made") == Array("value told\n".utf8))
   }
 
+  private static let printsStatus = "open my $status, '<', '/proc/self/status' or die $!; print <$status>"
+
   @Test func itLeavesTheFirstProcessorToOthers() async throws {
-    func processors(_ status: String) throws -> [Int] {
-      let list = try #require(status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") })
-      return list.split(separator: "\t")[1].split(separator: ",").flatMap { range -> [Int] in
-        let ends = range.split(separator: "-").compactMap { Int($0) }
-        return ends.count == 2 ? Array(ends[0]...ends[1]) : ends
-      }
-    }
     let own = try processors(String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8))
-    let outcome = try await perl(
-      "open my $status, '<', '/proc/self/status' or die $!; print <$status>", reading: ["/proc"])
+    let outcome = try await perl(Self.printsStatus, reading: ["/proc"])
     #expect(try processors(outcome.output) == (own.count > 1 ? Array(own.dropFirst()) : own))
+  }
+
+  @Test func inAControlGroupItHasWhatTheGroupHas() async throws {
+    // As the kernel's: what a process writes to the file says which process joins.
+    try folder.write([], to: "cgroup.procs")
+    let group = ControlGroup(path: folder["."])
+    #expect(group.isJoinable)
+    let outcome = try await ConfinedProcess(
+      program: "/usr/bin/perl", arguments: ["-e", Self.printsStatus], environment: ["LC_ALL": "C"], folder: work,
+      readable: ["/dev/null", "/proc"], controlGroup: group
+    ).run()
+    #expect(try folder.bytes("cgroup.procs") == Array("0".utf8))
+    let own = try processors(String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8))
+    #expect(try processors(outcome.output) == own)
+  }
+
+  private func processors(_ status: String) throws -> [Int] {
+    let list = try #require(status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") })
+    return list.split(separator: "\t")[1].split(separator: ",").flatMap { range -> [Int] in
+      let ends = range.split(separator: "-").compactMap { Int($0) }
+      return ends.count == 2 ? Array(ends[0]...ends[1]) : ends
+    }
   }
 
   @Test func theEndOfItsOutputIsKept() async throws {
@@ -74,16 +90,24 @@ import Testing
   }
 
   @Test func whatCannotStartSaysWhere() async throws {
-    func start(_ program: String, readable: [String] = [], folder: String) async -> ConfinementError? {
+    func start(
+      _ program: String, readable: [String] = [], folder: String, in group: ControlGroup? = nil
+    ) async -> ConfinementError? {
       do {
         _ = try await ConfinedProcess(
-          program: program, arguments: [], environment: [:], folder: folder, readable: readable
+          program: program, arguments: [], environment: [:], folder: folder, readable: readable,
+          controlGroup: group
         ).run()
         return nil
       } catch { return error as? ConfinementError }
     }
     #expect(await start("/nowhere/vips", folder: work) == ConfinementError(step: "exec", number: ENOENT))
     #expect(await start("/usr/bin/perl", folder: folder["none"])?.number == ENOENT)
+    let missing = ControlGroup(path: folder["none"])
+    #expect(!missing.isJoinable)
+    #expect(
+      await start("/usr/bin/perl", folder: work, in: missing)
+        == ConfinementError(step: "control group", number: ENOENT))
     if ConfinedProcess.landlockVersion > 0 {
       #expect(
         await start("/usr/bin/perl", readable: [folder["none"]], folder: work)

@@ -45,7 +45,11 @@ enum Pictures {
     let database = try stage.needDatabase()
     try await stage.flush()
     let folder = stage.folder + "/media-\(run)"
-    let settings = ["FANMILL_MEDIA_DIR": folder]
+    var settings = ["FANMILL_MEDIA_DIR": folder]
+    let group = IdleGroup()
+    defer { group?.remove() }
+    settings["FANMILL_MEDIA_CONTROL_GROUP"] = group?.path
+    if group == nil { stage.note("  without a control group: this user may make none") }
     let port = try FreePort.find()
     let programs = try stage.programs()
     let name = "photographer-\(run)"
