@@ -8,8 +8,10 @@ public enum Likes {
   static func isLiked(by viewer: Int) -> PostgresQuery { isLiked(by: "\(viewer)") }
 
   /// - Parameter viewer: an expression.
+  ///
+  /// Without the OFFSET Postgres may read all likes of the viewer instead of one for each post.
   static func isLiked(by viewer: PostgresQuery) -> PostgresQuery {
-    "EXISTS (SELECT FROM likes mine WHERE mine.post_id = p.id AND mine.account_id = \(viewer))"
+    "EXISTS (SELECT FROM likes mine WHERE mine.post_id = p.id AND mine.account_id = \(viewer) OFFSET 0)"
   }
 
   /// The post that `account` may like, as the table `found` of a statement.
