@@ -159,7 +159,7 @@ let package = Package(
       "Social",
       [
         "CLinux", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsPostgres", "LibPQClient", "Locking",
-        collections, httpTypes, logging, metrics,
+        "Reactor", collections, httpTypes, logging, metrics,
       ]),
     // What operators do to the app: audits, lookups, quota, and the app's part of the doctor's round.
     module(

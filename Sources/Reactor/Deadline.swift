@@ -26,6 +26,13 @@ public final class Deadline: Sendable {
     instant.withLock { $0 += duration }
   }
 
+  /// The one that passes last; nil, for no limit, if one of them is nil.
+  public static func latest(of deadlines: [Deadline?]) -> Deadline? {
+    let limits = deadlines.compactMap(\.self)
+    guard limits.count == deadlines.count else { return nil }
+    return limits.max { $0.instant.withLock { $0 } < $1.instant.withLock { $0 } }
+  }
+
   /// The shorter of `limit` and what is left of the current deadline.
   public static func shortened(_ limit: Duration) -> Duration {
     current.map { min($0.remaining, limit) } ?? limit

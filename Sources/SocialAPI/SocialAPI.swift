@@ -11,7 +11,7 @@ public struct SocialAPI: Sendable {
   private let jobs: AppJobs
   private let pool: PostgresPool
   private let reads: any SocialReader
-  private let gates: ReadGates
+  private let searches: FairGate<Int>
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
   private let adminReadToken: AdminToken?
@@ -47,7 +47,7 @@ public struct SocialAPI: Sendable {
   ///   - budgets: what accounts and clients may do in an hour; nil for as much as they like.
   ///   - media: where pictures are kept; without it there are none.
   ///   - feeds: whose posts are pushed, and whether readers may fall asleep.
-  ///   - gates: how many searches and feeds are read at once.
+  ///   - searches: how many searches run at once; accounts take turns.
   ///   - requestTimeout: how long a request may wait for the servers.
   ///   - events: tells who listens what is new; its `run()` must be running.
   public init(
@@ -57,9 +57,9 @@ public struct SocialAPI: Sendable {
     certificateKey: CertificateKey? = nil, sendsMail: Bool = false, confirmsSignUp: Bool = false,
     media: MediaShelf? = nil, requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil,
     proxies: TrustedProxies = .none, feeds: FeedRules = FeedRules(),
-    gates: ReadGates = ReadGates(), budgets: RequestBudgets? = nil, events: EventHub
+    searches: FairGate<Int> = FairGate(width: 3), budgets: RequestBudgets? = nil, events: EventHub
   ) {
-    self.gates = gates
+    self.searches = searches
     self.feeds = feeds
     self.events = events
     self.requestTimeout = requestTimeout
@@ -107,7 +107,7 @@ public struct SocialAPI: Sendable {
     if doors.contains(.clients) {
       if let media { PictureRoutes(pool: pool, shelf: media).add(to: router) }
       ownAccountRoutes.addOwn(to: router.group("v1"))
-      FeedRoutes(jobs: jobs, pool: pool, reads: reads, rules: feeds, gate: gates.feeds).add(to: router.group("v1"))
+      FeedRoutes(jobs: jobs, pool: pool, reads: reads, rules: feeds).add(to: router.group("v1"))
       addClientRoutes(
         to: router.group("v1").add(middleware: Authentication(pool: pool))
           .add(middleware: BudgetMiddleware(budgets: budgets)))
@@ -132,10 +132,10 @@ public struct SocialAPI: Sendable {
     ownAccountRoutes.add(to: group)
     EmailConfirmationRoutes(jobs: jobs, pool: pool, attempts: attempts, sendsMail: sendsMail).add(to: group)
     PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
-    UserRoutes(jobs: jobs, pool: pool, reads: reads, searches: gates.searches).add(to: group)
+    UserRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches).add(to: group)
     BlockRoutes(jobs: jobs, pool: pool).add(to: group)
     SafetyRoutes(jobs: jobs, pool: pool).add(to: group)
-    PostRoutes(jobs: jobs, pool: pool, reads: reads, searches: gates.searches, feeds: feeds).add(to: group)
+    PostRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches, feeds: feeds).add(to: group)
     if let media { MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group) }
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)

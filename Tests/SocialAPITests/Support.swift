@@ -49,7 +49,7 @@ struct API: Sendable {
     hasher: PasswordHasher = PasswordHasher(
       threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
     mediaQuota: Int = 1_000_000_000, proxies: TrustedProxies = .none,
-    feeds: FeedRules = FeedRules(notesReaders: true), gates: ReadGates = ReadGates(),
+    feeds: FeedRules = FeedRules(notesReaders: true), searches: FairGate<Int> = FairGate(width: 3),
     budgets: @Sendable (RedisClient) -> RequestBudgets? = { _ in nil },
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
@@ -68,7 +68,7 @@ struct API: Sendable {
         try await serve(
           client, pool, rules, certificateKey, sendsMail, confirmsSignUp, patience, requestTimeout, pushPatience,
           limits, hasher,
-          mediaQuota, proxies, feeds, gates, budgets(client), body)
+          mediaQuota, proxies, feeds, searches, budgets(client), body)
       }
       group.cancelAll()
     }
@@ -87,7 +87,7 @@ struct API: Sendable {
     _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration, _ requestTimeout: Duration,
     _ pushPatience: Duration?,
     _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ mediaQuota: Int, _ proxies: TrustedProxies,
-    _ feeds: FeedRules, _ gates: ReadGates, _ budgets: RequestBudgets?,
+    _ feeds: FeedRules, _ searches: FairGate<Int>, _ budgets: RequestBudgets?,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
@@ -106,7 +106,7 @@ struct API: Sendable {
       lookups: Lookups(rules: rules), certificateKey: certificateKey, sendsMail: sendsMail,
       confirmsSignUp: confirmsSignUp,
       media: MediaShelf(store: store, incoming: media, quota: mediaQuota), requestTimeout: requestTimeout,
-      attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies, feeds: feeds, gates: gates,
+      attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies, feeds: feeds, searches: searches,
       budgets: budgets, events: events)
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let server = HTTPService(

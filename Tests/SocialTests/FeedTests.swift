@@ -35,15 +35,16 @@ import Testing
       try await app.follow(ids[0], by: ids[1])
       let post = try await app.post("Hello", by: ids[0])
       try await app.drain()
+      let feeds = BatchedFeeds(pool: app.pool, homesFrom: app.pool)
       // A feed with a post, and one without: where no row says whose the session is.
       for (reader, posts) in [(ids[1], [post]), (ids[2], [])] {
         let token = try await app.pool.transaction { try await Sessions.open(for: reader, in: $0) }
-        func read() async throws -> Feed.Reading { try await Feed.read(token, PageRequest(), in: app.pool) }
+        func read() async throws -> BatchedFeeds.Reading { try await feeds.following(token, PageRequest()) }
         let reading = try await read()
         #expect(reading.viewer.id == reader && reading.page.items.map(\.id) == posts && !reading.isAsleep)
         #expect(reading.page.items.allSatisfy { !$0.isMine })
         func home(before: Int? = nil) async throws -> [Int] {
-          try await Feed.home(token, PageRequest(before: before), in: app.pool).items.map(\.id)
+          try await feeds.home(token, PageRequest(before: before)).items.map(\.id)
         }
         func expectRefusals(_ location: SourceLocation = #_sourceLocation) async throws {
           #expect(try await code { _ = try await read() } == .notSignedIn, sourceLocation: location)

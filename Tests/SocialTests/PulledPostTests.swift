@@ -179,7 +179,7 @@ extension App {
   /// As the API reads it.
   fileprivate func feedWaking(of reader: Int) async throws -> [Int] {
     let token = try await pool.transaction { try await Sessions.open(for: reader, in: $0) }
-    let reading = try await Feed.read(token, PageRequest(limit: 100), in: pool)
+    let reading = try await BatchedFeeds(pool: pool, homesFrom: pool).following(token, PageRequest(limit: 100))
     if reading.isAsleep { try await client.transaction { try await FeedSleepers.wake(reader, in: $0) } }
     return reading.page.items.map(\.id)
   }

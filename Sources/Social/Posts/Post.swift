@@ -20,9 +20,9 @@ public struct Post: Sendable, Hashable {
   /// How many comments it has.
   public let comments: Int
   /// Whether the account that asks likes it.
-  public let isLiked: Bool
+  public private(set) var isLiked: Bool
   /// Whether the account that asks wrote it.
-  public let isMine: Bool
+  public private(set) var isMine: Bool
 
   /// What a statement selects for `init(row:seenBy:)`, from posts `p` and their authors `a`; after it comes whether the
   /// viewer likes the post.
@@ -39,6 +39,11 @@ public struct Post: Sendable, Hashable {
   }
 
   init(row: PostgresRow, seenBy viewer: Int) throws(PostgresError) {
+    try self.init(row: row, isLiked: Bool(postgres: row[14]), seenBy: viewer)
+  }
+
+  /// - Parameter row: one that need not say whether the viewer likes the post.
+  init(row: PostgresRow, isLiked: Bool, seenBy viewer: Int) throws(PostgresError) {
     id = try Int(postgres: row[0])
     title = try String(postgres: row[1])
     description = try String(postgres: row[2])
@@ -51,8 +56,16 @@ public struct Post: Sendable, Hashable {
     let counts = try PostgresMatrix<Int>(postgres: row[13]).elements
     likes = stride(from: 0, to: counts.count, by: 2).reduce(0) { $0 + counts[$1] }
     comments = stride(from: 1, to: counts.count, by: 2).reduce(0) { $0 + counts[$1] }
-    isLiked = try Bool(postgres: row[14])
+    self.isLiked = isLiked
     isMine = author.id == viewer
+  }
+
+  /// The same post as another account sees it.
+  func seen(by viewer: Int, isLiked: Bool) -> Post {
+    var post = self
+    post.isLiked = isLiked
+    post.isMine = author.id == viewer
+    return post
   }
 }
 

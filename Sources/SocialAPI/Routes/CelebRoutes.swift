@@ -14,7 +14,7 @@ struct CelebRoutes: Sendable {
   /// Without one there are no certificates.
   let certificateKey: CertificateKey?
   /// Hearts that come at the same time share a transaction: everybody loves the same celeb at the same time.
-  private let hearts: Batcher<HeartRequest, Result<Answer, SocialError>>
+  private let hearts: Batcher<Int, HeartRequest, Result<Answer, SocialError>>
 
   init(
     jobs: AppJobs, pool: PostgresPool, reads: any SocialReader, limit: Int, certificateKey: CertificateKey?
@@ -83,7 +83,7 @@ struct CelebRoutes: Sendable {
     let account = try context.celebAccount()
     let body = try await RequestBody(request, context)
     let key = try request.idempotencyKey(saying: body.bytes, by: viewer.id)
-    return try await hearts.answer((key, Heart(to: account, by: viewer.id))).get()
+    return try await hearts.answer((key, Heart(to: account, by: viewer.id)), for: viewer.id).get()
   }
 
   private static func answer(_ outcome: Result<Hearts.Given, SocialError>) throws -> Result<Answer, SocialError> {

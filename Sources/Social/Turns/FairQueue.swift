@@ -9,6 +9,9 @@ struct FairQueue<Client: Hashable & Sendable, Element: Sendable>: Sendable {
 
   func count(of client: Client) -> Int { waiting[client]?.count ?? 0 }
 
+  /// The next.
+  var first: Element? { turns.first.flatMap { waiting[$0]?.first } }
+
   mutating func append(_ element: Element, for client: Client) {
     if waiting[client] == nil { turns.append(client) }
     waiting[client, default: []].append(element)

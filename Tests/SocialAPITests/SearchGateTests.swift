@@ -6,7 +6,7 @@ import TestSupport
 @testable import Social
 @testable import SocialAPI
 
-@Suite(.timeLimit(.minutes(2))) struct ReadGateTests {
+@Suite(.timeLimit(.minutes(2))) struct SearchGateTests {
   /// Takes a gate's place until it is told to leave.
   private final class Holder: Sendable {
     private let leaving = Locked(CheckedContinuation<Void, Never>?.none)
@@ -21,14 +21,13 @@ import TestSupport
     func leave() { leaving.withLock { $0.take() }?.resume() }
   }
 
-  private func expectTurn<Client>(
-    _ paths: [String], _ gate: FairGate<Client>, as client: Client, _ gates: ReadGates
-  ) async throws {
-    try await API.run(gates: gates) { api in
+  @Test func searchesWaitForTheirTurn() async throws {
+    let gate = FairGate<Int>(width: 1)
+    try await API.run(searches: gate) { api in
       let token = try await api.open("ann")
-      for path in paths {
+      for path in ["users?query=an", "posts?query=an"] {
         let holder = Holder()
-        async let held: Void = holder.hold(gate, as: client)
+        async let held: Void = holder.hold(gate, as: 0)
         try await eventually("the place is taken") { holder.holds }
         async let reply = api.send("GET", "/v1/" + path, as: token)
         try await eventually("\(path) waits") { gate.waiting == 1 }
@@ -37,15 +36,5 @@ import TestSupport
         try await held
       }
     }
-  }
-
-  @Test func searchesWaitForTheirTurn() async throws {
-    let gates = ReadGates(width: 1)
-    try await expectTurn(["users?query=an", "posts?query=an"], gates.searches, as: 0, gates)
-  }
-
-  @Test func feedsWaitForTheirTurn() async throws {
-    let gates = ReadGates(width: 1)
-    try await expectTurn(["feed/home", "feed/following"], gates.feeds, as: SessionToken(), gates)
   }
 }

@@ -1,0 +1,153 @@
+import LibPQClient
+
+/// What one statement found of a reader's feed. A statement reads the feeds of several, for little more than it takes to
+/// read one: all that Postgres does to begin and to end it they share.
+struct FeedRound: Sendable {
+  /// nil if no row says whether it is a session's.
+  var viewer: Int?
+  var rows: [Page<Post>.Row] = []
+  /// Whether feeds lack older posts; nil where no row says.
+  var isTrimmed: Bool?
+  /// Whether the feed is not kept, since its reader is asleep (`FeedSleepers`).
+  var isAsleep = false
+
+  /// Who reads.
+  enum Readers: Sendable {
+    case accounts([Int])
+    case sessions([SessionToken])
+
+    var count: Int {
+      switch self {
+      case .accounts(let ids): ids.count
+      case .sessions(let tokens): tokens.count
+      }
+    }
+
+    /// What finds them, as the table `viewers` of a statement: the number of each, from 1, the account and the cursor.
+    /// Who has no session is none of them.
+    ///
+    /// Postgres knows how many values an `ARRAY[…]` has, and keeps one plan for each number.
+    ///
+    /// - Parameter cursors: of each.
+    func table(before cursors: [Int]) -> PostgresQuery {
+      switch self {
+      case .accounts(let ids):
+        """
+        viewers AS MATERIALIZED (
+          SELECT n, account_id, cursor FROM unnest(ARRAY[\(Self.list(ids))], ARRAY[\(Self.list(cursors))])
+            WITH ORDINALITY AS asked (account_id, cursor, n))
+        """
+      case .sessions(let tokens):
+        """
+        viewers AS MATERIALIZED (
+          SELECT n, account_id, cursor FROM unnest(ARRAY[\(Self.list(tokens.map(\.hash)))], ARRAY[\(Self.list(cursors))])
+            WITH ORDINALITY AS asked (hash, cursor, n)
+          JOIN sessions ON token_hash = hash AND expires_at > now())
+        """
+      }
+    }
+
+    private static func list(_ values: [some PostgresEncodable]) -> PostgresQuery {
+      values.dropFirst().reduce("\(values[0])") { "\($0), \($1)" }
+    }
+  }
+
+  /// Writes a limit into the statement's text; pages ask for 101 rows at most. Postgres cannot estimate a limit that is
+  /// a parameter: it rejects the generic plan as too expensive and plans every execution again.
+  private static func number(_ limit: Int) -> PostgresQuery { "\(unescaped: String(limit))" }
+
+  /// Everybody's posts, as each of the readers sees them.
+  static func home(
+    of readers: Readers, before cursor: Int, _ limit: Int, in reader: some SocialReader
+  ) async throws -> [FeedRound] {
+    let rows = try await reader.rows(
+      """
+      WITH \(readers.table(before: Array(repeating: cursor, count: readers.count)))
+      SELECT \(unescaped: Post.columns), ARRAY(SELECT n FROM viewers v WHERE \(Likes.isLiked(by: "v.account_id"))),
+        ARRAY(SELECT n FROM viewers v WHERE \(Visibility.showsPost("v.account_id"))), p.id,
+        (SELECT array_agg(n) FROM viewers), (SELECT array_agg(account_id) FROM viewers)
+      FROM (SELECT * FROM posts WHERE id < \(cursor) ORDER BY id DESC LIMIT \(number(limit))) p
+      LEFT JOIN accounts a ON a.id = p.author_id ORDER BY p.id DESC
+      """)
+    var rounds = Array(repeating: FeedRound(), count: readers.count)
+    guard let first = rows.first else { return rounds }
+    let numbers = try [Int]?(postgres: first[17]) ?? []
+    for (number, account) in zip(numbers, try [Int]?(postgres: first[18]) ?? []) {
+      rounds[number - 1].viewer = account
+      rounds[number - 1].rows.reserveCapacity(rows.count)
+    }
+    for row in rows {
+      let cursor = try Int(postgres: row[16])
+      let (likers, shown) = (try [Int](postgres: row[14]), try [Int](postgres: row[15]))
+      // The author's account may be gone.
+      let post = row[6].isNull ? nil : try Post(row: row, isLiked: false, seenBy: 0)
+      for number in numbers {
+        guard let viewer = rounds[number - 1].viewer else { continue }
+        let item = shown.contains(number) ? post?.seen(by: viewer, isLiked: likers.contains(number)) : nil
+        rounds[number - 1].rows.append((cursor, item))
+      }
+    }
+    return rounds
+  }
+
+  /// What the feeds of the readers hold, and posts that are pulled. Each partition's key gives rows in order, so the
+  /// newest partitions alone are read.
+  ///
+  /// - Parameters:
+  ///   - own: whether their own posts are among them.
+  ///   - cursors: of each.
+  static func following(
+    of readers: Readers, _ own: Bool, before cursors: [Int], _ limit: Int, in reader: some SocialReader
+  ) async throws -> [FeedRound] {
+    let ownPosts: PostgresQuery =
+      own
+      ? """
+      UNION
+      (SELECT id FROM posts
+        WHERE author_id = v.account_id AND id < v.cursor AND id >= (SELECT post_id FROM feed_floor)
+        ORDER BY id DESC LIMIT \(number(limit)))
+      """ : ""
+    let rows = try await reader.rows(
+      """
+      WITH \(readers.table(before: cursors)), kept AS MATERIALIZED (
+        SELECT v.n, v.account_id, found.post_id FROM viewers v CROSS JOIN LATERAL (
+          (SELECT post_id FROM (
+            (SELECT post_id FROM following_user_posts
+              WHERE user_id = v.account_id AND post_id < v.cursor AND post_id >= (SELECT post_id FROM feed_floor)
+              ORDER BY post_id DESC LIMIT \(number(limit)))
+            UNION
+            (SELECT p.id FROM pulled_authors
+              CROSS JOIN LATERAL (
+                SELECT FROM follows WHERE followee_id = pulled_authors.author_id AND follower_id = v.account_id OFFSET 0
+              ) followed
+              CROSS JOIN LATERAL (
+                SELECT id FROM posts WHERE author_id = pulled_authors.author_id AND is_pulled
+                  AND id < v.cursor AND id >= (SELECT post_id FROM feed_floor)
+                ORDER BY id DESC LIMIT \(number(limit))
+              ) p ORDER BY p.id DESC LIMIT \(number(limit)))
+            \(ownPosts)
+          ) kinds ORDER BY post_id DESC LIMIT \(number(limit)))
+          UNION ALL SELECT NULL FROM feed_sleepers WHERE account_id = v.account_id
+        ) found
+      )
+      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: "kept.account_id")),
+        \(Visibility.showsPost("kept.account_id")), kept.post_id, (SELECT post_id FROM feed_floor) > 0, kept.account_id,
+        kept.n
+      FROM kept LEFT JOIN posts p ON p.id = kept.post_id LEFT JOIN accounts a ON a.id = p.author_id
+      ORDER BY kept.n, kept.post_id DESC NULLS FIRST
+      """)
+    var rounds = Array(repeating: FeedRound(), count: readers.count)
+    for row in rows {
+      let (viewer, number) = (try Int(postgres: row[18]), try Int(postgres: row[19]))
+      rounds[number - 1].viewer = viewer
+      if rounds[number - 1].isAsleep { continue }
+      if row[16].isNull {
+        rounds[number - 1].isAsleep = true
+      } else {
+        rounds[number - 1].isTrimmed = try Bool(postgres: row[17])
+        rounds[number - 1].rows.append(try Post.listed(row: row, seenBy: viewer))
+      }
+    }
+    return rounds
+  }
+}

@@ -1,0 +1,54 @@
+import Locking
+
+/// Limits how many statements that take much processor time run at once. The rest wait in a queue that serves clients
+/// in turn.
+///
+/// A search takes a millisecond of a processor in Postgres. Running more at once than Postgres has processors raises no
+/// throughput; it only slows each of them, and all other queries.
+///
+/// What waits has no time limit of its own: those that run end by their requests' deadlines, and one whose deadline
+/// passed in the queue fails as soon as it asks Postgres.
+public final class FairGate<Client: Hashable & Sendable>: Sendable {
+  private let places: Locked<FairPlaces<Client, CheckedContinuation<Void, any Error>>>
+
+  /// - Parameter width: how many run at once.
+  public init(width: Int) {
+    precondition(width > 0, "a gate lets somebody through")
+    places = Locked(FairPlaces(width))
+  }
+
+  /// How many wait for their turn.
+  var waiting: Int { places.withLock { $0.waiting } }
+
+  /// Runs `body` when it is the client's turn.
+  ///
+  /// - Throws: `CancellationError`, if the task is cancelled while it waits.
+  public func pass<Result: Sendable>(
+    for client: Client, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await enter(for: client)
+    defer { places.withLock { $0.leave() }?.resume() }
+    return try await body()
+  }
+
+  private func enter(for client: Client) async throws {
+    if places.withLock({ $0.take() }) { return }
+    let number = places.withLock { $0.nextNumber() }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { waiter in
+        let isFree = places.withLock { places in
+          if places.take() { return true }
+          places.wait(waiter, number, for: client)
+          return false
+        }
+        if isFree { waiter.resume() } else if Task.isCancelled { giveUp(number) }
+      }
+    } onCancel: {
+      giveUp(number)
+    }
+  }
+
+  private func giveUp(_ number: Int) {
+    places.withLock { $0.giveUp(number) }?.resume(throwing: CancellationError())
+  }
+}
