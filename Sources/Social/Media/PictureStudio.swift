@@ -22,7 +22,11 @@ public struct PictureStudio: Sendable {
       let path = "\(folder)/\(name)"
       var status = stat()
       guard stat(path, &status) == 0, time(nil) - status.st_mtim.tv_sec > 600 else { continue }
-      try FileManager.default.removeItem(atPath: path)
+      do {
+        try FileManager.default.removeItem(atPath: path)
+      } catch let error as CocoaError where error.code == .fileNoSuchFile {
+        // Another worker that starts now is removing it too.
+      }
     }
   }
 
