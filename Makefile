@@ -12,7 +12,7 @@ python_scripts := $(addprefix scripts/,browser-test check-arrows check-kubernete
   prometheus-check run-tests screenshots storm) \
   $(wildcard scripts/support/*.py scripts/support/*/*.py)
 # Hundreds of tests with servers of their own, all at once, would only wait for one another's processor time.
-few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
+few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6
 tools := .build-tools
 hadolint := $(tools)/bin/hadolint
 PREFIX := /usr/local
