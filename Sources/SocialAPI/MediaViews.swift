@@ -2,7 +2,7 @@ import Social
 
 /// Where a picture is: paths of this server.
 enum PictureAddress {
-  static func of(_ id: MediaID, _ size: PictureSize) -> String { "/media/\(id)/\(size.rawValue)" }
+  static func of(_ id: MediaID, _ size: PictureSize) -> String { "/media/\(id.text)/\(size.rawValue)" }
 }
 
 /// An upload as its owner sees it.

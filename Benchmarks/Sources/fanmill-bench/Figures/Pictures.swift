@@ -8,7 +8,7 @@ enum Pictures {
   private static let workers = 2
   /// Small posts a second, and how many seconds of them make the tail without uploads.
   private static let postsPerSecond = 20.0
-  private static let calm = 10.0
+  private static let calm = 30.0
   private static let limit = Duration.seconds(300)
 
   @Sendable
