@@ -172,6 +172,23 @@ import Testing
     }
   }
 
+  @Test func aClientIsNotLateWithABodyThatTheServerDoesNotTake() {
+    var timing = ConnectionTiming(ConnectionLimits(), connectedAt: start)
+    timing.receivedHead(at: start)
+    #expect(timing.next?.at == start + .seconds(30) && timing.next?.delay == .body)
+    timing.stopsAsking(at: start + .seconds(10))
+    #expect(timing.next == nil)
+    timing.stopsAsking(at: start + .seconds(20))
+    timing.asks(at: start + .seconds(50))
+    #expect(timing.next?.at == start + .seconds(70) && timing.next?.delay == .body)
+    // Once the request is answered nobody has to take its body.
+    timing.stopsAsking(at: start + .seconds(60))
+    timing.answered(at: start + .seconds(61))
+    #expect(timing.next?.at == start + .seconds(71) && timing.next?.delay == .body)
+    timing.stopsAsking(at: start + .seconds(62))
+    #expect(timing.next?.at == start + .seconds(71))
+  }
+
   @Test func aClientThatReadsNothingIsIdle() {
     var timing = ConnectionTiming(ConnectionLimits(), connectedAt: start)
     timing.received(bytes(Self.request), at: start)

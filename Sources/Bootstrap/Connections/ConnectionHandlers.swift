@@ -83,9 +83,11 @@ final class ConnectionWatch {
 }
 
 /// Next to the socket: sees bytes.
-final class ConnectionBytesHandler: ChannelInboundHandler {
+final class ConnectionBytesHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
 
   private let watch: ConnectionWatch
 
@@ -103,6 +105,18 @@ final class ConnectionBytesHandler: ChannelInboundHandler {
     context.fireChannelRead(data)
     watch.timing.parsed(at: .now())
     watch.arm()
+  }
+
+  /// Before those behind ask for more, which they do at once unless they have too much.
+  func channelReadComplete(context: ChannelHandlerContext) {
+    watch.timing.stopsAsking(at: .now())
+    context.fireChannelReadComplete()
+  }
+
+  func read(context: ChannelHandlerContext) {
+    watch.timing.asks(at: .now())
+    watch.arm()
+    context.read()
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {

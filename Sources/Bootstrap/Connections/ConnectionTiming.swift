@@ -19,6 +19,8 @@ struct ConnectionTiming {
   private var reading: Reading
   /// Requests that are not answered to the end.
   private var open = 0
+  /// Since when the server has asked for no bytes: a client is not late with what nobody takes.
+  private var unaskedSince: NIODeadline?
   /// Since when the client has read nothing, while there is more for it than the connection holds.
   private var unreadSince: NIODeadline?
   /// The last bytes that came, four at most, and the last ones of the request's body.
@@ -46,6 +48,16 @@ struct ConnectionTiming {
     bodyTail = (bodyTail + bytes.suffix(4)).suffix(4)
   }
 
+  /// The server takes no bytes for now.
+  mutating func stopsAsking(at now: NIODeadline) {
+    if unaskedSince == nil { unaskedSince = now }
+  }
+
+  mutating func asks(at now: NIODeadline) {
+    guard let since = unaskedSince.take(), case .body(let begun) = reading else { return }
+    reading = .body(since: begun + (now - since))
+  }
+
   mutating func receivedEnd(at now: NIODeadline) { reading = .nothing(since: now) }
 
   /// The bytes that arrived are parsed. Bytes after a whole request begin the next one: a request ends with an empty
@@ -61,6 +73,8 @@ struct ConnectionTiming {
   /// An answer was written to its end.
   mutating func answered(at now: NIODeadline) {
     open -= 1
+    // A body whose request is answered has to end all the same.
+    if open == 0 { asks(at: now) }
     switch reading {
     case .nothing: reading = .nothing(since: now)
     // A client may wait for its answer before it goes on.
@@ -76,7 +90,7 @@ struct ConnectionTiming {
     var next: (at: NIODeadline, delay: Delay)?
     switch reading {
     case .head(let since): if open == 0 { next = (since + TimeAmount(limits.head), .head) }
-    case .body(let since): next = (since + TimeAmount(limits.body), .body)
+    case .body(let since): if unaskedSince == nil || open == 0 { next = (since + TimeAmount(limits.body), .body) }
     case .nothing(let since): if open == 0 { next = (since + TimeAmount(limits.idle), .idle) }
     }
     if let unreadSince {
