@@ -12,6 +12,8 @@ public struct PictureHeader: Hashable, Sendable {
   public let width: Int
   /// Likewise.
   public let height: Int
+  /// Whether its pixels are known to be in sRGB: a JPEG file in three colours that brings no profile.
+  let isPlainRGB: Bool
 
   /// Reads the header of the file at `path`, which is not a symbolic link.
   ///
@@ -24,24 +26,28 @@ public struct PictureHeader: Hashable, Sendable {
   private init(_ input: consuming PictureInput) throws {
     let start = try input.bytes(at: 0, count: 32)
     let format = try Self.format(start)
+    var isPlainRGB = false
     let (width, height) =
       switch format {
-      case .jpeg: try JPEGHeader.size(input)
+      case .jpeg: try JPEGHeader.size(input, isPlainRGB: &isPlainRGB)
       case .png: try PNGHeader.size(start)
       case .webp: try WebPHeader.size(start)
       case .gif: try GIFHeader.size(start)
       case .heic: try HEICHeader.size(input)
       }
-    try self.init(format, width, height)
+    try self.init(format, width, height, isPlainRGB: isPlainRGB)
   }
 
-  init(_ format: PictureFormat, _ width: UInt32, _ height: UInt32) throws(PictureRefusal) {
+  init(
+    _ format: PictureFormat, _ width: UInt32, _ height: UInt32, isPlainRGB: Bool = false
+  ) throws(PictureRefusal) {
     guard width > 0, height > 0 else { throw .broken("The \(format.name) file declares a picture without pixels.") }
     // Sides first: the product of two that pass fits.
     guard width <= Self.sideLimit, height <= Self.sideLimit, Int(width) * Int(height) <= Self.pixelLimit else {
       throw .tooManyPixels(width: Int(width), height: Int(height))
     }
     self.format = format
+    self.isPlainRGB = isPlainRGB
     self.width = Int(width)
     self.height = Int(height)
   }

@@ -56,7 +56,7 @@ public struct PictureWorkshop: Sendable {
       var vips = Vips(
         program: program, folder: bench, deadline: .now + wallTime, processorTime: processorTime, memory: memory,
         controlGroup: controlGroup)
-      try await vips.decode("original", at: path, of: header.format, to: Self.pixels(.full))
+      try await vips.decode("original", at: path, of: header, to: Self.pixels(.full))
       return try await encode(bench, &vips, in: folder)
     } catch {
       MediaFiles.remove(Pictures.names.map { folder + "/" + $0 })

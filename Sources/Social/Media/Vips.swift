@@ -18,16 +18,19 @@ struct Vips: Sendable {
   /// Decodes `original`, a link to the file at `path`, into `output`: upright, in sRGB, the first frame of several, and
   /// within the longest side of `.full`.
   ///
+  /// Where the pixels are in sRGB already nothing is converted: to convert them would take two fifths of the time.
+  ///
   /// - Throws: `PictureRefusal`, `PictureWorkshopError`, `ConfinementError`, `CancellationError`.
-  mutating func decode(_ original: String, at path: String, of format: PictureFormat, to output: String) async throws {
+  mutating func decode(_ original: String, at path: String, of header: PictureHeader, to output: String) async throws {
+    let profile = header.isPlainRGB ? [] : ["--export-profile", "srgb"]
     let side = String(PictureSize.full.longestSide)
     // `thumbnail` is vips' only operation that fails on a file that is cut off.
     try await run(
       program,
       [
         "thumbnail", original, "\(output)[compression=0,strip]", side, "--height", side, "--size", "down",
-        "--export-profile", "srgb", "--fail-on", "error",
-      ], on: format, reading: [path], fileSize: 64 << 20)
+        "--fail-on", "error",
+      ] + profile, on: header.format, reading: [path], fileSize: 64 << 20)
   }
 
   /// Scales `picture`, one of `decode` or of this, to exactly `width` × `height`.

@@ -67,6 +67,25 @@ import Testing
     }
   }
 
+  @Test func aFileInThreeColoursWithoutAProfileIsPlain() throws {
+    func isPlain(_ bytes: [UInt8]) throws -> Bool {
+      try PictureHeader(path: folder.write(bytes, to: "picture")).isPlainRGB
+    }
+    func frame(_ components: UInt8) -> [UInt8] {
+      HeaderBytes.segment(0xC0, [8, 0, 44, 0, 33, components] + [UInt8](repeating: 0, count: 3 * Int(components)))
+    }
+    let start: [UInt8] = [0xFF, 0xD8]
+    let (scan, profile) = (HeaderBytes.segment(0xDA, [1]), HeaderBytes.segment(0xE2, Array("ICC_PROFILE\0".utf8)))
+    #expect(try isPlain(start + frame(3) + scan))
+    #expect(try !isPlain(start + profile + frame(3) + scan))
+    #expect(try !isPlain(start + frame(3) + profile + scan))
+    #expect(try !isPlain(start + frame(1) + scan))
+    #expect(try !isPlain(start + frame(4) + scan))
+    // What is damaged is not known to be plain.
+    #expect(try !isPlain(start + frame(3) + [0xFF, 0xE0, 0, 1]))
+    #expect(try !isPlain(start + frame(3)))
+  }
+
   @Test func aTailAfterThePictureChangesNothing() throws {
     // Only pictures that were encoded anew are served.
     let php = Array("<?php system($_GET['c']); ?><script>alert(1)</script>".utf8)
