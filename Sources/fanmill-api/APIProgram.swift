@@ -41,7 +41,8 @@ struct APIProgram: AsyncParsableCommand {
       let sendsMail = try program.settings.mail() != nil
       try await program.withMediaStore { store in
         let media = MediaShelf(
-          store: store, incoming: program.incomingFolder(), quota: program.settings.mediaQuota)
+          store: store, incoming: program.incomingFolder(), quota: program.settings.mediaQuota,
+          bytesPerSecond: program.settings.mediaUploadRate)
         try await program.withServers { try await serve(program, $0, media, sendsMail: sendsMail) }
       }
     }

@@ -59,6 +59,7 @@ struct SettingsTests {
     (.limitUploads, ["18", "19", "20"], bare),
     (.limitUploadTokens, ["21", "22", "23"], bare),
     (.mediaQuota, ["24", "25", "26"], bare),
+    (.mediaUploadRate, ["24", "25", "26"], bare),
     (.mediaControlGroup, ["/g/a", "/g/b", "/g/c"], quoted),
     (
       .certificateKey,
@@ -153,6 +154,7 @@ struct SettingsTests {
     case .limitUploads: "\(settings.requestLimits.uploads)"
     case .limitUploadTokens: "\(settings.requestLimits.uploadTokens)"
     case .mediaQuota: "\(settings.mediaQuota / 1_000_000)"
+    case .mediaUploadRate: "\(settings.mediaUploadRate / 1_000_000)"
     case .mediaControlGroup: settings.mediaControlGroup
     case .certificateKey: settings.certificateKey?.value
     case .mailURL: settings.mailURL?.value

@@ -59,6 +59,29 @@ import Testing
     #expect(gate.waiting == 0)
   }
 
+  @Test func ofAClientsStepsThoseOfTheWorkBegunFirstAreNext() async throws {
+    let (gate, work) = (FairGate<Int>(width: 1), Work())
+    let (older, newer) = (gate.number(), gate.number())
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      func step(_ name: String, by account: Int, _ number: Int, thatWaits waiting: Int) async throws {
+        group.addTask { try await gate.pass(for: account, number: number) { await work.run(name) } }
+        try await eventually { gate.waiting == waiting }
+      }
+      group.addTask { try await gate.pass(for: 1) { await work.run("first") } }
+      try await eventually { work.order == ["first"] }
+      try await step("newer", by: 1, newer, thatWaits: 1)
+      try await step("another's", by: 2, gate.number(), thatWaits: 2)
+      try await step("older", by: 1, older, thatWaits: 3)
+      for (name, count) in [("first", 2), ("older", 3), ("another's", 4)] {
+        work.end(name)
+        try await eventually { work.order.count == count }
+      }
+      work.end("newer")
+      try await group.waitForAll()
+    }
+    #expect(work.order == ["first", "older", "another's", "newer"])
+  }
+
   @Test func whoGivesUpTakesNoPlace() async throws {
     let (gate, work) = (FairGate<Int>(width: 1), Work())
     // Tasks of their own, all awaited here: one of them is cancelled.

@@ -220,6 +220,10 @@ extension Setting {
     isSecret: true, example: "s3+https://key:secret@s3.example.org/fanmill?region=us-east-1")
   public static let mediaQuota = Setting(
     "media.quota", "how many megabytes an account's pictures take up at most, as they were uploaded", default: "1000")
+  public static let mediaUploadRate = Setting(
+    "media.upload.rate",
+    "how many megabytes of uploads an API writes in a second at most; what comes faster waits",
+    default: "20")
   public static let mediaControlGroup = Setting(
     "media.control.group",
     "the control group that pictures are decoded in: without one they are at a low priority, beside everything else",
@@ -275,7 +279,7 @@ extension Setting {
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
     limitUploads, limitUploadTokens, celebLimit, certificateKey, mailURL, mailFrom, passwordResetURL,
     emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota,
-    mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays, deadLimit,
+    mediaUploadRate, mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays, deadLimit,
     actionsDays, actionsLimit, alarms, alarmWebhook, alarmSecret, autoscalingLeast, autoscalingMost,
     logLevel, logFormat, shutdownTimeout,
   ]

@@ -38,6 +38,7 @@ extension Settings {
       settings.mediaControlGroup = text
     }
     try take(.mediaQuota, reader.number(.mediaQuota, in: 0...100_000_000)) { $0.mediaQuota = $1 * 1_000_000 }
+    try take(.mediaUploadRate, reader.number(.mediaUploadRate, in: 1...100_000)) { $0.mediaUploadRate = $1 * 1_000_000 }
   }
 
   private static func s3Address(_ text: String) throws(Wrong) -> S3Address {

@@ -78,6 +78,8 @@ public struct Settings: Sendable {
   public var mediaURL: Secret?
   /// In bytes.
   public var mediaQuota = 1_000_000_000
+  /// Bytes a second.
+  public var mediaUploadRate = 20_000_000
   /// Its folder.
   public var mediaControlGroup: String?
   public var rankingTimeZone = "Asia/Seoul"

@@ -70,6 +70,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.mediaDir.flagName, help: Setting.mediaDir.help) var mediaDir: String?
   @Option(name: Setting.mediaURL.flagName, help: Setting.mediaURL.help) var mediaURL: String?
   @Option(name: Setting.mediaQuota.flagName, help: Setting.mediaQuota.help) var mediaQuota: String?
+  @Option(name: Setting.mediaUploadRate.flagName, help: Setting.mediaUploadRate.help) var mediaUploadRate: String?
   @Option(name: Setting.mediaControlGroup.flagName, help: Setting.mediaControlGroup.help)
   var mediaControlGroup: String?
   @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
@@ -109,7 +110,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .trustedProxies: trustedProxies, .limits: limits, .limitPosts: limitPosts, .limitFollows: limitFollows,
       .limitLikes: limitLikes, .limitComments: limitComments, .limitLookups: limitLookups,
       .limitSignUps: limitSignUps, .celebLimit: celebLimit, .limitUploads: limitUploads,
-      .limitUploadTokens: limitUploadTokens, .mediaQuota: mediaQuota,
+      .limitUploadTokens: limitUploadTokens, .mediaQuota: mediaQuota, .mediaUploadRate: mediaUploadRate,
       .certificateKey: certificateKey, .mailURL: mailURL,
       .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .emailConfirmationURL: emailConfirmationURL,
       .accountDeletionURL: accountDeletionURL,

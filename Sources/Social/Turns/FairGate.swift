@@ -20,20 +20,25 @@ public final class FairGate<Client: Hashable & Sendable>: Sendable {
   /// How many wait for their turn.
   var waiting: Int { places.withLock { $0.waiting } }
 
+  /// A number for work that passes in several steps, one after the other: of a client's waiting steps the one with the
+  /// lowest number is next, so that work begun first ends first.
+  public func number() -> Int { places.withLock { $0.nextNumber() } }
+
   /// Runs `body` when it is the client's turn.
   ///
+  /// - Parameter number: from ``number()``; without one the client's calls pass in their order.
   /// - Throws: `CancellationError`, if the task is cancelled while it waits.
   public func pass<Result: Sendable>(
-    for client: Client, _ body: () async throws -> Result
+    for client: Client, number: Int? = nil, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await enter(for: client)
+    try await enter(for: client, number)
     defer { places.withLock { $0.leave() }?.resume() }
     return try await body()
   }
 
-  private func enter(for client: Client) async throws {
+  private func enter(for client: Client, _ number: Int?) async throws {
     if places.withLock({ $0.take() }) { return }
-    let number = places.withLock { $0.nextNumber() }
+    let number = number ?? places.withLock { $0.nextNumber() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { waiter in
         let isFree = places.withLock { places in

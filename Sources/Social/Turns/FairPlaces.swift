@@ -1,4 +1,4 @@
-/// A number of places, and who waits for one: clients take turns, and who gives up takes none.
+/// A number of places, and who waits for one: clients take turns, each client's lowest number first.
 struct FairPlaces<Client: Hashable & Sendable, Waiter: Sendable>: Sendable {
   private var free: Int
   private var turns = FairQueue<Client, Int>()
@@ -25,7 +25,7 @@ struct FairPlaces<Client: Hashable & Sendable, Waiter: Sendable>: Sendable {
 
   mutating func wait(_ waiter: Waiter, _ number: Int, for client: Client) {
     waiters[number] = waiter
-    turns.append(number, for: client)
+    turns.insert(number, for: client) { $0 > number }
   }
 
   /// - Returns: nil if it is not waiting any more.

@@ -12,9 +12,13 @@ struct FairQueue<Client: Hashable & Sendable, Element: Sendable>: Sendable {
   /// The next.
   var first: Element? { turns.first.flatMap { waiting[$0]?.first } }
 
-  mutating func append(_ element: Element, for client: Client) {
+  mutating func append(_ element: Element, for client: Client) { insert(element, for: client) { _ in false } }
+
+  /// Adds an element before those at the end of its client's for which `isLater` holds.
+  mutating func insert(_ element: Element, for client: Client, before isLater: (Element) -> Bool) {
     if waiting[client] == nil { turns.append(client) }
-    waiting[client, default: []].append(element)
+    let index = (waiting[client]?.lastIndex { !isLater($0) }).map { $0 + 1 } ?? 0
+    waiting[client, default: []].insert(element, at: index)
     count += 1
   }
 

@@ -1,6 +1,5 @@
 import CLinux
 import Cryptography
-import Foundation
 import Glibc
 import Social
 
@@ -18,10 +17,6 @@ struct IncomingFile: ~Copyable {
 
   /// How many bytes may wait for the disk: few enough that a commit's own, which wait behind them, are not held up.
   private static let maxUnwritten = 1 << 18
-
-  /// The shortest time from one of an API's pieces to the next, in seconds: it receives 52 MB a second at most, and a
-  /// hundred uploads at once take no processor from all else that it answers.
-  private static let pace = 0.005
 
   private let descriptor: Int32
   private(set) var count = 0
@@ -65,14 +60,12 @@ struct IncomingFile: ~Copyable {
     count += bytes.count
   }
 
-  /// Writes to the disk what waits for it, once that is much. Uploads take turns on `disk`, a piece at a time: one that
-  /// waits for its turn reads no further, and its client waits with it.
-  mutating func writeBack(on disk: DiskThreads) async throws {
+  /// Writes to the disk what waits for it, once that is much. An upload that waits for its turn in `line` reads no
+  /// further, and its client waits with it.
+  mutating func writeBack(through line: UploadLine, as turn: UploadLine.Turn) async throws {
     guard count - written >= Self.maxUnwritten else { return }
     let (descriptor, start, length) = (descriptor, written, count - written)
-    try await disk.run {
-      let next = Date(timeIntervalSinceNow: Self.pace)
-      defer { Thread.sleep(until: next) }
+    try await line.write(length, as: turn) {
       guard fanmill_write_back(descriptor, Int64(start), Int64(length)) == 0 else {
         throw Failure(what: "an upload cannot be written", number: errno)
       }

@@ -5,17 +5,18 @@ public struct MediaShelf: Sendable {
   let store: any MediaStore
   /// Where uploads are received, before they go into the store.
   let incoming: String
-  /// One: uploads come to the disk a piece at a time.
-  let disk = DiskThreads(count: 1)
+  let line: UploadLine
   /// How many bytes an account may own.
   let quota: Int
 
   /// - Parameters:
   ///   - incoming: a folder, best on the file system of a store that is a folder, too.
   ///   - quota: in bytes.
-  public init(store: any MediaStore, incoming: String, quota: Int) {
+  ///   - bytesPerSecond: how fast uploads are received at most, all together.
+  public init(store: any MediaStore, incoming: String, quota: Int, bytesPerSecond: Int = 20_000_000) {
     self.store = store
     self.incoming = incoming
     self.quota = quota
+    line = UploadLine(bytesPerSecond: Double(bytesPerSecond))
   }
 }

@@ -18,13 +18,14 @@ struct UploadReception: ~Copyable {
   /// SHA-256 of the file's bytes.
   let hash: [UInt8]
 
+  /// - Parameter account: whose upload it is; nil where the uploader has none yet.
   /// - Throws: `body_too_large`, `malformed_body`, `empty_body`, `storage_full`.
-  init(_ request: Request, into shelf: MediaShelf) async throws {
+  init(_ request: Request, of account: Int?, into shelf: MediaShelf) async throws {
     // A slow client's time is not the servers'.
     let begun = ContinuousClock.now
     defer { Deadline.current?.extend(by: .now - begun) }
     do {
-      try await self.init(receiving: request, shelf)
+      try await self.init(receiving: request, account, shelf)
     } catch let error as MultipartFile.Malformed {
       throw Problem(.badRequest, "malformed_body", "the multipart body cannot be read: \(error)")
     } catch let error as IncomingFile.Failure where error.isFull {
@@ -35,7 +36,7 @@ struct UploadReception: ~Copyable {
     }
   }
 
-  private init(receiving request: Request, _ shelf: MediaShelf) async throws {
+  private init(receiving request: Request, _ account: Int?, _ shelf: MediaShelf) async throws {
     let type = request.headers[.contentType] ?? ""
     var multipart: MultipartFile? =
       if type.lowercased().hasPrefix("multipart/form-data") { try MultipartFile(contentType: type) } else { nil }
@@ -44,6 +45,7 @@ struct UploadReception: ~Copyable {
       throw Self.tooLarge
     }
     var file = try IncomingFile(in: shelf.incoming)
+    let turn = shelf.line.begin(for: account)
     var digest = SHA256Hasher()
     var received = 0
     for try await buffer in request.body {
@@ -59,7 +61,7 @@ struct UploadReception: ~Copyable {
       } else {
         try buffer.withUnsafeReadableBytes { try Self.keep($0, in: &file, &digest) }
       }
-      try await file.writeBack(on: shelf.disk)
+      try await file.writeBack(through: shelf.line, as: turn)
     }
     if received > limit { throw Self.tooLarge }
     if multipart?.isComplete == false {

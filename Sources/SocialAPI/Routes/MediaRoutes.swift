@@ -22,12 +22,19 @@ struct MediaRoutes: Sendable {
     case account(Int)
     /// Who has no account yet.
     case bearer(SessionToken)
+
+    var account: Int? {
+      switch self {
+      case .account(let id): id
+      case .bearer: nil
+      }
+    }
   }
 
   @Sendable private func upload(_ request: Request, _ context: APIContext) async throws -> Answer {
     // Whoever may not upload is told so before a byte is received.
     let uploader = try await uploader(request, context)
-    let reception = try await UploadReception(request, into: shelf)
+    let reception = try await UploadReception(request, of: uploader.account, into: shelf)
     let header: PictureHeader
     do {
       header = try reception.file.header()

@@ -1,0 +1,35 @@
+import Locking
+import Social
+
+/// The way of uploads to the disk: one piece at a time, and no more bytes a second than a rate, so that a hundred uploads
+/// at once leave the disk and the processors to everything else that is answered.
+///
+/// Accounts take turns. An account's oldest upload goes first: its uploads end one after the other instead of all at the
+/// end. A slow client holds nobody up, for an upload is in the line only with bytes that have come.
+final class UploadLine: Sendable {
+  /// An upload's place.
+  struct Turn: Sendable {
+    let account: Int?
+    let number: Int
+  }
+
+  private let gate = FairGate<Int?>(width: 1)
+  private let disk = DiskThreads(count: 1)
+  private let pace: Locked<UploadPace>
+
+  init(bytesPerSecond: Double) {
+    pace = Locked(UploadPace(bytesPerSecond: bytesPerSecond, burst: 4_000_000, at: .now))
+  }
+
+  /// - Parameter account: whose upload begins; nil where the uploader has none yet.
+  func begin(for account: Int?) -> Turn { Turn(account: account, number: gate.number()) }
+
+  /// Does a piece's work on a thread of its own, when it is the piece's turn.
+  func write(_ bytes: Int, as turn: Turn, _ work: @escaping @Sendable () throws -> Void) async throws {
+    try await gate.pass(for: turn.account, number: turn.number) {
+      let begin = pace.withLock { $0.use(bytes, at: .now) }
+      try await Task.sleep(until: begin)
+      try await disk.run(work)
+    }
+  }
+}
