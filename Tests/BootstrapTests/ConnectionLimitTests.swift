@@ -181,7 +181,7 @@ import Testing
     timing.stopsAsking(at: start + .seconds(20))
     timing.asks(at: start + .seconds(50))
     #expect(timing.next?.at == start + .seconds(70) && timing.next?.delay == .body)
-    // Once the request is answered nobody has to take its body.
+    // After the answer the body's clock runs on, whether the server reads or not.
     timing.stopsAsking(at: start + .seconds(60))
     timing.answered(at: start + .seconds(61))
     #expect(timing.next?.at == start + .seconds(71) && timing.next?.delay == .body)

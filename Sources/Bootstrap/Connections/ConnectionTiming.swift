@@ -19,7 +19,7 @@ struct ConnectionTiming {
   private var reading: Reading
   /// Requests that are not answered to the end.
   private var open = 0
-  /// Since when the server has asked for no bytes: a client is not late with what nobody takes.
+  /// Since when the server has not been reading. This time does not count against the client.
   private var unaskedSince: NIODeadline?
   /// Since when the client has read nothing, while there is more for it than the connection holds.
   private var unreadSince: NIODeadline?
@@ -73,7 +73,7 @@ struct ConnectionTiming {
   /// An answer was written to its end.
   mutating func answered(at now: NIODeadline) {
     open -= 1
-    // A body whose request is answered has to end all the same.
+    // The rest of the body must still arrive in time.
     if open == 0 { asks(at: now) }
     switch reading {
     case .nothing: reading = .nothing(since: now)

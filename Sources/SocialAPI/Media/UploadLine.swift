@@ -1,11 +1,11 @@
 import Locking
 import Social
 
-/// The way of uploads to the disk: one piece at a time, and no more bytes a second than a rate, so that a hundred uploads
-/// at once leave the disk and the processors to everything else that is answered.
+/// Writes uploads to the disk one piece at a time and below a rate, so that a hundred uploads at once leave the disk
+/// and the processors to other requests.
 ///
-/// Accounts take turns. An account's oldest upload goes first: its uploads end one after the other instead of all at the
-/// end. A slow client holds nobody up, for an upload is in the line only with bytes that have come.
+/// Accounts take turns, and an account's oldest upload goes first, so that its uploads end one by one instead of all at
+/// once. An upload waits in line only with bytes that have arrived: a slow client delays no other.
 final class UploadLine: Sendable {
   /// An upload's place.
   struct Turn: Sendable {
