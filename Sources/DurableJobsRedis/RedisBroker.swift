@@ -40,7 +40,7 @@ public struct RedisBroker: Broker {
     pressure.note(facts)
   }
 
-  public var executor: (any TaskExecutor)? { client.loop }
+  public var executor: (any TaskExecutor)? { client.loop.taskExecutor }
 
   func keys(of queue: QueueName) -> QueueKeys { QueueKeys(prefix: prefix, queue: queue) }
 

@@ -7,14 +7,14 @@ import Locking
 ///
 /// A connection is an actor whose `unownedExecutor` is its loop, so everything it does runs on the thread that does its
 /// I/O and no lock is needed. A task that only claims, acknowledges or renews can run here entirely
-/// (`withTaskExecutorPreference(loop)`); a handler must not, since CPU work on the loop holds up all I/O.
+/// (`withTaskExecutorPreference(loop.taskExecutor)`); a handler must not, since CPU work on the loop holds up all I/O.
 ///
-/// In a task without that preference, each `await` is a turn of the loop, even one on the actor's own method. What
-/// decides whether a caller waits is therefore looked at where its continuation is kept, with no `await` between.
+/// Other tasks, and I/O, may get their turn in each `await`. What decides whether a caller waits is therefore read where
+/// its continuation is kept, with no `await` between.
 ///
 /// A turn of the loop: run what was enqueued, run the turn-end hooks (a connection writes there what the whole turn has
 /// gathered: that is the pipelining), wait in `epoll_wait`, serve what is ready, fire timers that are due.
-public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+public final class EventLoop: SerialExecutor, @unchecked Sendable {
   // `@unchecked Sendable`: `inbox` is a lock; every other mutable field is confined to the loop's thread, which each
   // entry point checks with `preconditionIsCurrent`.
 
@@ -27,8 +27,11 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     public static let write = Readiness(rawValue: 2)
   }
 
-  private enum Work {
+  fileprivate enum Work {
+    /// Of an actor.
     case job(UnownedJob)
+    /// Of a task that prefers the loop.
+    case taskJob(UnownedJob, UnownedTaskExecutor)
     case body(@Sendable () -> Void)
   }
 
@@ -94,7 +97,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     add(.job(UnownedJob(job)))
   }
 
-  private func add(_ work: Work) {
+  /// Runs whole tasks on the loop.
+  public var taskExecutor: LoopTaskExecutor { LoopTaskExecutor(loop: self) }
+
+  fileprivate func add(_ work: Work) {
     if EventLoop.current === self {
       local.append(work)
       return
@@ -215,10 +221,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private func runJobs() {
     var budget = 4096
     let serial = asUnownedSerialExecutor()
-    let task = asUnownedTaskExecutor()
     while budget > 0, let work = local.popFirst() {
       switch work {
-      case .job(let job): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+      // A job is resumed as what it was enqueued as. A task without a preference that is run as one that prefers the
+      // loop leaves it in each `await`, even of the actor's own methods, and comes back through another thread.
+      case .job(let job): job.runSynchronously(on: serial)
+      case .taskJob(let job, let executor): job.runSynchronously(isolatedTo: serial, taskExecutor: executor)
       case .body(let body): body()
       }
       budget -= 1
@@ -273,6 +281,17 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   private static func tag(_ descriptor: Int32, _ generation: UInt32) -> UInt64 {
     UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
+  }
+}
+
+/// Runs tasks on an event loop's thread.
+public final class LoopTaskExecutor: TaskExecutor {
+  private let loop: EventLoop
+
+  fileprivate init(loop: EventLoop) { self.loop = loop }
+
+  public func enqueue(_ job: consuming ExecutorJob) {
+    loop.add(.taskJob(UnownedJob(job), asUnownedTaskExecutor()))
   }
 }
 

@@ -101,7 +101,7 @@ struct CancellationTests {
     } _: { client in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (task, plan) in plans.enumerated() {
-          group.addTask(executorPreference: task % 2 == 0 ? client.transfers.loop : nil) {
+          group.addTask(executorPreference: task % 2 == 0 ? client.transfers.loop.taskExecutor : nil) {
             for (round, yields) in plan.enumerated() {
               let call = try HTTPCall(get("/\(task)/\(round)", port: server.port), body: [], userAgent: "test")
               let transfer = HTTPTransfer(call, client.configuration)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Reactor
 import TestSupport
 import Testing
 
@@ -155,7 +156,7 @@ struct ExchangeTests {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<64 {
           // Every other one on the client's own loop.
-          group.addTask(executorPreference: number % 2 == 0 ? client.transfers.loop : nil) {
+          group.addTask(executorPreference: number % 2 == 0 ? client.transfers.loop.taskExecutor : nil) {
             for round in 0..<10 {
               let (_, bytes) = try await client.send(get("/\(number)/\(round)", port: server.port))
               #expect(bytes == Array("/\(number)/\(round)".utf8))

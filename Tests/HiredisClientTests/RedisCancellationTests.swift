@@ -12,7 +12,7 @@ import Testing
       for onLoop in [false, true] {
         let outcome = await withTaskGroup(of: RedisError?.self) { group in
           group.cancelAll()
-          group.addTask(executorPreference: onLoop ? client.loop : nil) {
+          group.addTask(executorPreference: onLoop ? client.loop.taskExecutor : nil) {
             await redisError { () throws(RedisError) in try await client.send(RedisCommand("INCR", "n")) }
           }
           return await group.next() ?? nil
@@ -79,7 +79,7 @@ import Testing
     try await withRedis { _, client async throws in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (task, seed) in seeds.enumerated() {
-          group.addTask(executorPreference: task % 2 == 0 ? client.loop : nil) {
+          group.addTask(executorPreference: task % 2 == 0 ? client.loop.taskExecutor : nil) {
             var generator = SeededGenerator(seed: seed)
             for round in 0..<150 {
               let yields = Bool.random(using: &generator) ? Int.random(in: 0..<40, using: &generator) : nil

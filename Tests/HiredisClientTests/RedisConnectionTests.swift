@@ -202,7 +202,7 @@ import Testing
 
   @Test func worksForTasksThatRunOnTheLoop() async throws {
     try await withRedis { _, client async throws in
-      try await withTaskExecutorPreference(client.loop) {
+      try await withTaskExecutorPreference(client.loop.taskExecutor) {
         try await withThrowingTaskGroup(of: Int?.self) { group in
           for _ in 0..<50 { group.addTask { try await client.send(RedisCommand("INCR", "n")).int } }
           let numbers = try await group.reduce(into: Set<Int?>()) { $0.insert($1) }

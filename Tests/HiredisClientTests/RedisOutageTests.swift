@@ -49,7 +49,7 @@ import Testing
         RedisCommand("SET", "large", [UInt8](repeating: 7, count: 5_000_000)), timeout: .seconds(60))
       for limit in [nil, Duration.seconds(1)] {
         try await withThrowingTaskGroup(of: Int.self) { group async throws in
-          group.addTask(executorPreference: client.loop) {
+          group.addTask(executorPreference: client.loop.taskExecutor) {
             try await client.send(RedisCommand("GET", "large"), timeout: limit) { reply throws(RedisError) in
               reply.bytes.count
             }
@@ -72,7 +72,7 @@ import Testing
       let restarted = Locked(false)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for task in 0..<16 {
-          group.addTask(executorPreference: task % 2 == 0 ? client.loop : nil) {
+          group.addTask(executorPreference: task % 2 == 0 ? client.loop.taskExecutor : nil) {
             var isLast = false
             while true {
               // Looked at before sending: only a command sent after the restart shows that the client recovered.
@@ -104,7 +104,7 @@ import Testing
       try await client.send(RedisCommand("SET", "n", 0))
       await server.freeze()
       await withTaskGroup(of: RedisError?.self) { group in
-        group.addTask(executorPreference: client.loop) {
+        group.addTask(executorPreference: client.loop.taskExecutor) {
           await redisError { () throws(RedisError) in try await client.send(RedisCommand("INCR", "n")) }
         }
         await client.loop.twoTurns()

@@ -1,5 +1,6 @@
 import Foundation
 import PrivateServers
+import Reactor
 import TestSupport
 import Testing
 
@@ -39,7 +40,7 @@ import Testing
         try await client.send(RedisCommand("SET", "large", large))
         try await withThrowingTaskGroup(of: Void.self) { group in
           for task in 0..<20 {
-            group.addTask(executorPreference: task % 2 == 0 ? client.loop : nil) { () async throws in
+            group.addTask(executorPreference: task % 2 == 0 ? client.loop.taskExecutor : nil) { () async throws in
               for number in 0..<100 {
                 #expect(try await client.send(RedisCommand("ECHO", "\(task)-\(number)")).text == "\(task)-\(number)")
               }

@@ -30,7 +30,7 @@ import Testing
     try await withCluster { cluster, client in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for task in 0..<20 {
-          group.addTask(executorPreference: task % 2 == 0 ? client.loop : nil) {
+          group.addTask(executorPreference: task % 2 == 0 ? client.loop.taskExecutor : nil) {
             for number in 0..<50 {
               try await client.send(RedisCommand("SET", "key\(task)-\(number)", number))
               #expect(try await client.send(RedisCommand("GET", "key\(task)-\(number)")).int == number)
@@ -90,7 +90,7 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         // Writers all the while: no command may fail, and none may be carried out twice.
         for task in 0..<4 {
-          group.addTask(executorPreference: client.loop) {
+          group.addTask(executorPreference: client.loop.taskExecutor) {
             while !isOver.withLock({ $0 }) {
               try await client.send(RedisCommand("INCR", "{m}counter\(task)"))
               counted.withLock { $0 += 1 }
