@@ -34,32 +34,7 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
   }
 
   public static func decode(array cell: PostgresCell) throws(PostgresError) -> [Self] {
-    let elements = try cell.elements("[\(Self.self)]")
-    var result: [Self] = []
-    result.reserveCapacity(elements.count)
-    for element in elements { result.append(try Self(postgres: element)) }
-    return result
-  }
-}
-
-/// An array of two dimensions.
-public struct PostgresMatrix<Element: PostgresDecodable>: PostgresDecodable {
-  /// Row by row.
-  public let elements: [Element]
-  /// How many make a row; 0 in an empty array.
-  public let width: Int
-
-  /// - Throws: `.decoding` for another type, another number of dimensions, or a NULL.
-  public init(postgres cell: PostgresCell) throws(PostgresError) {
-    let array = try cell.array("a matrix of \(Element.self)")
-    guard let width = array.width ?? (array.cells.isEmpty ? 0 : nil) else {
-      throw PostgresError(.decoding, "column \(cell.name) is an array of one dimension, where two are read")
-    }
-    self.width = width
-    var elements: [Element] = []
-    elements.reserveCapacity(array.cells.count)
-    for cell in array.cells { elements.append(try Element(postgres: cell)) }
-    self.elements = elements
+    try cell.elements("[\(Self.self)]") { element throws(PostgresError) in try Self(postgres: element) }
   }
 }
 
@@ -79,9 +54,7 @@ extension Optional: PostgresArrayElement where Wrapped: PostgresArrayElement & P
   }
 
   public static func decode(array cell: PostgresCell) throws(PostgresError) -> [Wrapped?] {
-    var result: [Wrapped?] = []
-    for element in try cell.elements("[\(Wrapped.self)?]") { result.append(try Wrapped?(postgres: element)) }
-    return result
+    try cell.elements("[\(Wrapped.self)?]") { element throws(PostgresError) in try Wrapped?(postgres: element) }
   }
 }
 

@@ -50,41 +50,35 @@ public struct PostgresCell {
 
   var name: String { "\(column + 1) (\(result.name(of: column)))" }
 
-  /// The cells of an array of one dimension.
-  func elements(_ wanted: String) throws(PostgresError) -> [PostgresCell] {
-    let array = try array(wanted)
-    guard array.width == nil else {
-      throw PostgresError(.decoding, "column \(name) is an array of several dimensions, which is not read as \(wanted)")
+  /// The elements of an array of one dimension.
+  ///
+  /// - Parameters:
+  ///   - wanted: what the array is read as, for an error.
+  ///   - element: makes an element of its cell.
+  func elements<Element>(
+    _ wanted: @autoclosure () -> String, _ element: (PostgresCell) throws(PostgresError) -> Element
+  ) throws(PostgresError) -> [Element] {
+    guard let elementType = type.element else { throw mismatch(wanted()) }
+    guard let bytes else {
+      throw PostgresError(.decoding, "column \(name) is NULL where a \(wanted()) is expected: read it as an optional")
     }
-    return array.cells
-  }
-
-  /// The elements of an array, and how many make a row; nil for an array of one dimension.
-  func array(_ wanted: String) throws(PostgresError) -> (cells: [PostgresCell], width: Int?) {
-    guard let elementType = type.element else { throw mismatch(wanted) }
-    let array: (cells: [PostgresCell], width: Int?)? = try withBytes { bytes in
-      var reader = Reader(bytes: bytes)
-      guard let dimensions = reader.next(), reader.next() != nil, reader.next() != nil else { return nil }
-      if dimensions == 0 { return ([], nil) }
-      guard dimensions <= 2, let length = reader.next(), length >= 0, reader.next() != nil else { return nil }
-      var (count, width) = (Int(length), Int?.none)
-      if dimensions == 2 {
-        guard let length = reader.next(), length >= 0, reader.next() != nil else { return nil }
-        width = Int(length)
-        count *= Int(length)
-      }
-      var cells: [PostgresCell] = []
-      cells.reserveCapacity(count)
-      for _ in 0..<count {
-        guard let length = reader.next(), let slice = reader.slice(Int(length)) else { return nil }
-        cells.append(PostgresCell(result, length < 0 ? nil : slice, elementType, column: column))
-      }
-      return (cells, width)
+    // As in `withBytes`.
+    defer { withExtendedLifetime(result) {} }
+    var reader = Reader(bytes: bytes)
+    guard let dimensions = reader.next(), reader.next() != nil, reader.next() != nil else { throw mismatch(wanted()) }
+    if dimensions == 0 { return [] }
+    guard dimensions == 1 else {
+      throw PostgresError(
+        .decoding, "column \(name) is an array of several dimensions, which is not read as \(wanted())")
     }
-    guard let array else {
-      throw PostgresError(.decoding, "column \(name) is an array of several dimensions, which is not read as \(wanted)")
+    guard let count = reader.next(), count >= 0, reader.next() != nil else { throw mismatch(wanted()) }
+    var elements: [Element] = []
+    elements.reserveCapacity(Int(count))
+    for _ in 0..<count {
+      guard let length = reader.next(), let slice = reader.slice(Int(length)) else { throw mismatch(wanted()) }
+      elements.append(try element(PostgresCell(result, length < 0 ? nil : slice, elementType, column: column)))
     }
-    return array
+    return elements
   }
 
   private struct Reader {

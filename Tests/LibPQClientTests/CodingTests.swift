@@ -93,27 +93,8 @@ import Testing
       #expect(await failure { _ = try row.decode(String.self) }?.message == "the row has 3 columns where 1 are read")
       let nested = try await connection.query("SELECT ARRAY[[1, 2]]::int8[]")[0]
       #expect(await failure { _ = try nested.decode([Int].self) }?.message.contains("several dimensions") == true)
-      let flat = try await connection.query("SELECT ARRAY[1, 2]::int8[]")[0]
-      #expect(
-        await failure { _ = try flat.decode(PostgresMatrix<Int>.self) }?.message.contains("one dimension") == true)
-      let cube = try await connection.query("SELECT ARRAY[[[1]]]::int8[]")[0]
-      #expect(
-        await failure { _ = try cube.decode(PostgresMatrix<Int>.self) }?.message.contains("several dimensions") == true)
       let holed = try await connection.query("SELECT ARRAY[1, NULL]::int8[]")[0]
       #expect(await failure { _ = try holed.decode([Int].self) }?.code == .decoding)
-    }
-  }
-
-  @Test func arraysOfTwoDimensionsAreReadRowByRow() async throws {
-    try await withConnection { connection in
-      func matrix(_ array: String) async throws -> PostgresMatrix<Int> {
-        try await connection.query("SELECT \(unescaped: array)::int8[]").decode(PostgresMatrix<Int>.self)[0]
-      }
-      let six = try await matrix("ARRAY[[1, 2, 3], [4, 5, 6]]")
-      #expect(six.elements == [1, 2, 3, 4, 5, 6] && six.width == 3)
-      let none = try await matrix("'{}'")
-      #expect(none.elements.isEmpty && none.width == 0)
-      await #expect(throws: PostgresError.self) { try await matrix("ARRAY[[1, NULL]]") }
     }
   }
 

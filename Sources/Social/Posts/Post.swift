@@ -28,7 +28,7 @@ public struct Post: Sendable, Hashable {
   /// viewer likes the post.
   static let columns = """
     p.id, p.title, p.description, p.image, p.created_at, p.edited_at, \(AccountSummary.columns), p.media, p.media_dimensions,
-    ARRAY(SELECT ARRAY[kept.likes, kept.comments] FROM post_counts kept WHERE kept.post_id = p.id)
+    ARRAY(SELECT (kept.likes << 32) + kept.comments FROM post_counts kept WHERE kept.post_id = p.id)
     """
 
   /// A row of a list: after whether the viewer likes the post come whether the viewer is shown it, and the list's
@@ -52,10 +52,11 @@ public struct Post: Sendable, Hashable {
     editedAt = try Date?(postgres: row[5])
     author = try AccountSummary(row: row, at: 6)
     media = ShownMedia.list(try [String](postgres: row[11]), try [Int32](postgres: row[12]))
-    // Of each shard. To add them up here costs a list of posts a tenth less than an aggregate a post.
-    let counts = try PostgresMatrix<Int>(postgres: row[13]).elements
-    likes = stride(from: 0, to: counts.count, by: 2).reduce(0) { $0 + counts[$1] }
-    comments = stride(from: 1, to: counts.count, by: 2).reduce(0) { $0 + counts[$1] }
+    // Of each shard: the likes above 32 bits of comments. To add them up here takes Postgres less time than an aggregate
+    // does, and one number a shard less than two.
+    let counts = try [Int](postgres: row[13])
+    likes = counts.reduce(0) { $0 + ($1 >> 32) }
+    comments = counts.reduce(0) { $0 + ($1 & 0xffff_ffff) }
     self.isLiked = isLiked
     isMine = author.id == viewer
   }
