@@ -93,7 +93,7 @@ struct Scene: Sendable {
       for name in ["a1", "a2", "a3"] {
         _ = try await stack.client.transaction { transaction in
           let author = try await Accounts.id(of: name, in: transaction.sql)
-          return try await Posts.create(try PostDraft(title: "News of \(name)"), by: author, in: transaction)
+          return try await Posts.create(try PostDraft(title: "News of \(name)"), by: author, in: transaction).id
         }
       }
     }

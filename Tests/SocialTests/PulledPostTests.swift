@@ -148,7 +148,7 @@ import Testing
 extension App {
   fileprivate func post(by author: Int, mostPushed: Int) async throws -> Int {
     try await client.transaction {
-      try await Posts.create(try PostDraft(title: "title"), by: author, mostPushed: mostPushed, in: $0)
+      try await Posts.create(try PostDraft(title: "title"), by: author, mostPushed: mostPushed, in: $0).id
     }
   }
 

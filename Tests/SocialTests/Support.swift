@@ -124,7 +124,7 @@ struct App: Sendable {
   @discardableResult
   func post(_ title: String = "title", by author: Int) async throws -> Int {
     let draft = try PostDraft(title: title)
-    return try await client.transaction { try await Posts.create(draft, by: author, in: $0) }
+    return try await client.transaction { try await Posts.create(draft, by: author, in: $0).id }
   }
 
   func delete(_ post: Int, by author: Int) async throws {

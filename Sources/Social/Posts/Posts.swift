@@ -10,19 +10,20 @@ public enum Posts {
   /// Posts, and owes the fan-out to the author's followers; past `mostPushed` followers the
   /// post is pulled by readers instead.
   ///
-  /// - Returns: the post's id.
-  /// - Throws: `invalid_media`, `broken_media`.
+  /// - Throws: `invalid_media`, `broken_media`, `not_found` for an author who is gone.
+  @discardableResult
   public static func create(
     _ draft: PostDraft, by author: Int, mostPushed: Int = mostPushed, in transaction: AppTransaction
-  ) async throws -> Int {
+  ) async throws -> Post {
     if !draft.media.isEmpty { try await transaction.sql.execute(MediaLibrary.lock(author)) }
     let shown = try await MediaUse(draft.media, of: author, as: "media", in: transaction.sql)
-    // Counting a million followers takes 0.1 s, so it happens before the lock that follows wait for. A follow in
-    // between is safe: push and pull both reach it.
-    let isPulled = try await transaction.sql.query(
-      "SELECT EXISTS (SELECT FROM follows WHERE followee_id = \(author) OFFSET \(mostPushed))"
-    )[0].decode(Bool.self)
     let answers = try await transaction.sql.pipeline([
+      // Counting a million followers takes 0.1 s, so it happens before the lock that follows wait for. A follow in
+      // between is safe: push and pull both reach it.
+      """
+      SELECT set_config('fanmill.is_pulled', count(*)::text, true)
+      FROM (SELECT FROM follows WHERE followee_id = \(author) OFFSET \(mostPushed) LIMIT 1) past
+      """,
       "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
       // The periodic job makes partitions a week ahead. Should it not have run for that long, a post makes its own.
       """
@@ -33,18 +34,20 @@ public enum Posts {
       """
       WITH made AS (
         INSERT INTO posts (author_id, title, description, media, media_dimensions, is_pulled)
-        SELECT id, \(draft.title), \(draft.description), \(shown.ids), \(shown.dimensions), \(isPulled)
-        FROM accounts WHERE id = \(author) RETURNING id, is_pulled
+        SELECT id, \(draft.title), \(draft.description), \(shown.ids), \(shown.dimensions),
+          current_setting('fanmill.is_pulled') = '1'
+        FROM accounts WHERE id = \(author) RETURNING *
       ), noted AS (
-        INSERT INTO pulled_authors AS noted (author_id, last_post) SELECT \(author), id FROM made WHERE is_pulled
+        INSERT INTO pulled_authors AS noted (author_id, last_post) SELECT author_id, id FROM made WHERE is_pulled
         ON CONFLICT (author_id) DO UPDATE SET last_post = greatest(noted.last_post, excluded.last_post)
       )
-      SELECT id FROM made
+      SELECT \(unescaped: Post.columns) FROM made p JOIN accounts a ON a.id = p.author_id
       """,
     ])
-    guard let id = try answers[2].decode(Int.self).first else { throw SocialError.notFound("account") }
-    try await transaction.enqueue(PostFanOut(post: id, author: author))
-    return id
+    guard let row = answers[3].first else { throw SocialError.notFound("account") }
+    let post = try Post(row: row, isLiked: false, seenBy: author)
+    try await transaction.enqueue(PostFanOut(post: post.id, author: author))
+    return post
   }
 
   /// - Throws: `not_found`.

@@ -43,8 +43,8 @@ struct PostRoutes: Sendable {
     let draft = try PostDraft(
       title: wanted.title, description: wanted.description ?? "", media: wanted.media ?? [])
     return try await jobs.once(request, body, by: viewer.id) { transaction in
-      let id = try await Posts.create(draft, by: viewer.id, mostPushed: feeds.mostPushed, in: transaction)
-      return try Answer(.created, PostView(try await Posts.post(id, seenBy: viewer.id, in: transaction.sql)))
+      let post = try await Posts.create(draft, by: viewer.id, mostPushed: feeds.mostPushed, in: transaction)
+      return try Answer(.created, PostView(post))
     }
   }
 

@@ -68,7 +68,7 @@ import Testing
       let (one, other) = (try await Self.upload(1, by: account, app), try await Self.upload(1, by: account, app))
       let third = try await Self.upload(2, by: account, app)
       let draft = try PostDraft(title: "twice", media: [one, third, other].map(\.text))
-      let post = try await app.client.transaction { try await Posts.create(draft, by: account, in: $0) }
+      let post = try await app.client.transaction { try await Posts.create(draft, by: account, in: $0).id }
       try await Self.end(of: 1, app) { try await PictureSizes.record(Self.made(30), of: $0, in: $1) }
       #expect(try await Self.dimensions(of: post, app) == [30, 30, 10, 10, 30, 30])
     }
@@ -80,7 +80,7 @@ import Testing
       let account = try await app.account("ann")
       let picture = try await Self.upload(1, by: account, app)
       let draft = try PostDraft(title: "without", media: [])
-      let post = try await app.client.transaction { try await Posts.create(draft, by: account, in: $0) }
+      let post = try await app.client.transaction { try await Posts.create(draft, by: account, in: $0).id }
       let (isEdited, hasEnded) = (Locked(false), Locked(false))
       async let edit: Void = app.client.transaction { transaction in
         try await Posts.edit(post, PostChanges(media: [picture.text]), by: account, in: transaction.sql)
@@ -120,7 +120,7 @@ import Testing
         known.withLock { $0.media[account, default: []].append(id) }
       case 3, 4:
         let draft = try PostDraft(title: "racing", media: media.map(\.text))
-        let id = try await app.client.transaction { try await Posts.create(draft, by: account, in: $0) }
+        let id = try await app.client.transaction { try await Posts.create(draft, by: account, in: $0).id }
         known.withLock { $0.posts[account, default: []].append(id) }
       case 5, 6:
         guard let post else { return }
