@@ -75,7 +75,7 @@ extension PostgresConnection {
     let id = nextID()
     let error: PostgresError? = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        if let refusal = refusal(isCancellable: true) { return continuation.resume(returning: refusal) }
+        if let refusal { return continuation.resume(returning: refusal) }
         backlog.append(.exclusive(id, continuation))
         sendBacklog()
       }

@@ -43,26 +43,37 @@ actor PoolCore {
 
   // MARK: Lending
 
-  func run(_ queries: [PostgresQuery], _ timeout: Duration?) async throws(PostgresError) -> [PostgresRows] {
+  /// Runs statements on a connection that lies idle, in one visit to the loop; where there is none, on the next that
+  /// comes free.
+  nonisolated(nonsending) func run(
+    _ queries: [PostgresQuery], _ timeout: Duration?
+  ) async throws(PostgresError) -> [PostgresRows] {
+    let request = try PostgresRequest(queries, timeout: timeout ?? configuration.queryTimeout)
+    let outcome = await request.outcome(on: loop) { request in self.assumeIsolated { $0.start(request) } }
+    if let outcome { return try outcome.get() }
     let connection = try await lease()
-    do {
-      let rows = try await connection.submit(queries, timeout: timeout)
-      release(connection)
-      return rows
-    } catch {
-      release(connection)
-      throw error
-    }
+    defer { releaseSoon(connection) }
+    return try await connection.submit(queries, timeout: timeout)
+  }
+
+  private func start(_ request: PostgresRequest) {
+    guard !state.isClosed, let idle = state.takeIdle(if: trusts) else { return request.giveBack() }
+    request.onEnd = { self.release(idle.connection) }
+    idle.connection.assumeIsolated { $0.start(request) }
+  }
+
+  /// Whether the connection need not be tried before it is used: the server may have gone just now, or a firewall may
+  /// have forgotten it without a word.
+  private func trusts(_ idle: PoolState<PostgresConnection>.Idle) -> Bool {
+    let rest = .now - idle.since
+    return rest < .milliseconds(5) || rest < Self.trust && !idle.connection.assumeIsolated { $0.hasUnreadInput }
   }
 
   func lease() async throws(PostgresError) -> PostgresConnection {
     while true {
       if let refusal { throw refusal }
       let idle = if let idle = state.takeIdle() { idle } else { try await waitForConnection() }
-      let rest = .now - idle.since
-      if rest < .milliseconds(5) { return idle.connection }
-      // It is looked at first: the server may have gone just now, or a firewall may have forgotten it without a word.
-      if rest < Self.trust, await !idle.connection.hasUnreadInput { return idle.connection }
+      if trusts(idle) { return idle.connection }
       do {
         _ = try await idle.connection.submit([""], timeout: .seconds(1))
         return idle.connection

@@ -40,6 +40,12 @@ struct PoolState<Connection: AnyObject> {
     return last
   }
 
+  /// The same, unless that one is not trusted.
+  mutating func takeIdle(if isTrusted: (Idle) -> Bool) -> Idle? {
+    guard let last = idle.last, isTrusted(last) else { return nil }
+    return takeIdle()
+  }
+
   /// An idle connection, now leased; nil where `waiter` waits for one from now on. One step, so that nobody waits while
   /// a connection lies idle.
   mutating func takeIdle(orWait waiter: Waiter) -> Idle? {

@@ -1,10 +1,21 @@
 import CLibPQ
 import DequeModule
 import Dispatch
+import Locking
 import Reactor
 
-/// One caller's statements on their way through a connection. Confined to the connection's loop.
-final class PostgresRequest {
+/// One caller's statements on their way through a connection.
+final class PostgresRequest: @unchecked Sendable {
+  // `@unchecked Sendable`: `isCancelled` is a lock; every other mutable field is read and written on the connection's
+  // loop only, from `start` on.
+
+  enum Role {
+    case statements
+    /// COMMIT and ROLLBACK end a transaction, and are brought to their end even if their task is cancelled.
+    case commit
+    case rollback
+  }
+
   enum Cancellation {
     case none
     /// The server was asked to end it and has not confirmed yet that it signalled.
@@ -12,113 +23,171 @@ final class PostgresRequest {
     case asked
   }
 
-  let id: UInt64
+  typealias Outcome = Result<[PostgresRows], PostgresError>
+
   let queries: [PostgresQuery]
   /// The transaction that it belongs to.
   let transaction: TransactionState?
-  /// A COMMIT or a ROLLBACK is brought to its end even if its task is cancelled.
-  let isCancellable: Bool
+  let role: Role
+  /// How long it may take; nil for as long as it takes.
+  let timeout: Duration?
+  /// The caller's, if it has one.
+  let deadline: Deadline?
+  private let isCancelled = Locked(false)
 
+  /// The connection's number for it; set when the connection takes it.
+  var id: UInt64 = 0
+  weak var connection: PostgresConnection?
   var rows: [PostgresRows] = []
   var error: PostgresError?
   var cancellation = Cancellation.none
+  var isSent = false
   var isAnswered = false
   /// A prepared statement had to be thrown out; nothing of it ran.
   var hadStalePlan = false
   var isSecondTry = false
   var timer: TimerID?
-  /// The caller's, if it has one.
-  var deadline: Deadline?
-  private var continuation: CheckedContinuation<Result<[PostgresRows], PostgresError>, Never>?
+  /// Is called on the loop once it has its outcome.
+  var onEnd: (() -> Void)?
+  private var continuation: CheckedContinuation<Outcome?, Never>?
 
+  /// - Parameter timeout: may be shortened by the current deadline.
   init(
-    id: UInt64, queries: [PostgresQuery], transaction: TransactionState?, isCancellable: Bool,
-    _ continuation: CheckedContinuation<Result<[PostgresRows], PostgresError>, Never>
-  ) {
-    self.id = id
+    _ queries: [PostgresQuery], timeout: Duration?, transaction: TransactionState? = nil, role: Role = .statements
+  ) throws(PostgresError) {
+    for query in queries where query.parameters.count > 65535 {
+      throw PostgresError(
+        .configuration, "a statement has \(query.parameters.count) parameters; 65535 is the most: pass arrays")
+    }
     self.queries = queries
     self.transaction = transaction
-    self.isCancellable = isCancellable
-    self.continuation = continuation
+    self.role = role
+    self.timeout = Deadline.shortened(optional: timeout)
+    deadline = Deadline.current
   }
+
+  /// Hands the request to the loop and waits for its outcome. The caller goes there once and comes back once; a method
+  /// of the connection's actor would bring it back to the loop in between.
+  ///
+  /// - Parameter start: passes it on, on the loop.
+  /// - Returns: nil if `start` has passed it to nobody.
+  nonisolated(nonsending) func outcome(
+    on loop: EventLoop, _ start: @escaping @Sendable (PostgresRequest) -> Void
+  ) async -> Outcome? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        loop.perform {
+          self.continuation = continuation
+          start(self)
+        }
+      }
+    } onCancel: {
+      guard role == .statements else { return }
+      isCancelled.withLock { $0 = true }
+      loop.execute { self.connection?.assumeIsolated { $0.cancel(self) } }
+    }
+  }
+
+  /// Whether its task was cancelled before it began.
+  var isRefused: Bool { isCancelled.withLock { $0 } }
 
   /// Gives the caller its answer; a second one is dropped.
   func resume() {
     guard let continuation else { return }
     self.continuation = nil
-    if let error {
-      continuation.resume(returning: .failure(error))
-    } else {
-      continuation.resume(returning: .success(rows))
+    if role != .statements { transaction?.hasEnded = true }
+    onEnd?()
+    onEnd = nil
+    guard let error else { return continuation.resume(returning: .success(rows)) }
+    guard role == .commit, isSent, error.code == .connection || error.code == .timeout else {
+      return continuation.resume(returning: .failure(error))
     }
+    continuation.resume(
+      returning: .failure(
+        PostgresError(
+          .outcomeUnknown, "whether the transaction took effect is unknown: during COMMIT \(error.message)",
+          sqlState: error.sqlState)))
   }
 
   func fail(_ error: PostgresError) {
     if self.error == nil { self.error = error }
     resume()
   }
+
+  /// Tells the caller that nobody has taken it.
+  func giveBack() {
+    continuation?.resume(returning: nil)
+    continuation = nil
+  }
 }
 
 /// How requests go out and come back.
 extension PostgresConnection {
   /// Sends `queries` as one request and waits for its answer.
-  func submit(
-    _ queries: [PostgresQuery], timeout: Duration?, transaction: TransactionState? = nil, isCancellable: Bool = true
+  nonisolated(nonsending) func submit(
+    _ queries: [PostgresQuery], timeout: Duration?, transaction: TransactionState? = nil,
+    role: PostgresRequest.Role = .statements
   ) async throws(PostgresError) -> [PostgresRows] {
-    for query in queries where query.parameters.count > 65535 {
-      throw PostgresError(
-        .configuration, "a statement has \(query.parameters.count) parameters; 65535 is the most: pass arrays")
-    }
-    let id = nextID()
-    // No handler is needed where a cancellation is not to be heard.
-    let outcome: Result<[PostgresRows], PostgresError>
-    if isCancellable {
-      outcome = await withTaskCancellationHandler {
-        await start(id, queries, timeout, transaction, isCancellable: true)
-      } onCancel: {
-        loop.execute { [weak self] in self?.assumeIsolated { $0.cancel(id) } }
-      }
-    } else {
-      outcome = await start(id, queries, timeout, transaction, isCancellable: false)
-    }
-    return try outcome.get()
+    let request = try PostgresRequest(
+      queries, timeout: timeout ?? configuration.queryTimeout, transaction: transaction, role: role)
+    let outcome = await request.outcome(on: loop) { request in self.assumeIsolated { $0.start(request) } }
+    return try outcome?.get() ?? []
   }
 
-  private func start(
-    _ id: UInt64, _ queries: [PostgresQuery], _ timeout: Duration?, _ transaction: TransactionState?,
-    isCancellable: Bool
-  ) async -> Result<[PostgresRows], PostgresError> {
-    await withCheckedContinuation { continuation in
-      if let refusal = refusal(transaction, isCancellable: isCancellable) {
-        return continuation.resume(returning: .failure(refusal))
+  /// Takes a request. What keeps it from being sent is asked here, with no await before it is queued.
+  func start(_ request: PostgresRequest) {
+    request.id = nextID()
+    request.connection = self
+    if request.role != .statements, let transaction = request.transaction {
+      transaction.isEnding = true
+      let isOver = transaction.hasEnded || closeReason != nil
+      // Nothing is there to end. A ROLLBACK is not needed where the transaction or the connection is gone, either.
+      if request.role == .rollback ? !transaction.hasBegun || isOver : !transaction.hasBegun && !isOver {
+        return request.resume()
       }
-      let request = PostgresRequest(
-        id: id, queries: queries, transaction: transaction, isCancellable: isCancellable, continuation)
-      requests[id] = request
-      request.deadline = Deadline.current
-      if let timeout = Deadline.shortened(optional: timeout ?? configuration.queryTimeout) {
-        request.timer = loop.schedule(after: timeout) { [weak self] in self?.assumeIsolated { $0.timeOut(id) } }
-      }
-      backlog.append(.request(request))
-      sendBacklog()
     }
+    if let refusal = refusal(of: request) { return request.fail(refusal) }
+    requests[request.id] = request
+    if let timeout = request.timeout {
+      request.timer = loop.schedule(after: timeout) { [weak self] in self?.assumeIsolated { $0.timeOut(request) } }
+    }
+    backlog.append(.request(request))
+    sendBacklog()
   }
 
-  /// Why a request of the current task goes no further. To be asked where the request is queued, with no await between:
-  /// in any of them the connection may go, or the task be cancelled.
-  func refusal(_ transaction: TransactionState? = nil, isCancellable: Bool) -> PostgresError? {
-    if isCancellable, Task.isCancelled {
-      return PostgresError(.cancelled, "cancelled before the statement was sent")
+  private func refusal(of request: PostgresRequest) -> PostgresError? {
+    if request.isRefused { return PostgresError(.cancelled, "cancelled before the statement was sent") }
+    let transaction = request.transaction
+    switch request.role {
+    case .statements:
+      if let transaction, transaction.hasEnded || transaction.isEnding {
+        return PostgresError(
+          .transactionEnded, "the transaction has ended: its value belongs to the closure that it was passed to")
+      }
+    case .commit:
+      if transaction?.hasEnded == true {
+        return PostgresError(
+          .transactionEnded, "a statement ended the transaction: COMMIT and ROLLBACK are the closure's end")
+      }
+      if closeReason == nil, transaction?.hasBegun == true, request.deadline?.hasPassed == true {
+        close()
+        return PostgresError(.timeout, "the deadline passed before COMMIT was sent; the transaction took no effect")
+      }
+    case .rollback: break
     }
-    if let closeReason { return closeReason }
-    if let deadline = Deadline.current, deadline.hasPassed {
-      return PostgresError(.timeout, "the deadline had passed; nothing was sent")
-    }
-    if let transaction, transaction.hasEnded || (isCancellable && transaction.isEnding) {
-      return PostgresError(
-        .transactionEnded, "the transaction has ended: its value belongs to the closure that it was passed to")
-    }
-    return nil
+    return closeReason ?? refusal(request.deadline)
+  }
+
+  private func refusal(_ deadline: Deadline?) -> PostgresError? {
+    guard let deadline, deadline.hasPassed else { return nil }
+    return PostgresError(.timeout, "the deadline had passed; nothing was sent")
+  }
+
+  /// Why the current task gets no further. To be asked where something is queued, with no await between: in any of them
+  /// the connection may go, or the task be cancelled.
+  var refusal: PostgresError? {
+    if Task.isCancelled { return PostgresError(.cancelled, "cancelled before the statement was sent") }
+    return closeReason ?? refusal(Deadline.current)
   }
 
   /// Sends what may be sent now.
@@ -154,6 +223,7 @@ extension PostgresConnection {
       isSent = isSent && run(transaction.begin, of: request, &steps, isHousekeeping: true)
     }
     for query in request.queries where isSent { isSent = run(query, of: request, &steps) }
+    request.isSent = true
     guard isSent, libpq.sync() else { return lose() }
     pipeline.sent(request.id, steps)
     flush()
@@ -252,8 +322,9 @@ extension PostgresConnection {
 
   // MARK: Cancellation and time-outs
 
-  private func cancel(_ id: UInt64) {
-    guard let request = requests[id], request.cancellation == .none, !request.isAnswered else { return }
+  func cancel(_ request: PostgresRequest) {
+    let id = request.id
+    guard requests[id] === request, request.cancellation == .none, !request.isAnswered else { return }
     let error = PostgresError(.cancelled, "cancelled")
     if takeFromBacklog(request) {
       request.error = error
@@ -304,8 +375,8 @@ extension PostgresConnection {
     }
   }
 
-  private func timeOut(_ id: UInt64) {
-    guard let request = requests[id] else { return }
+  private func timeOut(_ request: PostgresRequest) {
+    guard requests[request.id] === request else { return }
     request.timer = nil
     if takeFromBacklog(request) {
       request.error = PostgresError(.timeout, "the connection was busy for too long; nothing was sent")

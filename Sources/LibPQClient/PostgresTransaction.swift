@@ -65,45 +65,25 @@ extension PostgresConnection {
     return value
   }
 
-  func commit(_ state: TransactionState) async throws(PostgresError) {
-    if let pause = StatementPause.current, state.hasBegun, !state.hasEnded, pause.precedes("COMMIT") {
-      _ = try await submit([pause.query], timeout: nil, transaction: state)
-    }
-    state.isEnding = true
-    if state.hasEnded {
-      throw PostgresError(
-        .transactionEnded, "a statement ended the transaction: COMMIT and ROLLBACK are the closure's end")
-    }
-    defer { state.hasEnded = true }
-    if let closeReason { throw closeReason }
-    guard state.hasBegun else { return }
-    if let deadline = Deadline.current, deadline.hasPassed {
-      close()
-      throw PostgresError(.timeout, "the deadline passed before COMMIT was sent; the transaction took no effect")
-    }
-    let rows: PostgresRows
-    do {
-      rows = try await submit(["COMMIT"], timeout: nil, transaction: state, isCancellable: false).only
-    } catch {
-      guard error.code == .connection || error.code == .timeout else { throw error }
-      throw PostgresError(
-        .outcomeUnknown, "whether the transaction took effect is unknown: during COMMIT \(error.message)",
-        sqlState: error.sqlState)
-    }
-    if rows.result.tag == "ROLLBACK" {
+  private nonisolated(nonsending) func commit(_ state: TransactionState) async throws(PostgresError) {
+    if let pause = StatementPause.current, pause.precedes("COMMIT") { try await self.pause(pause, in: state) }
+    let rows = try await submit(["COMMIT"], timeout: nil, transaction: state, role: .commit)
+    if rows.first?.result.tag == "ROLLBACK" {
       throw PostgresError(
         .server, "the transaction was rolled back, since one of its statements had failed", sqlState: "25P02")
     }
   }
 
-  func rollBack(_ state: TransactionState) async {
-    state.isEnding = true
-    defer { state.hasEnded = true }
-    guard state.hasBegun, !state.hasEnded, !isClosed else { return }
+  private func pause(_ pause: StatementPause, in state: TransactionState) async throws(PostgresError) {
+    guard state.hasBegun, !state.hasEnded else { return }
+    _ = try await submit([pause.query], timeout: nil, transaction: state)
+  }
+
+  private nonisolated(nonsending) func rollBack(_ state: TransactionState) async {
     do {
-      _ = try await submit(["ROLLBACK"], timeout: configuration.cancelTimeout, transaction: state, isCancellable: false)
+      _ = try await submit(["ROLLBACK"], timeout: configuration.cancelTimeout, transaction: state, role: .rollback)
     } catch {
-      close()
+      await close()
     }
   }
 }

@@ -125,6 +125,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     add(.body(body))
   }
 
+  /// Runs `body` on the loop: at once from the loop's own thread, else soon.
+  public func perform(_ body: @escaping @Sendable () -> Void) {
+    if EventLoop.current === self { body() } else { add(.body(body)) }
+  }
+
   // MARK: Descriptors (loop's thread only)
 
   /// Calls `handler` on the loop whenever `descriptor` is ready for what `interest` says (level-triggered).
