@@ -9,21 +9,15 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   public let broker: B
   /// Where durable jobs are pending.
   public let ledger: L
-  private let patience: Duration?
-  private let breaker: CircuitBreaker
+  private let pusher: JobPusher<B>?
   private let logger: Logger
 
-  /// - Parameters:
-  ///   - patience: how long the push of durable jobs may hold its caller up; then the relay pushes them, and while the
-  ///     broker does not answer it is asked once a second. nil waits for as long as the broker's own limits allow.
-  ///   - breaker: shared by all that ask the broker's server with patience, so that a caller waits in vain only once.
-  public init(
-    broker: B, ledger: L, patience: Duration? = nil, breaker: CircuitBreaker = CircuitBreaker(), logger: Logger
-  ) {
-    self.patience = patience
-    self.breaker = breaker
+  /// - Parameter pusher: pushes durable jobs, so that callers do not wait for the broker; its `run()` must be running.
+  ///   nil has each caller wait for its push, for as long as the broker's own limits allow.
+  public init(broker: B, ledger: L, pusher: JobPusher<B>? = nil, logger: Logger) {
     self.broker = broker
     self.ledger = ledger
+    self.pusher = pusher
     self.logger = logger
   }
 
@@ -95,51 +89,13 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   /// Pushes what the ledger already owes. A failure costs time, not jobs: the relay pushes again.
   public func pushPending(_ records: [JobRecord]) async {
     if records.isEmpty { return }
+    if let pusher { return pusher.offer(records) }
     do {
-      if let patience {
-        try await push(records, within: patience)
-      } else {
-        try await broker.push(records)
-      }
+      try await broker.push(records)
     } catch {
       logger.warning(
         "jobs are pending but not pushed; the relay will push them",
         metadata: [LogKeys.count: "\(records.count)", LogKeys.error: "\(error)"])
     }
-  }
-}
-
-extension JobClient {
-  /// Pushes unless the broker is known not to answer; waits no longer than `patience`.
-  private func push(_ records: [JobRecord], within patience: Duration) async throws {
-    guard breaker.admits() else {
-      logger.debug("jobs wait for the relay", metadata: [LogKeys.count: "\(records.count)"])
-      return
-    }
-    do {
-      try await withThrowingTaskGroup(of: Void.self) { [broker] group in
-        group.addTask { try await broker.push(records) }
-        group.addTask {
-          try await Task.sleep(for: patience)
-          throw BrokerError(.unavailable, "no answer within \(patience)")
-        }
-        // A push that is cancelled ends at once; whether it took effect does not matter, since pushing again changes
-        // nothing.
-        defer { group.cancelAll() }
-        try await group.next()
-      }
-    } catch let error as BrokerError where error.code != .unavailable {
-      // It answered, if only to refuse.
-      breaker.succeeded()
-      throw error
-    } catch {
-      if breaker.failed() == .opened {
-        logger.warning(
-          "the broker does not answer: it is asked once a second, and jobs wait for the relay",
-          metadata: [LogKeys.error: "\(error)"])
-      }
-      throw error
-    }
-    if breaker.succeeded() == .closed { logger.info("the broker answers again") }
   }
 }

@@ -79,13 +79,17 @@ public actor PostgresConnection {
   ///
   /// - Parameter timeout: instead of the configuration's `queryTimeout`.
   /// - Throws: `.server` with the SQLSTATE, `.connection`, `.timeout`, `.cancelled`.
-  public nonisolated(nonsending) func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> PostgresRows {
+  public nonisolated(nonsending) func query(
+    _ query: PostgresQuery, timeout: Duration? = nil
+  ) async throws(PostgresError) -> PostgresRows {
     try await submit([query], timeout: timeout).only
   }
 
   /// Runs a statement and returns how many rows it touched.
   @discardableResult
-  public nonisolated(nonsending) func execute(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> Int {
+  public nonisolated(nonsending) func execute(
+    _ query: PostgresQuery, timeout: Duration? = nil
+  ) async throws(PostgresError) -> Int {
     try await submit([query], timeout: timeout).only.affected
   }
 

@@ -30,7 +30,7 @@ struct APIProgram: AsyncParsableCommand {
       setting and with 69 where Redis or Postgres cannot be reached.
       """)
 
-  /// How long a request waits for Redis.
+  /// How long a request waits for Redis to say what budget it has.
   private static let patience = Duration.milliseconds(50)
 
   @OptionGroup var options: SettingsOptions
@@ -50,11 +50,10 @@ struct APIProgram: AsyncParsableCommand {
 
   private func serve(_ program: Program, _ servers: Servers, _ media: MediaShelf, sendsMail: Bool) async throws {
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
-    // One for all that asks Redis: a request that has waited for its budget in vain does not wait for its push.
-    let breaker = CircuitBreaker()
+    // Requests are answered once their jobs are in the ledger.
+    let pusher = JobPusher(broker: broker, logger: program.logger)
     let jobs = JobClient(
-      broker: broker, ledger: PostgresLedger(servers.database), patience: Self.patience, breaker: breaker,
-      logger: program.logger)
+      broker: broker, ledger: PostgresLedger(servers.database), pusher: pusher, logger: program.logger)
     let desk = JobAdmin(jobs, kinds: .app)
     // Requests are answered without Redis: their jobs wait in the ledger.
     let health = Health(
@@ -66,7 +65,7 @@ struct APIProgram: AsyncParsableCommand {
       ? RequestBudgets(
         limits: program.settings.requestLimits,
         buckets: TokenBuckets(
-          client: servers.redis, patience: Self.patience, breaker: breaker, logger: program.logger)) : nil
+          client: servers.redis, patience: Self.patience, logger: program.logger)) : nil
     let api = SocialAPI(
       jobs: jobs, pool: servers.postgres, reads: servers.reads, hasher: PasswordHasher(), desk: desk,
       adminToken: program.settings.adminToken.map { AdminToken($0.value) },
@@ -83,7 +82,7 @@ struct APIProgram: AsyncParsableCommand {
     let dashboard = try program.dashboard(servers, jobs: desk)
     // Events end first when the process is asked to stop: the server waits for their streams.
     try await program.serve(
-      try program.observation(servers, broker: broker) + [dashboard]
+      try program.observation(servers, broker: broker) + [pusher, dashboard]
         + program.doors(api, dashboard: dashboard, health: health) + [events])
   }
 }

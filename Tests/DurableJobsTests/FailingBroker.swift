@@ -19,19 +19,27 @@ struct FailingBroker: Broker {
     }
   }
 
-  /// Lets pushes wait for an answer that never comes, as those to a server that stands still do.
+  /// Lets pushes wait for an answer, as those to a server that stands still do.
   final class Silence: Sendable {
-    private let state = Locked((isOn: false, waits: 0))
-    /// How many pushes were waited for.
-    var waits: Int { state.withLock { $0.waits } }
+    private let state = Locked((isOn: false, waiters: [CheckedContinuation<Void, Never>]()))
+    /// How many pushes wait.
+    var waits: Int { state.withLock { $0.waiters.count } }
     func start() { state.withLock { $0.isOn = true } }
-    func stop() { state.withLock { $0.isOn = false } }
-    func pass() async throws {
-      let isOn = state.withLock { state in
-        if state.isOn { state.waits += 1 }
-        return state.isOn
+    func stop() {
+      let waiters = state.withLock { state in
+        defer { state = (false, []) }
+        return state.waiters
       }
-      if isOn { try await Task.sleep(for: .seconds(3600)) }
+      for waiter in waiters { waiter.resume() }
+    }
+    func pass() async {
+      await withCheckedContinuation { waiter in
+        let waits = state.withLock { state in
+          if state.isOn { state.waiters.append(waiter) }
+          return state.isOn
+        }
+        if !waits { waiter.resume() }
+      }
     }
   }
 
@@ -68,7 +76,7 @@ struct FailingBroker: Broker {
   init(_ base: InMemoryBroker) { self.base = base }
   func push(_ jobs: [JobRecord]) async throws {
     for job in jobs { try pushes.pass(job.queue) }
-    try await silence.pass()
+    await silence.pass()
     await base.push(jobs)
   }
   func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> Consumer {

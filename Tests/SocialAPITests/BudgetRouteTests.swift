@@ -179,7 +179,7 @@ import Testing
       await server.freeze()
       try await eventually("a frozen Redis is noticed") { try await spend() == nil }
       for _ in 0..<5 { #expect(try await spend() == nil) }
-      #expect(breaker.isOpen, "others that ask this Redis do not wait either")
+      #expect(breaker.isOpen, "others do not wait either")
       await server.thaw()
       try await eventually("the budget is kept again") { try await spend() != nil }
       #expect(!breaker.isOpen)

@@ -107,7 +107,7 @@ import Testing
 
   @Test func withoutRedisNoAnswerWaitsAndEachJobRunsLater() async throws {
     let redis = try await PrivateRedis.start()
-    try await API.run(redis: redis, pushPatience: .milliseconds(50)) { api in
+    try await API.run(redis: redis, usesPusher: true) { api in
       let ann = try await api.open("ann")
       await redis.freeze()
       let begun = ContinuousClock.now

@@ -44,7 +44,7 @@ struct API: Sendable {
     certificateKey: CertificateKey? = CertificateKey("a key of the tests, 32 characters or more"),
     sendsMail: Bool = true, confirmsSignUp: Bool = false, patience: Duration = .seconds(60),
     requestTimeout: Duration = .seconds(60),
-    postgres: PrivatePostgres? = nil, redis: PrivateRedis? = nil, pushPatience: Duration? = nil,
+    postgres: PrivatePostgres? = nil, redis: PrivateRedis? = nil, usesPusher: Bool = false,
     limits: ConnectionLimits = ConnectionLimits(),
     hasher: PasswordHasher = PasswordHasher(
       threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
@@ -66,7 +66,7 @@ struct API: Sendable {
       group.addTask { await client.run() }
       try await withPool(url) { pool in
         try await serve(
-          client, pool, rules, certificateKey, sendsMail, confirmsSignUp, patience, requestTimeout, pushPatience,
+          client, pool, rules, certificateKey, sendsMail, confirmsSignUp, patience, requestTimeout, usesPusher,
           limits, hasher,
           mediaQuota, proxies, feeds, searches, budgets(client), body)
       }
@@ -85,14 +85,15 @@ struct API: Sendable {
   private static func serve(
     _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificateKey: CertificateKey?,
     _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration, _ requestTimeout: Duration,
-    _ pushPatience: Duration?,
+    _ usesPusher: Bool,
     _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ mediaQuota: Int, _ proxies: TrustedProxies,
     _ feeds: FeedRules, _ searches: FairGate<Int>, _ budgets: RequestBudgets?,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
+    let pusher = usesPusher ? JobPusher(broker: broker, logger: logger) : nil
     let jobs = JobClient(
-      broker: broker, ledger: PostgresLedger(pool: pool), patience: pushPatience, logger: logger)
+      broker: broker, ledger: PostgresLedger(pool: pool), pusher: pusher, logger: logger)
     let events = EventHub(
       pool: pool, countPause: .milliseconds(20), patience: patience, logger: logger)
     let media = NSTemporaryDirectory() + "fanmill-media-\(UUID().uuidString)"
@@ -116,6 +117,7 @@ struct API: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }
       group.addTask { try await events.run() }
+      if let pusher { group.addTask { await pusher.run() } }
       for await port in ports {
         var http = LoopbackHTTP(port: port)
         http.patience = 120

@@ -28,13 +28,19 @@ struct Produce: AsyncParsableCommand {
   func run() async throws {
     try await Program.run("test-producer", options, requiring: [.postgresURL, .redisURL], logLevel: .error) { program in
       try await program.withServers { servers in
+        let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
+        let pusher = JobPusher(broker: broker, logger: program.logger)
         let client = JobClient(
-          broker: try await RedisBroker(client: servers.redis, logger: program.logger),
-          ledger: PostgresLedger(pool: servers.postgres), patience: .milliseconds(50), logger: program.logger)
-        let start = ContinuousClock.now
-        for offset in stride(from: 0, to: count, by: batch) {
-          if rate > 0 { try await Task.sleep(until: start + .seconds(1) * offset / rate) }
-          try await askUntilNoted(first + offset..<first + min(offset + batch, count), client, program.logger)
+          broker: broker, ledger: PostgresLedger(pool: servers.postgres), pusher: pusher, logger: program.logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { await pusher.run() }
+          let start = ContinuousClock.now
+          for offset in stride(from: 0, to: count, by: batch) {
+            if rate > 0 { try await Task.sleep(until: start + .seconds(1) * offset / rate) }
+            try await askUntilNoted(first + offset..<first + min(offset + batch, count), client, program.logger)
+          }
+          // What is not pushed yet is the relay's.
+          group.cancelAll()
         }
       }
     }

@@ -37,7 +37,7 @@ public struct TokenBuckets: Sendable {
   ///   - client: its `run()` must be running.
   ///   - prefix: with which every key begins.
   ///   - patience: how long an answer is waited for.
-  ///   - breaker: shared by all that ask this Redis with patience.
+  ///   - breaker: keeps requests from waiting in vain one after the other.
   public init(
     client: RedisClient, prefix: String = "fanmill", patience: Duration = .milliseconds(50),
     breaker: CircuitBreaker = CircuitBreaker(), logger: Logger

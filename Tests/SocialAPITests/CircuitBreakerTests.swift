@@ -1,8 +1,6 @@
-import DurableJobsTesting
-import TestSupport
 import Testing
 
-@testable import DurableJobs
+@testable import SocialAPI
 
 struct CircuitBreakerTests {
   @Test func oneCallerASecondAsksAServerThatDoesNotAnswer() {
@@ -32,20 +30,5 @@ struct CircuitBreakerTests {
     breaker.failed(at: start)
     #expect(breaker.admits(at: start + .seconds(1)))
     #expect(breaker.admits(at: start + .seconds(2)))
-  }
-
-  @Test(.timeLimit(.minutes(2))) func aBrokerThatDoesNotAnswerHoldsNobodyUp() async throws {
-    let stage = Stage()
-    let broker = FailingBroker(stage.broker)
-    let client = JobClient(broker: broker, ledger: stage.ledger, patience: .milliseconds(20), logger: .quiet)
-    broker.silence.start()
-    for number in 0..<100 { try await client.enqueue(Numbered(number: number)) }
-    #expect(stage.ledger.pendingCount(in: .default) == 100)
-    #expect((1..<50).contains(broker.silence.waits), "one asks in a second, the others go without")
-    broker.silence.stop()
-    try await eventually("the broker is asked again") {
-      try await client.enqueue(Numbered(number: 0))
-      return await stage.counts().ready > 0
-    }
   }
 }
