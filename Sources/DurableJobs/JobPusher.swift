@@ -39,7 +39,7 @@ public final class JobPusher<B: Broker>: Service {
     waiter?.resume()
   }
 
-  /// Pushes until a graceful shutdown is asked for, and then what waits still.
+  /// Pushes until a graceful shutdown is asked for, and then what waits still, unless the broker fails.
   public func run() async {
     await withTaskCancellationHandler {
       await withGracefulShutdownHandler {
@@ -66,6 +66,8 @@ public final class JobPusher<B: Broker>: Service {
             metadata: [LogKeys.count: "\(records.count)", LogKeys.error: "\(error)"])
         }
         isAway = true
+        // A process that ends does not wait for a broker that is away.
+        if state.withLock({ $0.hasEnded }) { return }
         do { try await Task.sleep(for: pause) } catch { return }
       }
     }

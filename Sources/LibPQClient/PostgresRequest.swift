@@ -70,7 +70,7 @@ final class PostgresRequest: @unchecked Sendable {
   /// of the connection's actor would bring it back to the loop in between.
   ///
   /// - Parameter start: passes it on, on the loop.
-  /// - Returns: nil if `start` has passed it to nobody.
+  /// - Returns: nil if `start` gave the request back.
   nonisolated(nonsending) func outcome(
     on loop: EventLoop, _ start: @escaping @Sendable (PostgresRequest) -> Void
   ) async -> Outcome? {
@@ -114,7 +114,7 @@ final class PostgresRequest: @unchecked Sendable {
     resume()
   }
 
-  /// Tells the caller that nobody has taken it.
+  /// Returns the request to its caller unsent.
   func giveBack() {
     continuation?.resume(returning: nil)
     continuation = nil

@@ -9,8 +9,8 @@ import Locking
 /// I/O and no lock is needed. A task that only claims, acknowledges or renews can run here entirely
 /// (`withTaskExecutorPreference(loop.taskExecutor)`); a handler must not, since CPU work on the loop holds up all I/O.
 ///
-/// Other tasks, and I/O, may get their turn in each `await`. What decides whether a caller waits is therefore read where
-/// its continuation is kept, with no `await` between.
+/// Other tasks, and I/O, may get their turn in each `await`. So whether a caller waits is decided where its
+/// continuation is kept, with no `await` between.
 ///
 /// A turn of the loop: run what was enqueued, run the turn-end hooks (a connection writes there what the whole turn has
 /// gathered: that is the pipelining), wait in `epoll_wait`, serve what is ready, fire timers that are due.

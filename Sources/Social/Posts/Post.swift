@@ -52,8 +52,8 @@ public struct Post: Sendable, Hashable {
     editedAt = try Date?(postgres: row[5])
     author = try AccountSummary(row: row, at: 6)
     media = ShownMedia.list(try [String](postgres: row[11]), try [Int32](postgres: row[12]))
-    // Of each shard: the likes above 32 bits of comments. To add them up here takes Postgres less time than an aggregate
-    // does, and one number a shard less than two.
+    // One number a shard: the likes above 32 bits of comments. Adding them up here takes Postgres less time than an
+    // aggregate would.
     let counts = try [Int](postgres: row[13])
     likes = counts.reduce(0) { $0 + ($1 >> 32) }
     comments = counts.reduce(0) { $0 + ($1 & 0xffff_ffff) }

@@ -10,7 +10,7 @@ public enum Posts {
   /// Posts, and owes the fan-out to the author's followers; past `mostPushed` followers the
   /// post is pulled by readers instead.
   ///
-  /// - Throws: `invalid_media`, `broken_media`, `not_found` for an author who is gone.
+  /// - Throws: `invalid_media`, `broken_media`; `not_found` if the author's account is gone.
   @discardableResult
   public static func create(
     _ draft: PostDraft, by author: Int, mostPushed: Int = mostPushed, in transaction: AppTransaction
