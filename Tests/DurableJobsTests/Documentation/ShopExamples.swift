@@ -182,6 +182,21 @@ func runJobs(
     #expect(await broker.depth(of: "mail").delayed == 1)
   }
 
+  @Test func aPusherPushesBehindTheAnswer() async throws {
+    let (broker, ledger, logger) = (broker, ledger, Logger.quiet)
+    let pusher = JobPusher(broker: broker, logger: logger)
+    let jobs = JobClient(broker: broker, ledger: ledger, pusher: pusher, logger: logger)
+    try await jobs.enqueue(SendReceipt(order: 7))
+    #expect(ledger.pendingCount == 1)
+    #expect(await broker.depth(of: .default).ready == 0)
+
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await pusher.run() }
+      try await eventually { await broker.depth(of: .default).ready == 1 }
+      group.cancelAll()
+    }
+  }
+
   // MARK: Retries, backoff and dead letters
 
   @Test func thePausesGrowToTheCap() {
