@@ -5,5 +5,9 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/ec.h>
+#include <openssl/objects.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
 
 #endif

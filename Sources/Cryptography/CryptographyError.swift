@@ -13,6 +13,9 @@ public struct CryptographyError: Error, Sendable, CustomStringConvertible {
     /// libcrypto could not do it: memory is short, or its configuration leaves the algorithm out.
     public static let failed = Code("failed")
 
+    /// Signed by somebody who is not trusted, or no longer.
+    public static let untrusted = Code("untrusted")
+
     public var description: String { name }
   }
 
@@ -29,6 +32,14 @@ public struct CryptographyError: Error, Sendable, CustomStringConvertible {
     let number = ERR_get_error()
     ERR_clear_error()
     reason = number == 0 ? nil : Self.text(of: number)
+  }
+
+  /// - Parameter reason: nil for what libcrypto says, which is taken out of its queue either way.
+  init(_ code: Code, _ what: String, reason: String?) {
+    self.code = code
+    self.what = what
+    self.reason = reason
+    ERR_clear_error()
   }
 
   public var description: String { "\(what): \(code)\(reason.map { " (\($0))" } ?? "")" }

@@ -45,18 +45,3 @@ public struct CertificateKey: Sendable {
 
   private static let malformed = SocialError(.malformedCertificate, "this is no certificate: it may have been cut off")
 }
-
-/// Base64 with the alphabet for URLs and without padding (RFC 4648, 5).
-private enum Base64URL {
-  static func text(_ bytes: [UInt8]) -> String {
-    Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-  }
-
-  /// nil for anything but what `text` makes of some bytes: each content has one token.
-  static func bytes(_ text: Substring) -> [UInt8]? {
-    let plain = text.replacing("-", with: "+").replacing("_", with: "/")
-    let padding = String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
-    guard let data = Data(base64Encoded: plain + padding), self.text(Array(data)) == text else { return nil }
-    return Array(data)
-  }
-}

@@ -9,8 +9,7 @@ public struct SessionToken: Sendable, Hashable {
 
   /// A fresh token.
   public init() {
-    text = Data([UInt8].random(count: 32)).base64EncodedString()
-      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    text = Base64URL.text([UInt8].random(count: 32))
   }
 
   /// A token that a client sent; nil if it cannot be one.
