@@ -201,8 +201,9 @@ let package = Package(
     module(
       "Bootstrap",
       [
-        "CLinux", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis",
-        "HiredisClient", "LibPQClient", "Locking", "Migrations", "Reactor", "Social", "SocialAdmin", argumentParser,
+        "CLinux", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres",
+        "DurableJobsRedis", "HiredisClient", "LibPQClient", "Locking", "Migrations", "Reactor", "Social", "SocialAdmin",
+        argumentParser,
         configuration, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, metrics, nioCore, nioHTTP1,
         nioPosix, signals,
       ]),
@@ -234,7 +235,8 @@ let package = Package(
     tests(
       "SocialAPITests",
       [
-        "Bootstrap", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis",
+        "Bootstrap", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres",
+        "DurableJobsRedis",
         "HiredisClient", "LibPQClient", "LocalStack", "Locking", "MailTestSupport", "Migrations", "PrivateServers",
         "Reactor", "Social", "SocialAdmin", "SocialAPI", "TestSupport", logging,
       ]),
@@ -308,7 +310,8 @@ let package = Package(
     tests(
       "SocialTests",
       [
-        "CurlClient", "DurableJobs", "DurableJobsPostgres", "DurableJobsTesting", "LibPQClient", "Locking",
+        "Cryptography", "CurlClient", "DurableJobs", "DurableJobsPostgres", "DurableJobsTesting", "LibPQClient",
+        "Locking",
         "MailTestSupport", "Migrations", "PrivateServers", "Reactor", "Social", "TestSupport", httpTypes, logging,
       ]),
     // What the tests of programs share: the programs as they were built, and a database and a Redis of a test's own.

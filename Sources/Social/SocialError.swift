@@ -48,6 +48,8 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unknownPlatform = Code(rawValue: "unknown_platform")
     /// The account has registered as many celebs as it may.
     public static let celebLimit = Code(rawValue: "celeb_limit")
+    /// The celeb is among the account's own already.
+    public static let celebRegistered = Code(rawValue: "celeb_registered")
     public static let celebNotRegistered = Code(rawValue: "celeb_not_registered")
     /// The last heart for this celeb was given less than ten minutes ago.
     public static let heartTooSoon = Code(rawValue: "heart_too_soon")
@@ -69,6 +71,13 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let mediaQuota = Code(rawValue: "media_quota")
     /// The upload token is too old, or was used.
     public static let uploadExpired = Code(rawValue: "upload_expired")
+    /// The operator has set no key that notices of purchases are checked with.
+    public static let purchasesOff = Code(rawValue: "purchases_off")
+    public static let malformedNotice = Code(rawValue: "malformed_notice")
+    /// The signature is not that of a store that is believed.
+    public static let forgedNotice = Code(rawValue: "forged_notice")
+    /// The receipt is another account's.
+    public static let receiptTaken = Code(rawValue: "receipt_taken")
     public static let malformedCertificate = Code(rawValue: "malformed_certificate")
     /// The signature is not that of what the certificate says.
     public static let forgedCertificate = Code(rawValue: "forged_certificate")

@@ -6,19 +6,93 @@ struct CelebView: Encodable, Sendable {
   let platform: String
   let account: String
   let title: String
+  let thumbnail: Nullable<String>
   let url: String
+  let state: String
   let since: Date
   let count: Int
   let recent: Nullable<Date>
+  let note: Nullable<String>
+  let position: Int
 
   init(_ celeb: FanCeleb) {
     platform = celeb.platform.rawValue
     account = celeb.account
     title = celeb.title
+    thumbnail = Nullable(celeb.thumbnail)
     url = celeb.url
+    state = celeb.state.rawValue
     since = celeb.since
     count = celeb.count
     recent = Nullable(celeb.recent)
+    note = Nullable(celeb.note)
+    position = celeb.position
+  }
+}
+
+/// A celeb by itself.
+struct CelebProfileView: Encodable, Sendable {
+  /// Places in the rankings of a measure; null where it is not listed.
+  struct Ranks: Encodable, Sendable {
+    let day: Nullable<Int>
+    let week: Nullable<Int>
+    let month: Nullable<Int>
+    let all: Nullable<Int>
+  }
+
+  struct AllRanks: Encodable, Sendable {
+    let hearts: Ranks
+    let followers: Ranks
+  }
+
+  let platform: String
+  let account: String
+  let title: String
+  let thumbnail: Nullable<String>
+  let url: String
+  let state: String
+  let followers: Int
+  let hearts: Int
+  let ranks: AllRanks
+  let isMine: Bool
+  let since: Nullable<Date>
+  let count: Nullable<Int>
+  /// Null where a heart is possible now, and where the celeb is not the viewer's.
+  let nextAt: Nullable<Date>
+
+  init(_ celeb: CelebProfile) {
+    platform = celeb.account.platform.rawValue
+    account = celeb.account.name
+    title = celeb.title
+    thumbnail = Nullable(celeb.thumbnail)
+    url = celeb.account.url
+    state = celeb.state.rawValue
+    followers = celeb.followers
+    hearts = celeb.hearts
+    func ranks(by measure: RankingKey.Measure) -> Ranks {
+      func rank(_ window: RankingKey.Window) -> Nullable<Int> {
+        Nullable(celeb.ranks[RankingKey(celeb.account.platform, by: measure, window)])
+      }
+      return Ranks(day: rank(.day), week: rank(.week), month: rank(.month), all: rank(.all))
+    }
+    self.ranks = AllRanks(hearts: ranks(by: .hearts), followers: ranks(by: .followers))
+    isMine = celeb.own != nil
+    since = Nullable(celeb.own?.since)
+    count = Nullable(celeb.own?.count)
+    nextAt = Nullable(celeb.own?.nextAt)
+  }
+}
+
+/// A day on which a celeb was listed.
+struct RankPointView: Encodable, Sendable {
+  let day: String
+  let rank: Int
+  let count: Int
+
+  init(_ point: RankPoint) {
+    day = point.day
+    rank = point.rank
+    count = point.count
   }
 }
 
@@ -29,6 +103,7 @@ struct RankedCelebView: Encodable, Sendable {
   let change: Nullable<Int>
   let account: String
   let title: Nullable<String>
+  let thumbnail: Nullable<String>
   let hearts: Int
   let followers: Int
 
@@ -38,6 +113,7 @@ struct RankedCelebView: Encodable, Sendable {
     change = Nullable(celeb.change)
     account = celeb.account
     title = Nullable(celeb.title)
+    thumbnail = Nullable(celeb.thumbnail)
     hearts = celeb.hearts
     followers = celeb.followers
   }

@@ -19,6 +19,7 @@ public struct SocialAPI: Sendable {
   private let lookups: Lookups
   private let celebLimit: Int
   private let certificateKey: CertificateKey?
+  private let purchases: PurchaseRules
   private let events: EventHub
   private let sendsMail: Bool
   private let confirmsSignUp: Bool
@@ -39,6 +40,7 @@ public struct SocialAPI: Sendable {
   ///   - lookups: how channels are looked up; without a key, from what is kept alone.
   ///   - celebLimit: how many celebs an account registers at most that has no limit of its own.
   ///   - certificateKey: signs fans' certificates; without one there are none.
+  ///   - purchases: which stores are believed.
   ///   - sendsMail: whether the workers hand mail to a server; without it nobody is written to who has forgotten a
   ///     password.
   ///   - confirmsSignUp: whether who opens an account signs in once its address is confirmed, and not before.
@@ -54,7 +56,8 @@ public struct SocialAPI: Sendable {
     jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobAdmin,
     adminToken: AdminToken?, adminReadToken: AdminToken? = nil,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
-    certificateKey: CertificateKey? = nil, sendsMail: Bool = false, confirmsSignUp: Bool = false,
+    certificateKey: CertificateKey? = nil, purchases: PurchaseRules = PurchaseRules(), sendsMail: Bool = false,
+    confirmsSignUp: Bool = false,
     media: MediaShelf? = nil, requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil,
     proxies: TrustedProxies = .none, feeds: FeedRules = FeedRules(),
     searches: FairGate<Int> = FairGate(width: 3), budgets: RequestBudgets? = nil, events: EventHub
@@ -72,6 +75,7 @@ public struct SocialAPI: Sendable {
     self.lookups = lookups
     self.celebLimit = celebLimit
     self.certificateKey = certificateKey
+    self.purchases = purchases
     self.desk = desk
     self.jobs = jobs
     self.pool = pool
@@ -141,7 +145,11 @@ public struct SocialAPI: Sendable {
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)
     NotificationRoutes(jobs: jobs, pool: pool).add(to: group)
     LookupRoutes(jobs: jobs, pool: pool, lookups: lookups, budgets: budgets).add(to: group)
-    CelebRoutes(jobs: jobs, pool: pool, reads: reads, limit: celebLimit, certificateKey: certificateKey).add(to: group)
+    CelebRoutes(
+      jobs: jobs, pool: pool, reads: reads, limit: celebLimit, lookups: lookups, certificateKey: certificateKey
+    )
+    .add(to: group)
+    PurchaseRoutes(pool: pool, rules: purchases, limit: celebLimit).add(to: group)
     MessageRoutes(jobs: jobs, pool: pool).add(to: group)
     EventRoutes(hub: events, pool: pool).add(to: group)
   }

@@ -39,16 +39,19 @@ struct APIProgram: AsyncParsableCommand {
     ConnectionMemory.keepTogether()
     try await Program.run("fanmill-api", options, requiring: [.postgresURL, .redisURL]) { program in
       let sendsMail = try program.settings.mail() != nil
+      let purchases = try program.settings.purchaseRules()
       try await program.withMediaStore { store in
         let media = MediaShelf(
           store: store, incoming: program.incomingFolder(), quota: program.settings.mediaQuota,
           bytesPerSecond: program.settings.mediaUploadRate)
-        try await program.withServers { try await serve(program, $0, media, sendsMail: sendsMail) }
+        try await program.withServers { try await serve(program, $0, media, purchases, sendsMail: sendsMail) }
       }
     }
   }
 
-  private func serve(_ program: Program, _ servers: Servers, _ media: MediaShelf, sendsMail: Bool) async throws {
+  private func serve(
+    _ program: Program, _ servers: Servers, _ media: MediaShelf, _ purchases: PurchaseRules, sendsMail: Bool
+  ) async throws {
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
     // Requests are answered once their jobs are in the ledger.
     let pusher = JobPusher(broker: broker, logger: program.logger)
@@ -73,6 +76,7 @@ struct APIProgram: AsyncParsableCommand {
       lookups: Lookups(rules: program.settings.lookupRules),
       celebLimit: program.settings.celebLimit,
       certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) },
+      purchases: purchases,
       sendsMail: sendsMail, confirmsSignUp: program.settings.signUpConfirmation, media: media,
       requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies,
       feeds: FeedRules(
@@ -137,7 +141,8 @@ extension Program {
   func dashboard(_ servers: Servers, jobs: JobAdmin) throws -> SocialDashboard {
     let keys = settings.adminToken.map { DashboardKeys(full: $0.value, readOnly: settings.adminReadToken?.value) }
     let rankings = RankingRefresh(
-      depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory)
+      depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory,
+      pointDays: settings.rankingPoints)
     let schedules = try SocialSchedules.all(
       feedDays: settings.feedDays, feedSleepDays: settings.feedSleepDays, rankings: rankings)
     let doctor = try doctor(migrations: migrations(), kinds: jobs.kinds)

@@ -93,7 +93,8 @@ extension Settings {
 
   /// What makes a snapshot of the rankings.
   var rankingRefresh: RankingRefresh {
-    RankingRefresh(depth: rankingDepth, timeZone: rankingTimeZone, historyDays: rankingHistory)
+    RankingRefresh(
+      depth: rankingDepth, timeZone: rankingTimeZone, historyDays: rankingHistory, pointDays: rankingPoints)
   }
 
   /// Where an operator who reads the worker's name would look for it.

@@ -65,6 +65,11 @@ struct SettingsTests {
       .certificateKey,
       ["a", "b", "c"].map { String(repeating: $0, count: 32) }, quoted
     ),
+    (.purchaseKey, ["d", "e", "f"].map { String(repeating: $0, count: 32) }, quoted),
+    (.storeKitRoot, ["/r/a", "/r/b", "/r/c"], quoted),
+    (.storeKitBundle, ["a.b", "c.d", "e.f"], quoted),
+    (.storeKitProducts, ["a=1,b=2", "c=1000", "d=3"], array),
+    (.storeKitSandbox, ["on", "off", "on"], quoted),
     (.mailURL, ["smtp://a", "smtps://u:p@b:1", "smtp://c:25"], quoted),
     (.mailFrom, ["a@example.org", "b@example.org", "c@example.org"], quoted),
     (.passwordResetURL, ["https://a/{token}", "http://b/?t={token}", "https://c/#{token}"], quoted),
@@ -79,6 +84,7 @@ struct SettingsTests {
     (.rankingTimeZone, ["UTC", "America/New_York", "Europe/Paris"], quoted),
     (.rankingDepth, ["1", "100", "100000"], bare),
     (.rankingHistory, ["1", "30", "365"], bare),
+    (.rankingPoints, ["1", "30", "3650"], bare),
     (.endedDays, ["1", "30", "365"], bare),
     (.deadDays, ["1", "30", "365"], bare),
     (.deadLimit, ["1", "30", "365"], bare),
@@ -157,6 +163,13 @@ struct SettingsTests {
     case .mediaUploadRate: "\(settings.mediaUploadRate / 1_000_000)"
     case .mediaControlGroup: settings.mediaControlGroup
     case .certificateKey: settings.certificateKey?.value
+    case .purchaseKey: settings.purchaseKey?.value
+    case .storeKitRoot: settings.storeKitRoot
+    case .storeKitBundle: settings.storeKitBundle
+    case .storeKitProducts:
+      settings.storeKitProducts.isEmpty
+        ? nil : settings.storeKitProducts.map { "\($0)=\($1)" }.sorted().joined(separator: ",")
+    case .storeKitSandbox: settings.storeKitSandbox ? "on" : "off"
     case .mailURL: settings.mailURL?.value
     case .mailFrom: settings.mailFrom
     case .passwordResetURL: settings.passwordResetURL
@@ -168,6 +181,7 @@ struct SettingsTests {
     case .rankingTimeZone: settings.rankingTimeZone
     case .rankingDepth: "\(settings.rankingDepth)"
     case .rankingHistory: "\(settings.rankingHistory)"
+    case .rankingPoints: "\(settings.rankingPoints)"
     case .endedDays: "\(settings.endedDays)"
     case .deadDays: "\(settings.deadDays)"
     case .deadLimit: "\(settings.deadLimit)"
@@ -476,11 +490,54 @@ struct SettingsTests {
     #expect(refusal(environment: ["FANMILL_REDIS_URL": "redis://x"], requiring: [.redisURL]) == nil)
   }
 
+  @Test func applesRootIsReadInBothForms() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "root-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    for (form, name) in [("PEM", "root.pem"), ("DER", "root.der")] {
+      let process = Process()
+      process.executableURL = URL(filePath: "/usr/bin/openssl")
+      process.arguments = [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "key",
+        "-subj", "/CN=root", "-outform", form, "-out", name,
+      ]
+      process.currentDirectoryURL = folder
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0)
+    }
+    func rules(_ root: String, _ more: [String: String] = [:]) throws -> PurchaseRules {
+      let all = [
+        "FANMILL_STOREKIT_ROOT": root, "FANMILL_STOREKIT_BUNDLE": "org.example", "FANMILL_STOREKIT_PRODUCTS": "two=2",
+      ]
+      return try Settings.read(environment: all.merging(more) { $1 }).purchaseRules()
+    }
+    for name in ["root.pem", "root.der"] {
+      let storeKit = try #require(try rules(folder.appending(path: name).path).storeKit)
+      #expect(storeKit.bundle == "org.example" && storeKit.products == ["two": 2] && !storeKit.acceptsSandbox)
+      #expect(storeKit.root.first == 0x30)
+    }
+    #expect(try Settings.read(environment: [:]).purchaseRules().storeKit == nil)
+    for (root, more, part) in [
+      ("/nowhere", [:], "FANMILL_STOREKIT_ROOT (from the environment): the certificate cannot be read"),
+      (folder.appending(path: "key").path, [:], "FANMILL_STOREKIT_ROOT (from the environment): the certificate cannot"),
+      (folder.appending(path: "root.pem").path, ["FANMILL_STOREKIT_BUNDLE": ""], "FANMILL_STOREKIT_BUNDLE is not set"),
+      (folder.appending(path: "root.pem").path, ["FANMILL_STOREKIT_PRODUCTS": ""], "FANMILL_STOREKIT_PRODUCTS is not"),
+      ("/r", ["FANMILL_STOREKIT_PRODUCTS": "two"], "a product's id, '=' and 1 to 1000 places belong there"),
+      ("/r", ["FANMILL_STOREKIT_PRODUCTS": "two=1001"], "a product's id, '=' and 1 to 1000 places belong there"),
+    ] as [(String, [String: String], String)] {
+      let refusal = #expect(throws: SettingsError.self) { try rules(root, more) }
+      #expect(refusal?.description.contains(part) == true, "\(refusal?.description ?? "")")
+    }
+  }
+
   @Test func secretsAreNeverShown() throws {
     let settings = try Settings.read(environment: [
       "FANMILL_POSTGRES_URL": "postgres://u:p%40ss-word@h/d", "FANMILL_REDIS_URL": "redis://:redis#pass@h",
       "FANMILL_ADMIN_TOKEN": "a-token-of-sixteen-or-more", "FANMILL_YOUTUBE_KEYS": "first-key,second-key",
       "FANMILL_CERTIFICATE_KEY": "certificates-are-signed-with-this",
+      "FANMILL_PURCHASE_KEY": "notices-are-signed-with-this-here",
       "FANMILL_ADMIN_READ_TOKEN": "reading-of-sixteen-alone", "FANMILL_MAIL_URL": "smtp://u:mail%3Apass@h",
       "FANMILL_MEDIA_URL": "s3+https://key:media/pa%2Bss@h/abc",
     ])
@@ -496,7 +553,8 @@ struct SettingsTests {
     }
     let all: Set = [
       "p%40ss-word", "p@ss-word", "redis#pass", "a-token-of-sixteen-or-more", "first-key", "second-key",
-      "certificates-are-signed-with-this", "reading-of-sixteen-alone", "mail%3Apass", "mail:pass",
+      "certificates-are-signed-with-this", "notices-are-signed-with-this-here", "reading-of-sixteen-alone",
+      "mail%3Apass", "mail:pass",
       "media/pa%2Bss", "media/pa+ss",
     ]
     #expect(Set(settings.secrets) == all)
@@ -515,7 +573,7 @@ struct SettingsTests {
         labels.append(label ?? "")
       }
     }
-    #expect(Set(labels).count == 6, "\(labels)")
+    #expect(Set(labels).count == 7, "\(labels)")
   }
 
   @Test func everyFlagReachesItsSetting() throws {

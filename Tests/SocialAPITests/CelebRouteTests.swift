@@ -103,6 +103,100 @@ import Testing
     }
   }
 
+  @Test func aCelebIsShownToWhoIsAFanAndWhoIsNot() async throws {
+    try await API.run { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      let shown = "/v1/celebs/youtube/\(channel)"
+      #expect(try await api.send("GET", shown).status == 401)
+      let missing = try await api.send("GET", shown, as: ann)
+      #expect((missing.status, missing.code) == (404, "not_found"))
+      for (path, code) in [("vine/x", "unknown_platform"), ("youtube/short", "invalid_account")] {
+        let refused = try await api.send("GET", "/v1/celebs/" + path, as: ann)
+        #expect((refused.status, refused.code) == (422, code))
+      }
+      // A search has found it.
+      try await api.pool.execute(
+        """
+        INSERT INTO channels (id, title, thumbnail, has_details, fetched_at)
+        VALUES (\(channel), 'Developers', 'https://example.org/d.jpg', false, now())
+        """)
+      let found = try await api.send("GET", shown, as: ann)
+      #expect(found.status == 200 && found.json["isMine"] as? Bool == false && found.json["since"] is NSNull)
+      #expect(try await api.send("PUT", path, as: ann).json["state"] as? String == "verified")
+      #expect(try await api.send("POST", path + "/hearts", as: ann).status == 201)
+      try await api.pool.pipeline([
+        "UPDATE celebs SET hearts = 1, hearts_at = now(), counted_to = ranking_day(now()), followers = 1",
+        "DELETE FROM jobs", "SELECT make_ranking_snapshot(100, NULL, true)",
+      ])
+      for (platform, fan) in [("youtube", ann), ("0", ann), ("youtube", bob)] {
+        let celeb = try await api.send("GET", "/v1/celebs/\(platform)/\(channel)", as: fan).json
+        #expect(celeb["platform"] as? String == "youtube" && celeb["account"] as? String == channel)
+        #expect(celeb["title"] as? String == "Developers" && celeb["state"] as? String == "verified")
+        #expect(celeb["thumbnail"] as? String == "https://example.org/d.jpg")
+        #expect(celeb["url"] as? String == "https://www.youtube.com/channel/\(channel)")
+        #expect(celeb["followers"] as? Int == 1 && celeb["hearts"] as? Int == 1)
+        let ranks = try #require(celeb["ranks"] as? [String: [String: Any]])
+        #expect(ranks["hearts"]?["all"] as? Int == 1 && ranks["hearts"]?["day"] is NSNull)
+        #expect(ranks["followers"]?["month"] is NSNull)
+        #expect(celeb["isMine"] as? Bool == (fan == ann))
+        #expect(celeb["count"] as? Int == (fan == ann ? 1 : nil))
+        #expect((celeb["since"] is String) == (fan == ann) && (celeb["nextAt"] is String) == (fan == ann))
+      }
+      let history = try await api.send("GET", shown + "/history?by=hearts&window=all", as: bob)
+      #expect(history.status == 200 && history.items.map { $0["rank"] as? Int } == [1])
+      #expect(history.items.first?["count"] as? Int == 1 && history.items.first?["day"] is String)
+      #expect(try await api.send("GET", shown + "/history?window=day", as: bob).items.isEmpty)
+      #expect(try await api.send("GET", shown + "/history?by=likes", as: bob).code == "invalid_by")
+      #expect(try await api.send("GET", shown + "/history").status == 401)
+      #expect(try await api.send("GET", "/v1/celebs/1/nobody/history", as: bob).code == "not_found")
+      let listed = try await api.send("GET", "/v1/rankings/0", as: bob).items
+      #expect(listed.map { $0["thumbnail"] as? String } == ["https://example.org/d.jpg"])
+    }
+  }
+
+  @Test func aFanEditsAndReplacesItsOwnAlone() async throws {
+    try await API.run { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      for number in 1...3 { _ = try await api.send("PUT", "/v1/me/celebs/1/artist\(number)", as: ann) }
+      let own = "/v1/me/celebs/instagram/artist3"
+      let edited = try await api.send("PATCH", own, as: ann, #"{"note":"the best","position":1}"#)
+      #expect(edited.status == 200 && edited.json["note"] as? String == "the best")
+      #expect(edited.json["position"] as? Int == 1)
+      for (body, code) in [
+        (#"{"position":0}"#, "invalid_position"), (#"{"position":"1"}"#, "invalid_position"),
+        (#"{"note":7}"#, "invalid_note"), ("[]", "malformed_body"),
+      ] {
+        let refused = try await api.send("PATCH", own, as: ann, body)
+        #expect(refused.code == code, "\(body)")
+      }
+      let foreign = try await api.send("PATCH", own, as: bob, #"{"note":"mine"}"#)
+      #expect((foreign.status, foreign.code) == (404, "celeb_not_registered"))
+      let new = #"{"platform":0,"account":"\#(channel)"}"#
+      let stolen = try await api.send("POST", own + "/replace", as: bob, new)
+      #expect((stolen.status, stolen.code) == (404, "celeb_not_registered"))
+      for (body, status, code) in [
+        (#"{"platform":2,"account":"a"}"#, 422, "unknown_platform"), (#"{"account":"a"}"#, 422, "invalid_platform"),
+        (#"{"platform":"youtube","account":"a"}"#, 422, "invalid_account"),
+        (#"{"platform":true,"account":"a"}"#, 422, "invalid_platform"),
+        (#"{"platform":"instagram","account":"artist1"}"#, 409, "celeb_registered"),
+      ] {
+        let refused = try await api.send("POST", own + "/replace", as: ann, body)
+        #expect((refused.status, refused.code) == (status, code), "\(body)")
+      }
+      for _ in 0..<2 {
+        let replaced = try await api.send("POST", own + "/replace", as: ann, key: "k", new)
+        #expect(replaced.status == 200 && replaced.json["account"] as? String == channel)
+        #expect(replaced.json["count"] as? Int == 0 && replaced.json["note"] is NSNull)
+      }
+      let items = try await api.send("GET", "/v1/me/celebs", as: ann).items
+      #expect(items.map { $0["account"] as? String } == [channel, "artist1", "artist2"])
+      #expect(items.map { $0["position"] as? Int } == [1, 2, 3])
+      for (method, path) in [("PATCH", own), ("POST", own + "/replace")] {
+        #expect(try await api.send(method, path, "{}").status == 401)
+      }
+    }
+  }
+
   @Test func aHeartIsTakenEveryTenMinutes() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")

@@ -74,6 +74,29 @@ import Testing
     }
   }
 
+  @Test func aFanIsToldWhatYouTubeSaysOfItsCeleb() async throws {
+    try await API.run { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      let channel = "UC_x5XG1OV2P6uZZ5FSM9Ttw"
+      _ = try await api.send("PUT", "/v1/me/celebs/youtube/\(channel)", as: ann)
+      let anns = try await EventSource(port: api.http.port, token: ann)
+      let bobs = try await EventSource(port: api.http.port, token: bob)
+      try await api.pool.execute("UPDATE celebs SET state = 'unknown'")
+      let event = try #require(await anns.next())
+      #expect(event.name == "celeb")
+      let said = ["platform": "youtube", "account": channel, "title": channel, "state": "unknown"]
+      #expect(try event.fields() as? [String: String] == said)
+      // Who comes later with the cursor of before hears of it too.
+      try await api.pool.execute(
+        "INSERT INTO channels (id, title, has_details, fetched_at) VALUES (\(channel), 'Developers', false, now())")
+      #expect(try await anns.next()?.fields()["state"] as? String == "verified")
+      let late = try await EventSource(port: api.http.port, token: ann, lastEventID: event.id)
+      #expect(try await late.next()?.fields()["title"] as? String == "Developers")
+      _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"hello"}"#)
+      #expect(await bobs.next()?.name == "message")
+    }
+  }
+
   @Test func streamsAreFewAndEndWithTheSession() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")

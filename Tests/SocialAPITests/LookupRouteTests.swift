@@ -55,6 +55,43 @@ import Testing
     }
   }
 
+  @Test func whatIsKnownAnswersFirstAndASearchIsMadeForMore() async throws {
+    try await API.run(lookups: LookupRules(keys: [Self.key])) { api in
+      let ann = try await api.open("ann")
+      try await api.pool.execute(
+        """
+        INSERT INTO channels (id, title, handle, subscribers, has_details, fetched_at) VALUES
+          ('UC1', 'Art for all', '@artforall', 5, true, now()), ('UC2', 'ART', '@a', 1, true, now()),
+          ('UC3', 'The art of nothing', NULL, NULL, false, now()), ('UC4', '한국 미술', '@misul', 9, true, now()),
+          ('UC5', 'Modern art', '@old', 99, true, now() - interval '31 days')
+        """)
+      for (words, found) in [
+        ("art", ["UC2", "UC1", "UC3"]), ("ART+for", ["UC1"]), ("artfora", ["UC1"]), ("%EB%AF%B8%EC%88%A0", ["UC4"]),
+        ("%E3%85%81%E3%85%85", ["UC4"]),
+      ] {
+        let known = try await api.send("GET", Self.search + words, as: ann)
+        #expect(known.status == 200 && known.json["more"] as? Bool == true, "\(words)")
+        #expect(known.items.map { $0["id"] as? String } == found, "\(words)")
+      }
+      #expect(try await api.count("SELECT count(*) FROM lookups") == 0)
+      let lookup = try #require(
+        try await api.send("GET", Self.search + "art&more=true", as: ann).json["lookup"] as? String)
+      try await api.pool.pipeline([
+        "INSERT INTO channel_answers (question, channels, fetched_at) VALUES ('text:art', ARRAY['UC2'], now())",
+        "UPDATE lookups SET state = 'done', ended_at = now() WHERE id = \(lookup)::uuid", "DELETE FROM jobs",
+      ])
+      // YouTube's own answer, while it is fresh, is all there is.
+      let found = try await api.send("GET", Self.search + "art", as: ann)
+      #expect(found.json["more"] as? Bool == false && found.items.map { $0["id"] as? String } == ["UC2"])
+      // Nothing is known of it: it is searched for.
+      #expect(try await api.send("GET", Self.search + "nothing+like+it", as: ann).status == 202)
+      let bad = try await api.send("GET", Self.search + "art&more=yes", as: ann)
+      #expect((bad.status, bad.code) == (422, "invalid_more"))
+      let numbered = try await api.send("GET", "/v1/celebs/search?platform=0&q=art", as: ann)
+      #expect(numbered.status == 200)
+    }
+  }
+
   @Test func aParkedLookupSaysWhenItGoesOnAndAFailedOneWhy() async throws {
     try await API.run(lookups: LookupRules(keys: [Self.key])) { api in
       let ann = try await api.open("ann")

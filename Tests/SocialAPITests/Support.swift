@@ -42,7 +42,8 @@ struct API: Sendable {
   static func run(
     lookups rules: LookupRules = LookupRules(keys: []),
     certificateKey: CertificateKey? = CertificateKey("a key of the tests, 32 characters or more"),
-    sendsMail: Bool = true, confirmsSignUp: Bool = false, patience: Duration = .seconds(60),
+    purchases: PurchaseRules = PurchaseRules(), sendsMail: Bool = true, confirmsSignUp: Bool = false,
+    patience: Duration = .seconds(60),
     requestTimeout: Duration = .seconds(60),
     postgres: PrivatePostgres? = nil, redis: PrivateRedis? = nil, usesPusher: Bool = false,
     limits: ConnectionLimits = ConnectionLimits(),
@@ -66,7 +67,8 @@ struct API: Sendable {
       group.addTask { await client.run() }
       try await withPool(url) { pool in
         try await serve(
-          client, pool, rules, certificateKey, sendsMail, confirmsSignUp, patience, requestTimeout, usesPusher,
+          client, pool, rules, certificateKey, purchases, sendsMail, confirmsSignUp, patience, requestTimeout,
+          usesPusher,
           limits, hasher,
           mediaQuota, proxies, feeds, searches, budgets(client), body)
       }
@@ -84,7 +86,8 @@ struct API: Sendable {
 
   private static func serve(
     _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificateKey: CertificateKey?,
-    _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration, _ requestTimeout: Duration,
+    _ purchases: PurchaseRules, _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration,
+    _ requestTimeout: Duration,
     _ usesPusher: Bool,
     _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ mediaQuota: Int, _ proxies: TrustedProxies,
     _ feeds: FeedRules, _ searches: FairGate<Int>, _ budgets: RequestBudgets?,
@@ -104,7 +107,7 @@ struct API: Sendable {
       jobs: jobs, pool: pool,
       hasher: hasher, desk: JobAdmin(jobs, kinds: .app),
       adminToken: AdminToken(adminToken), adminReadToken: AdminToken(adminReadToken),
-      lookups: Lookups(rules: rules), certificateKey: certificateKey, sendsMail: sendsMail,
+      lookups: Lookups(rules: rules), certificateKey: certificateKey, purchases: purchases, sendsMail: sendsMail,
       confirmsSignUp: confirmsSignUp,
       media: MediaShelf(store: store, incoming: media, quota: mediaQuota), requestTimeout: requestTimeout,
       attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies, feeds: feeds, searches: searches,

@@ -28,6 +28,16 @@ extension App {
   }
 
   @discardableResult
+  func replace(_ former: CelebAccount, by account: CelebAccount, of fan: Int, limit: Int = 3) async throws -> FanCeleb {
+    try await client.transaction { try await Celebs.replace(former, by: account, of: fan, limit: limit, in: $0) }
+  }
+
+  @discardableResult
+  func edit(_ account: CelebAccount, _ edit: Celebs.Edit, of fan: Int) async throws -> FanCeleb {
+    try await client.transaction { try await Celebs.edit(account, edit, of: fan, in: $0.sql) }
+  }
+
+  @discardableResult
   func heart(_ account: CelebAccount, by fan: Int, now: Date? = nil) async throws -> Hearts.Given {
     let heart = Heart(to: account, by: fan)
     return try await client.transaction { try await Hearts.give([heart], in: $0, now: now)[0].get() }

@@ -1,6 +1,7 @@
 import Foundation
 import LibPQClient
 import Locking
+import TestSupport
 import Testing
 
 @testable import Social
@@ -92,6 +93,117 @@ import Testing
       #expect(try await Celebs.list(of: fans[0], in: app.pool).count == 3)
       try await app.drain()
       try await app.expectExactRankings()
+    }
+  }
+
+  @Test func aReplacedCelebGivesItsPlaceAndNothingElse() async throws {
+    try await App.run { app in
+      let fan = try await app.account("fan")
+      let (one, two, three) = (try CelebAccount.channel(1), try CelebAccount.channel(2), try CelebAccount.channel(3))
+      for channel in [one, two] {
+        try await app.register(channel, by: fan)
+        try await app.heart(channel, by: fan)
+      }
+      try await app.edit(two, Celebs.Edit(note: "mine", position: 1), of: fan)
+      let new = try await app.replace(two, by: three, of: fan)
+      #expect((new.account, new.count, new.position) == (three.name, 0, 1))
+      #expect(new.note == nil && new.recent == nil)
+      #expect(try await Celebs.list(of: fan, in: app.pool).map(\.account) == [three.name, one.name])
+      try await app.drain()
+      #expect(try await app.counts(two) == [1, 0])
+      #expect(try await app.counts(three) == [0, 1])
+      // What was registered once comes back with no hearts, and with the pause of its last one.
+      let back = try await app.replace(three, by: two, of: fan)
+      #expect(back.count == 0 && back.recent != nil && back.since > new.since)
+      #expect(try await code { try await app.heart(two, by: fan) } == .heartTooSoon)
+      #expect(try await code { try await app.replace(three, by: one, of: fan) } == .celebNotRegistered)
+      #expect(try await code { try await app.replace(one, by: two, of: fan) } == .celebRegistered)
+      #expect(try await code { try await app.replace(one, by: one, of: fan) } == .celebRegistered)
+      #expect(try await Celebs.list(of: fan, in: app.pool).map(\.account) == [two.name, one.name])
+      // Who has more than is allowed by now replaces one for one.
+      try await app.pool.execute("UPDATE accounts SET celeb_limit = 1 WHERE id = \(fan)")
+      try await app.replace(one, by: three, of: fan)
+      #expect(try await code { try await app.register(one, by: fan) } == .celebLimit)
+      try await app.drain()
+      try await app.expectExactRankings()
+    }
+  }
+
+  @Test func racingReplacementsNeverMakeAFourthAndNeverTakeOneAway() async throws {
+    try await App.run(connections: 24) { app in
+      let fan = try await app.account("fan")
+      for number in 0..<3 { try await app.register(.channel(number), by: fan) }
+      let seed = UInt64.random(in: 0 ... .max)
+      print("seed \(seed)")
+      let counts = Locked<Set<Int>>([])
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for racer in 0..<24 {
+          group.addTask {
+            var random = SeededGenerator(seed: seed &+ UInt64(racer))
+            for _ in 0..<10 {
+              let accounts = try (0..<2).map { _ in try CelebAccount.channel(.random(in: 0..<8, using: &random)) }
+              let refusal = try await code {
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: try await app.register(accounts[0], by: fan)
+                case 1: try await app.heart(accounts[0], by: fan)
+                default: try await app.replace(accounts[0], by: accounts[1], of: fan)
+                }
+              }
+              let known: [SocialError.Code?] = [
+                nil, .celebLimit, .celebNotRegistered, .celebRegistered, .heartTooSoon,
+              ]
+              #expect(known.contains(refusal), "seed \(seed)")
+              let count = try await Celebs.list(of: fan, in: app.pool).count
+              counts.withLock { _ = $0.insert(count) }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(counts.withLock { $0 } == [3], "seed \(seed)")
+      try await app.drain()
+      try await app.expectExactRankings()
+    }
+  }
+
+  @Test func aFanOrdersItsCelebsAndNotesWhatItLikes() async throws {
+    try await App.run { app in
+      let fans = try await app.accounts(2)
+      let channels = try (0..<4).map { try CelebAccount.channel($0) }
+      for fan in fans { for channel in channels { try await app.register(channel, by: fan, limit: 4) } }
+      func order(of fan: Int) async throws -> [Int] {
+        try await Celebs.list(of: fan, in: app.pool).map { own in
+          try #require(channels.firstIndex { $0.name == own.account })
+        }
+      }
+      #expect(try await app.edit(channels[3], Celebs.Edit(position: 2), of: fans[0]).position == 2)
+      #expect(try await order(of: fans[0]) == [0, 3, 1, 2])
+      #expect(try await app.edit(channels[0], Celebs.Edit(position: 4), of: fans[0]).position == 4)
+      #expect(try await order(of: fans[0]) == [3, 1, 2, 0])
+      #expect(try await app.edit(channels[1], Celebs.Edit(position: .max), of: fans[0]).position == 4)
+      #expect(try await order(of: fans[0]) == [3, 2, 0, 1])
+      #expect(try await app.edit(channels[3], Celebs.Edit(note: "the first"), of: fans[0]).note == "the first")
+      #expect(try await app.edit(channels[3], Celebs.Edit(position: 1), of: fans[0]).note == "the first")
+      #expect(try await order(of: fans[1]) == [0, 1, 2, 3])
+      #expect(try await Celebs.list(of: fans[1], in: app.pool).allSatisfy { $0.note == nil })
+      #expect(try await app.edit(channels[3], Celebs.Edit(note: ""), of: fans[0]).note == nil)
+      // Removed and registered again, it has neither its note nor its place.
+      try await app.edit(channels[3], Celebs.Edit(note: "again"), of: fans[0])
+      try await app.remove(channels[3], by: fans[0])
+      #expect(
+        try await code { try await app.edit(channels[3], Celebs.Edit(position: 1), of: fans[0]) } == .celebNotRegistered
+      )
+      #expect(try await app.register(channels[3], by: fans[0], limit: 4).note == nil)
+      #expect(try await order(of: fans[0]) == [2, 0, 1, 3])
+    }
+    #expect(throws: SocialError.self) { try Celebs.Edit(position: 0) }
+    #expect(throws: SocialError.self) { try Celebs.Edit(note: String(repeating: "a", count: 501)) }
+  }
+
+  @Test func aPlatformHasANumberToo() throws {
+    #expect(try CelebPlatform(named: "0") == .youtube && CelebPlatform(named: "1") == .instagram)
+    for name in ["2", "-1", "00", "", "YouTube"] {
+      #expect(throws: SocialError.self, "\(name)") { try CelebPlatform(named: name) }
     }
   }
 }

@@ -73,7 +73,7 @@ struct RankingModel {
     }
     let items = sorted.prefix(depth).enumerated().map { index, entry in
       RankedCeleb(
-        rank: index + 1, previousRank: ranks[key]?[entry.key], account: entry.key, title: entry.key,
+        rank: index + 1, previousRank: ranks[key]?[entry.key], account: entry.key, title: entry.key, thumbnail: nil,
         hearts: entry.value.hearts, followers: entry.value.followers)
     }
     ranks[key] = Dictionary(uniqueKeysWithValues: items.map { ($0.account, $0.rank) })

@@ -189,4 +189,86 @@ import Testing
       }
     } catch is Done {}
   }
+
+  @Test func eachDayHasAPointAndTodaysMoves() async throws {
+    try await App.run { app in
+      let fans = try await app.accounts(2)
+      let (one, two) = (try CelebAccount.channel(1), try CelebAccount.channel(2))
+      let day: TimeInterval = 86_400
+      func points(_ account: CelebAccount, _ window: RankingKey.Window = .all) async throws -> [RankPoint] {
+        try await Rankings.history(of: account, in: RankingKey(.youtube, window), in: app.pool)
+      }
+      #expect(try await code { _ = try await points(one) } == .notFound)
+      for fan in fans { for channel in [one, two] { try await app.register(channel, by: fan, now: sunday) } }
+      try await app.heart(one, by: fans[0], now: sunday)
+      try await app.drain()
+      try await app.refresh(now: sunday)
+      #expect(try await points(one) == [RankPoint(day: "2026-10-11", rank: 1, count: 1)])
+      #expect(try await points(two).isEmpty)
+      // The day's last snapshot is what stays of it.
+      for fan in fans { try await app.heart(two, by: fan, now: sunday + 1) }
+      try await app.drain()
+      try await app.refresh(now: sunday + 2)
+      try await app.refresh(now: sunday + 3600)
+      try await app.refresh(now: sunday + 3601)
+      #expect(
+        try await points(two) == [
+          RankPoint(day: "2026-10-12", rank: 1, count: 2), RankPoint(day: "2026-10-11", rank: 1, count: 2),
+        ])
+      #expect(try await points(one).map(\.rank) == [2, 2])
+      // In a new day nothing is counted yet.
+      #expect(try await points(two, .day) == [RankPoint(day: "2026-10-11", rank: 1, count: 2)])
+      // Days without a snapshot have no point, and old points go.
+      try await app.refresh(RankingRefresh(historyDays: 1, pointDays: 3), now: sunday + 4 * day)
+      #expect(try await points(two).map(\.day) == ["2026-10-15", "2026-10-12"])
+      try await app.refresh(RankingRefresh(recount: true), now: sunday + 5 * day)
+      #expect(try await points(two).map(\.day) == ["2026-10-16", "2026-10-15", "2026-10-12"])
+    }
+  }
+
+  @Test func theFirstTimeAmongTheFirstTenIsToldOnce() async throws {
+    try await App.run { app in
+      let fans = try await app.accounts(12)
+      let channels = try (0..<12).map { try CelebAccount.channel($0) }
+      func told() async throws -> [String] {
+        try await app.pool.query(
+          """
+          SELECT c.account || ' ' || e.measure || ' ' || e.span || ' ' || e.rank
+          FROM live_events e JOIN celebs c ON c.id = e.celeb_id WHERE e.rank IS NOT NULL ORDER BY e.id
+          """
+        ).decode(String.self)
+      }
+      // The first has one fan, the second two …
+      for (number, channel) in channels.enumerated() {
+        for fan in fans.prefix(number + 1) { try await app.register(channel, by: fan, limit: 20, now: sunday) }
+      }
+      try await app.drain()
+      try await app.refresh(now: sunday)
+      let first = try await told()
+      #expect(first.count == 40 && first.contains("\(channels[11].name) followers all 1"))
+      #expect(first.contains("\(channels[2].name) followers day 10") && !first.joined().contains(channels[1].name))
+      try await app.refresh(now: sunday + 1)
+      #expect(try await told().count == 40)
+      // One comes in, one goes out and comes back.
+      for fan in fans.suffix(11) { try await app.register(channels[0], by: fan, limit: 20, now: sunday + 2) }
+      try await app.drain()
+      try await app.refresh(now: sunday + 3)
+      let second = try await told().dropFirst(40)
+      #expect(second.count == 4 && second.allSatisfy { $0.hasPrefix(channels[0].name) && $0.hasSuffix(" 2") })
+      for fan in fans.suffix(11) { try await app.remove(channels[0], by: fan, now: sunday + 4) }
+      try await app.drain()
+      try await app.refresh(now: sunday + 5)
+      #expect(try await told().count == 44)
+      let rows = try await EventFeed.live(after: 0, posts: [], lookedUpBy: fans[11], in: app.pool).rows
+      #expect(
+        rows.count == 4
+          && rows.allSatisfy { row in
+            if case .topTen(let account, _, _, _, let rank) = row.item {
+              account == channels[11] && rank == 1
+            } else {
+              false
+            }
+          })
+    }
+  }
 }

@@ -174,6 +174,24 @@ extension Setting {
   public static let certificateKey = Setting(
     "certificate.key", "what fans' certificates are signed with, 32 characters or more; without it there are none",
     isSecret: true)
+  public static let purchaseKey = Setting(
+    "purchase.key",
+    "what notices of purchases in the generic form are signed with, 32 characters or more; without it none is taken",
+    isSecret: true)
+  public static let storeKitRoot = Setting(
+    "storekit.root",
+    """
+    the file, in PEM or DER, of the root certificate that Apple's notices of purchases lead to: Apple Root CA - G3; \
+    without it none is taken
+    """,
+    example: "/etc/fanmill/AppleRootCA-G3.cer")
+  public static let storeKitBundle = Setting(
+    "storekit.bundle", "the bundle id of the app that things are bought in", example: "org.example.fans")
+  public static let storeKitProducts = Setting(
+    "storekit.products", "how many more celebs each product of the App Store brings",
+    example: "org.example.fans.two=2,org.example.fans.five=5")
+  public static let storeKitSandbox = Setting(
+    "storekit.sandbox", "whether purchases of testers count, which cost nothing: on or off", default: "off")
   public static let mailURL = Setting(
     "mail.url",
     """
@@ -234,6 +252,8 @@ extension Setting {
     "ranking.depth", "how many celebs a ranking lists at most, up to 100000", default: "10000")
   public static let rankingHistory = Setting(
     "ranking.history", "how many days the rankings' snapshots are kept", default: "7")
+  public static let rankingPoints = Setting(
+    "ranking.points", "how many days it is kept where each celeb stood at the end of the day", default: "365")
   public static let endedDays = Setting(
     "ended.days",
     "how many days records are kept of jobs that were cancelled, deleted, or done after they had failed",
@@ -277,9 +297,11 @@ extension Setting {
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
-    limitUploads, limitUploadTokens, celebLimit, certificateKey, mailURL, mailFrom, passwordResetURL,
+    limitUploads, limitUploadTokens, celebLimit, certificateKey, purchaseKey, storeKitRoot,
+    storeKitBundle, storeKitProducts, storeKitSandbox, mailURL, mailFrom, passwordResetURL,
     emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota,
-    mediaUploadRate, mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, endedDays, deadDays, deadLimit,
+    mediaUploadRate, mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, rankingPoints,
+    endedDays, deadDays, deadLimit,
     actionsDays, actionsLimit, alarms, alarmWebhook, alarmSecret, autoscalingLeast, autoscalingMost,
     logLevel, logFormat, shutdownTimeout,
   ]

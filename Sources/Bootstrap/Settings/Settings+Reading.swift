@@ -124,11 +124,9 @@ extension Settings {
       $0.requestLimits.uploadTokens = $1
     }
     try settings.take(.certificateKey, reader.text(.certificateKey)) { settings, text throws(Wrong) in
-      guard text.count >= 32 else {
-        throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 32 are needed")
-      }
-      settings.certificateKey = Secret(text)
+      settings.certificateKey = Secret(try signingKey(text))
     }
+    try settings.takePurchases(reader)
     try settings.takeMail(reader)
     try settings.takeMedia(reader)
     try settings.take(.rankingTimeZone, reader.text(.rankingTimeZone)) { settings, text throws(Wrong) in
@@ -139,6 +137,7 @@ extension Settings {
     }
     try settings.take(.rankingDepth, reader.number(.rankingDepth, in: 1...100_000)) { $0.rankingDepth = $1 }
     try settings.take(.rankingHistory, reader.number(.rankingHistory, in: 1...36_500)) { $0.rankingHistory = $1 }
+    try settings.take(.rankingPoints, reader.number(.rankingPoints, in: 1...36_500)) { $0.rankingPoints = $1 }
     try settings.take(.endedDays, reader.number(.endedDays, in: 1...3650)) { $0.endedDays = $1 }
     try settings.take(.deadDays, reader.number(.deadDays, in: 1...3650)) { $0.deadDays = $1 }
     try settings.take(.deadLimit, reader.number(.deadLimit, in: 1...100_000_000)) { $0.deadLimit = $1 }

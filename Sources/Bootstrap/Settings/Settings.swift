@@ -63,6 +63,13 @@ public struct Settings: Sendable {
   public var requestLimits = RequestLimits()
   public var celebLimit = 3
   public var certificateKey: Secret?
+  public var purchaseKey: Secret?
+  /// A file's path; nil means that no notice of Apple's is taken.
+  public var storeKitRoot: String?
+  public var storeKitBundle: String?
+  /// How many places each product brings.
+  public var storeKitProducts: [String: Int] = [:]
+  public var storeKitSandbox = false
   /// nil means that no mail is sent.
   public var mailURL: Secret?
   public var mailFrom: String?
@@ -86,6 +93,8 @@ public struct Settings: Sendable {
   public var rankingDepth = 10_000
   /// In days.
   public var rankingHistory = 7
+  /// In days.
+  public var rankingPoints = 365
   /// How many days records of ended jobs are kept.
   public var endedDays = 7
   public var deadDays = 90
@@ -115,6 +124,7 @@ public struct Settings: Sendable {
     if let adminToken { secrets.append(adminToken.value) }
     if let adminReadToken { secrets.append(adminReadToken.value) }
     if let certificateKey { secrets.append(certificateKey.value) }
+    if let purchaseKey { secrets.append(purchaseKey.value) }
     for secret in [alarmWebhook, alarmSecret].compactMap(\.self) { secrets.append(secret.value) }
     for url in [postgresURL, postgresReplicaURL, redisURL, mailURL, mediaURL].compactMap(\.self) {
       secrets.append(contentsOf: URLPassword.spellings(in: url.value))

@@ -57,6 +57,11 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.limitUploadTokens.flagName, help: Setting.limitUploadTokens.help)
   var limitUploadTokens: String?
   @Option(name: Setting.certificateKey.flagName, help: Setting.certificateKey.help) var certificateKey: String?
+  @Option(name: Setting.purchaseKey.flagName, help: Setting.purchaseKey.help) var purchaseKey: String?
+  @Option(name: Setting.storeKitRoot.flagName, help: Setting.storeKitRoot.help) var storeKitRoot: String?
+  @Option(name: Setting.storeKitBundle.flagName, help: Setting.storeKitBundle.help) var storeKitBundle: String?
+  @Option(name: Setting.storeKitProducts.flagName, help: Setting.storeKitProducts.help) var storeKitProducts: String?
+  @Option(name: Setting.storeKitSandbox.flagName, help: Setting.storeKitSandbox.help) var storeKitSandbox: String?
   @Option(name: Setting.mailURL.flagName, help: Setting.mailURL.help) var mailURL: String?
   @Option(name: Setting.mailFrom.flagName, help: Setting.mailFrom.help) var mailFrom: String?
   @Option(name: Setting.passwordResetURL.flagName, help: Setting.passwordResetURL.help) var passwordResetURL: String?
@@ -75,6 +80,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   var mediaControlGroup: String?
   @Option(name: Setting.rankingDepth.flagName, help: Setting.rankingDepth.help) var rankingDepth: String?
   @Option(name: Setting.rankingHistory.flagName, help: Setting.rankingHistory.help) var rankingHistory: String?
+  @Option(name: Setting.rankingPoints.flagName, help: Setting.rankingPoints.help) var rankingPoints: String?
   @Option(name: Setting.endedDays.flagName, help: Setting.endedDays.help) var endedDays: String?
   @Option(name: Setting.deadDays.flagName, help: Setting.deadDays.help) var deadDays: String?
   @Option(name: Setting.deadLimit.flagName, help: Setting.deadLimit.help) var deadLimit: String?
@@ -111,13 +117,16 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .limitLikes: limitLikes, .limitComments: limitComments, .limitLookups: limitLookups,
       .limitSignUps: limitSignUps, .celebLimit: celebLimit, .limitUploads: limitUploads,
       .limitUploadTokens: limitUploadTokens, .mediaQuota: mediaQuota, .mediaUploadRate: mediaUploadRate,
-      .certificateKey: certificateKey, .mailURL: mailURL,
+      .certificateKey: certificateKey, .purchaseKey: purchaseKey, .storeKitRoot: storeKitRoot,
+      .storeKitBundle: storeKitBundle, .storeKitProducts: storeKitProducts, .storeKitSandbox: storeKitSandbox,
+      .mailURL: mailURL,
       .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .emailConfirmationURL: emailConfirmationURL,
       .accountDeletionURL: accountDeletionURL,
       .signUpConfirmation: signUpConfirmation, .mediaDir: mediaDir, .mediaURL: mediaURL,
       .mediaControlGroup: mediaControlGroup,
       .rankingTimeZone: rankingTimeZone,
-      .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .endedDays: endedDays,
+      .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .rankingPoints: rankingPoints,
+      .endedDays: endedDays,
       .deadDays: deadDays, .deadLimit: deadLimit, .actionsDays: actionsDays, .actionsLimit: actionsLimit,
       .alarms: alarms, .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .autoscalingLeast: autoscalingLeast,
       .autoscalingMost: autoscalingMost, .logLevel: logLevel, .logFormat: logFormat,

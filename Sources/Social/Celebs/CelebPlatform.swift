@@ -3,13 +3,14 @@ public enum CelebPlatform: String, Sendable, Hashable, CaseIterable {
   case youtube
   case instagram
 
+  /// - Parameter name: its name, or its number: 0 for YouTube, 1 for Instagram.
   /// - Throws: `unknown_platform`.
   public init(named name: String) throws(SocialError) {
-    guard let platform = CelebPlatform(rawValue: name) else {
-      let known = CelebPlatform.allCases.map(\.rawValue).joined(separator: " or ")
-      throw SocialError(.unknownPlatform, "a platform is \(known)", field: "platform")
+    switch name {
+    case "youtube", "0": self = .youtube
+    case "instagram", "1": self = .instagram
+    default: throw SocialError(.unknownPlatform, "a platform is youtube (0) or instagram (1)", field: "platform")
     }
-    self = platform
   }
 }
 

@@ -8,14 +8,9 @@ public enum Celebs {
   /// How many celebs an account registers at most, unless a setting or its own `celeb_limit` says otherwise.
   public static let usualLimit = 3
 
-  /// The celebs that an account has registered, the oldest first.
+  /// The celebs that an account has registered, in the order of their positions.
   public static func list(of fan: Int, in reader: some SocialReader) async throws -> [FanCeleb] {
-    try await reader.rows(
-      """
-      SELECT \(unescaped: FanCeleb.columns) FROM celeb_fans f JOIN celebs c ON c.id = f.celeb_id
-      WHERE f.account_id = \(fan) AND f.since IS NOT NULL ORDER BY f.since, c.id
-      """
-    ).map { try FanCeleb(row: $0) }
+    try await reader.rows("\(FanCeleb.rows(of: fan)) ORDER BY f.place").map { try FanCeleb(row: $0) }
   }
 
   /// - Throws: `celeb_not_registered`.
@@ -24,13 +19,13 @@ public enum Celebs {
   ) async throws -> FanCeleb {
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: FanCeleb.columns) FROM celeb_fans f JOIN celebs c ON c.id = f.celeb_id
-      WHERE c.platform = \(account.platform.rawValue) AND c.account = \(account.name)
-        AND f.account_id = \(fan) AND f.since IS NOT NULL
+      \(FanCeleb.rows(of: fan)) WHERE c.platform = \(account.platform.rawValue) AND c.account = \(account.name)
       """)
     guard let row = rows.first else { throw notRegistered }
     return try FanCeleb(row: row)
   }
+
+  // MARK: Register
 
   /// Registers a celeb. One that is registered already is left as it is.
   ///
@@ -49,9 +44,7 @@ public enum Celebs {
       """)[0]
     let (outcome, celeb, since, allowed) = try row.decode(String.self, Int?.self, Int?.self, Int?.self)
     switch outcome {
-    case "limit":
-      throw SocialError(
-        .celebLimit, "an account registers at most \(allowed ?? limit) celebs: remove one first")
+    case "limit": throw overLimit(allowed ?? limit)
     case "no_account": throw SocialError.notFound("account")
     default: break
     }
@@ -60,6 +53,8 @@ public enum Celebs {
     }
     return try await self.celeb(account, of: fan, in: transaction.sql)
   }
+
+  // MARK: Remove
 
   /// Removes a celeb. Hearts that were given stay given.
   ///
@@ -77,6 +72,103 @@ public enum Celebs {
     try await transaction.enqueue(FanCount(celeb: celeb, fan: fan, since: since, change: -1, at: at))
     return true
   }
+
+  /// Puts a celeb in the place of another, in one step: the fan has never one more between, and never one less. The
+  /// new one begins with no hearts.
+  ///
+  /// - Parameters:
+  ///   - limit: how many celebs an account may register that has no limit of its own. Who has more already may still
+  ///     replace one.
+  ///   - now: the time of it; nil for the present.
+  /// - Throws: `celeb_not_registered`, `celeb_registered` where the new one is among the fan's already, `celeb_limit`
+  ///   where an unknown celeb, which takes up no place, is to make room for one that does.
+  public static func replace(
+    _ former: CelebAccount, by account: CelebAccount, of fan: Int, limit: Int = usualLimit,
+    in transaction: AppTransaction, now: Date? = nil
+  ) async throws -> FanCeleb {
+    if former == account { throw registered }
+    let row = try await transaction.sql.query(
+      """
+      SELECT outcome, celeb, to_microseconds(registered_at), allowed, former, to_microseconds(former_since),
+        to_microseconds(removed_at)
+      FROM replace_celeb(\(fan), \(former.platform.rawValue), \(former.name), \(account.platform.rawValue),
+        \(account.name), \(Int32(clamping: limit)), \(now))
+      """)[0]
+    let (outcome, celeb, since, allowed, old, oldSince, removedAt) = try row.decode(
+      String.self, Int?.self, Int?.self, Int?.self, Int?.self, Int?.self, Int?.self)
+    switch outcome {
+    case "limit": throw overLimit(allowed ?? limit)
+    case "known": throw registered
+    default: break
+    }
+    guard let celeb, let since, let old, let oldSince, let removedAt else { throw notRegistered }
+    try await transaction.enqueue([
+      FanCount(celeb: old, fan: fan, since: oldSince, change: -1, at: removedAt),
+      FanCount(celeb: celeb, fan: fan, since: since, change: 1, at: since),
+    ])
+    return try await self.celeb(account, of: fan, in: transaction.sql)
+  }
+
+  // MARK: Edit
+
+  /// What a fan changes of a celeb of its own.
+  public struct Edit: Sendable, Hashable {
+    /// An empty one takes the note away; nil leaves it.
+    public let note: String?
+    /// The place in the list, from 1, which moves the others; one behind the end is the end. Nil leaves it.
+    public let position: Int?
+
+    /// - Throws: `invalid_note`, `invalid_position`.
+    public init(note: String? = nil, position: Int? = nil) throws(SocialError) {
+      try FieldRules.text(note, "note", 0...500)
+      if let position, position < 1 { throw .invalid("position", "is a place in your list, from 1") }
+      self.note = note
+      self.position = position
+    }
+  }
+
+  /// - Throws: `celeb_not_registered`.
+  public static func edit(
+    _ account: CelebAccount, _ edit: Edit, of fan: Int, in transaction: PostgresTransaction
+  ) async throws -> FanCeleb {
+    // In the order in which hearts lock a fan's rows; registrations and moves wait for the account's.
+    try await transaction.pipeline([
+      "SELECT FROM accounts WHERE id = \(fan) FOR NO KEY UPDATE",
+      "SELECT FROM celeb_fans WHERE account_id = \(fan) ORDER BY celeb_id FOR NO KEY UPDATE",
+    ])
+    let own = try await transaction.query(
+      """
+      SELECT celeb_id, c.platform = \(account.platform.rawValue) AND c.account = \(account.name)
+      FROM celeb_fans f JOIN celebs c ON c.id = f.celeb_id WHERE f.account_id = \(fan) AND f.since IS NOT NULL
+      ORDER BY f.position, f.since, f.celeb_id
+      """
+    ).decode(Int.self, Bool.self)
+    guard let place = own.firstIndex(where: \.1) else { throw notRegistered }
+    if let note = edit.note {
+      try await transaction.execute(
+        """
+        UPDATE celeb_fans SET note = nullif(\(note), '') WHERE account_id = \(fan) AND celeb_id = \(own[place].0)
+        """)
+    }
+    if let position = edit.position {
+      var order = own.map(\.0)
+      let celeb = order.remove(at: place)
+      order.insert(celeb, at: min(position - 1, order.count))
+      try await transaction.execute(
+        """
+        UPDATE celeb_fans f SET position = place FROM unnest(\(order)) WITH ORDINALITY AS wanted (celeb, place)
+        WHERE f.account_id = \(fan) AND f.celeb_id = celeb AND f.position IS DISTINCT FROM place
+        """)
+    }
+    return try await celeb(account, of: fan, in: transaction)
+  }
+
+  private static func overLimit(_ allowed: Int) -> SocialError {
+    SocialError(.celebLimit, "an account registers at most \(allowed) celebs: remove or replace one")
+  }
+
+  private static let registered = SocialError(
+    .celebRegistered, "the celeb is among your own already: name another one", field: "account")
 
   static let notRegistered = SocialError(
     .celebNotRegistered, "the celeb is not among your own: register it with PUT /v1/me/celebs/PLATFORM/ACCOUNT")

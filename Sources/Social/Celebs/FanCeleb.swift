@@ -6,31 +6,53 @@ public struct FanCeleb: Sendable, Hashable {
   public let platform: CelebPlatform
   public let account: String
   public let title: String
+  /// The address of a picture; nil where the platform has not said one.
+  public let thumbnail: String?
   public let url: String
+  public let state: CelebState
   /// When the fan registered it.
   public let since: Date
   /// How many hearts the fan has given since.
   public let count: Int
   /// When the fan gave the last heart, before or after `since`.
   public let recent: Date?
+  /// What the fan notes of it, for nobody else.
+  public let note: String?
+  /// Its place in the fan's list, from 1.
+  public let position: Int
 
-  /// What a statement selects for `init(row:)`, from celebs `c` and their fans `f`.
-  static let columns = "c.platform, c.account, \(title), f.since, f.hearts, f.hearted_at"
-
-  /// What a celeb `c` is called: what YouTube says, if its channel is kept, else its account. A name that one fan gives
-  /// would be shown to all of them.
-  static let title = """
-    coalesce((SELECT k.title FROM channels k WHERE c.platform = 'youtube' AND k.id = c.account), c.account)
+  /// What a statement selects for `init(row:)`, of the fan's celebs `f`, celebs `c` and their channels `k`.
+  private static let columns = """
+    c.platform, c.account, \(title), k.thumbnail, c.state, f.since, f.hearts, f.hearted_at, f.note, f.place
     """
+
+  /// What a celeb `c` with the channel `k` is called: what YouTube says, if its channel is kept, else its account. A
+  /// name that one fan gives would be shown to all of them.
+  static let title = "coalesce(k.title, c.account)"
+  static let channel = "LEFT JOIN channels k ON c.platform = 'youtube' AND k.id = c.account"
+
+  /// A fan's celebs, each with its place.
+  static func rows(of fan: Int) -> PostgresQuery {
+    """
+    SELECT \(unescaped: columns) FROM (
+      SELECT *, row_number() OVER (ORDER BY position, since, celeb_id) AS place
+      FROM celeb_fans WHERE account_id = \(fan) AND since IS NOT NULL
+    ) f JOIN celebs c ON c.id = f.celeb_id \(unescaped: channel)
+    """
+  }
 
   init(row: PostgresRow) throws {
     let account = try CelebAccount(platform: String(postgres: row[0]), account: String(postgres: row[1]))
     platform = account.platform
     self.account = account.name
     title = try String(postgres: row[2])
+    thumbnail = try String?(postgres: row[3])
     url = account.url
-    since = try Date(postgres: row[3])
-    count = try Int(postgres: row[4])
-    recent = try Date?(postgres: row[5])
+    state = CelebState(rawValue: try String(postgres: row[4])) ?? .unchecked
+    since = try Date(postgres: row[5])
+    count = try Int(postgres: row[6])
+    recent = try Date?(postgres: row[7])
+    note = try String?(postgres: row[8])
+    position = try Int(postgres: row[9])
   }
 }

@@ -161,12 +161,14 @@ public enum EventFeed {
     public struct Row: Sendable {
       public let id: Int
       public let item: EventFeedItem
-      /// The post whose thread it is in; nil for a lookup.
-      public let post: Int?
+      /// The post whose thread it is in; nil for a lookup and a celeb.
+      public var post: Int?
       /// Who wrote the comment that came.
-      public let author: Int?
+      public var author: Int?
       /// Who asked for the lookup.
-      public let followers: [Int]
+      public var followers: [Int] = []
+      /// The celeb whose fans hear of it.
+      public var celeb: Int?
     }
 
     public let rows: [Row]
@@ -179,11 +181,11 @@ public enum EventFeed {
 
   private static let maxRows = 500
 
-  /// What happened after `position` in the threads of `posts`, and the lookups that ended.
+  /// What happened after `position` in the threads of `posts`, and the lookups and celebs that YouTube was asked for.
   ///
-  /// - Parameter account: whose lookups; nil for everybody's.
+  /// - Parameter account: whose lookups and celebs; nil for everybody's.
   public static func live(
-    after position: Int, posts: [Int], lookupsOf account: Int? = nil, in pool: PostgresPool
+    after position: Int, posts: [Int], lookedUpBy account: Int? = nil, in pool: PostgresPool
   ) async throws -> LiveRows {
     // One statement, so that all of it is of one moment: what is not among the rows has a greater id than the last.
     let rows = try await pool.query(
@@ -191,17 +193,23 @@ public enum EventFeed {
       SELECT coalesce((SELECT max(id) FROM live_events), (SELECT id FROM live_floor)), (SELECT id FROM live_floor),
         e.id, e.post_id, e.comment_id, e.is_removed, e.lookup_id, l.state, e.followers,
         c.id, c.text, c.created_at, \(unescaped: AccountSummary.columns),
-        a.id IS NOT NULL AND c.taken_down_at IS NULL AND \(Visibility.isPublic("a.id"))
+        a.id IS NOT NULL AND c.taken_down_at IS NULL AND \(Visibility.isPublic("a.id")),
+        e.celeb_id, s.platform, s.account, coalesce(k.title, s.account), s.state, e.measure, e.span, e.rank::bigint
       FROM (SELECT 1) one LEFT JOIN (
         SELECT e.*, ARRAY(SELECT f.account_id FROM lookup_followers f WHERE f.lookup_id = e.lookup_id) AS followers
         FROM live_events e WHERE e.id > \(position) AND (
           e.post_id = ANY (\(posts)) OR (e.lookup_id IS NOT NULL AND (\(account)::bigint IS NULL OR EXISTS (
-            SELECT FROM lookup_followers f WHERE f.lookup_id = e.lookup_id AND f.account_id = \(account)))))
+            SELECT FROM lookup_followers f WHERE f.lookup_id = e.lookup_id AND f.account_id = \(account))))
+          OR (e.celeb_id IS NOT NULL AND (\(account)::bigint IS NULL OR EXISTS (
+            SELECT FROM celeb_fans f
+            WHERE f.celeb_id = e.celeb_id AND f.account_id = \(account) AND f.since IS NOT NULL))))
         ORDER BY e.id LIMIT \(maxRows)
       ) e ON true
       LEFT JOIN comments c ON c.post_id = e.post_id AND c.id = e.comment_id
       LEFT JOIN accounts a ON a.id = c.account_id
       LEFT JOIN lookups l ON l.id = e.lookup_id
+      LEFT JOIN celebs s ON s.id = e.celeb_id
+      LEFT JOIN channels k ON s.platform = 'youtube' AND k.id = s.account
       ORDER BY e.id
       """)
     let newest = try Int(postgres: rows[0][0])
@@ -214,27 +222,54 @@ public enum EventFeed {
       if let lookup = try UUID?(postgres: row[6]) {
         guard let state = try String?(postgres: row[7]) else { continue }
         found.append(
-          LiveRows.Row(
-            id: id, item: .lookup(id: lookup, state: state), post: nil, author: nil,
-            followers: try [Int](postgres: row[8])))
+          LiveRows.Row(id: id, item: .lookup(id: lookup, state: state), followers: try [Int](postgres: row[8])))
+        continue
+      }
+      if let celeb = try Int?(postgres: row[18]) {
+        found.append(LiveRows.Row(id: id, item: try item(ofCeleb: row), celeb: celeb))
         continue
       }
       let (post, comment) = (try Int(postgres: row[3]), try Int(postgres: row[4]))
       if try Bool(postgres: row[5]) {
         found.append(
-          LiveRows.Row(id: id, item: .threadCommentRemoved(comment, post: post), post: post, author: nil, followers: [])
-        )
+          LiveRows.Row(id: id, item: .threadCommentRemoved(comment, post: post), post: post))
       } else if try !row[9].isNull && !row[12].isNull && Bool(postgres: row[17]) {
         // One that went meanwhile has a row of its own for that.
         let author = try AccountSummary(row: row, at: 12)
         let said = Comment(
           id: comment, author: author, text: try String(postgres: row[10]), createdAt: try Date(postgres: row[11]))
         found.append(
-          LiveRows.Row(id: id, item: .threadComment(said, post: post), post: post, author: author.id, followers: []))
+          LiveRows.Row(id: id, item: .threadComment(said, post: post), post: post, author: author.id))
       }
     }
     let isMoreLeft = rows.count == maxRows
     return LiveRows(rows: found, position: isMoreLeft ? last : max(newest, last), floor: floor, isMoreLeft: isMoreLeft)
+  }
+
+  private static func item(ofCeleb row: PostgresRow) throws -> EventFeedItem {
+    let account = try CelebAccount(platform: String(postgres: row[19]), account: String(postgres: row[20]))
+    let title = try String(postgres: row[21])
+    if let rank = try Int?(postgres: row[25]),
+      let measure = RankingKey.Measure(rawValue: try String(postgres: row[23])),
+      let window = RankingKey.Window(rawValue: try String(postgres: row[24]))
+    {
+      return .topTen(account, title: title, by: measure, window, rank: rank)
+    }
+    return .celeb(account, title: title, state: CelebState(rawValue: try String(postgres: row[22])) ?? .unchecked)
+  }
+
+  /// Which of `accounts` are fans of which of `celebs`.
+  public static func fans(
+    of celebs: [Int], among accounts: [Int], in pool: PostgresPool
+  ) async throws -> [Int: [Int]] {
+    if celebs.isEmpty { return [:] }
+    let rows = try await pool.query(
+      """
+      SELECT celeb_id, account_id FROM celeb_fans
+      WHERE account_id = ANY (\(accounts)) AND celeb_id = ANY (\(celebs)) AND since IS NOT NULL
+      """
+    ).decode(Int.self, Int.self)
+    return Dictionary(grouping: rows, by: \.0).mapValues { $0.map(\.1) }
   }
 
   /// Which of `viewers` are not to be shown what which of `authors` write.

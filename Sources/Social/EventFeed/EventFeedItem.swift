@@ -14,6 +14,10 @@ public enum EventFeedItem: Sendable, Hashable {
   case checked(unread: Int)
   /// A lookup that the account asked for has ended.
   case lookup(id: UUID, state: String)
+  /// YouTube was asked for a celeb that the account has registered: it knows the channel, or does not.
+  case celeb(CelebAccount, title: String, state: CelebState)
+  /// A celeb that the account has registered is among the first ten of a ranking for the first time.
+  case topTen(CelebAccount, title: String, by: RankingKey.Measure, RankingKey.Window, rank: Int)
   /// A comment came to a post that the client has open.
   case threadComment(Comment, post: Int)
   /// A comment went from it.

@@ -31,6 +31,12 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// - Parameter id: of a channel, in the form that it has.
+  init(channel id: String) {
+    words = id
+    form = .id(id)
+  }
+
   private static func tidy(_ text: String) throws(SocialError) -> String {
     let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     guard !words.isEmpty else { throw .invalid("q", "is not only spaces") }

@@ -45,6 +45,19 @@ public enum ChannelStore {
     return try rows.first.map { try Channel(row: $0) }
   }
 
+  /// Channels whose titles or handles contain all words, the best first.
+  static func channels(
+    with words: String, since oldest: Date, limit: Int, in reader: some SocialReader
+  ) async throws -> [Channel] {
+    try await reader.rows(
+      """
+      SELECT \(unescaped: Channel.columns)
+      FROM search_channels(\(words), \(oldest), \(limit)) WITH ORDINALITY AS found (id, place)
+      JOIN channels c ON c.id = found.id ORDER BY place
+      """
+    ).map { try Channel(row: $0) }
+  }
+
   // MARK: Write
 
   /// The statements that keep answers with their channels.
@@ -71,13 +84,12 @@ public enum ChannelStore {
     return [keepAnswers] + keep(channels: seen.values.map { $0 }, at: date)
   }
 
-  /// The statement that keeps channels, each once, in the order of their ids, so that no two such statements wait for
-  /// each other.
+  /// The statements that keep channels, each once.
   static func keep(channels: [(channel: Channel, hasDetails: Bool)], at date: Date) -> [PostgresQuery] {
     if channels.isEmpty { return [] }
     let sorted = channels.sorted { $0.channel.id < $1.channel.id }
     let all = sorted.map(\.channel)
-    return [
+    return lock(all.map(\.id)) + [
       """
       INSERT INTO channels AS kept
         (id, title, handle, thumbnail, published_at, subscribers, has_details, fetched_at)
@@ -95,6 +107,38 @@ public enum ChannelStore {
           ELSE excluded.fetched_at END
       WHERE kept.fetched_at <= excluded.fetched_at
       """
+    ]
+  }
+
+  /// Deletes channels that YouTube does not know, unless it was asked again since and does; their celebs are unknown.
+  static func forget(_ ids: Set<String>, at date: Date, in pool: PostgresPool) async throws {
+    if ids.isEmpty { return }
+    let ids = ids.sorted()
+    _ = try await pool.transaction { transaction in
+      // With the celebs locked, the last statement sees a channel that was kept meanwhile.
+      try await transaction.pipeline(
+        lock(ids) + [
+          "DELETE FROM channels WHERE id = ANY(\(ids)) AND fetched_at < \(date)",
+          """
+          UPDATE celebs c SET state = 'unknown' WHERE platform = 'youtube' AND account = ANY(\(ids))
+            AND state <> 'unknown' AND NOT EXISTS (SELECT FROM channels k WHERE k.id = c.account)
+          """,
+        ])
+    }
+  }
+
+  /// The statements that lock channels before they are written, and before them their celebs, whose states follow: once
+  /// a transaction, so that no two wait for each other.
+  ///
+  /// - Parameter confirmed: questions whose answers are confirmed in the same transaction.
+  static func lock(_ ids: [String], confirmed: [ChannelQuestion] = []) -> [PostgresQuery] {
+    let all: PostgresQuery = """
+      SELECT unnest(\(ids)) UNION SELECT unnest(channels) FROM channel_answers
+      WHERE question = ANY(\(confirmed.map(\.key)))
+      """
+    return [
+      "SELECT FROM celebs WHERE platform = 'youtube' AND account IN (\(all)) ORDER BY id FOR NO KEY UPDATE",
+      "SELECT FROM channels WHERE id IN (\(all)) ORDER BY id FOR UPDATE",
     ]
   }
 

@@ -61,7 +61,7 @@ struct LookupBatch<J: LookupJob>: Sendable {
         gathered = []
         isWriting = true
         group.addTask {
-          try await LookupRecord(replies, at: youtube.now()).write(in: batch)
+          try await LookupRecord(replies, at: youtube.now(), in: youtube.pool).write(in: batch)
           return .written
         }
       }

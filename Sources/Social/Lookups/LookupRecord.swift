@@ -9,6 +9,7 @@ struct LookupRecord<J: LookupJob>: Sendable {
   typealias Open = LookupBatch<J>.Open
 
   private let date: Date
+  private let pool: PostgresPool
   private var answers: [(lookup: Open, answer: YouTubeAnswer)] = []
   private var confirmed: [Open] = []
   private var parked: [(lookup: Open, until: Date)] = []
@@ -17,8 +18,9 @@ struct LookupRecord<J: LookupJob>: Sendable {
   private var again: [(lookup: Open, failure: LookupFailure)] = []
   private var uses: [QuotaLedger.Use] = []
 
-  init(_ replies: [LookupReply<J>], at date: Date) {
+  init(_ replies: [LookupReply<J>], at date: Date, in pool: PostgresPool) {
     self.date = date
+    self.pool = pool
     for reply in replies {
       uses += reply.reply.uses
       for lookup in reply.lookups { note(lookup, reply) }
@@ -49,6 +51,9 @@ struct LookupRecord<J: LookupJob>: Sendable {
   }
 
   func write(in batch: JobBatch<J, PostgresLedger>) async throws {
+    // By itself: with the rows that are written below locked, two of these could wait for each other.
+    let missing = answers.filter { $0.answer.channels.isEmpty }.compactMap(\.lookup.question.channelID)
+    try await ChannelStore.forget(Set(missing), at: date, in: pool)
     let ending = answers.map(\.lookup.job) + confirmed.map(\.job) + parked.map(\.lookup.job) + failed.map(\.lookup.job)
     try await batch.transaction(ending: ending) { live, transaction in
       // The others another delivery has written.
@@ -67,6 +72,8 @@ struct LookupRecord<J: LookupJob>: Sendable {
       }
       if !failed.isEmpty { statements.append(failure(of: failed, state: "failed", endedAt: date)) }
       if !again.isEmpty { statements.append(failure(of: again, state: "waiting", endedAt: nil)) }
+      statements += ChannelStore.lock(
+        answers.flatMap { $0.answer.channels.map(\.id) }, confirmed: confirmed.map(\.question))
       statements += ChannelStore.keep(answers.map { ($0.lookup.question, $0.answer) }, at: date)
       statements += ChannelStore.confirm(confirmed.map(\.question), at: date)
       try await transaction.sql.pipeline(statements)

@@ -3,8 +3,9 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Keeps to the age that what YouTube said may have: deletes what is too old, and owes the refreshing of what soon
-/// would be. Also ends lookups whose jobs were given up. Idempotent: run twice, the second finds nothing to do.
+/// Keeps to the age that what YouTube said may have: deletes what is too old, and refreshes what soon would be. Also
+/// asks for celebs whose channels were never asked for, and ends lookups whose jobs were given up. Idempotent: run
+/// twice, the second finds nothing to do.
 public struct LookupUpkeep: Job {
   public static let kind: JobKind = "lookups.upkeep"
   public static let queue = SocialJobs.lookupQueue
@@ -24,10 +25,20 @@ public struct LookupUpkeep: Job {
         ORDER BY fetched_at LIMIT \(100 * YouTubeCall.maxIDs)
         """
       ).decode(String.self)
-      for start in stride(from: 0, to: stale.count, by: YouTubeCall.maxIDs) {
-        let ids = Array(stale[start..<min(start + YouTubeCall.maxIDs, stale.count)])
+      let pending = try await transaction.sql.query(
+        """
+        SELECT account FROM celebs c WHERE state = 'pending' AND platform = 'youtube'
+          AND EXISTS (SELECT FROM celeb_fans f WHERE f.celeb_id = c.id AND f.since IS NOT NULL)
+          AND NOT EXISTS (SELECT FROM lookups l WHERE l.question = 'id:' || c.account
+            AND l.state IN ('waiting', 'running', 'parked'))
+        ORDER BY id LIMIT \(100 * YouTubeCall.maxIDs)
+        """
+      ).decode(String.self)
+      let ids = stale + Set(pending).subtracting(stale).sorted()
+      for start in stride(from: 0, to: ids.count, by: YouTubeCall.maxIDs) {
+        let piece = Array(ids[start..<min(start + YouTubeCall.maxIDs, ids.count)])
         // The oldest one names the piece: a piece that is pending already is not pending twice.
-        try await transaction.enqueue(ChannelRefresh(ids: ids), options: JobOptions(uniqueKey: "refresh:\(ids[0])"))
+        try await transaction.enqueue(ChannelRefresh(ids: piece), options: JobOptions(uniqueKey: "refresh:\(piece[0])"))
       }
     }
   }
@@ -45,21 +56,9 @@ public struct LookupUpkeep: Job {
           SELECT FROM lookups l WHERE l.question = answer.question AND l.state IN ('waiting', 'running', 'parked'))
         ORDER BY question LIMIT \(step) FOR UPDATE SKIP LOCKED)
       """
-    // An answer that names a channel which is gone from here is not to be confirmed by its etag.
-    let channels: PostgresQuery = """
-      WITH gone AS (
-        DELETE FROM channels WHERE id IN (
-          SELECT id FROM channels WHERE fetched_at < \(date) ORDER BY id LIMIT \(step) FOR UPDATE SKIP LOCKED)
-        RETURNING id
-      ), unmarked AS (
-        UPDATE channel_answers SET etag = NULL
-        WHERE etag IS NOT NULL AND channels && (SELECT array_agg(id) FROM gone)
-      )
-      SELECT count(*) FROM gone
-      """
     while try await pool.execute(ended) == step {}
     while try await pool.execute(answers) == step {}
-    while try await pool.query(channels)[0].decode(Int.self) == step {}
+    while try await deleteChannels(before: date, in: pool) == step {}
     try await pool.execute("DELETE FROM youtube_quota WHERE day < (\(date)::timestamptz AT TIME ZONE 'UTC')::date")
     let shares: PostgresQuery = """
       DELETE FROM youtube_account_quota WHERE (account_id, day, budget) IN (
@@ -69,10 +68,29 @@ public struct LookupUpkeep: Job {
       """
     while try await pool.execute(shares) == step {}
   }
+
+  /// - Returns: how many channels were too old, at most `step`.
+  private static func deleteChannels(before date: Date, in pool: PostgresPool) async throws -> Int {
+    let old = try await pool.query("SELECT id FROM channels WHERE fetched_at < \(date) ORDER BY id LIMIT \(step)")
+      .decode(String.self)
+    if old.isEmpty { return 0 }
+    _ = try await pool.transaction { transaction in
+      try await transaction.pipeline(
+        ChannelStore.lock(old) + [
+          // An answer that names a channel which is gone from here is not to be confirmed by its etag.
+          """
+          WITH gone AS (DELETE FROM channels WHERE id = ANY(\(old)) AND fetched_at < \(date) RETURNING id)
+          UPDATE channel_answers SET etag = NULL
+          WHERE etag IS NOT NULL AND channels && (SELECT array_agg(id) FROM gone)
+          """
+        ])
+    }
+    return old.count
+  }
 }
 
-/// Asks for channels again that are kept: up to 50, for one unit. Those that YouTube does not know any more are
-/// deleted.
+/// Asks for channels that are kept, or that are celebs: up to 50, for one unit. Those that YouTube does not know are
+/// deleted, and their celebs are unknown.
 public struct ChannelRefresh: Job {
   public static let kind: JobKind = "lookups.refresh"
   public static let queue = SocialJobs.lookupQueue
@@ -101,8 +119,7 @@ public struct ChannelRefresh: Job {
     let (found, date) = (answer, youtube.now())
     if let found {
       // By itself: with the rows that are written below locked, two of these could wait for each other.
-      let gone = Set(ids).subtracting(found.channels.map(\.id)).sorted()
-      try await youtube.pool.execute("DELETE FROM channels WHERE id = ANY(\(gone)) AND fetched_at < \(date)")
+      try await ChannelStore.forget(Set(ids).subtracting(found.channels.map(\.id)), at: date, in: youtube.pool)
     }
     try await context.transaction { transaction in
       if let found {

@@ -11,6 +11,8 @@ public struct Lookups: Sendable {
   /// What somebody who asks gets at once.
   public enum Answer: Sendable {
     case channels([Channel])
+    /// Channels that contain the words of a search that was not made: it may find more.
+    case known([Channel])
     /// A lookup's id: its answer comes.
     case lookup(UUID)
     /// Nothing is kept, and every budget is spent until then.
@@ -35,15 +37,21 @@ public struct Lookups: Sendable {
   /// share.
   ///
   /// - Parameters:
+  ///   - mayBeKnown: whether kept channels that contain the words answer for a search, which costs much.
   ///   - account: who pays for a lookup that this begins; nil for an operator, whom no share limits.
   ///   - begin: called before a lookup is begun; what it throws keeps it from that.
   public func ask<B: Broker>(
-    _ question: ChannelQuestion, by account: Int? = nil, of client: JobClient<B, PostgresLedger>, pool: PostgresPool,
+    _ question: ChannelQuestion, mayBeKnown: Bool = false, by account: Int? = nil,
+    of client: JobClient<B, PostgresLedger>, pool: PostgresPool,
     begin: @Sendable () async throws -> Void = {}
   ) async throws -> Answer {
     let date = now()
     let kept = try await ChannelStore.answer(to: question, since: oldestKept(date), in: pool)
     if let kept, isFresh(kept, date) { return .channels(kept.channels) }
+    if mayBeKnown, case .text(let text) = question.form {
+      let known = try await ChannelStore.channels(with: text, since: oldestKept(date), limit: 25, in: pool)
+      if !known.isEmpty { return .known(known) }
+    }
     let day = PacificDay(containing: date)
     switch try await QuotaLedger.standing(rules, isSearch: question.isSearch, on: day, at: date, in: pool) {
     case .available: break
@@ -82,20 +90,13 @@ public struct Lookups: Sendable {
     _ begin: @Sendable () async throws -> Void
   ) async throws -> Answer? {
     let lookup = UUID()
-    let record =
-      question.isSearch
-      ? try JobRecord(TextLookup(lookup: lookup, words: question.words), isDurable: true)
-      : try JobRecord(ChannelLookup(lookup: lookup, words: question.words), isDurable: true)
+    let record = try Self.record(of: lookup, question)
     do {
       return try await client.transaction { transaction in
         let rows = try await transaction.sql.pipeline([
           // One whose job was given up would keep its question for ever.
           Self.endAbandoned(question, at: date, client.ledger.database.schema),
-          """
-          INSERT INTO lookups (id, question, job, created_at)
-          VALUES (\(PostgresUUID(lookup)), \(question.key), \(PostgresUUID(record.id)), \(date))
-          ON CONFLICT (question) WHERE state IN ('waiting', 'running', 'parked') DO NOTHING
-          """,
+          Self.insert(lookup, question, record, at: date),
           Self.openLookup(question),
           ChannelStore.answerQuery(question, since: oldestKept(date)),
         ])
@@ -107,10 +108,7 @@ public struct Lookups: Sendable {
         if isNew {
           try await transaction.add([record])
           if let account {
-            let day = PacificDay(containing: date)
-            let isBooked = try await AccountQuota.book(
-              account, isSearch: question.isSearch, rules, on: day, in: transaction.sql)
-            if !isBooked { throw OverShare() }
+            if try await !book(question, for: account, at: date, in: transaction.sql) { throw OverShare() }
           }
           // Last: what is refused before costs nothing.
           try await begin()
@@ -122,6 +120,31 @@ public struct Lookups: Sendable {
     }
   }
 
+  private static func record(of lookup: UUID, _ question: ChannelQuestion) throws -> JobRecord {
+    question.isSearch
+      ? try JobRecord(TextLookup(lookup: lookup, words: question.words), isDurable: true)
+      : try JobRecord(ChannelLookup(lookup: lookup, words: question.words), isDurable: true)
+  }
+
+  /// Begins a lookup unless one of its question is open.
+  private static func insert(
+    _ lookup: UUID, _ question: ChannelQuestion, _ record: JobRecord, at date: Date
+  ) -> PostgresQuery {
+    """
+    INSERT INTO lookups (id, question, job, created_at)
+    VALUES (\(PostgresUUID(lookup)), \(question.key), \(PostgresUUID(record.id)), \(date))
+    ON CONFLICT (question) WHERE state IN ('waiting', 'running', 'parked') DO NOTHING
+    """
+  }
+
+  /// - Returns: false if the account's share of the day is used up.
+  private func book(
+    _ question: ChannelQuestion, for account: Int, at date: Date, in transaction: PostgresTransaction
+  ) async throws -> Bool {
+    try await AccountQuota.book(
+      account, isSearch: question.isSearch, rules, on: PacificDay(containing: date), in: transaction)
+  }
+
   /// An answer that came while its lookup was about to begin: the transaction is undone.
   private struct Found: Error {
     let channels: [Channel]
@@ -129,6 +152,24 @@ public struct Lookups: Sendable {
 
   /// An account has used its share of the day: the transaction is undone.
   private struct OverShare: Error {}
+
+  /// Begins the lookup of a celeb that YouTube has not been asked for, or did not know, in the transaction that
+  /// registers it. The account pays. Where no key is set, or its share of the day is used up, the upkeep asks later.
+  public func begin(for celeb: FanCeleb, by account: Int, in transaction: AppTransaction) async throws {
+    guard celeb.platform == .youtube, celeb.state != .verified, !rules.keys.isEmpty else { return }
+    let (question, date, lookup) = (ChannelQuestion(channel: celeb.account), now(), UUID())
+    let record = try Self.record(of: lookup, question)
+    let answers = try await transaction.sql.pipeline([
+      Self.insert(lookup, question, record, at: date),
+      Self.openLookup(question),
+    ])
+    guard try answers[1].decode(UUID.self).first == lookup else { return }
+    if try await book(question, for: account, at: date, in: transaction.sql) {
+      try await transaction.add([record])
+    } else {
+      try await transaction.sql.execute("DELETE FROM lookups WHERE id = \(PostgresUUID(lookup))")
+    }
+  }
 
   private static func openLookup(_ question: ChannelQuestion) -> PostgresQuery {
     "SELECT id FROM lookups WHERE question = \(question.key) AND state IN ('waiting', 'running', 'parked')"

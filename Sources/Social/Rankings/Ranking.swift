@@ -50,6 +50,8 @@ public struct RankedCeleb: Sendable, Hashable {
   public let previousRank: Int?
   public let account: String
   public let title: String?
+  /// The address of a picture; nil where the platform has not said one.
+  public let thumbnail: String?
   /// Hearts that were given in the window.
   public let hearts: Int
   /// Fans who came in the window and are still there.

@@ -22,13 +22,18 @@ public struct RankingRefresh: Job {
   public var timeZone: String?
   /// How many days snapshots are kept; nil keeps all.
   public var historyDays: Int?
+  /// How many days the places of each day are kept; nil keeps all.
+  public var pointDays: Int?
   /// Whether to count everything anew.
   public var recount: Bool?
 
-  public init(depth: Int? = nil, timeZone: String? = nil, historyDays: Int? = nil, recount: Bool? = nil) {
+  public init(
+    depth: Int? = nil, timeZone: String? = nil, historyDays: Int? = nil, pointDays: Int? = nil, recount: Bool? = nil
+  ) {
     self.depth = depth
     self.timeZone = timeZone
     self.historyDays = historyDays
+    self.pointDays = pointDays
     self.recount = recount
   }
 
@@ -68,9 +73,16 @@ public struct RankingRefresh: Job {
     let row = try await transaction.query(query, timeout: .seconds(1800))[0]
     let (snapshot, computedAt, changes, lists, corrected) = try row.decode(
       Int.self, Date.self, Int.self, Int.self, Int.self)
+    try await transaction.execute("SELECT keep_rank_day(\(snapshot))", timeout: .seconds(1800))
     if let historyDays {
       try await prune(before: computedAt.addingTimeInterval(-86_400 * Double(historyDays)), transaction)
     }
+    if let pointDays {
+      let oldest = computedAt.addingTimeInterval(-86_400 * Double(pointDays))
+      try await transaction.execute("SELECT prune_rank_days(ranking_day(\(oldest)))", timeout: .seconds(1800))
+    }
+    // Last: what writes to `live_events` waits from here to the commit.
+    try await transaction.execute("SELECT note_top_tens(\(snapshot))")
     return Outcome(
       snapshot: snapshot, computedAt: computedAt, isRecount: isRecount, changes: changes, lists: lists,
       corrected: corrected)

@@ -39,10 +39,11 @@ public enum Rankings {
         ) WITH ORDINALITY AS e (id, hearts, followers, place)
       )
       SELECT s.id, s.computed_at, e.rank, array_position((SELECT celeb_ids FROM former), e.id)::bigint, c.account,
-        \(unescaped: FanCeleb.title), e.hearts, e.followers
+        \(unescaped: FanCeleb.title), k.thumbnail, e.hearts, e.followers
       FROM snapshot s
         LEFT JOIN entry e ON e.rank <= e.depth
         LEFT JOIN celebs c ON c.id = e.id
+        \(unescaped: FanCeleb.channel)
       ORDER BY e.rank
       """)
     guard let head = rows.first else {
@@ -54,6 +55,35 @@ public enum Rankings {
     let items = try rows.compactMap { try RankedCeleb(row: $0) }
     let page = Page(items, limit: request.limit) { Cursor(snapshot: snapshot, rank: $0.rank).number }
     return RankingPage(computedAt: computedAt, items: page.items, next: page.next)
+  }
+
+  /// Where a celeb stands in its platform's rankings that list it, by the last snapshot.
+  ///
+  /// - Parameter celeb: nil for one that nobody has registered, which stands in none.
+  static func ranks(
+    of celeb: Int?, on platform: CelebPlatform, in reader: some SocialReader
+  ) async throws -> [RankingKey: Int] {
+    guard let celeb else { return [:] }
+    let rows = try await reader.rows(
+      """
+      SELECT k.measure, k.span, array_position(l.celeb_ids[1:s.depth], \(celeb))::bigint
+      FROM (SELECT depth FROM ranking_snapshots ORDER BY id DESC LIMIT 1) s
+      JOIN ranking_keys k ON k.platform = \(platform.rawValue)
+      CROSS JOIN LATERAL (
+        SELECT celeb_ids FROM ranking_lists l
+        WHERE l.platform = k.platform AND l.measure = k.measure AND l.span = k.span
+        ORDER BY l.snapshot_id DESC LIMIT 1
+      ) l
+      """
+    ).decode(String.self, String.self, Int?.self)
+    var ranks: [RankingKey: Int] = [:]
+    for case (let measure, let window, let rank?) in rows {
+      guard let measure = RankingKey.Measure(rawValue: measure), let window = RankingKey.Window(rawValue: window) else {
+        continue
+      }
+      ranks[RankingKey(platform, by: measure, window)] = rank
+    }
+    return ranks
   }
 
   /// A snapshot and the rank up to which it has been read, as one number below 2⁵³.
@@ -86,7 +116,8 @@ extension RankedCeleb {
     previousRank = try Int?(postgres: row[3])
     account = try String(postgres: row[4])
     title = try String?(postgres: row[5])
-    hearts = try Int(postgres: row[6])
-    followers = try Int(postgres: row[7])
+    thumbnail = try String?(postgres: row[6])
+    hearts = try Int(postgres: row[7])
+    followers = try Int(postgres: row[8])
   }
 }

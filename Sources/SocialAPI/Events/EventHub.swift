@@ -384,8 +384,8 @@ public final class EventHub: Service {
     }
   }
 
-  /// Tells who has come what happened in its threads, and of its lookups, since it was here last: up to `position` or
-  /// further, where `tellLive` goes on.
+  /// Tells who has come what happened in its threads, and what it had asked YouTube for, since it was here last: up to
+  /// `position` or further, where `tellLive` goes on.
   private func catchUp(_ ids: Set<Int>, to position: Int) async throws {
     let late = state.withLock { state in
       ids.compactMap { id in state.streams[id].map { (id: id, stream: $0) } }
@@ -395,7 +395,7 @@ public final class EventHub: Service {
       var cursor = stream.listener.cursor
       while true {
         let found = try await EventFeed.live(
-          after: cursor.live, posts: stream.posts, lookupsOf: stream.listener.account, in: pool)
+          after: cursor.live, posts: stream.posts, lookedUpBy: stream.listener.account, in: pool)
         if cursor.live < found.floor {
           cursor.live = found.position
           advance(id, to: cursor.live)
@@ -422,12 +422,14 @@ public final class EventHub: Service {
   private func tellLive(after position: Int) async throws -> Int {
     var position = position
     while true {
-      let posts = state.withLock { Array($0.ofPost.keys) }
+      let (posts, accounts) = state.withLock { (Array($0.ofPost.keys), Array($0.ofAccount.keys)) }
       let found = try await EventFeed.live(after: position, posts: posts, in: pool)
+      let fans = try await EventFeed.fans(of: found.rows.compactMap(\.celeb), among: accounts, in: pool)
       try await deliver(found.rows) { row in
         self.state.withLock { state in
           if let post = row.post { return Array(state.ofPost[post] ?? []) }
-          return row.followers.flatMap { state.ofAccount[$0] ?? [] }
+          let told = row.celeb.map { fans[$0] ?? [] } ?? row.followers
+          return told.flatMap { state.ofAccount[$0] ?? [] }
         }
       }
       position = found.position

@@ -16,6 +16,8 @@ import Social
 /// | `read` | `{username, upTo, unread}`: a conversation was read on another device |
 /// | `checked` | `{unread}`: notifications were checked on another device |
 /// | `lookup` | `{id, state}` |
+/// | `celeb` | `{platform, account, title, state}`: YouTube was asked for one of the account's |
+/// | `top-ten` | `{platform, account, title, by, window, rank}`: one of the account's celebs, the first time |
 /// | `comment-added` | `{postId, comment}`, in a thread that the client has open |
 /// | `comment-removed` | `{postId, id}` |
 /// | `counts` | `{postId, likes, comments}` |
@@ -56,6 +58,22 @@ enum EventText {
   private struct LookupData: Encodable {
     let id: String
     let state: String
+  }
+
+  private struct CelebData: Encodable {
+    let platform: String
+    let account: String
+    let title: String
+    let state: String
+  }
+
+  private struct TopTenData: Encodable {
+    let platform: String
+    let account: String
+    let title: String
+    let by: String
+    let window: String
+    let rank: Int
   }
 
   private struct ThreadCommentData: Encodable {
@@ -109,6 +127,15 @@ enum EventText {
     case .checked(let unread): return ("checked", try json(CheckedData(unread: unread)))
     case .lookup(let id, let state):
       return ("lookup", try json(LookupData(id: id.uuidString.lowercased(), state: state)))
+    case .celeb(let account, let title, let state):
+      let data = CelebData(
+        platform: account.platform.rawValue, account: account.name, title: title, state: state.rawValue)
+      return ("celeb", try json(data))
+    case .topTen(let account, let title, let measure, let window, let rank):
+      let data = TopTenData(
+        platform: account.platform.rawValue, account: account.name, title: title, by: measure.rawValue,
+        window: window.rawValue, rank: rank)
+      return ("top-ten", try json(data))
     case .threadComment(let comment, let post):
       return ("comment-added", try json(ThreadCommentData(postId: post, comment: CommentView(comment))))
     case .threadCommentRemoved(let id, let post):

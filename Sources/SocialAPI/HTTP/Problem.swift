@@ -114,13 +114,13 @@ struct Problem: Error, Encodable {
     case .usernameTaken, .emailTaken, .cannotFollowYourself, .cannotMessageYourself, .cannotBlockYourself,
       .cannotReportYourself,
       .noPassword,
-      .celebLimit, .mediaInUse, .mediaQuota:
+      .celebLimit, .celebRegistered, .receiptTaken, .mediaInUse, .mediaQuota:
       .conflict
     case .heartTooSoon, .tooManyAttempts, .tooManyMessages, .tooManyStreams, .tooManyUsernames, .tooManyReports:
       .tooManyRequests
-    case .notYours, .wrongPassword, .emailNotConfirmed, .accountSuspended: .forbidden
+    case .notYours, .forgedNotice, .wrongPassword, .emailNotConfirmed, .accountSuspended: .forbidden
     case .wrongCredentials, .notSignedIn, .uploadExpired: .unauthorized
-    case .busy, .certificatesOff, .mailNotConfigured: .serviceUnavailable
+    case .busy, .certificatesOff, .purchasesOff, .mailNotConfigured: .serviceUnavailable
     case .resetExpired, .confirmationExpired, .mediaGone: .gone
     default: .unprocessableContent
     }

@@ -4,25 +4,28 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `me/celebs`, its hearts and certificates, `certificates` and `rankings`.
+/// `celebs`, `me/celebs` with its hearts and certificates, `certificates` and `rankings`.
 struct CelebRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let reads: any SocialReader
   /// How many celebs an account registers at most.
   let limit: Int
+  let lookups: Lookups
   /// Without one there are no certificates.
   let certificateKey: CertificateKey?
   /// Hearts that come at the same time share a transaction: everybody loves the same celeb at the same time.
   private let hearts: Batcher<Int, HeartRequest, Result<Answer, SocialError>>
 
   init(
-    jobs: AppJobs, pool: PostgresPool, reads: any SocialReader, limit: Int, certificateKey: CertificateKey?
+    jobs: AppJobs, pool: PostgresPool, reads: any SocialReader, limit: Int, lookups: Lookups,
+    certificateKey: CertificateKey?
   ) {
     self.jobs = jobs
     self.pool = pool
     self.reads = reads
     self.limit = limit
+    self.lookups = lookups
     self.certificateKey = certificateKey
     hearts = Batcher(upTo: 256) { batch in
       try await jobs.once(batch) { hearts, transaction in
@@ -32,9 +35,13 @@ struct CelebRoutes: Sendable {
   }
 
   func add(to group: RouterGroup<APIContext>) {
+    group.get("celebs/{platform}/{account}", use: show)
+    group.get("celebs/{platform}/{account}/history", use: history)
     group.get("me/celebs", use: list)
     group.put("me/celebs/{platform}/{account}", use: register)
+    group.patch("me/celebs/{platform}/{account}", use: edit)
     group.delete("me/celebs/{platform}/{account}", use: remove)
+    group.post("me/celebs/{platform}/{account}/replace", use: replace)
     group.post("me/celebs/{platform}/{account}/hearts", use: giveHeart)
     group.get("me/celebs/{platform}/{account}/certificate", use: issue)
     group.get("certificates/{token}", use: check)
@@ -42,6 +49,24 @@ struct CelebRoutes: Sendable {
   }
 
   // MARK: Celebs
+
+  @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let celeb = try await CelebProfile.of(try context.celebAccount(), seenBy: try context.viewer.id, in: pool)
+    return try Answer(.ok, CelebProfileView(celeb))
+  }
+
+  private struct History: Encodable {
+    let items: [RankPointView]
+    let next = Nullable<Int>(nil)
+  }
+
+  @Sendable private func history(_ request: Request, _ context: APIContext) async throws -> Answer {
+    _ = try context.viewer
+    let account = try context.celebAccount()
+    let key = try request.rankingKey(on: account.platform.rawValue)
+    let points = try await Rankings.history(of: account, in: key, in: reads)
+    return try Answer(.ok, History(items: points.map(RankPointView.init)))
+  }
 
   private struct Own: Encodable {
     let items: [CelebView]
@@ -57,9 +82,58 @@ struct CelebRoutes: Sendable {
     let viewer = try context.viewer
     let account = try context.celebAccount()
     let celeb = try await jobs.transaction { transaction in
-      try await Celebs.register(account, by: viewer.id, limit: limit, in: transaction)
+      let celeb = try await Celebs.register(account, by: viewer.id, limit: limit, in: transaction)
+      try await lookups.begin(for: celeb, by: viewer.id, in: transaction)
+      return celeb
     }
     return try Answer(.ok, CelebView(celeb))
+  }
+
+  private struct Edit: Decodable {
+    /// An empty one takes the note away.
+    var note: String?
+    var position: Int?
+  }
+
+  @Sendable private func edit(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let account = try context.celebAccount()
+    let wanted = try await RequestBody(request, context).decode(Edit.self)
+    let edit = try Celebs.Edit(note: wanted.note, position: wanted.position)
+    let celeb = try await jobs.transaction { try await Celebs.edit(account, edit, of: viewer.id, in: $0.sql) }
+    return try Answer(.ok, CelebView(celeb))
+  }
+
+  private struct Named: Decodable {
+    /// A platform's name, or its number.
+    struct Platform: Decodable {
+      let name: String
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        do {
+          name = String(try container.decode(Int.self))
+        } catch DecodingError.typeMismatch {
+          name = try container.decode(String.self)
+        }
+      }
+    }
+
+    var platform: Platform
+    var account: String
+  }
+
+  @Sendable private func replace(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let former = try context.celebAccount()
+    let body = try await RequestBody(request, context)
+    let named = try body.decode(Named.self)
+    let account = try CelebAccount(platform: named.platform.name, account: named.account)
+    return try await jobs.once(request, body, by: viewer.id) { transaction in
+      let celeb = try await Celebs.replace(former, by: account, of: viewer.id, limit: limit, in: transaction)
+      try await lookups.begin(for: celeb, by: viewer.id, in: transaction)
+      return try Answer(.ok, CelebView(celeb))
+    }
   }
 
   @Sendable private func remove(_ request: Request, _ context: APIContext) async throws -> Answer {
@@ -137,15 +211,23 @@ struct CelebRoutes: Sendable {
 
   @Sendable private func ranking(_ request: Request, _ context: APIContext) async throws -> Answer {
     _ = try context.viewer
-    let parameters = request.uri.queryParameters
-    let key = try RankingKey(
-      platform: try context.parameter("platform"), by: parameters["by"].map(String.init),
-      window: parameters["window"].map(String.init))
+    let key = try request.rankingKey(on: try context.parameter("platform"))
     let page = try await Rankings.page(of: key, try request.page(), in: reads)
     return try Answer(
       .ok,
       Ranking(
         items: page.items.map(RankedCelebView.init), next: Nullable(page.next), computedAt: Nullable(page.computedAt)))
+  }
+}
+
+extension Request {
+  /// The ranking that the query names.
+  ///
+  /// - Throws: `unknown_platform`, `invalid_by`, `invalid_window`.
+  fileprivate func rankingKey(on platform: String) throws(SocialError) -> RankingKey {
+    let parameters = uri.queryParameters
+    return try RankingKey(
+      platform: platform, by: parameters["by"].map(String.init), window: parameters["window"].map(String.init))
   }
 }
 

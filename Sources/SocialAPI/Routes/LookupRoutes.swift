@@ -19,7 +19,11 @@ struct LookupRoutes: Sendable {
     group.get("lookups/{id}", use: show)
   }
 
-  private struct Found: Encodable { var items: [ChannelView] }
+  private struct Found: Encodable {
+    var items: [ChannelView]
+    /// Whether a search of YouTube may find more: it is made with `more=true`.
+    var more: Bool
+  }
 
   private struct Begun: Encodable { var lookup: String }
 
@@ -27,12 +31,14 @@ struct LookupRoutes: Sendable {
     let viewer = try context.viewer
     try Self.checkPlatform(request.formValue("platform"))
     let question = try ChannelQuestion(request.formValue("q") ?? "")
-    let answer = try await lookups.ask(question, by: viewer.id, of: jobs, pool: pool) {
+    let wantsMore = try request.flag("more")
+    let answer = try await lookups.ask(question, mayBeKnown: !wantsMore, by: viewer.id, of: jobs, pool: pool) {
       guard let budgets else { return }
       _ = try await budgets.spend(.lookups(budgets.limits), of: "a\(viewer.id)")
     }
     switch answer {
-    case .channels(let channels): return try Answer(.ok, Found(items: channels.map(ChannelView.init)))
+    case .channels(let channels): return try Answer(.ok, Found(items: channels.map(ChannelView.init), more: false))
+    case .known(let channels): return try Answer(.ok, Found(items: channels.map(ChannelView.init), more: true))
     case .lookup(let id):
       try await Lookups.follow(id, by: viewer.id, in: pool)
       return try Answer(.accepted, Begun(lookup: id.uuidString.lowercased()))
@@ -58,17 +64,15 @@ struct LookupRoutes: Sendable {
     max(1, Int(until.timeIntervalSince(JobClock.now).rounded(.up)))
   }
 
-  private static func checkPlatform(_ platform: String?) throws(SocialError) {
-    switch platform {
-    case "youtube": break
-    case "instagram":
+  private static func checkPlatform(_ name: String?) throws(SocialError) {
+    switch try name.map({ name throws(SocialError) in try CelebPlatform(named: name) }) {
+    case .youtube: break
+    case .instagram:
       throw SocialError(
         SocialError.Code(rawValue: "search_unsupported"),
         "Instagram has no search: register the username as it is, with PUT /v1/me/celebs/instagram/USERNAME",
         field: "platform")
-    default:
-      throw SocialError(
-        SocialError.Code(rawValue: "unknown_platform"), "platform is youtube or instagram", field: "platform")
+    case nil: throw SocialError(.unknownPlatform, "platform is missing: youtube or instagram", field: "platform")
     }
   }
 

@@ -108,6 +108,60 @@ public struct AccountAdmin: Sendable {
     return try await show(name)
   }
 
+  // MARK: Purchases
+
+  /// Gives an account more places for celebs.
+  ///
+  /// - Parameters:
+  ///   - places: 1 to 1,000.
+  ///   - receipt: what tells this grant from others; a second one with it grants nothing.
+  /// - Throws: `.notFound`, `.forbidden`, `invalid_celebs`, `invalid_receipt`, `receipt_taken`.
+  public func grant(
+    _ places: Int, receipt: String, to name: String, by actor: Operator
+  ) async throws -> PurchaseReport {
+    try await apply(.purchase, receipt, places, to: name, by: actor, as: "accounts.grant")
+  }
+
+  /// Takes back what a receipt granted. What is registered stays; more can be added once it fits.
+  ///
+  /// - Throws: `.notFound`, `.forbidden`, `invalid_receipt`.
+  public func refund(receipt: String, of name: String, by actor: Operator) async throws -> PurchaseReport {
+    let known = try await purchases(of: name).items.first { $0.source == "operator" && $0.receipt == receipt }
+    guard let known else {
+      throw OperationError(.notFound, "no operator gave '\(name)' anything with the receipt '\(receipt)'")
+    }
+    return try await apply(.refund, receipt, known.celebs, to: name, by: actor, as: "accounts.refund")
+  }
+
+  /// What an account bought or was given.
+  ///
+  /// - Throws: `.notFound`.
+  public func purchases(of name: String) async throws -> PurchaseReport {
+    let id = try await id(of: name, in: database.pool)
+    return try await report(nil, of: id, in: database.pool)
+  }
+
+  private func apply(
+    _ kind: PurchaseEvent.Kind, _ receipt: String, _ places: Int, to name: String, by actor: Operator,
+    as action: String
+  ) async throws -> PurchaseReport {
+    let event = try PurchaseEvent(kind, of: receipt, from: .operator, places: places, at: JobClock.now)
+    return try await database.pool.transaction { transaction in
+      let id = try await id(of: name, in: transaction)
+      let detail = ["receipt": receipt, "celebs": String(places)]
+      try await ActionLog(database).record(action, name, detail: detail, by: actor, in: transaction)
+      let outcome = try await Purchases.apply(event, to: id, in: transaction)
+      return try await report(outcome, of: id, in: transaction)
+    }
+  }
+
+  private func report(
+    _ outcome: Purchases.Outcome?, of id: Int, in reader: some SocialReader
+  ) async throws -> PurchaseReport {
+    PurchaseReport(
+      outcome: outcome?.rawValue, items: try await Purchases.list(of: id, in: reader).map(PurchaseRecord.init))
+  }
+
   private func act(
     _ action: String, on name: String, because reason: String, by actor: Operator,
     through jobs: JobClient<RedisBroker, PostgresLedger>,

@@ -103,7 +103,7 @@ public struct LookupAdmin: Sendable {
       throw OperationError(.data, "the question \(error.message.dropFirst(error.field == "q" ? 2 : 0))")
     }
     switch try await lookups.ask(question, of: jobs, pool: pool) {
-    case .channels(let channels):
+    case .channels(let channels), .known(let channels):
       return LookupReport(lookup: nil, items: channels.map(ChannelSummary.init))
     case .exhausted(let until), .accountExhausted(let until):
       throw OperationError(

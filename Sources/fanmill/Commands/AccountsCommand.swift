@@ -9,8 +9,8 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "accounts", abstract: "Look at accounts, act for their owners, suspend, restore and delete them.",
     subcommands: [
-      List.self, Show.self, Token.self, Reset.self, SetEmail.self, Suspend.self, Restore.self,
-      Delete.self,
+      List.self, Show.self, Token.self, Reset.self, SetEmail.self, Grant.self, Refund.self, Purchases.self,
+      Suspend.self, Restore.self, Delete.self,
     ])
 
   struct List: AsyncParsableCommand, Sendable {
@@ -56,6 +56,61 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
       try await common.withDatabase { database in
         let account = try await AccountAdmin(database).setEmail(address, of: name, by: .terminal)
         try common.output.one(account) { "\($0.username) has the address \($0.email ?? "")" }
+      }
+    }
+  }
+
+  struct Grant: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      commandName: "grant", abstract: "Give an account more places for celebs.",
+      discussion: "A receipt grants once: the command may be repeated.")
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The account's username.") var name: String
+    @Option(help: "How many more celebs: 1 to 1,000.") var celebs: Int
+    @Option(help: "What tells this grant from others, such as an order's number.") var receipt: String
+
+    func run() async throws {
+      try await common.withDatabase { database in
+        let report = try await AccountAdmin(database).grant(celebs, receipt: receipt, to: name, by: .terminal)
+        try common.output.one(report) {
+          $0.outcome == "granted"
+            ? "\(name) may register \(celebs) more celebs" : "the receipt \(receipt) was known: nothing has changed"
+        }
+      }
+    }
+  }
+
+  struct Refund: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      commandName: "refund", abstract: "Take back what a receipt granted.",
+      discussion: "What is registered stays; more celebs can be added once those that there are fit.")
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The account's username.") var name: String
+    @Option(help: "The receipt that 'grant' was given.") var receipt: String
+
+    func run() async throws {
+      try await common.withDatabase { database in
+        let report = try await AccountAdmin(database).refund(receipt: receipt, of: name, by: .terminal)
+        try common.output.one(report) {
+          $0.outcome == "refunded"
+            ? "what \(receipt) granted \(name) is taken back" : "\(receipt) was refunded before: nothing has changed"
+        }
+      }
+    }
+  }
+
+  struct Purchases: AsyncParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+      commandName: "purchases", abstract: "List what an account bought or was given.")
+    @OptionGroup var common: CommonOptions
+    @Argument(help: "The account's username.") var name: String
+
+    func run() async throws {
+      try await common.withDatabase { database in
+        let items = try await AccountAdmin(database).purchases(of: name).items
+        try common.output.list(items, next: nil, empty: "\(name) has bought nothing and was given nothing") {
+          Table(purchases: $0)
+        }
       }
     }
   }
@@ -183,6 +238,22 @@ extension Table {
         [
           String(account.id), account.username, account.name, account.email ?? "", account.state,
           account.sessions.grouped, account.createdAt.away(),
+        ]
+      })
+  }
+}
+
+extension Table {
+  fileprivate init(purchases: [PurchaseRecord]) {
+    self.init(
+      [
+        .text("source"), .elastic("receipt"), .elastic("product"), .number("celebs"), .text("granted"),
+        .text("refunded"),
+      ],
+      rows: purchases.map { purchase in
+        [
+          purchase.source, purchase.receipt, purchase.product ?? "", purchase.celebs.grouped,
+          purchase.grantedAt?.away() ?? "", purchase.refundedAt?.away() ?? "",
         ]
       })
   }

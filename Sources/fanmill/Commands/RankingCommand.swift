@@ -89,7 +89,8 @@ extension Program {
   /// What makes a snapshot of the rankings, by these settings.
   var rankingRefresh: RankingRefresh {
     RankingRefresh(
-      depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory)
+      depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory,
+      pointDays: settings.rankingPoints)
   }
 }
 

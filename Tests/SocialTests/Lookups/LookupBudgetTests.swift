@@ -17,7 +17,7 @@ import Testing
       case .lookup: lookups += 1
       case .accountExhausted: refused += 1
       case .channels: channels += 1
-      case .exhausted, .noKey: Issue.record("\(answer)")
+      case .exhausted, .noKey, .known: Issue.record("\(answer)")
       }
     }
   }

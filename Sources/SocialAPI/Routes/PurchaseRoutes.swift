@@ -1,0 +1,81 @@
+import DurableJobs
+import Foundation
+import Hummingbird
+import LibPQClient
+import Social
+
+/// `purchases`, where stores send their notices, and `me/purchases`.
+struct PurchaseRoutes: Sendable {
+  let pool: PostgresPool
+  let rules: PurchaseRules
+  /// How many celebs an account registers at most that has bought nothing.
+  let limit: Int
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.post("purchases", use: take)
+    group.get("me/purchases", use: list)
+  }
+
+  private struct Wanted: Decodable {
+    /// In the generic form.
+    var notice: String?
+    /// As Apple sends it.
+    var signedPayload: String?
+  }
+
+  private struct Taken: Encodable {
+    let outcome: String
+  }
+
+  /// Open to everybody: the signature says who speaks.
+  @Sendable private func take(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let wanted = try await RequestBody(request, context).decode(Wanted.self)
+    let notice: PurchaseNotice?
+    switch (wanted.notice, wanted.signedPayload) {
+    case (let text?, nil): notice = try PurchaseNotice(generic: text, rules)
+    case (nil, let text?): notice = try PurchaseNotice.storeKit(text, rules, now: JobClock.now)
+    default:
+      throw SocialError(
+        .malformedNotice, "the body has either notice, a JWS, or signedPayload, as Apple sends it", field: "notice")
+    }
+    guard let notice else { return try Answer(.ok, Taken(outcome: "ignored")) }
+    let outcome = try await pool.transaction { try await notice.apply(in: $0) }
+    return try Answer(.ok, Taken(outcome: outcome.rawValue))
+  }
+
+  private struct Item: Encodable {
+    let source: String
+    let receipt: String
+    let product: Nullable<String>
+    let celebs: Int
+    let grantedAt: Nullable<Date>
+    let refundedAt: Nullable<Date>
+
+    init(_ purchase: Purchase) {
+      source = purchase.source.rawValue
+      receipt = purchase.receipt
+      product = Nullable(purchase.product)
+      celebs = purchase.places
+      grantedAt = Nullable(purchase.grantedAt)
+      refundedAt = Nullable(purchase.refundedAt)
+    }
+  }
+
+  private struct Own: Encodable {
+    /// What the app gives the store as `appAccountToken`.
+    let token: String
+    /// How many celebs the account may register now.
+    let celebs: Int
+    let items: [Item]
+    let next = Nullable<Int>(nil)
+  }
+
+  @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer.id
+    let token = try await Purchases.token(of: viewer, in: pool)
+    let places = try await Purchases.places(of: viewer, limit: limit, in: pool)
+    let items = try await Purchases.list(of: viewer, in: pool)
+    return try Answer(
+      .ok, Own(token: token.uuidString.lowercased(), celebs: places, items: items.map(Item.init)))
+  }
+}
