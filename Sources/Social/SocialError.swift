@@ -79,6 +79,8 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The receipt is another account's.
     public static let receiptTaken = Code(rawValue: "receipt_taken")
     public static let malformedCertificate = Code(rawValue: "malformed_certificate")
+    /// The fan has removed the celeb since.
+    public static let certificateRevoked = Code(rawValue: "certificate_revoked")
     /// The signature is not that of what the certificate says.
     public static let forgedCertificate = Code(rawValue: "forged_certificate")
 

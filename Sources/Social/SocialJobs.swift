@@ -30,9 +30,10 @@ public enum SocialJobs {
   ///   - mailer: for a worker that sends mail.
   ///   - store: for a worker that tidies up among pictures.
   ///   - studio: for a worker that makes pictures.
+  ///   - cards: for a worker that draws certificates' cards.
   public static func register(
     in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil, mailer: Mailer? = nil,
-    store: (any MediaStore)? = nil, studio: PictureStudio? = nil
+    store: (any MediaStore)? = nil, studio: PictureStudio? = nil, cards: CardStudio? = nil
   ) {
     registry.registerTransaction(PostFanOut.self) { try await $0.run(in: $1) }
     registry.registerTransaction(PostFanOutChunk.self) { try await $0.run(in: $1.sql) }
@@ -58,6 +59,7 @@ public enum SocialJobs {
     registry.registerTransaction(AccountRemoval.self) { try await $0.run(in: $1) }
     registry.registerLookups(youtube)
     registry.register(PictureSizes.self) { try await $0.run(studio, $1) }
+    registry.register(CertificateCard.self) { try await $0.run(cards, $1) }
     registry.register(MediaRemoval.self) { try await $0.run(store, $1) }
     registry.registerTransaction(MediaSweep.self) { try await $0.run(in: $1) }
     registry.register(MediaOrphans.self) { try await $0.run(store, $1) }

@@ -18,7 +18,7 @@ public struct SocialAPI: Sendable {
   private let desk: JobAdmin
   private let lookups: Lookups
   private let celebLimit: Int
-  private let certificateKey: CertificateKey?
+  private let certificates: FanCertificates?
   private let purchases: PurchaseRules
   private let events: EventHub
   private let sendsMail: Bool
@@ -39,7 +39,7 @@ public struct SocialAPI: Sendable {
   ///   - adminReadToken: opens those of them that only read.
   ///   - lookups: how channels are looked up; without a key, from what is kept alone.
   ///   - celebLimit: how many celebs an account registers at most that has no limit of its own.
-  ///   - certificateKey: signs fans' certificates; without one there are none.
+  ///   - certificates: gives out fans' certificates; without it there are none.
   ///   - purchases: which stores are believed.
   ///   - sendsMail: whether the workers hand mail to a server; without it nobody is written to who has forgotten a
   ///     password.
@@ -56,7 +56,7 @@ public struct SocialAPI: Sendable {
     jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobAdmin,
     adminToken: AdminToken?, adminReadToken: AdminToken? = nil,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
-    certificateKey: CertificateKey? = nil, purchases: PurchaseRules = PurchaseRules(), sendsMail: Bool = false,
+    certificates: FanCertificates? = nil, purchases: PurchaseRules = PurchaseRules(), sendsMail: Bool = false,
     confirmsSignUp: Bool = false,
     media: MediaShelf? = nil, requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil,
     proxies: TrustedProxies = .none, feeds: FeedRules = FeedRules(),
@@ -74,7 +74,7 @@ public struct SocialAPI: Sendable {
     self.attempts = attempts ?? AttemptBook(pool: pool)
     self.lookups = lookups
     self.celebLimit = celebLimit
-    self.certificateKey = certificateKey
+    self.certificates = certificates
     self.purchases = purchases
     self.desk = desk
     self.jobs = jobs
@@ -109,6 +109,7 @@ public struct SocialAPI: Sendable {
     router.add(middleware: ProblemMiddleware())
     router.add(middleware: ClientIdentification(proxies: proxies))
     if doors.contains(.clients) {
+      certificateRoutes.addKeys(to: router)
       if let media { PictureRoutes(pool: pool, shelf: media).add(to: router) }
       ownAccountRoutes.addOwn(to: router.group("v1"))
       FeedRoutes(jobs: jobs, pool: pool, reads: reads, rules: feeds).add(to: router.group("v1"))
@@ -130,6 +131,10 @@ public struct SocialAPI: Sendable {
     OwnAccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, sendsMail: sendsMail)
   }
 
+  private var certificateRoutes: CertificateRoutes {
+    CertificateRoutes(jobs: jobs, pool: pool, certificates: certificates)
+  }
+
   private func addClientRoutes(to group: RouterGroup<APIContext>) {
     AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, confirmsSignUp: confirmsSignUp)
       .add(to: group)
@@ -145,10 +150,8 @@ public struct SocialAPI: Sendable {
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)
     NotificationRoutes(jobs: jobs, pool: pool).add(to: group)
     LookupRoutes(jobs: jobs, pool: pool, lookups: lookups, budgets: budgets).add(to: group)
-    CelebRoutes(
-      jobs: jobs, pool: pool, reads: reads, limit: celebLimit, lookups: lookups, certificateKey: certificateKey
-    )
-    .add(to: group)
+    CelebRoutes(jobs: jobs, pool: pool, reads: reads, limit: celebLimit, lookups: lookups).add(to: group)
+    certificateRoutes.add(to: group)
     PurchaseRoutes(pool: pool, rules: purchases, limit: celebLimit).add(to: group)
     MessageRoutes(jobs: jobs, pool: pool).add(to: group)
     EventRoutes(hub: events, pool: pool).add(to: group)

@@ -75,7 +75,7 @@ struct APIProgram: AsyncParsableCommand {
       adminReadToken: program.settings.adminReadToken.map { AdminToken($0.value) },
       lookups: Lookups(rules: program.settings.lookupRules),
       celebLimit: program.settings.celebLimit,
-      certificateKey: program.settings.certificateKey.map { CertificateKey($0.value) },
+      certificates: program.settings.certificateKey.map { FanCertificates(secret: $0.value) },
       purchases: purchases,
       sendsMail: sendsMail, confirmsSignUp: program.settings.signUpConfirmation, media: media,
       requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies,

@@ -39,7 +39,7 @@ struct WorkerProgram: AsyncParsableCommand {
         try await program.withMediaStore { store in
           try await program.withYouTube(servers) {
             try await serve(
-              program.settings.workerConfiguration(named: name, size), program, servers, $0, mail, store)
+              program.settings.workerConfiguration(named: name, size), program, servers, $0, $1, mail, store)
           }
         }
       }
@@ -48,12 +48,12 @@ struct WorkerProgram: AsyncParsableCommand {
 
   private func serve(
     _ configuration: WorkerConfiguration, _ program: Program, _ servers: Servers, _ youtube: YouTube,
-    _ mail: Settings.Mail?, _ store: any MediaStore
+    _ client: HTTPClient, _ mail: Settings.Mail?, _ store: any MediaStore
   ) async throws {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(
       in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) }, store: store,
-      studio: try program.pictureStudio(store))
+      studio: try program.pictureStudio(store), cards: try program.cardStudio(client))
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
     let ledger = PostgresLedger(servers.database)
     // First, so that it stops last.
@@ -150,6 +150,12 @@ extension Program {
     return studio
   }
 
+  /// Where certificates' cards are drawn; nil where the machine lacks the programs for it.
+  func cardStudio(_ client: HTTPClient) throws -> CardStudio? {
+    guard let workshop = try pictureWorkshop() else { return nil }
+    return CardStudio(workshop: workshop, address: settings.publicURL, client: client, logger: logger)
+  }
+
   /// Says how much the worker does at once and over how many connections; a warning where jobs wait for one.
   func tell(_ size: WorkerSize) {
     let (concurrency, connections) = (size.totalConcurrency, size.connections)
@@ -188,7 +194,7 @@ extension Program {
   /// Runs `body` with a way to YouTube, on a loop of its own: encryption keeps no statement waiting.
   ///
   /// - Throws: where the URL in the settings cannot be used, and what `body` throws.
-  func withYouTube(_ servers: Servers, _ body: (YouTube) async throws -> Void) async throws {
+  func withYouTube(_ servers: Servers, _ body: (YouTube, HTTPClient) async throws -> Void) async throws {
     let loop = EventLoop(name: "fanmill-http")
     defer { loop.stop() }
     let client = try HTTPClient(configuration: YouTubeHTTP.configuration, loop: loop, logger: logger)
@@ -198,7 +204,7 @@ extension Program {
     let youtube = YouTube(
       transport: transport, rules: settings.lookupRules, pool: servers.postgres, logger: logger)
     do {
-      try await body(youtube)
+      try await body(youtube, client)
     } catch {
       await client.close()
       throw error

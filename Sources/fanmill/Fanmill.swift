@@ -25,7 +25,8 @@ struct Fanmill: AsyncParsableCommand, Sendable {
       UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self,
       AccountsCommand.self, ReportsCommand.self, TakedownsCommand.self,
     ] + QueueCommands<FanmillProgram>.all + [
-      FeedCommand.self, MediaCommand.self, NotificationsCommand.self, RankingCommand.self, LookupsCommand.self,
+      FeedCommand.self, MediaCommand.self, NotificationsCommand.self, RankingCommand.self, CertificatesCommand.self,
+      LookupsCommand.self,
       QuotaCommand.self, AuditCommand.self, DemoCommand.self,
     ] + QueueCommands<FanmillProgram>.shell
   )

@@ -65,6 +65,7 @@ struct SettingsTests {
       .certificateKey,
       ["a", "b", "c"].map { String(repeating: $0, count: 32) }, quoted
     ),
+    (.publicURL, ["https://a.example", "http://b.example:8080", "https://c.example"], quoted),
     (.purchaseKey, ["d", "e", "f"].map { String(repeating: $0, count: 32) }, quoted),
     (.storeKitRoot, ["/r/a", "/r/b", "/r/c"], quoted),
     (.storeKitBundle, ["a.b", "c.d", "e.f"], quoted),
@@ -163,6 +164,7 @@ struct SettingsTests {
     case .mediaUploadRate: "\(settings.mediaUploadRate / 1_000_000)"
     case .mediaControlGroup: settings.mediaControlGroup
     case .certificateKey: settings.certificateKey?.value
+    case .publicURL: settings.publicURL
     case .purchaseKey: settings.purchaseKey?.value
     case .storeKitRoot: settings.storeKitRoot
     case .storeKitBundle: settings.storeKitBundle

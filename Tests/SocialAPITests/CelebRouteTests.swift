@@ -256,35 +256,6 @@ import Testing
     }
   }
 
-  @Test func aCertificateIsCheckedByAnybody() async throws {
-    try await API.run { api in
-      let ann = try await api.open("ann")
-      let bob = try await api.open("bob")
-      _ = try await api.send("PUT", path, as: ann)
-      _ = try await api.send("POST", path + "/hearts", as: ann)
-      let issued = try await api.send("GET", path + "/certificate", as: ann)
-      let token = try #require(issued.json["token"] as? String)
-      #expect(try await api.send("GET", path + "/certificate", as: bob).code == "celeb_not_registered")
-      let checked = try await api.send("GET", "/v1/certificates/\(token)")
-      let certificate = try #require(checked.json["certificate"] as? [String: Any])
-      #expect(checked.status == 200 && checked.json["valid"] as? Bool == true)
-      #expect(certificate["username"] as? String == "ann" && certificate["hearts"] as? Int == 1)
-      #expect(certificate["rank"] as? Int == 1 && certificate["account"] as? String == channel)
-      let other = token.first == "A" ? "B" : "A"
-      let forged = try await api.send("GET", "/v1/certificates/\(other)\(token.dropFirst())")
-      #expect((forged.status, forged.code) == (422, "forged_certificate"))
-      let malformed = try await api.send("GET", "/v1/certificates/nonsense")
-      #expect((malformed.status, malformed.code) == (422, "malformed_certificate"))
-    }
-    try await API.run(certificateKey: nil) { api in
-      let ann = try await api.open("ann")
-      _ = try await api.send("PUT", path, as: ann)
-      let off = try await api.send("GET", path + "/certificate", as: ann)
-      #expect((off.status, off.code) == (503, "certificates_off"))
-      #expect(try await api.send("GET", "/v1/certificates/a.b").code == "certificates_off")
-    }
-  }
-
   @Test func aRankingHasItsSnapshotsTime() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")

@@ -41,7 +41,7 @@ struct API: Sendable {
   /// Serves the API over a fresh database while `body` runs.
   static func run(
     lookups rules: LookupRules = LookupRules(keys: []),
-    certificateKey: CertificateKey? = CertificateKey("a key of the tests, 32 characters or more"),
+    certificates: FanCertificates? = FanCertificates(secret: "a key of the tests, 32 characters or more"),
     purchases: PurchaseRules = PurchaseRules(), sendsMail: Bool = true, confirmsSignUp: Bool = false,
     patience: Duration = .seconds(60),
     requestTimeout: Duration = .seconds(60),
@@ -67,7 +67,7 @@ struct API: Sendable {
       group.addTask { await client.run() }
       try await withPool(url) { pool in
         try await serve(
-          client, pool, rules, certificateKey, purchases, sendsMail, confirmsSignUp, patience, requestTimeout,
+          client, pool, rules, certificates, purchases, sendsMail, confirmsSignUp, patience, requestTimeout,
           usesPusher,
           limits, hasher,
           mediaQuota, proxies, feeds, searches, budgets(client), body)
@@ -85,7 +85,7 @@ struct API: Sendable {
   }
 
   private static func serve(
-    _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificateKey: CertificateKey?,
+    _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificates: FanCertificates?,
     _ purchases: PurchaseRules, _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration,
     _ requestTimeout: Duration,
     _ usesPusher: Bool,
@@ -107,7 +107,7 @@ struct API: Sendable {
       jobs: jobs, pool: pool,
       hasher: hasher, desk: JobAdmin(jobs, kinds: .app),
       adminToken: AdminToken(adminToken), adminReadToken: AdminToken(adminReadToken),
-      lookups: Lookups(rules: rules), certificateKey: certificateKey, purchases: purchases, sendsMail: sendsMail,
+      lookups: Lookups(rules: rules), certificates: certificates, purchases: purchases, sendsMail: sendsMail,
       confirmsSignUp: confirmsSignUp,
       media: MediaShelf(store: store, incoming: media, quota: mediaQuota), requestTimeout: requestTimeout,
       attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies, feeds: feeds, searches: searches,

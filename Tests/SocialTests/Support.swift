@@ -68,9 +68,11 @@ struct App: Sendable {
   // MARK: Jobs
 
   /// Serves the app's jobs while `body` runs.
-  func working(youtube: YouTube? = nil, _ body: @Sendable () async throws -> Void) async throws {
+  func working(
+    youtube: YouTube? = nil, cards: CardStudio? = nil, _ body: @Sendable () async throws -> Void
+  ) async throws {
     var registry = JobRegistry<PostgresLedger>()
-    SocialJobs.register(in: &registry, youtube: youtube)
+    SocialJobs.register(in: &registry, youtube: youtube, cards: cards)
     let worker = Worker(
       broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
       configuration: WorkerConfiguration(
@@ -92,8 +94,8 @@ struct App: Sendable {
   }
 
   /// Does every job that is pending, and those that they ask for.
-  func drain(youtube: YouTube? = nil) async throws {
-    try await working(youtube: youtube) { try await waitForJobs() }
+  func drain(youtube: YouTube? = nil, cards: CardStudio? = nil) async throws {
+    try await working(youtube: youtube, cards: cards) { try await waitForJobs() }
   }
 
   // MARK: Short forms

@@ -174,6 +174,9 @@ extension Setting {
   public static let certificateKey = Setting(
     "certificate.key", "what fans' certificates are signed with, 32 characters or more; without it there are none",
     isSecret: true)
+  public static let publicURL = Setting(
+    "public.url", "where people reach the API: what certificates' QR codes lead to",
+    default: "http://localhost:8080")
   public static let purchaseKey = Setting(
     "purchase.key",
     "what notices of purchases in the generic form are signed with, 32 characters or more; without it none is taken",
@@ -297,7 +300,7 @@ extension Setting {
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
-    limitUploads, limitUploadTokens, celebLimit, certificateKey, purchaseKey, storeKitRoot,
+    limitUploads, limitUploadTokens, celebLimit, certificateKey, publicURL, purchaseKey, storeKitRoot,
     storeKitBundle, storeKitProducts, storeKitSandbox, mailURL, mailFrom, passwordResetURL,
     emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota,
     mediaUploadRate, mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, rankingPoints,

@@ -126,6 +126,12 @@ extension Settings {
     try settings.take(.certificateKey, reader.text(.certificateKey)) { settings, text throws(Wrong) in
       settings.certificateKey = Secret(try signingKey(text))
     }
+    try settings.take(.publicURL, reader.text(.publicURL)) { settings, text throws(Wrong) in
+      guard let url = URL(string: text), url.scheme == "https" || url.scheme == "http", url.host != nil,
+        url.query == nil
+      else { throw Wrong(value: text, reason: "not a URL that begins with https:// or http://") }
+      settings.publicURL = text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
     try settings.takePurchases(reader)
     try settings.takeMail(reader)
     try settings.takeMedia(reader)

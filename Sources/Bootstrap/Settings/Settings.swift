@@ -63,6 +63,8 @@ public struct Settings: Sendable {
   public var requestLimits = RequestLimits()
   public var celebLimit = 3
   public var certificateKey: Secret?
+  /// Without a slash at the end.
+  public var publicURL = "http://localhost:8080"
   public var purchaseKey: Secret?
   /// A file's path; nil means that no notice of Apple's is taken.
   public var storeKitRoot: String?

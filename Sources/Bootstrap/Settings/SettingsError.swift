@@ -21,7 +21,8 @@ public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible
       description.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
   }
 
-  static func missing(_ setting: Setting) -> SettingsError {
+  /// A setting that has no value, and needs one.
+  public static func missing(_ setting: Setting) -> SettingsError {
     var line = "\(setting.variable) is not set: give the environment variable, the flag --\(setting.flag)"
     line += " or \(setting.path) in the settings file"
     if let example = setting.example { line += ", for example \(example)" }

@@ -57,6 +57,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.limitUploadTokens.flagName, help: Setting.limitUploadTokens.help)
   var limitUploadTokens: String?
   @Option(name: Setting.certificateKey.flagName, help: Setting.certificateKey.help) var certificateKey: String?
+  @Option(name: Setting.publicURL.flagName, help: Setting.publicURL.help) var publicURL: String?
   @Option(name: Setting.purchaseKey.flagName, help: Setting.purchaseKey.help) var purchaseKey: String?
   @Option(name: Setting.storeKitRoot.flagName, help: Setting.storeKitRoot.help) var storeKitRoot: String?
   @Option(name: Setting.storeKitBundle.flagName, help: Setting.storeKitBundle.help) var storeKitBundle: String?
@@ -117,7 +118,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .limitLikes: limitLikes, .limitComments: limitComments, .limitLookups: limitLookups,
       .limitSignUps: limitSignUps, .celebLimit: celebLimit, .limitUploads: limitUploads,
       .limitUploadTokens: limitUploadTokens, .mediaQuota: mediaQuota, .mediaUploadRate: mediaUploadRate,
-      .certificateKey: certificateKey, .purchaseKey: purchaseKey, .storeKitRoot: storeKitRoot,
+      .certificateKey: certificateKey, .publicURL: publicURL, .purchaseKey: purchaseKey, .storeKitRoot: storeKitRoot,
       .storeKitBundle: storeKitBundle, .storeKitProducts: storeKitProducts, .storeKitSandbox: storeKitSandbox,
       .mailURL: mailURL,
       .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .emailConfirmationURL: emailConfirmationURL,

@@ -48,7 +48,9 @@ public struct CelebAccount: Sendable, Hashable {
   }
 
   /// The account's page.
-  public var url: String {
+  public var url: String { Self.url(of: name, on: platform) }
+
+  public static func url(of name: String, on platform: CelebPlatform) -> String {
     switch platform {
     case .youtube: "https://www.youtube.com/channel/\(name)"
     case .instagram: "https://www.instagram.com/\(name)/"

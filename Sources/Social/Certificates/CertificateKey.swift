@@ -1,7 +1,8 @@
 import Cryptography
 import Foundation
 
-/// Signs certificates and checks them: HMAC with SHA-256 (RFC 2104) over what the certificate says.
+/// Signs and checks certificates as versions before 0.1 gave them out: HMAC with SHA-256 (RFC 2104) over what the
+/// certificate says.
 ///
 /// A token is what it says, in JSON, and the signature, each in Base64 for URLs without padding, with a dot between.
 public struct CertificateKey: Sendable {
@@ -32,7 +33,7 @@ public struct CertificateKey: Sendable {
       let signature = Base64URL.bytes(parts[1]), signature.count == HMACSHA256.byteCount
     else { throw Self.malformed }
     guard key.isValid(signature, for: content) else {
-      throw SocialError(.forgedCertificate, "the certificate was not signed here, or was changed since")
+      throw Self.forged
     }
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
@@ -43,5 +44,7 @@ public struct CertificateKey: Sendable {
     }
   }
 
-  private static let malformed = SocialError(.malformedCertificate, "this is no certificate: it may have been cut off")
+  static let forged = SocialError(
+    .forgedCertificate, "the certificate was not signed here, or was changed since")
+  static let malformed = SocialError(.malformedCertificate, "this is no certificate: it may have been cut off")
 }

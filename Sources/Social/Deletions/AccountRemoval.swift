@@ -198,6 +198,7 @@ public struct AccountRemoval: Job {
       "DELETE FROM takedowns WHERE account_id = \(account)",
       "DELETE FROM notices WHERE account_id = \(account)",
       "DELETE FROM lookup_followers WHERE account_id = \(account)",
+      "DELETE FROM certificate_cards WHERE account_id = \(account)",
       "DELETE FROM purchase_tokens WHERE account_id = \(account)",
       // A receipt grants once, whoever has it.
       "UPDATE purchases SET account_id = 0 WHERE account_id = \(account)",

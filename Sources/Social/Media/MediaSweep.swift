@@ -2,7 +2,8 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Deletes pictures that have been shown nowhere for a day, a thousand a job, and the upload tokens that have expired.
+/// Deletes pictures that have been shown nowhere for a day, a thousand a job, the upload tokens that have expired, and
+/// certificates' cards of yesterday.
 public struct MediaSweep: Job {
   public static let kind: JobKind = "media.sweep"
   static let batch = 1000
@@ -29,7 +30,12 @@ public struct MediaSweep: Job {
       DELETE FROM upload_tokens WHERE hash = ANY (ARRAY(
         SELECT hash FROM upload_tokens WHERE expires_at < now() LIMIT \(Self.batch)))
       """)
-    let isMoreLeft = unused.count == Self.batch || expired == Self.batch
+    let old = try await transaction.sql.execute(
+      """
+      DELETE FROM certificate_cards WHERE token_hash = ANY (ARRAY(
+        SELECT token_hash FROM certificate_cards WHERE made_at < now() - interval '1 day' LIMIT \(Self.batch)))
+      """)
+    let isMoreLeft = [unused.count, expired, old].contains(Self.batch)
     if isMoreLeft { try await transaction.enqueue(self) }
     let hasRemovals = try await transaction.sql.query("SELECT EXISTS (SELECT FROM media_removals)")[0]
       .decode(Bool.self)

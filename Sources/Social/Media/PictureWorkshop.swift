@@ -64,6 +64,24 @@ public struct PictureWorkshop: Sendable {
     }
   }
 
+  /// The PNG of a drawing of this program's own, as confined as what comes from others: a picture of a stranger's may
+  /// stand in it.
+  ///
+  /// - Throws: as `make`.
+  func render(_ svg: String, in folder: String) async throws -> [UInt8] {
+    guard isAvailable else {
+      throw PictureWorkshopError(.missingProgram, "no vips at \(program): Debian's package libvips-tools has it")
+    }
+    let bench = try MediaFiles.makeFolder(in: folder)
+    defer { MediaFiles.removeFolder(bench) }
+    try MediaFiles.write(Array(svg.utf8), to: bench + "/card.svg")
+    var vips = Vips(
+      program: program, folder: bench, deadline: .now + wallTime, processorTime: processorTime, memory: memory,
+      controlGroup: controlGroup)
+    try await vips.draw("card.svg", to: "card.png")
+    return Array(try Data(contentsOf: URL(filePath: bench + "/card.png")))
+  }
+
   private struct Scaled {
     let size: PictureSize
     let width: Int

@@ -5,6 +5,8 @@ import Foundation
 struct JSONWebSignature: Sendable {
   /// The name of the algorithm by RFC 7518: `HS256`, `ES256`, `EdDSA`. Whoever checks says which one it has to be.
   let algorithm: String
+  /// What it is, by its signer's word.
+  let type: String?
   /// Which key, by its name.
   let keyID: String?
   /// Certificates in DER, each signed by the next.
@@ -16,6 +18,7 @@ struct JSONWebSignature: Sendable {
 
   private struct Header: Decodable {
     var alg: String
+    var typ: String?
     var kid: String?
     var x5c: [String]?
     /// What has to be understood: nothing is.
@@ -34,6 +37,7 @@ struct JSONWebSignature: Sendable {
     let chain = (header.x5c ?? []).map { Data(base64Encoded: $0).map(Array.init) }
     guard header.crit == nil, chain.allSatisfy({ $0 != nil }) else { return nil }
     algorithm = header.alg
+    type = header.typ
     keyID = header.kid
     self.chain = chain.compactMap(\.self)
     self.payload = payload

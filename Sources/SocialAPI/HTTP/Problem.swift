@@ -121,7 +121,7 @@ struct Problem: Error, Encodable {
     case .notYours, .forgedNotice, .wrongPassword, .emailNotConfirmed, .accountSuspended: .forbidden
     case .wrongCredentials, .notSignedIn, .uploadExpired: .unauthorized
     case .busy, .certificatesOff, .purchasesOff, .mailNotConfigured: .serviceUnavailable
-    case .resetExpired, .confirmationExpired, .mediaGone: .gone
+    case .resetExpired, .confirmationExpired, .mediaGone, .certificateRevoked: .gone
     default: .unprocessableContent
     }
   }

@@ -4,7 +4,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `celebs`, `me/celebs` with its hearts and certificates, `certificates` and `rankings`.
+/// `celebs`, `me/celebs` with its hearts, and `rankings`.
 struct CelebRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
@@ -12,21 +12,17 @@ struct CelebRoutes: Sendable {
   /// How many celebs an account registers at most.
   let limit: Int
   let lookups: Lookups
-  /// Without one there are no certificates.
-  let certificateKey: CertificateKey?
   /// Hearts that come at the same time share a transaction: everybody loves the same celeb at the same time.
   private let hearts: Batcher<Int, HeartRequest, Result<Answer, SocialError>>
 
   init(
-    jobs: AppJobs, pool: PostgresPool, reads: any SocialReader, limit: Int, lookups: Lookups,
-    certificateKey: CertificateKey?
+    jobs: AppJobs, pool: PostgresPool, reads: any SocialReader, limit: Int, lookups: Lookups
   ) {
     self.jobs = jobs
     self.pool = pool
     self.reads = reads
     self.limit = limit
     self.lookups = lookups
-    self.certificateKey = certificateKey
     hearts = Batcher(upTo: 256) { batch in
       try await jobs.once(batch) { hearts, transaction in
         try await Hearts.give(hearts, in: transaction).map(Self.answer)
@@ -43,8 +39,6 @@ struct CelebRoutes: Sendable {
     group.delete("me/celebs/{platform}/{account}", use: remove)
     group.post("me/celebs/{platform}/{account}/replace", use: replace)
     group.post("me/celebs/{platform}/{account}/hearts", use: giveHeart)
-    group.get("me/celebs/{platform}/{account}/certificate", use: issue)
-    group.get("certificates/{token}", use: check)
     group.get("rankings/{platform}", use: ranking)
   }
 
@@ -167,40 +161,6 @@ struct CelebRoutes: Sendable {
     }
   }
 
-  // MARK: Certificates
-
-  private struct Issued: Encodable {
-    let token: String
-    let certificate: CertificateView
-  }
-
-  @Sendable private func issue(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let viewer = try context.viewer
-    let account = try context.celebAccount()
-    let key = try requireKey()
-    let certificate = try await FanCertificate.issue(for: account, of: viewer.id, in: pool)
-    return try Answer(.ok, Issued(token: try key.token(for: certificate), certificate: CertificateView(certificate)))
-  }
-
-  private struct Checked: Encodable {
-    let valid = true
-    let certificate: CertificateView
-  }
-
-  /// Open to everybody.
-  @Sendable private func check(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let certificate = try requireKey().certificate(try context.parameter("token"))
-    return try Answer(.ok, Checked(certificate: CertificateView(certificate)))
-  }
-
-  private func requireKey() throws(SocialError) -> CertificateKey {
-    guard let certificateKey else {
-      throw SocialError(
-        .certificatesOff, "there are no certificates here: the operator has set no key to sign them with")
-    }
-    return certificateKey
-  }
-
   // MARK: Rankings
 
   private struct Ranking: Encodable {
@@ -235,7 +195,7 @@ extension APIContext {
   /// The celeb that the path names.
   ///
   /// - Throws: `unknown_platform`, `invalid_account`.
-  fileprivate func celebAccount() throws -> CelebAccount {
+  func celebAccount() throws -> CelebAccount {
     try CelebAccount(platform: try parameter("platform"), account: try parameter("account"))
   }
 }

@@ -1,0 +1,57 @@
+import CurlClient
+import Foundation
+import HTTPTypes
+import Logging
+
+/// Where a worker draws the cards of certificates.
+public struct CardStudio: Sendable {
+  private let workshop: PictureWorkshop
+  private let address: String
+  private let folder: String
+  private let fetch: @Sendable (String) async throws -> [UInt8]?
+
+  /// - Parameters:
+  ///   - workshop: turns drawings into pictures.
+  ///   - address: where people reach the API, such as `https://api.example.org`.
+  ///   - folder: for what is being made.
+  ///   - fetch: the picture at an address; nil where it cannot be had.
+  public init(
+    workshop: PictureWorkshop, address: String, folder: String = NSTemporaryDirectory(),
+    fetch: @escaping @Sendable (String) async throws -> [UInt8]?
+  ) {
+    self.workshop = workshop
+    self.address = address
+    self.folder = folder
+    self.fetch = fetch
+  }
+
+  /// - Parameter client: fetches celebs' pictures. A card without its picture is better than none.
+  public init(workshop: PictureWorkshop, address: String, client: HTTPClient, logger: Logger) {
+    self.init(workshop: workshop, address: address) { address in
+      // Addresses are YouTube's own word.
+      guard let url = URLComponents(string: address), url.scheme == "https", let host = url.host else { return nil }
+      let request = HTTPRequest(
+        method: .get, scheme: "https", authority: url.port.map { "\(host):\($0)" } ?? host,
+        path: url.percentEncodedPath + (url.percentEncodedQuery.map { "?" + $0 } ?? ""))
+      do throws(HTTPClientError) {
+        let (response, body) = try await client.send(request)
+        return response.status == .ok ? body : nil
+      } catch {
+        if error.code == .cancelled { throw CancellationError() }
+        logger.notice("a celeb's picture cannot be had", metadata: ["error": "\(error)"])
+        return nil
+      }
+    }
+  }
+
+  /// A card as SVG and as PNG.
+  func draw(_ checked: FanCertificates.Checked, token: String) async throws -> (svg: String, png: [UInt8]) {
+    var picture: [UInt8]?
+    if let thumbnail = checked.thumbnail { picture = try await fetch(thumbnail) }
+    let svg = CardDrawing(
+      certificate: checked.certificate, title: checked.title, name: checked.name, picture: picture,
+      address: "\(address)/v1/certificates/\(token)"
+    ).svg
+    return (svg, try await workshop.render(svg, in: folder))
+  }
+}

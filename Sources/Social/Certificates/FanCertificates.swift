@@ -1,0 +1,124 @@
+import Cryptography
+import Foundation
+import LibPQClient
+
+/// Gives out certificates and checks them.
+///
+/// A certificate is a JWS with Ed25519, whose public keys are at `/.well-known/jwks.json`: whoever has them checks it
+/// without this server, but for whether it was revoked since.
+public struct FanCertificates: Sendable {
+  /// What the header of a certificate calls it.
+  static let type = "fan+jwt"
+  /// Longer texts are no certificates: a username has 100 characters at most.
+  static let longest = 2048
+
+  private let keys: SigningKeys
+  /// Checks what versions before 0.1 signed.
+  private let former: CertificateKey
+
+  /// - Parameter secret: of the settings.
+  public init(secret: String) {
+    keys = SigningKeys(secret: secret)
+    former = CertificateKey(secret)
+  }
+
+  /// - Parameter now: its time; nil for the present.
+  /// - Throws: `celeb_not_registered`, `certificates_off`.
+  public func issue(
+    for account: CelebAccount, of fan: Int, in pool: PostgresPool, now: Date? = nil
+  ) async throws -> (token: String, certificate: FanCertificate) {
+    let certificate = try await FanCertificate.issue(for: account, of: fan, in: pool, now: now)
+    let token = try await keys.current(in: pool).sign(Claims(certificate, fan: fan), as: Self.type)
+    return (token, certificate)
+  }
+
+  /// What a certificate says, if it still holds.
+  ///
+  /// - Throws: `malformed_certificate`; `forged_certificate`; `certificate_revoked` where the fan has removed the celeb
+  ///   since, or is gone.
+  public func check(_ token: String, in reader: some SocialReader) async throws -> Checked {
+    // Those of versions before 0.1 have two parts.
+    if token.utf8.count(where: { $0 == UInt8(ascii: ".") }) == 1 {
+      let certificate = try former.certificate(token)
+      return Checked(
+        certificate: certificate, fan: nil, name: certificate.username, title: certificate.account, thumbnail: nil)
+    }
+    return try await Self.checkSigned(token, in: reader)
+  }
+
+  /// A certificate that holds, with what its fan and its celeb are called now.
+  public struct Checked: Sendable {
+    public let certificate: FanCertificate
+    /// The fan's id; nil for a certificate of before 0.1.
+    public let fan: Int?
+    public let name: String
+    public let title: String
+    /// The address of the celeb's picture.
+    public let thumbnail: String?
+  }
+
+  /// The same, for certificates that any holder of the public keys can check.
+  public static func checkSigned(_ token: String, in reader: some SocialReader) async throws -> Checked {
+    guard let signed = JSONWebSignature(token, limit: longest), let id = signed.keyID else {
+      throw CertificateKey.malformed
+    }
+    guard signed.algorithm == "EdDSA", signed.type == type,
+      let key = try await SigningKeys.key(id, in: reader), key.isValid(signed.signature, for: signed.message)
+    else { throw CertificateKey.forged }
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .secondsSince1970
+    let claims: Claims
+    do { claims = try decoder.decode(Claims.self, from: Data(signed.payload)) } catch { throw CertificateKey.malformed }
+    guard let (name, title, thumbnail) = try await claims.names(in: reader) else {
+      throw SocialError(
+        .certificateRevoked, "the certificate was revoked: its fan has removed the celeb since, or is gone")
+    }
+    return Checked(
+      certificate: claims.certificate, fan: claims.fan, name: name, title: title, thumbnail: thumbnail)
+  }
+
+  /// What a certificate says, as others read it.
+  private struct Claims: Codable {
+    let platform: CelebPlatform
+    let account: String
+    /// The fan's id.
+    let fan: Int
+    let username: String
+    let since: Date
+    let hearts: Int
+    let rank: Int
+    let fans: Int
+    let iat: Date
+
+    init(_ certificate: FanCertificate, fan: Int) {
+      platform = certificate.platform
+      account = certificate.account
+      self.fan = fan
+      username = certificate.username
+      since = certificate.since
+      hearts = certificate.hearts
+      rank = certificate.rank
+      fans = certificate.fans
+      iat = certificate.issuedAt
+    }
+
+    var certificate: FanCertificate {
+      FanCertificate(
+        platform: platform, account: account, username: username, since: since, hearts: hearts, rank: rank, fans: fans,
+        issuedAt: iat)
+    }
+
+    /// What the fan and the celeb are called, and the celeb's picture; nil unless the fan has had the celeb ever since.
+    func names(in reader: some SocialReader) async throws -> (String, String, String?)? {
+      try await reader.rows(
+        """
+        SELECT coalesce(nullif(a.name, ''), a.username), \(unescaped: FanCeleb.title), k.thumbnail
+        FROM celebs c JOIN celeb_fans f ON f.celeb_id = c.id JOIN accounts a ON a.id = f.account_id
+          \(unescaped: FanCeleb.channel)
+        WHERE c.platform = \(platform.rawValue) AND c.account = \(account) AND f.account_id = \(fan)
+          AND date_trunc('second', f.since) = \(since) AND \(Visibility.isPublic("f.account_id"))
+        """
+      ).decode(String.self, String.self, String?.self).first
+    }
+  }
+}
