@@ -23,7 +23,8 @@ struct CertificatePage: Sendable {
   /// Nothing but the page's own style and pictures of this server's.
   private static let policy =
     "default-src 'none'; img-src 'self'; "
-    + "style-src 'sha256-\(Data(SHA256.hash(of: style.utf8)).base64EncodedString())'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    + "style-src 'sha256-\(Data(SHA256.hash(of: style.utf8)).base64EncodedString())'; base-uri 'none'; "
+    + "form-action 'none'; frame-ancestors 'none'"
 
   private static func escaped(_ text: String) -> String { CardDrawing.escaped(text) }
 

@@ -73,8 +73,8 @@ struct CertificatesCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "rotate", abstract: "Make a new key that signs from now on.",
       discussion: """
-        What earlier keys have signed stays valid: they check it, and are still at /.well-known/jwks.json. Needed where \
-        FANMILL_CERTIFICATE_KEY has changed, which seals the key in the database.
+        What earlier keys have signed stays valid: they check it, and are still at /.well-known/jwks.json. Needed \
+        where FANMILL_CERTIFICATE_KEY has changed, which seals the key in the database.
         """)
     @OptionGroup var common: CommonOptions
 
