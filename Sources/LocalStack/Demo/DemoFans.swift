@@ -35,10 +35,15 @@ struct DemoFans: Sendable {
       fans = fans.dropFirst(wish.later)
     }
     let second = try await rank(expecting: hearts, on: stage, pool)
+    var card: Int?
+    if let fan = try await pool.query("SELECT min(id) FROM accounts")[0].decode(Int?.self), let channel = channels.first
+    {
+      card = try await certify(fan, of: channel, on: stage)
+    }
     let calls = try await pool.query("SELECT count(*) FROM lookups")[0].decode(Int.self)
     return DemoReport.Fans(
       questions: Self.wishes.reduce(0) { $0 + $1.fans }, lookups: calls, secondsToFind: found / .seconds(1),
-      hearts: hearts, first: first, second: second)
+      hearts: hearts, first: first, second: second, card: card)
   }
 
   // MARK: Looking up
@@ -86,6 +91,30 @@ struct DemoFans: Sendable {
           .failed, "the lookup of '\(question)' is \(lookup.state): \(lookup.message ?? "no answer in time")")
       }
       try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  // MARK: Certificates
+
+  private struct Certificate: Decodable {
+    let token: String
+  }
+
+  /// Has a fan's certificate made, checked, and drawn.
+  ///
+  /// - Returns: the size of its card in bytes; nil where this machine draws none.
+  private func certify(_ fan: Int, of channel: Channel, on stage: DemoStage) async throws -> Int? {
+    let own = "/v1/me/celebs/youtube/\(channel.account)/certificate"
+    let certificate = try await stage.get(own, as: fan, Certificate.self)
+    let path = "/v1/certificates/\(certificate.token)"
+    try await stage.send("GET", path, as: fan, expecting: 200)
+    guard PictureWorkshop.isAvailable else { return nil }
+    let deadline = ContinuousClock.now + .seconds(60)
+    while true {
+      let answer = try await stage.send("GET", path + "/card.png", as: fan, expecting: 200, 202)
+      if answer.status == 200 { return answer.body.count }
+      guard .now < deadline else { throw OperationError(.failed, "a certificate's card was not drawn in a minute") }
+      try await Task.sleep(for: .milliseconds(50))
     }
   }
 

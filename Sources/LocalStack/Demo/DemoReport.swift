@@ -55,6 +55,8 @@ public struct DemoReport: Codable, Sendable {
     public let first: [Ranked]
     /// After more hearts.
     public let second: [Ranked]
+    /// The size of a certificate's card in bytes; nil where none could be drawn.
+    public let card: Int?
   }
 
   /// What was uploaded, and what was made of it.

@@ -1,4 +1,5 @@
 import DurableJobsAdmin
+import Cryptography
 import Foundation
 import Glibc
 import DurableJobsPostgres
@@ -30,7 +31,7 @@ actor DemoStage {
     // A demo's accounts do in a minute what others do in a day.
     var settings = [
       "FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL, "FANMILL_LIMITS": "off",
-      "FANMILL_MEDIA_DIR": folder + "/media",
+      "FANMILL_MEDIA_DIR": folder + "/media", "FANMILL_CERTIFICATE_KEY": [UInt8].random(count: 16).hexadecimal,
     ]
     settings.merge(LocalProcess.youtubeSettings(port: youtube)) { $1 }
     let port = try FreePort.find()

@@ -58,10 +58,13 @@ public struct LocalStack: Sendable {
   ) async throws {
     let lock = try folder.lock()
     defer { withExtendedLifetime(lock) {} }
-    // Who sets a token means it; else the folder's own stays, so that an operator's notes go on working.
-    let token =
-      ProcessInfo.processInfo.environment["FANMILL_ADMIN_TOKEN"] ?? folder.settings()["FANMILL_ADMIN_TOKEN"]
-      ?? Self.freshToken()
+    // Who sets one means it; else the folder's own stays, so that an operator's notes, and the keys that the database
+    // has sealed with it, go on working.
+    let (given, kept) = (ProcessInfo.processInfo.environment, folder.settings())
+    var secrets: [String: String] = [:]
+    for name in ["FANMILL_ADMIN_TOKEN", "FANMILL_CERTIFICATE_KEY"] {
+      secrets[name] = given[name] ?? kept[name] ?? Self.freshToken()
+    }
     folder.removeSettings()
     event(.step("starting Postgres and Redis in \(folder.path)"))
     let servers = try await LocalServers.start(in: folder.path)
@@ -71,7 +74,7 @@ public struct LocalStack: Sendable {
       try await servers.withPool(logger: logger) { pool in
         _ = try await DatabaseMigrator(migrations, pool: pool).up()
       }
-      try await runProcesses(servers, token: token, rescales, event)
+      try await runProcesses(servers, secrets, rescales, event)
       outcome = .success(())
     } catch {
       outcome = .failure(error)
@@ -83,20 +86,24 @@ public struct LocalStack: Sendable {
   }
 
   private func runProcesses(
-    _ servers: LocalServers, token: String, _ rescales: some AsyncSequence<Void, Never> & Sendable,
+    _ servers: LocalServers, _ secrets: [String: String], _ rescales: some AsyncSequence<Void, Never> & Sendable,
     _ event: @escaping @Sendable (Event) -> Void
   ) async throws {
     try Task.checkCancellation()
     let port = try apiPort ?? (FreePort.isFree(8080) ? 8080 : FreePort.find())
     var settings = [
       "FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL,
-      "FANMILL_ADMIN_TOKEN": token, "FANMILL_API_PORT": String(port),
+      "FANMILL_API_PORT": String(port),
     ]
+    settings.merge(secrets) { $1 }
     for (name, value) in ProcessInfo.processInfo.environment where name.hasPrefix("FANMILL_") {
       settings.merge([name: value]) { own, _ in own }
     }
-    // Pictures and mail of this stack, unless they are to go elsewhere.
-    let own = ["FANMILL_MEDIA_DIR": folder.path + "/media", "FANMILL_MAIL_URL": "file:\(folder.path)/mail"]
+    // Pictures, mail and addresses of this stack, unless they are to be others.
+    let own = [
+      "FANMILL_MEDIA_DIR": folder.path + "/media", "FANMILL_MAIL_URL": "file:\(folder.path)/mail",
+      "FANMILL_PUBLIC_URL": "http://127.0.0.1:\(port)",
+    ]
     settings.merge(own) { given, _ in given }
     var processes: [LocalProcess] = []
     if youtube.isEmpty {

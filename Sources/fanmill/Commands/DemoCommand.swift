@@ -132,6 +132,8 @@ extension DemoReport.Fans {
       \(secondsToFind.milliseconds), and gave \(hearts.grouped) hearts. The ranking of the day, computed again after \
       the last of them:
       \(ranking.text(width: nil))
+      \(card.map { "A fan's certificate was signed, checked and drawn: a card of \($0.grouped) bytes." }
+        ?? "A fan's certificate was signed and checked.")
 
       """
   }
