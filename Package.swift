@@ -56,6 +56,9 @@ let mustache = outside("Mustache", "swift-mustache", for: ["Dashboard"])
 let nioCore = outside("NIOCore", "swift-nio", for: ["Dashboard"])
 let nioHTTPTypes = outside("NIOHTTPTypes", "swift-nio-extras", for: ["Dashboard"])
 
+let crypto = outside("Crypto", "swift-crypto", for: ["Agreements"])
+let cryptoExtras = outside("CryptoExtras", "swift-crypto", for: ["Agreements"])
+
 let configuration = outside("Configuration", "swift-configuration", for: ["App"])
 let hummingbirdCore = outside("HummingbirdCore", "hummingbird", for: ["App"])
 let nioHTTP1 = outside("NIOHTTP1", "swift-nio", for: ["App"])
@@ -78,6 +81,9 @@ let package = Package(
     // Apart from the two other clients, which every user of the queue has, since it links libcurl. With its trait.
     .library(name: "CurlClient", targets: ["CurlClient"]),
 
+    // The devices' half of agreements, for apps. With its trait.
+    .library(name: "Agreements", targets: ["Agreements"]),
+
     // The app, with the trait App.
     .executable(name: "fanmill", targets: ["fanmill"]),
     .executable(name: "fanmill-api", targets: ["fanmill-api"]),
@@ -92,12 +98,14 @@ let package = Package(
     .trait(name: "Dashboard", description: "The queue's pages, for a Hummingbird router"),
     .trait(
       name: "App", description: "Fanmill's own backend and programs", enabledTraits: ["CurlClient", "Dashboard"]),
-    .default(enabledTraits: ["App", "Dashboard"]),
+    .trait(name: "Agreements", description: "What devices do that meet and agree, for apps"),
+    .default(enabledTraits: ["Agreements", "App", "Dashboard"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.0.2", traits: ["JSON"]),
+    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -125,6 +133,7 @@ let package = Package(
     module("LibPQClient", ["CLibPQ", "Locking", "Reactor", collections, logging]),
 
     module("Cryptography", ["CLibCrypto"]),
+    module("Agreements", [crypto, cryptoExtras]),
     module("CurlClient", ["CCurl", "Locking", "Reactor", httpTypes, logging]),
 
     // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
@@ -254,6 +263,7 @@ let package = Package(
         "SocialAdmin", "SocialDashboard", "TestSupport", httpTypes, hummingbird, logging, nioCore,
       ]),
     tests("CryptographyTests", ["Cryptography"]),
+    tests("AgreementsTests", ["Agreements", crypto]),
     tests("ReactorTests", ["Locking", "Reactor"]),
     tests("HiredisClientTests", ["HiredisClient", "Locking", "PrivateServers", "Reactor", "TestSupport", logging]),
     // A mail server that keeps what it gets.

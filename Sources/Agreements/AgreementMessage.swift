@@ -1,0 +1,47 @@
+import Foundation
+
+/// What two devices say to each other, sealed.
+public enum AgreementMessage: Sendable, Hashable {
+  case place(AgreementPlace)
+  /// The host's record.
+  case record(AgreementRecord)
+  /// Its sender's signature of the record.
+  case signature([UInt8])
+  /// Its sender does not agree.
+  case decline
+
+  private struct Form: Codable {
+    var type: String
+    var place: AgreementPlace?
+    var record: Data?
+    var signature: Data?
+  }
+
+  func bytes() throws(AgreementError) -> [UInt8] {
+    let form: Form =
+      switch self {
+      case .place(let place): Form(type: "place", place: place)
+      case .record(let record): Form(type: "record", record: Data(try record.bytes))
+      case .signature(let signature): Form(type: "signature", signature: Data(signature))
+      case .decline: Form(type: "decline")
+      }
+    do { return Array(try JSONEncoder().encode(form)) } catch {
+      throw AgreementError(.malformed, "the message cannot be written")
+    }
+  }
+
+  init(bytes: [UInt8]) throws(AgreementError) {
+    let malformed = AgreementError(.malformed, "the peer's message is not in the protocol's form")
+    let form: Form
+    do { form = try JSONDecoder().decode(Form.self, from: Data(bytes)) } catch { throw malformed }
+    switch (form.type, form.place, form.record, form.signature) {
+    case ("place", let place?, nil, nil):
+      try place.check()
+      self = .place(place)
+    case ("record", nil, let record?, nil): self = .record(try AgreementRecord(bytes: Array(record)))
+    case ("signature", nil, nil, let signature?): self = .signature(Array(signature))
+    case ("decline", nil, nil, nil): self = .decline
+    default: throw malformed
+    }
+  }
+}

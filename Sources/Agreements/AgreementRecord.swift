@@ -1,0 +1,105 @@
+import Foundation
+
+/// What two people agree on, as both have it on their screens.
+public struct AgreementRecord: Sendable, Hashable, Codable {
+  /// A person and the device.
+  public struct Party: Sendable, Hashable, Codable {
+    public let username: String
+    public let device: String
+
+    public init(username: String, device: String) {
+      self.username = username
+      self.device = device
+    }
+  }
+
+  public let version: Int
+  /// The text, whole: templates change.
+  public let text: String
+  /// When it is agreed, in seconds since 1970.
+  public let time: Int
+  /// When the agreement ends, in seconds since 1970.
+  public let expiresAt: Int
+  /// The host's: both are within 100 metres.
+  public let place: AgreementPlace
+  public let host: Party
+  public let joiner: Party
+  /// 32 random bytes of the host's, in Base64 for URLs: without them a hash of the record says nothing, and no guess at
+  /// its place or text can be tried.
+  public let salt: String
+
+  /// - Parameter salt: nil for a fresh one.
+  /// - Throws: `malformed` for a text of more than 10,000 characters, an end before the beginning, an empty name.
+  public init(
+    text: String, time: Date, expiresAt: Date, place: AgreementPlace, host: Party, joiner: Party, salt: [UInt8]? = nil
+  ) throws(AgreementError) {
+    var generator = SystemRandomNumberGenerator()
+    version = 1
+    self.text = text
+    self.time = Int(time.timeIntervalSince1970)
+    self.expiresAt = Int(expiresAt.timeIntervalSince1970)
+    self.place = place
+    self.host = host
+    self.joiner = joiner
+    self.salt = Base64URL.text(salt ?? (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    try check()
+  }
+
+  private func check() throws(AgreementError) {
+    try place.check()
+    let names = [host, joiner].flatMap { [$0.username, $0.device] }
+    guard version == 1, (1...10_000).contains(text.unicodeScalars.count), time > 0, expiresAt > time,
+      expiresAt <= time + 366 * 86_400, Base64URL.bytes(salt)?.count == 32,
+      names.allSatisfy({ (1...200).contains($0.unicodeScalars.count) }), host.username != joiner.username
+    else {
+      throw AgreementError(.malformed, "a record has a text, a time and an end within a year, a place, and two parties")
+    }
+  }
+
+  /// The record as it is hashed and sealed: JSON with sorted keys.
+  public var bytes: [UInt8] {
+    get throws(AgreementError) {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      do { return Array(try encoder.encode(self)) } catch {
+        throw AgreementError(.malformed, "the record cannot be written")
+      }
+    }
+  }
+
+  /// Reads a record, as its host has written it.
+  ///
+  /// - Throws: `malformed` for any other form: what is hashed is what is shown.
+  public init(bytes: [UInt8]) throws(AgreementError) {
+    let malformed = AgreementError(.malformed, "this is no record of an agreement")
+    do { self = try JSONDecoder().decode(AgreementRecord.self, from: Data(bytes)) } catch { throw malformed }
+    try check()
+    guard try self.bytes == bytes else { throw malformed }
+  }
+
+  /// 32 bytes.
+  public var hash: [UInt8] {
+    get throws(AgreementError) { Digest.of("fanmill agreement record 1", try bytes) }
+  }
+
+  /// Checks the peer's record against what this device shows its owner.
+  ///
+  /// - Parameters:
+  ///   - text: that the owner has chosen or read.
+  ///   - place: of this device.
+  ///   - now: this device's time; the clocks of two phones differ by little.
+  /// - Throws: `differs`, `tooFar`.
+  public func check(
+    text: String, place: AgreementPlace, host: Party, joiner: Party, expiresAt: Date, now: Date
+  ) throws(AgreementError) {
+    guard self.text == text, self.host == host, self.joiner == joiner,
+      self.expiresAt == Int(expiresAt.timeIntervalSince1970)
+    else {
+      throw AgreementError(.differs, "the peer's record is not the one that is shown here")
+    }
+    guard abs(Double(time) - now.timeIntervalSince1970) <= 300 else {
+      throw AgreementError(.differs, "the peer's clock is more than five minutes off")
+    }
+    try self.place.checkNearness(to: place)
+  }
+}
