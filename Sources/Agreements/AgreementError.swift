@@ -7,7 +7,7 @@ public struct AgreementError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// What came is not in the protocol's form.
     public static let malformed = Code("malformed")
-    /// The peer's opening is not what it committed to: somebody in the middle has changed it.
+    /// The peer's opening does not match its commitment: a man in the middle changed it.
     public static let brokenCommitment = Code("brokenCommitment")
     /// A message was changed, repeated or left out.
     public static let tampered = Code("tampered")

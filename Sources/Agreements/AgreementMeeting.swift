@@ -29,7 +29,7 @@ public struct AgreementMeeting: Sendable {
 
   /// Takes what the server says is the peer's introduction.
   ///
-  /// - Returns: the opening to send now, and not before: from here on nobody can choose another nonce for this device.
+  /// - Returns: the opening. Send it only now: the peer's commitment fixes the peer's nonce.
   /// - Throws: `malformed`, `outOfTurn` for a second introduction.
   public mutating func meet(publicKey: [UInt8], commitment: [UInt8]) throws(AgreementError) -> [UInt8] {
     guard peer == nil else { throw AgreementError(.outOfTurn, "the peer has introduced itself already") }
@@ -82,7 +82,7 @@ public struct AgreementMeeting: Sendable {
 
   /// The peer's next message.
   ///
-  /// - Throws: `tampered` for one that was changed, repeated, left out, or sent by somebody else; `malformed`.
+  /// - Throws: `tampered` for one that was changed, repeated, dropped, or sent by another party; `malformed`.
   public mutating func open(sealed: [UInt8]) throws(AgreementError) -> AgreementMessage {
     guard var now = opened else { throw AgreementError(.outOfTurn, "messages follow the opening") }
     defer { opened = now }

@@ -1,6 +1,6 @@
 /// The words that two people compare: one of 256 for each byte.
 enum AgreementWords {
-  /// Four words, of 32 bits: whoever stands in the middle has one try, made before it can know whether it is right.
+  /// Four words, 32 bits: a man in the middle has one guess, and commits to it before it learns the nonces.
   static func of(_ transcript: [UInt8]) -> [String] {
     Digest.of("fanmill agreement words 1", transcript).prefix(4).map { list[Int($0)] }
   }

@@ -32,7 +32,7 @@ public enum Base64URL {
     coded += [UInt8](repeating: UInt8(ascii: "="), count: padding)
     var bytes = [UInt8](repeating: 0, count: coded.count / 4 * 3 + 1)
     let count = EVP_DecodeBlock(&bytes, coded, Int32(coded.count))
-    guard count >= 0 else { return nil }
+    guard Int(count) >= padding else { return nil }
     let decoded = Array(bytes.prefix(Int(count) - padding))
     // What has other characters, such as spaces, or bits that no byte has.
     return self.text(decoded) == text ? decoded : nil

@@ -13,7 +13,7 @@ public struct CryptographyError: Error, Sendable, CustomStringConvertible {
     /// libcrypto could not do it: memory is short, or its configuration leaves the algorithm out.
     public static let failed = Code("failed")
 
-    /// Signed by somebody who is not trusted, or no longer.
+    /// The signer is not trusted, or its certificate has expired.
     public static let untrusted = Code("untrusted")
 
     public var description: String { name }

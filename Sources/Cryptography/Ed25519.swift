@@ -5,7 +5,7 @@ public struct Ed25519PrivateKey: Sendable {
   /// The length of a key, in bytes.
   public static let byteCount = 32
 
-  /// The key itself: whoever has it can sign.
+  /// The secret key.
   public let bytes: [UInt8]
   public let publicKey: Ed25519PublicKey
 

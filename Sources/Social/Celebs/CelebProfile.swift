@@ -1,7 +1,7 @@
 import Foundation
 import LibPQClient
 
-/// A celeb as anybody sees it who is signed in, and what of it is the viewer's.
+/// A celeb's public profile, with the viewer's own registration.
 public struct CelebProfile: Sendable, Hashable {
   public let account: CelebAccount
   public let title: String
@@ -24,7 +24,7 @@ public struct CelebProfile: Sendable, Hashable {
     public let nextAt: Date?
   }
 
-  /// A celeb that somebody has registered, or whose channel is kept.
+  /// The profile of a registered celeb, or of a channel that is kept.
   ///
   /// - Parameter now: the time of it; nil for the present.
   /// - Throws: `not_found`.

@@ -1,4 +1,4 @@
-/// Whether a celeb is somebody on its platform.
+/// Whether a celeb's account exists on its platform.
 public enum CelebState: String, Sendable, Hashable, CaseIterable {
   /// YouTube has not been asked yet.
   case pending

@@ -16,7 +16,7 @@ public struct FanCeleb: Sendable, Hashable {
   public let count: Int
   /// When the fan gave the last heart, before or after `since`.
   public let recent: Date?
-  /// What the fan notes of it, for nobody else.
+  /// The fan's private note.
   public let note: String?
   /// Its place in the fan's list, from 1.
   public let position: Int

@@ -4,8 +4,8 @@ import LibPQClient
 
 /// Gives out certificates and checks them.
 ///
-/// A certificate is a JWS with Ed25519, whose public keys are at `/.well-known/jwks.json`: whoever has them checks it
-/// without this server, but for whether it was revoked since.
+/// A certificate is a JWS with Ed25519. Anybody can check it with the public keys at `/.well-known/jwks.json`; only this
+/// server knows whether it was revoked.
 public struct FanCertificates: Sendable {
   /// What the header of a certificate calls it.
   static let type = "fan+jwt"
@@ -59,7 +59,9 @@ public struct FanCertificates: Sendable {
 
   /// The same, for certificates that any holder of the public keys can check.
   public static func checkSigned(_ token: String, in reader: some SocialReader) async throws -> Checked {
-    guard let signed = JSONWebSignature(token, limit: longest), let id = signed.keyID else {
+    guard let signed = JSONWebSignature(token, limit: longest), let id = signed.keyID,
+      !id.utf8.contains(0)
+    else {
       throw CertificateKey.malformed
     }
     guard signed.algorithm == "EdDSA", signed.type == type,

@@ -191,7 +191,7 @@ struct QRCode: Sendable {
     fix(size - 8, 8, true)
   }
 
-  /// In columns of two from the right, up and down in turn.
+  /// Fills pairs of columns from right to left, alternately upward and downward.
   private mutating func draw(_ codewords: [UInt8]) {
     var place = 0
     for pair in stride(from: size - 1, through: 1, by: -2) {

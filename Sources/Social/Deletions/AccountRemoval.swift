@@ -200,7 +200,7 @@ public struct AccountRemoval: Job {
       "DELETE FROM lookup_followers WHERE account_id = \(account)",
       "DELETE FROM certificate_cards WHERE account_id = \(account)",
       "DELETE FROM purchase_tokens WHERE account_id = \(account)",
-      // A receipt grants once, whoever has it.
+      // A receipt grants only once: its row outlives the account.
       "UPDATE purchases SET account_id = 0 WHERE account_id = \(account)",
       "DELETE FROM feed_readers WHERE account_id = \(account)",
       "DELETE FROM feed_sleepers WHERE account_id = \(account)",

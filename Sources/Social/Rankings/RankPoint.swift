@@ -13,7 +13,7 @@ extension Rankings {
   /// The days on which a celeb was listed, the latest first.
   ///
   /// - Parameter key: of the celeb's platform.
-  /// - Throws: `not_found` where nobody has registered the celeb.
+  /// - Throws: `not_found` for a celeb without a registration.
   public static func history(
     of account: CelebAccount, in key: RankingKey, in reader: some SocialReader
   ) async throws -> [RankPoint] {

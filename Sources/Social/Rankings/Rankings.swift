@@ -59,7 +59,7 @@ public enum Rankings {
 
   /// Where a celeb stands in its platform's rankings that list it, by the last snapshot.
   ///
-  /// - Parameter celeb: nil for one that nobody has registered, which stands in none.
+  /// - Parameter celeb: nil for an unregistered celeb, which has no rank.
   static func ranks(
     of celeb: Int?, on platform: CelebPlatform, in reader: some SocialReader
   ) async throws -> [RankingKey: Int] {
