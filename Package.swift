@@ -244,7 +244,8 @@ let package = Package(
     tests(
       "SocialAPITests",
       [
-        "Bootstrap", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres",
+        "Agreements", "Bootstrap", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsAdmin",
+        "DurableJobsPostgres",
         "DurableJobsRedis",
         "HiredisClient", "LibPQClient", "LocalStack", "Locking", "MailTestSupport", "Migrations", "PrivateServers",
         "Reactor", "Social", "SocialAdmin", "SocialAPI", "TestSupport", logging,

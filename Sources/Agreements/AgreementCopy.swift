@@ -1,43 +1,42 @@
 import Crypto
 import Foundation
 
-/// One person's copy of an agreement: the record, and what proves that both signed it.
+/// What one person keeps of an agreement: the record, and what is needed to check who signed it. The signatures stand in
+/// the receipt: a copy without one is no agreement.
 public struct AgreementCopy: Sendable, Hashable, Codable {
   /// As it was hashed.
-  public let record: Data
+  public let bytes: Data
   public let transcript: Data
   public let hostKey: Data
   public let joinerKey: Data
-  public let hostSignature: Data
-  public let joinerSignature: Data
 
-  /// - Throws: `forged` where a signature is not that of its key.
-  public init(
-    record: AgreementRecord, transcript: [UInt8], hostKey: [UInt8], joinerKey: [UInt8], hostSignature: [UInt8],
-    joinerSignature: [UInt8]
-  ) throws(AgreementError) {
-    self.record = Data(try record.bytes)
+  private enum CodingKeys: String, CodingKey {
+    case bytes = "record"
+    case transcript, hostKey, joinerKey
+  }
+
+  init(record: [UInt8], transcript: [UInt8], hostKey: [UInt8], joinerKey: [UInt8]) {
+    bytes = Data(record)
     self.transcript = Data(transcript)
     self.hostKey = Data(hostKey)
     self.joinerKey = Data(joinerKey)
-    self.hostSignature = Data(hostSignature)
-    self.joinerSignature = Data(joinerSignature)
-    _ = try checked()
   }
 
-  /// The record, once both signatures are checked.
+  /// - Throws: `malformed`.
+  public var record: AgreementRecord {
+    get throws(AgreementError) { try AgreementRecord(bytes: Array(bytes)) }
+  }
+
+  /// Checks that both devices signed the record.
   ///
   /// - Throws: `forged`, `malformed`.
-  @discardableResult
-  public func checked() throws(AgreementError) -> AgreementRecord {
-    let record = try AgreementRecord(bytes: Array(record))
+  func check(hostSignature: [UInt8], joinerSignature: [UInt8]) throws(AgreementError) {
     let signed = AgreementMeeting.signed(try record.hash, Array(transcript))
     for (key, signature) in [(hostKey, hostSignature), (joinerKey, joinerSignature)] {
       guard try AgreementPublicKey(Array(key)).signing.isValidSignature(signature, for: signed) else {
         throw AgreementError(.forged, "a party has not signed this record")
       }
     }
-    return record
   }
 
   // MARK: Sealed
@@ -56,7 +55,7 @@ public struct AgreementCopy: Sendable, Hashable, Codable {
     }
   }
 
-  /// - Throws: `locked` for another key, or a copy that was changed; `forged`, `malformed`.
+  /// - Throws: `locked` for another key, or a copy that was changed; `malformed`.
   public init(sealed: [UInt8], key: [UInt8]) throws(AgreementError) {
     let bytes: Data
     do {
@@ -68,7 +67,7 @@ public struct AgreementCopy: Sendable, Hashable, Codable {
     do { self = try JSONDecoder().decode(AgreementCopy.self, from: bytes) } catch {
       throw AgreementError(.malformed, "this is no copy of an agreement")
     }
-    try checked()
+    _ = try record
   }
 
   private static let label = Array("fanmill agreement copy 1".utf8)

@@ -91,7 +91,8 @@ public struct AgreementMeeting: Sendable {
 
   // MARK: Sealing the record
 
-  /// This device's signature of a record that is shown to its owner.
+  /// This device's signature of a record that is shown to its owner. It goes to the server alone, which gives both
+  /// signatures out at once, in the receipts.
   ///
   /// - Throws: `outOfTurn` before the opening.
   public func sign(_ record: AgreementRecord) throws(AgreementError) -> [UInt8] {
@@ -104,14 +105,15 @@ public struct AgreementMeeting: Sendable {
     }
   }
 
-  /// Checks the peer's signature of the same record.
+  /// What this device's owner keeps of a record.
   ///
-  /// - Throws: `forged`, `outOfTurn`.
-  public func check(_ signature: [UInt8], of record: AgreementRecord) throws(AgreementError) {
+  /// - Throws: `outOfTurn` before the opening.
+  public func copy(of record: AgreementRecord) throws(AgreementError) -> AgreementCopy {
     guard let opened else { throw AgreementError(.outOfTurn, "a record follows the opening") }
-    guard opened.peer.signing.isValidSignature(signature, for: Self.signed(try record.hash, opened.transcript)) else {
-      throw AgreementError(.forged, "the peer has not signed this record")
-    }
+    let (own, peer) = (keys.publicKey.bytes, opened.peer.bytes)
+    return AgreementCopy(
+      record: try record.bytes, transcript: opened.transcript, hostKey: role == .host ? own : peer,
+      joinerKey: role == .host ? peer : own)
   }
 
   /// What both keys and both nonces make, 32 bytes: it stands in what both sign.

@@ -5,8 +5,6 @@ public enum AgreementMessage: Sendable, Hashable {
   case place(AgreementPlace)
   /// The host's record.
   case record(AgreementRecord)
-  /// Its sender's signature of the record.
-  case signature([UInt8])
   /// Its sender does not agree.
   case decline
 
@@ -14,7 +12,6 @@ public enum AgreementMessage: Sendable, Hashable {
     var type: String
     var place: AgreementPlace?
     var record: Data?
-    var signature: Data?
   }
 
   func bytes() throws(AgreementError) -> [UInt8] {
@@ -22,7 +19,6 @@ public enum AgreementMessage: Sendable, Hashable {
       switch self {
       case .place(let place): Form(type: "place", place: place)
       case .record(let record): Form(type: "record", record: Data(try record.bytes))
-      case .signature(let signature): Form(type: "signature", signature: Data(signature))
       case .decline: Form(type: "decline")
       }
     do { return Array(try JSONEncoder().encode(form)) } catch {
@@ -34,13 +30,12 @@ public enum AgreementMessage: Sendable, Hashable {
     let malformed = AgreementError(.malformed, "the peer's message is not in the protocol's form")
     let form: Form
     do { form = try JSONDecoder().decode(Form.self, from: Data(bytes)) } catch { throw malformed }
-    switch (form.type, form.place, form.record, form.signature) {
-    case ("place", let place?, nil, nil):
+    switch (form.type, form.place, form.record) {
+    case ("place", let place?, nil):
       try place.check()
       self = .place(place)
-    case ("record", nil, let record?, nil): self = .record(try AgreementRecord(bytes: Array(record)))
-    case ("signature", nil, nil, let signature?): self = .signature(Array(signature))
-    case ("decline", nil, nil, nil): self = .decline
+    case ("record", nil, let record?): self = .record(try AgreementRecord(bytes: Array(record)))
+    case ("decline", nil, nil): self = .decline
     default: throw malformed
     }
   }

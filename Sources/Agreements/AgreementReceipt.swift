@@ -6,7 +6,7 @@ import Foundation
 ///
 /// A receipt is a JWS with Ed25519, whose keys are at `/.well-known/jwks.json`.
 public struct AgreementReceipt: Sendable, Hashable {
-  public let id: String
+  public let id: Int
   /// In seconds since 1970.
   public let sealedAt: Int
   public let expiresAt: Int
@@ -24,7 +24,7 @@ public struct AgreementReceipt: Sendable, Hashable {
   }
 
   private struct Claims: Decodable {
-    var agreement: String
+    var agreement: Int
     var hash: String
     var hostKey: String
     var joinerKey: String
@@ -41,8 +41,8 @@ public struct AgreementReceipt: Sendable, Hashable {
   /// - Parameters:
   ///   - keys: the server's, by their ids, 32 bytes each, as they were fetched before.
   ///   - copy: what the receipt has to be of.
-  /// - Throws: `malformed`; `forged` where no key of the server's has signed it; `differs` where it is another
-  ///   agreement's.
+  /// - Throws: `malformed`; `forged` where no key of the server's, or not both parties, have signed; `differs` where it
+  ///   is another agreement's.
   public init(_ token: String, keys: [String: [UInt8]], of copy: AgreementCopy) throws(AgreementError) {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     let malformed = AgreementError(.malformed, "this is no receipt of an agreement")
@@ -60,15 +60,16 @@ public struct AgreementReceipt: Sendable, Hashable {
     guard key.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8)) else { throw forged }
     let claims: Claims
     do { claims = try JSONDecoder().decode(Claims.self, from: Data(payload)) } catch { throw malformed }
-    let record = try copy.checked()
-    let said = [claims.hash, claims.hostKey, claims.joinerKey, claims.hostSignature, claims.joinerSignature]
-    let known = [
-      try record.hash, Array(copy.hostKey), Array(copy.joinerKey), Array(copy.hostSignature),
-      Array(copy.joinerSignature),
-    ]
-    guard said.map({ Base64URL.bytes($0) }) == known.map({ Optional($0) }), claims.expiresAt == record.expiresAt else {
+    let record = try copy.record
+    let said = [claims.hash, claims.hostKey, claims.joinerKey].map { Base64URL.bytes($0) }
+    guard said == [try record.hash, Array(copy.hostKey), Array(copy.joinerKey)], claims.expiresAt == record.expiresAt
+    else {
       throw AgreementError(.differs, "the receipt is of another agreement")
     }
+    guard let hostSignature = Base64URL.bytes(claims.hostSignature),
+      let joinerSignature = Base64URL.bytes(claims.joinerSignature)
+    else { throw malformed }
+    try copy.check(hostSignature: hostSignature, joinerSignature: joinerSignature)
     id = claims.agreement
     sealedAt = claims.sealedAt
     expiresAt = claims.expiresAt

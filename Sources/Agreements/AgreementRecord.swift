@@ -28,16 +28,19 @@ public struct AgreementRecord: Sendable, Hashable, Codable {
   /// its place or text can be tried.
   public let salt: String
 
-  /// - Parameter salt: nil for a fresh one.
+  /// - Parameters:
+  ///   - expiresAt: nil for a day later.
+  ///   - salt: nil for a fresh one.
   /// - Throws: `malformed` for a text of more than 10,000 characters, an end before the beginning, an empty name.
   public init(
-    text: String, time: Date, expiresAt: Date, place: AgreementPlace, host: Party, joiner: Party, salt: [UInt8]? = nil
+    text: String, time: Date, expiresAt: Date? = nil, place: AgreementPlace, host: Party, joiner: Party,
+    salt: [UInt8]? = nil
   ) throws(AgreementError) {
     var generator = SystemRandomNumberGenerator()
     version = 1
     self.text = text
     self.time = Int(time.timeIntervalSince1970)
-    self.expiresAt = Int(expiresAt.timeIntervalSince1970)
+    self.expiresAt = expiresAt.map { Int($0.timeIntervalSince1970) } ?? self.time + 86_400
     self.place = place
     self.host = host
     self.joiner = joiner

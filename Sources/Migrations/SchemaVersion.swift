@@ -3,7 +3,7 @@ import LibPQClient
 /// The schema that API and workers of this build work on: a newer one will do, an older one will not.
 public enum SchemaVersion {
   /// The number of the newest migration.
-  public static let needed = 58
+  public static let needed = 59
 
   /// - Throws: `.behind` where the database's schema is older, or there is none; what Postgres refuses.
   public static func check(_ pool: PostgresPool) async throws {

@@ -83,6 +83,28 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let certificateRevoked = Code(rawValue: "certificate_revoked")
     /// The signature is not that of what the certificate says.
     public static let forgedCertificate = Code(rawValue: "forged_certificate")
+    /// The operator has switched agreements off, or has set no key for them.
+    public static let agreementsOff = Code(rawValue: "agreements_off")
+    /// The account has not stated that its owner is an adult.
+    public static let adultStatementNeeded = Code(rawValue: "adult_statement_needed")
+    public static let cannotMeetYourself = Code(rawValue: "cannot_meet_yourself")
+    /// No meeting of the host has this code.
+    public static let wrongCode = Code(rawValue: "wrong_code")
+    /// The meeting is not one of two devices, or not any more.
+    public static let meetingEnded = Code(rawValue: "meeting_ended")
+    /// A device has not opened its commitment yet.
+    public static let meetingNotOpened = Code(rawValue: "meeting_not_opened")
+    /// Another message had this number.
+    public static let messageDiffers = Code(rawValue: "message_differs")
+    /// The signature is not that of the record.
+    public static let forgedSeal = Code(rawValue: "forged_seal")
+    /// The two devices have sealed different records.
+    public static let sealsDiffer = Code(rawValue: "seals_differ")
+    /// The account keeps as many agreements as it may.
+    public static let tooManyAgreements = Code(rawValue: "too_many_agreements")
+    public static let wrongPasscode = Code(rawValue: "wrong_passcode")
+    /// Ten wrong passcodes were tried.
+    public static let backupDestroyed = Code(rawValue: "backup_destroyed")
 
     /// A field has a value that it cannot have: `invalid_username`, `invalid_title` …
     public static func invalid(_ field: String) -> Code { Code(rawValue: "invalid_" + field) }

@@ -20,6 +20,8 @@ public struct SocialAPI: Sendable {
   private let celebLimit: Int
   private let certificates: FanCertificates?
   private let purchases: PurchaseRules
+  private let agreements: AgreementSecrets?
+  private let asksAdults: Bool
   private let events: EventHub
   private let sendsMail: Bool
   private let confirmsSignUp: Bool
@@ -41,6 +43,8 @@ public struct SocialAPI: Sendable {
   ///   - celebLimit: how many celebs an account registers at most that has no limit of its own.
   ///   - certificates: gives out fans' certificates; without it there are none.
   ///   - purchases: which stores are believed.
+  ///   - agreements: what meetings and backups are hidden with; without it there are no agreements.
+  ///   - asksAdults: whether who opens an account has to state to be an adult.
   ///   - sendsMail: whether the workers hand mail to a server; without it nobody is written to who has forgotten a
   ///     password.
   ///   - confirmsSignUp: whether who opens an account signs in once its address is confirmed, and not before.
@@ -56,7 +60,8 @@ public struct SocialAPI: Sendable {
     jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobAdmin,
     adminToken: AdminToken?, adminReadToken: AdminToken? = nil,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
-    certificates: FanCertificates? = nil, purchases: PurchaseRules = PurchaseRules(), sendsMail: Bool = false,
+    certificates: FanCertificates? = nil, purchases: PurchaseRules = PurchaseRules(),
+    agreements: AgreementSecrets? = nil, asksAdults: Bool = false, sendsMail: Bool = false,
     confirmsSignUp: Bool = false,
     media: MediaShelf? = nil, requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil,
     proxies: TrustedProxies = .none, feeds: FeedRules = FeedRules(),
@@ -76,6 +81,8 @@ public struct SocialAPI: Sendable {
     self.celebLimit = celebLimit
     self.certificates = certificates
     self.purchases = purchases
+    self.agreements = agreements
+    self.asksAdults = asksAdults
     self.desk = desk
     self.jobs = jobs
     self.pool = pool
@@ -136,8 +143,9 @@ public struct SocialAPI: Sendable {
   }
 
   private func addClientRoutes(to group: RouterGroup<APIContext>) {
-    AccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, confirmsSignUp: confirmsSignUp)
-      .add(to: group)
+    AccountRoutes(
+      jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, confirmsSignUp: confirmsSignUp, asksAdults: asksAdults
+    ).add(to: group)
     ownAccountRoutes.add(to: group)
     EmailConfirmationRoutes(jobs: jobs, pool: pool, attempts: attempts, sendsMail: sendsMail).add(to: group)
     PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
@@ -154,6 +162,8 @@ public struct SocialAPI: Sendable {
     certificateRoutes.add(to: group)
     PurchaseRoutes(pool: pool, rules: purchases, limit: celebLimit).add(to: group)
     MessageRoutes(jobs: jobs, pool: pool).add(to: group)
+    MeetingRoutes(jobs: jobs, pool: pool, attempts: attempts, secrets: agreements).add(to: group)
+    AgreementRoutes(jobs: jobs, pool: pool, secrets: agreements).add(to: group)
     EventRoutes(hub: events, pool: pool).add(to: group)
   }
 }

@@ -77,8 +77,14 @@ struct ProfileView: Encodable, Sendable {
   let isMuted: Bool
   /// Only the owner sees it.
   let email: String?
+  /// Whether the owner has stated to be an adult. Only the owner sees it.
+  let adult: Bool?
 
-  init(_ profile: Profile, email: String? = nil) {
+  init(_ own: OwnAccount) { self.init(own.profile, email: own.email, adult: own.isAdult) }
+
+  init(_ profile: Profile) { self.init(profile, email: nil, adult: nil) }
+
+  private init(_ profile: Profile, email: String?, adult: Bool?) {
     id = profile.id
     username = profile.username
     name = profile.name
@@ -91,6 +97,7 @@ struct ProfileView: Encodable, Sendable {
     isFollowed = profile.isFollowed
     isMuted = profile.isMuted
     self.email = email
+    self.adult = adult
   }
 }
 

@@ -77,6 +77,9 @@ struct APIProgram: AsyncParsableCommand {
       celebLimit: program.settings.celebLimit,
       certificates: program.settings.certificateKey.map { FanCertificates(secret: $0.value) },
       purchases: purchases,
+      agreements: program.settings.agreements
+        ? program.settings.certificateKey.map { AgreementSecrets(secret: $0.value) } : nil,
+      asksAdults: program.settings.adultStatement,
       sendsMail: sendsMail, confirmsSignUp: program.settings.signUpConfirmation, media: media,
       requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies,
       feeds: FeedRules(

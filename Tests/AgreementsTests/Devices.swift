@@ -36,16 +36,22 @@ enum Agreed {
     return (try host.meeting.open(joinerOpening), try joiner.meeting.open(hostOpening))
   }
 
-  /// Two devices that have met, and their copies of what both signed.
-  static func seal() throws -> (host: Device, joiner: Device, copy: AgreementCopy) {
+  /// What one of two devices keeps that have met, and what both signed.
+  struct Sealed {
+    let host: Device
+    let joiner: Device
+    let copy: AgreementCopy
+    let hostSignature: [UInt8]
+    let joinerSignature: [UInt8]
+  }
+
+  static func seal() throws -> Sealed {
     var (host, joiner) = (try Device(.host), try Device(.joiner))
     _ = try introduce(&host, &joiner)
     let record = try record(host, joiner)
-    let (one, other) = (try host.meeting.sign(record), try joiner.meeting.sign(record))
-    let copy = try AgreementCopy(
-      record: record, transcript: host.meeting.transcript ?? [], hostKey: host.meeting.introduction.publicKey,
-      joinerKey: joiner.meeting.introduction.publicKey, hostSignature: one, joinerSignature: other)
-    return (host, joiner, copy)
+    return Sealed(
+      host: host, joiner: joiner, copy: try host.meeting.copy(of: record), hostSignature: try host.meeting.sign(record),
+      joinerSignature: try joiner.meeting.sign(record))
   }
 }
 

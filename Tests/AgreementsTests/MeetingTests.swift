@@ -25,8 +25,9 @@ import Testing
     try record.check(
       text: Agreed.text, place: joiner.place, host: host.party, joiner: joiner.party, expiresAt: Agreed.end,
       now: Agreed.date)
-    let signature = try joiner.meeting.sign(record)
-    try host.meeting.check(signature, of: record)
+    let copies = (try host.meeting.copy(of: record), try joiner.meeting.copy(of: record))
+    #expect(copies.0 == copies.1)
+    try copies.0.check(hostSignature: try host.meeting.sign(record), joinerSignature: try joiner.meeting.sign(record))
   }
 
   @Test func wordsComeFromBothKeysAndBothNonces() throws {
@@ -48,8 +49,9 @@ import Testing
       #expect(toHost != toJoiner)
       // It reads what each says, and what one signed is worth nothing to the other.
       let record = try Agreed.record(host, joiner)
-      let forHost = try host.meeting.sign(record)
-      #expect(try code { try joiner.meeting.check(forHost, of: record) } == .forged)
+      let (forHost, own) = (try host.meeting.sign(record), try joiner.meeting.sign(record))
+      let copy = try joiner.meeting.copy(of: record)
+      #expect(try code { try copy.check(hostSignature: forHost, joinerSignature: own) } == .forged)
     }
   }
 
@@ -90,6 +92,7 @@ import Testing
     #expect(try code { _ = try host.meeting.open(sealed: [1]) } == .outOfTurn)
     let record = try Agreed.record(host, joiner)
     #expect(try code { _ = try host.meeting.sign(record) } == .outOfTurn)
+    #expect(try code { _ = try host.meeting.copy(of: record) } == .outOfTurn)
     _ = try Agreed.introduce(&host, &joiner)
     let again = joiner.meeting.introduction
     #expect(

@@ -64,6 +64,9 @@ import Testing
     }
     // The same words twice have two hashes: who guesses the words learns nothing.
     #expect(try record.hash != Agreed.record(host, joiner).hash)
+    let usual = try AgreementRecord(
+      text: "a", time: Agreed.date, place: host.place, host: host.party, joiner: joiner.party)
+    #expect(usual.expiresAt == usual.time + 86_400)
     for (text, end) in [("", 10.0), (String(repeating: "a", count: 10_001), 10), ("a", 0), ("a", 367 * 86_400)] {
       #expect(
         try code {
@@ -75,7 +78,7 @@ import Testing
   }
 
   @Test func aCopyOpensForItsKeyAlone() throws {
-    let (_, _, copy) = try Agreed.seal()
+    let copy = try Agreed.seal().copy
     let key = [UInt8](repeating: 9, count: 32)
     let sealed = try copy.seal(with: key)
     #expect(try AgreementCopy(sealed: sealed, key: key) == copy)
@@ -89,28 +92,26 @@ import Testing
     #expect(try code { _ = try AgreementCopy(sealed: [], key: key) } == .locked)
   }
 
-  @Test func aCopyHasBothSignatures() throws {
-    let (host, joiner, copy) = try Agreed.seal()
-    let (_, _, other) = try Agreed.seal()
-    let record = try copy.checked()
-    func make(
-      record: AgreementRecord, host hostSignature: Data, joiner joinerSignature: Data, hostKey: Data? = nil
-    ) throws -> AgreementError.Code? {
-      try code {
-        _ = try AgreementCopy(
-          record: record, transcript: Array(copy.transcript), hostKey: Array(hostKey ?? copy.hostKey),
-          joinerKey: Array(copy.joinerKey), hostSignature: Array(hostSignature), joinerSignature: Array(joinerSignature)
-        )
-      }
+  @Test func bothSignTheSameRecord() throws {
+    let (sealed, other) = (try Agreed.seal(), try Agreed.seal())
+    func check(_ copy: AgreementCopy, _ host: [UInt8], _ joiner: [UInt8]) throws -> AgreementError.Code? {
+      try code { try copy.check(hostSignature: host, joinerSignature: joiner) }
     }
-    #expect(try make(record: record, host: copy.hostSignature, joiner: copy.joinerSignature) == nil)
-    #expect(try make(record: record, host: copy.joinerSignature, joiner: copy.hostSignature) == .forged)
-    #expect(try make(record: record, host: other.hostSignature, joiner: copy.joinerSignature) == .forged)
-    #expect(
-      try make(record: record, host: copy.hostSignature, joiner: copy.joinerSignature, hostKey: other.hostKey)
-        == .forged)
-    let swapped = try Agreed.record(host, joiner, text: "Something else.")
-    #expect(try make(record: swapped, host: copy.hostSignature, joiner: copy.joinerSignature) == .forged)
+    let (copy, host, joiner) = (sealed.copy, sealed.hostSignature, sealed.joinerSignature)
+    #expect(try check(copy, host, joiner) == nil)
+    #expect(try check(copy, joiner, host) == .forged)
+    #expect(try check(copy, other.hostSignature, joiner) == .forged)
+    #expect(try check(copy, host, []) == .forged)
+    func copied(record: AgreementRecord? = nil, hostKey: Data? = nil, transcript: Data? = nil) throws -> AgreementCopy {
+      AgreementCopy(
+        record: try (record ?? copy.record).bytes, transcript: Array(transcript ?? copy.transcript),
+        hostKey: Array(hostKey ?? copy.hostKey), joinerKey: Array(copy.joinerKey))
+    }
+    #expect(try check(copied(), host, joiner) == nil)
+    #expect(try check(copied(hostKey: other.copy.hostKey), host, joiner) == .forged)
+    #expect(try check(copied(transcript: other.copy.transcript), host, joiner) == .forged)
+    let swapped = try Agreed.record(sealed.host, sealed.joiner, text: "Something else.")
+    #expect(try check(copied(record: swapped), host, joiner) == .forged)
   }
 
   // MARK: Receipts
@@ -119,16 +120,16 @@ import Testing
   private var keys: [String: [UInt8]] { ["k1": Array(server.publicKey.rawRepresentation)] }
 
   private func receipt(
-    of copy: AgreementCopy, head: String = #"{"alg":"EdDSA","kid":"k1","typ":"agreement-receipt+jwt"}"#,
-    withdrawnAt: Int? = nil, key: Curve25519.Signing.PrivateKey? = nil
+    of sealed: Agreed.Sealed, head: String = #"{"alg":"EdDSA","kid":"k1","typ":"agreement-receipt+jwt"}"#,
+    withdrawnAt: Int? = nil, hostSignature: [UInt8]? = nil, key: Curve25519.Signing.PrivateKey? = nil
   ) throws -> String {
     let withdrawn = withdrawnAt.map { #","withdrawnAt":\#($0)"# } ?? ""
-    let record = try copy.checked()
+    let (copy, record) = (sealed.copy, try sealed.copy.record)
     let claims = """
-      {"agreement":"a1","hash":"\(Base64URL.text(try record.hash))","hostKey":"\(Base64URL.text(Array(copy.hostKey)))",\
+      {"agreement":7,"hash":"\(Base64URL.text(try record.hash))","hostKey":"\(Base64URL.text(Array(copy.hostKey)))",\
       "joinerKey":"\(Base64URL.text(Array(copy.joinerKey)))",\
-      "hostSignature":"\(Base64URL.text(Array(copy.hostSignature)))",\
-      "joinerSignature":"\(Base64URL.text(Array(copy.joinerSignature)))","sealedAt":1790000010,\
+      "hostSignature":"\(Base64URL.text(hostSignature ?? sealed.hostSignature))",\
+      "joinerSignature":"\(Base64URL.text(sealed.joinerSignature))","sealedAt":1790000010,\
       "expiresAt":\(record.expiresAt),"iat":1790000020\(withdrawn)}
       """
     let message = Base64URL.text(Array(head.utf8)) + "." + Base64URL.text(Array(claims.utf8))
@@ -136,20 +137,21 @@ import Testing
   }
 
   @Test func aReceiptIsCheckedWithoutTheServer() throws {
-    let (_, _, copy) = try Agreed.seal()
-    let receipt = try AgreementReceipt(try receipt(of: copy), keys: keys, of: copy)
-    #expect(receipt.id == "a1" && receipt.sealedAt == 1_790_000_010 && receipt.withdrawnAt == nil)
-    let withdrawn = try AgreementReceipt(try self.receipt(of: copy, withdrawnAt: 1_790_000_015), keys: keys, of: copy)
+    let sealed = try Agreed.seal()
+    let receipt = try AgreementReceipt(try receipt(of: sealed), keys: keys, of: sealed.copy)
+    #expect(receipt.id == 7 && receipt.sealedAt == 1_790_000_010 && receipt.withdrawnAt == nil)
+    let later = try self.receipt(of: sealed, withdrawnAt: 1_790_000_015)
+    let withdrawn = try AgreementReceipt(later, keys: keys, of: sealed.copy)
     #expect(withdrawn.withdrawnAt == 1_790_000_015)
   }
 
   @Test func aReceiptThatWasChangedIsRefused() throws {
-    let (_, _, copy) = try Agreed.seal()
-    let token = try receipt(of: copy)
+    let sealed = try Agreed.seal()
+    let token = try receipt(of: sealed)
     func verdict(_ token: String, _ keys: [String: [UInt8]]? = nil, _ other: AgreementCopy? = nil) throws
       -> AgreementError.Code?
     {
-      try code { _ = try AgreementReceipt(token, keys: keys ?? self.keys, of: other ?? copy) }
+      try code { _ = try AgreementReceipt(token, keys: keys ?? self.keys, of: other ?? sealed.copy) }
     }
     let characters = Array(token)
     for place in stride(from: 0, to: characters.count, by: 3) {
@@ -161,17 +163,18 @@ import Testing
     #expect(try verdict(token, [:]) == .forged)
     let stranger = Curve25519.Signing.PrivateKey()
     #expect(try verdict(token, ["k1": Array(stranger.publicKey.rawRepresentation)]) == .forged)
-    #expect(try verdict(receipt(of: copy, key: stranger)) == .forged)
+    #expect(try verdict(receipt(of: sealed, key: stranger)) == .forged)
     for head in [
       #"{"alg":"none","kid":"k1","typ":"agreement-receipt+jwt"}"#, #"{"alg":"EdDSA","kid":"k1","typ":"fan+jwt"}"#,
       #"{"alg":"HS256","kid":"k1","typ":"agreement-receipt+jwt"}"#,
       #"{"alg":"EdDSA","crit":["x"],"kid":"k1","typ":"agreement-receipt+jwt"}"#,
     ] {
-      #expect(try verdict(receipt(of: copy, head: head)) == .forged, "\(head)")
+      #expect(try verdict(receipt(of: sealed, head: head)) == .forged, "\(head)")
     }
     // Of another agreement.
-    let (_, _, other) = try Agreed.seal()
-    #expect(try verdict(token, nil, other) == .differs)
+    #expect(try verdict(token, nil, Agreed.seal().copy) == .differs)
+    // Signed by the server, and not by the host.
+    #expect(try verdict(receipt(of: sealed, hostSignature: sealed.joinerSignature)) == .forged)
   }
 
   // MARK: Passcodes

@@ -65,6 +65,8 @@ struct SettingsTests {
       .certificateKey,
       ["a", "b", "c"].map { String(repeating: $0, count: 32) }, quoted
     ),
+    (.agreements, ["off", "on", "off"], quoted),
+    (.adultStatement, ["on", "off", "on"], quoted),
     (.publicURL, ["https://a.example", "http://b.example:8080", "https://c.example"], quoted),
     (.purchaseKey, ["d", "e", "f"].map { String(repeating: $0, count: 32) }, quoted),
     (.storeKitRoot, ["/r/a", "/r/b", "/r/c"], quoted),
@@ -164,6 +166,8 @@ struct SettingsTests {
     case .mediaUploadRate: "\(settings.mediaUploadRate / 1_000_000)"
     case .mediaControlGroup: settings.mediaControlGroup
     case .certificateKey: settings.certificateKey?.value
+    case .agreements: settings.agreements ? "on" : "off"
+    case .adultStatement: settings.adultStatement ? "on" : "off"
     case .publicURL: settings.publicURL
     case .purchaseKey: settings.purchaseKey?.value
     case .storeKitRoot: settings.storeKitRoot

@@ -42,7 +42,9 @@ struct API: Sendable {
   static func run(
     lookups rules: LookupRules = LookupRules(keys: []),
     certificates: FanCertificates? = FanCertificates(secret: "a key of the tests, 32 characters or more"),
-    purchases: PurchaseRules = PurchaseRules(), sendsMail: Bool = true, confirmsSignUp: Bool = false,
+    purchases: PurchaseRules = PurchaseRules(),
+    agreements: AgreementSecrets? = AgreementSecrets(secret: "a key of the tests, 32 characters or more"),
+    asksAdults: Bool = false, sendsMail: Bool = true, confirmsSignUp: Bool = false,
     patience: Duration = .seconds(60),
     requestTimeout: Duration = .seconds(60),
     postgres: PrivatePostgres? = nil, redis: PrivateRedis? = nil, usesPusher: Bool = false,
@@ -51,7 +53,7 @@ struct API: Sendable {
       threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
     mediaQuota: Int = 1_000_000_000, proxies: TrustedProxies = .none,
     feeds: FeedRules = FeedRules(notesReaders: true), searches: FairGate<Int> = FairGate(width: 3),
-    budgets: @Sendable (RedisClient) -> RequestBudgets? = { _ in nil },
+    budgets: @Sendable (RedisClient) -> RequestBudgets? = { _ in nil }, logger: Logger = logger,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let server = if let redis { redis } else { try await SharedServers.redis() }
@@ -65,9 +67,10 @@ struct API: Sendable {
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
-      try await withPool(url) { pool in
+      try await withPool(url, logger) { pool in
         try await serve(
-          client, pool, rules, certificates, purchases, sendsMail, confirmsSignUp, patience, requestTimeout,
+          client, pool, rules, certificates, purchases, agreements, asksAdults, logger, sendsMail, confirmsSignUp,
+          patience, requestTimeout,
           usesPusher,
           limits, hasher,
           mediaQuota, proxies, feeds, searches, budgets(client), body)
@@ -86,7 +89,8 @@ struct API: Sendable {
 
   private static func serve(
     _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificates: FanCertificates?,
-    _ purchases: PurchaseRules, _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration,
+    _ purchases: PurchaseRules, _ agreements: AgreementSecrets?, _ asksAdults: Bool, _ logger: Logger,
+    _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration,
     _ requestTimeout: Duration,
     _ usesPusher: Bool,
     _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ mediaQuota: Int, _ proxies: TrustedProxies,
@@ -107,7 +111,8 @@ struct API: Sendable {
       jobs: jobs, pool: pool,
       hasher: hasher, desk: JobAdmin(jobs, kinds: .app),
       adminToken: AdminToken(adminToken), adminReadToken: AdminToken(adminReadToken),
-      lookups: Lookups(rules: rules), certificates: certificates, purchases: purchases, sendsMail: sendsMail,
+      lookups: Lookups(rules: rules), certificates: certificates, purchases: purchases,
+      agreements: agreements, asksAdults: asksAdults, sendsMail: sendsMail,
       confirmsSignUp: confirmsSignUp,
       media: MediaShelf(store: store, incoming: media, quota: mediaQuota), requestTimeout: requestTimeout,
       attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies, feeds: feeds, searches: searches,
@@ -133,7 +138,9 @@ struct API: Sendable {
     }
   }
 
-  private static func withPool(_ url: String, _ body: @Sendable (PostgresPool) async throws -> Void) async throws {
+  private static func withPool(
+    _ url: String, _ logger: Logger = logger, _ body: @Sendable (PostgresPool) async throws -> Void
+  ) async throws {
     var configuration = try PostgresConfiguration(url: url)
     configuration.connectTimeout = .seconds(60)
     let pool = PostgresPool(

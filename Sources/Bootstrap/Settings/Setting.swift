@@ -172,8 +172,16 @@ extension Setting {
   public static let celebLimit = Setting(
     "celeb.limit", "how many celebs an account registers at most that has no limit of its own", default: "3")
   public static let certificateKey = Setting(
-    "certificate.key", "what fans' certificates are signed with, 32 characters or more; without it there are none",
+    "certificate.key",
+    """
+    what seals the keys that sign certificates and receipts, and the backups of agreements, 32 characters or more; \
+    without it there are none of them
+    """,
     isSecret: true)
+  public static let agreements = Setting(
+    "agreements", "whether two can meet and seal agreements, which needs certificate.key too: on or off", default: "on")
+  public static let adultStatement = Setting(
+    "adult.statement", "whether sign-up asks for the statement to be an adult: on or off", default: "off")
   public static let publicURL = Setting(
     "public.url", "where people reach the API: what certificates' QR codes lead to",
     default: "http://localhost:8080")
@@ -300,7 +308,8 @@ extension Setting {
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
-    limitUploads, limitUploadTokens, celebLimit, certificateKey, publicURL, purchaseKey, storeKitRoot,
+    limitUploads, limitUploadTokens, celebLimit, certificateKey, agreements, adultStatement, publicURL,
+    purchaseKey, storeKitRoot,
     storeKitBundle, storeKitProducts, storeKitSandbox, mailURL, mailFrom, passwordResetURL,
     emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota,
     mediaUploadRate, mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, rankingPoints,

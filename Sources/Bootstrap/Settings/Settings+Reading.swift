@@ -123,6 +123,12 @@ extension Settings {
     try settings.take(.limitUploadTokens, reader.number(.limitUploadTokens, in: limitRange)) {
       $0.requestLimits.uploadTokens = $1
     }
+    try settings.take(.agreements, reader.text(.agreements)) { settings, text throws(Wrong) in
+      settings.agreements = try isOn(text)
+    }
+    try settings.take(.adultStatement, reader.text(.adultStatement)) { settings, text throws(Wrong) in
+      settings.adultStatement = try isOn(text)
+    }
     try settings.take(.certificateKey, reader.text(.certificateKey)) { settings, text throws(Wrong) in
       settings.certificateKey = Secret(try signingKey(text))
     }

@@ -63,6 +63,8 @@ public struct Settings: Sendable {
   public var requestLimits = RequestLimits()
   public var celebLimit = 3
   public var certificateKey: Secret?
+  public var agreements = true
+  public var adultStatement = false
   /// Without a slash at the end.
   public var publicURL = "http://localhost:8080"
   public var purchaseKey: Secret?

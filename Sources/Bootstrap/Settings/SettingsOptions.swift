@@ -57,6 +57,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.limitUploadTokens.flagName, help: Setting.limitUploadTokens.help)
   var limitUploadTokens: String?
   @Option(name: Setting.certificateKey.flagName, help: Setting.certificateKey.help) var certificateKey: String?
+  @Option(name: Setting.agreements.flagName, help: Setting.agreements.help) var agreements: String?
+  @Option(name: Setting.adultStatement.flagName, help: Setting.adultStatement.help) var adultStatement: String?
   @Option(name: Setting.publicURL.flagName, help: Setting.publicURL.help) var publicURL: String?
   @Option(name: Setting.purchaseKey.flagName, help: Setting.purchaseKey.help) var purchaseKey: String?
   @Option(name: Setting.storeKitRoot.flagName, help: Setting.storeKitRoot.help) var storeKitRoot: String?
@@ -118,7 +120,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .limitLikes: limitLikes, .limitComments: limitComments, .limitLookups: limitLookups,
       .limitSignUps: limitSignUps, .celebLimit: celebLimit, .limitUploads: limitUploads,
       .limitUploadTokens: limitUploadTokens, .mediaQuota: mediaQuota, .mediaUploadRate: mediaUploadRate,
-      .certificateKey: certificateKey, .publicURL: publicURL, .purchaseKey: purchaseKey, .storeKitRoot: storeKitRoot,
+      .certificateKey: certificateKey, .agreements: agreements, .adultStatement: adultStatement,
+      .publicURL: publicURL, .purchaseKey: purchaseKey, .storeKitRoot: storeKitRoot,
       .storeKitBundle: storeKitBundle, .storeKitProducts: storeKitProducts, .storeKitSandbox: storeKitSandbox,
       .mailURL: mailURL,
       .mailFrom: mailFrom, .passwordResetURL: passwordResetURL, .emailConfirmationURL: emailConfirmationURL,

@@ -58,6 +58,8 @@ public struct OwnAccount: Sendable, Hashable {
   public let profile: Profile
   /// nil for an account that came by import.
   public let email: String?
+  /// Whether the owner has stated to be an adult.
+  public let isAdult: Bool
 }
 
 /// What it takes to open an account. Checked when it is made.
@@ -71,12 +73,14 @@ public struct Registration: Sendable {
   public let bio: String
   /// A picture that was uploaded for this sign-up.
   public let avatar: MediaID?
+  /// Whether the owner states to be an adult.
+  public let isAdult: Bool
 
   /// - Throws: `invalid_username`, `invalid_email`, `invalid_password`, `invalid_name`, `invalid_major`, `invalid_bio`,
   ///   `invalid_avatar`, `use_media`.
   public init(
     username: String?, email: String, password: String, name: String, major: String = "", bio: String = "",
-    avatar: String? = nil
+    avatar: String? = nil, isAdult: Bool = false
   ) throws(SocialError) {
     let username = username.map(NormalForm.shown)
     let email = NormalForm.compared(email)
@@ -95,6 +99,7 @@ public struct Registration: Sendable {
     self.major = major
     self.bio = bio
     self.avatar = if let avatar { try MediaReference.one(avatar, "avatar") } else { nil }
+    self.isAdult = isAdult
   }
 }
 
@@ -106,10 +111,13 @@ public struct AccountChanges: Sendable {
   public let bio: String?
   /// `.some(nil)` takes the picture away.
   public let avatar: MediaID??
+  /// Whether the owner states to be an adult.
+  public let isAdult: Bool?
 
   /// - Throws: `invalid_username`, `invalid_name`, `invalid_major`, `invalid_bio`, `invalid_avatar`, `use_media`.
   public init(
-    username: String? = nil, name: String? = nil, major: String? = nil, bio: String? = nil, avatar: String?? = nil
+    username: String? = nil, name: String? = nil, major: String? = nil, bio: String? = nil, avatar: String?? = nil,
+    isAdult: Bool? = nil
   ) throws(SocialError) {
     let username = username.map(NormalForm.shown)
     let name = name.map(NormalForm.shown)
@@ -122,6 +130,7 @@ public struct AccountChanges: Sendable {
     self.name = name
     self.major = major
     self.bio = bio
+    self.isAdult = isAdult
     self.avatar =
       switch avatar {
       case nil: nil

@@ -1,3 +1,4 @@
+import Foundation
 import LibPQClient
 
 /// Opens, finds and changes accounts.
@@ -25,9 +26,9 @@ public enum Accounts {
     do {
       rows = try await transaction.query(
         """
-        INSERT INTO accounts (username, email, password_hash, name, major, bio)
+        INSERT INTO accounts (username, email, password_hash, name, major, bio, adult_since)
         VALUES (\(username), \(registration.email), \(passwordHash), \(registration.name),
-          \(registration.major), \(registration.bio))
+          \(registration.major), \(registration.bio), CASE WHEN \(registration.isAdult) THEN now() END)
         RETURNING id
         """)
     } catch {
@@ -116,10 +117,12 @@ public enum Accounts {
     return try own(row)
   }
 
-  private static let ownColumns = "\(profileColumns), false, false, email"
+  private static let ownColumns = "\(profileColumns), false, false, email, adult_since"
 
   private static func own(_ row: PostgresRow) throws -> OwnAccount {
-    OwnAccount(profile: try profile(row), email: try row.decode(String?.self, named: "email"))
+    OwnAccount(
+      profile: try profile(row), email: try row.decode(String?.self, named: "email"),
+      isAdult: try row.decode(Date?.self, named: "adult_since") != nil)
   }
 
   /// - Throws: `not_found`, `username_taken`, `too_many_usernames`, `invalid_avatar`, `broken_media`.
@@ -135,7 +138,9 @@ public enum Accounts {
       UPDATE accounts SET name = coalesce(\(changes.name), name), major = coalesce(\(changes.major), major),
         bio = coalesce(\(changes.bio), bio),
         avatar = CASE WHEN NOT \(changesAvatar) THEN avatar END,
-        avatar_media = CASE WHEN \(changesAvatar) THEN \((changes.avatar ?? nil)?.text) ELSE avatar_media END
+        avatar_media = CASE WHEN \(changesAvatar) THEN \((changes.avatar ?? nil)?.text) ELSE avatar_media END,
+        adult_since = CASE \(changes.isAdult) WHEN true THEN coalesce(adult_since, now()) WHEN false THEN NULL
+          ELSE adult_since END
       WHERE id = \(id)
       """)
     guard touched == 1 else { throw SocialError.notFound("account") }

@@ -41,6 +41,12 @@ public struct AttemptLimit: Sendable, Hashable {
   /// Wrong admin tokens from a network address, at whatever door: the dashboard's form or the operators' routes.
   public static let adminToken = AttemptLimit(
     purpose: "admin token by ", limit: 10, what: "too many wrong admin tokens were tried from your network address")
+  /// Codes of meetings that an account tries. A right one takes back what it counted.
+  static let meetingCode = AttemptLimit(
+    purpose: "meeting code by ", limit: 10, what: "too many wrong codes were tried by this account")
+  /// Meetings that an account begins.
+  static let meetings = AttemptLimit(
+    purpose: "meetings of ", limit: 60, what: "too many meetings were begun by this account")
 
   /// A try that counts for `subject`, such as a client's address.
   func by(_ subject: String) -> Attempt { Attempt(limit: self, subject: subject) }

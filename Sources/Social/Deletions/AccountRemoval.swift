@@ -202,6 +202,12 @@ public struct AccountRemoval: Job {
       "DELETE FROM purchase_tokens WHERE account_id = \(account)",
       // A receipt grants only once: its row outlives the account.
       "UPDATE purchases SET account_id = 0 WHERE account_id = \(account)",
+      "DELETE FROM agreement_meetings WHERE \(account) IN (host_id, joiner_id)",
+      "DELETE FROM agreement_copies WHERE account_id = \(account)",
+      // The other's copy stays.
+      "UPDATE agreements SET host_id = 0 WHERE host_id = \(account)",
+      "UPDATE agreements SET joiner_id = 0 WHERE joiner_id = \(account)",
+      "DELETE FROM agreement_backups WHERE account_id = \(account)",
       "DELETE FROM feed_readers WHERE account_id = \(account)",
       "DELETE FROM feed_sleepers WHERE account_id = \(account)",
       "DELETE FROM pulled_authors WHERE author_id = \(account)",

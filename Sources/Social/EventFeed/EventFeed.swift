@@ -161,11 +161,11 @@ public enum EventFeed {
     public struct Row: Sendable {
       public let id: Int
       public let item: EventFeedItem
-      /// The post whose thread it is in; nil for a lookup and a celeb.
+      /// The post whose thread it is in; nil for a lookup, a celeb and an agreement.
       public var post: Int?
       /// Who wrote the comment that came.
       public var author: Int?
-      /// Who asked for the lookup.
+      /// Who asked for the lookup, or is a party of the agreement.
       public var followers: [Int] = []
       /// The celeb whose fans hear of it.
       public var celeb: Int?
@@ -181,9 +181,10 @@ public enum EventFeed {
 
   private static let maxRows = 500
 
-  /// What happened after `position` in the threads of `posts`, and the lookups and celebs that YouTube was asked for.
+  /// What happened after `position` in the threads of `posts` and in agreements, and the lookups and celebs that YouTube
+  /// was asked for.
   ///
-  /// - Parameter account: whose lookups and celebs; nil for everybody's.
+  /// - Parameter account: whose agreements, lookups and celebs; nil for everybody's.
   public static func live(
     after position: Int, posts: [Int], lookedUpBy account: Int? = nil, in pool: PostgresPool
   ) async throws -> LiveRows {
@@ -194,7 +195,10 @@ public enum EventFeed {
         e.id, e.post_id, e.comment_id, e.is_removed, e.lookup_id, l.state, e.followers,
         c.id, c.text, c.created_at, \(unescaped: AccountSummary.columns),
         a.id IS NOT NULL AND c.taken_down_at IS NULL AND \(Visibility.isPublic("a.id")),
-        e.celeb_id, s.platform, s.account, coalesce(k.title, s.account), s.state, e.measure, e.span, e.rank::bigint
+        e.celeb_id, s.platform, s.account, coalesce(k.title, s.account), s.state, e.measure, e.span, e.rank::bigint,
+        e.agreement_id, CASE WHEN g.withdrawn_at IS NOT NULL THEN 'withdrawn' WHEN g.id IS NOT NULL THEN 'sealed'
+          ELSE m.state END,
+        array_remove(ARRAY[coalesce(g.host_id, m.host_id), coalesce(g.joiner_id, m.joiner_id)], NULL)
       FROM (SELECT 1) one LEFT JOIN (
         SELECT e.*, ARRAY(SELECT f.account_id FROM lookup_followers f WHERE f.lookup_id = e.lookup_id) AS followers
         FROM live_events e WHERE e.id > \(position) AND (
@@ -202,7 +206,12 @@ public enum EventFeed {
             SELECT FROM lookup_followers f WHERE f.lookup_id = e.lookup_id AND f.account_id = \(account))))
           OR (e.celeb_id IS NOT NULL AND (\(account)::bigint IS NULL OR EXISTS (
             SELECT FROM celeb_fans f
-            WHERE f.celeb_id = e.celeb_id AND f.account_id = \(account) AND f.since IS NOT NULL))))
+            WHERE f.celeb_id = e.celeb_id AND f.account_id = \(account) AND f.since IS NOT NULL)))
+          OR (e.agreement_id IS NOT NULL AND (\(account)::bigint IS NULL
+            OR EXISTS (SELECT FROM agreement_meetings m WHERE m.id = e.agreement_id
+              AND \(account) IN (m.host_id, m.joiner_id))
+            OR EXISTS (SELECT FROM agreements g WHERE g.id = e.agreement_id
+              AND \(account) IN (g.host_id, g.joiner_id)))))
         ORDER BY e.id LIMIT \(maxRows)
       ) e ON true
       LEFT JOIN comments c ON c.post_id = e.post_id AND c.id = e.comment_id
@@ -210,6 +219,8 @@ public enum EventFeed {
       LEFT JOIN lookups l ON l.id = e.lookup_id
       LEFT JOIN celebs s ON s.id = e.celeb_id
       LEFT JOIN channels k ON s.platform = 'youtube' AND k.id = s.account
+      LEFT JOIN agreements g ON g.id = e.agreement_id
+      LEFT JOIN agreement_meetings m ON m.id = e.agreement_id
       ORDER BY e.id
       """)
     let newest = try Int(postgres: rows[0][0])
@@ -227,6 +238,13 @@ public enum EventFeed {
       }
       if let celeb = try Int?(postgres: row[18]) {
         found.append(LiveRows.Row(id: id, item: try item(ofCeleb: row), celeb: celeb))
+        continue
+      }
+      if let agreement = try Int?(postgres: row[26]) {
+        guard let state = try String?(postgres: row[27]) else { continue }
+        found.append(
+          LiveRows.Row(
+            id: id, item: .agreement(id: agreement, state: state), followers: try [Int](postgres: row[28])))
         continue
       }
       let (post, comment) = (try Int(postgres: row[3]), try Int(postgres: row[4]))

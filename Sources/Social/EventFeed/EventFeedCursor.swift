@@ -6,7 +6,7 @@ public struct EventFeedCursor: Sendable, Hashable {
   public var notification: Int
   /// Of its messages.
   public var message: Int
-  /// Of comments, lookups and celebs: `live_events`.
+  /// Of comments, lookups, celebs and agreements: `live_events`.
   public var live: Int
   /// Of the account's readings of conversations.
   public var reading: Int

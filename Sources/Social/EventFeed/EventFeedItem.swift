@@ -18,6 +18,8 @@ public enum EventFeedItem: Sendable, Hashable {
   case celeb(CelebAccount, title: String, state: CelebState)
   /// A celeb that the account has registered is among the first ten of a ranking for the first time.
   case topTen(CelebAccount, title: String, by: RankingKey.Measure, RankingKey.Window, rank: Int)
+  /// Something has changed in a meeting or an agreement of the account's.
+  case agreement(id: Int, state: String)
   /// A comment came to a post that the client has open.
   case threadComment(Comment, post: Int)
   /// A comment went from it.

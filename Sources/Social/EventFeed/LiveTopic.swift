@@ -12,7 +12,7 @@ public enum LiveTopic: Sendable, Hashable {
   case messages(of: Int)
   /// An account's sessions, of which one has ended.
   case sessions(of: Int)
-  /// Lookups, and celebs that were looked up.
+  /// Lookups, celebs that were looked up, and agreements.
   case lookups
   /// What an account may see: it has blocked another, or was blocked.
   case restrictions(of: Int)

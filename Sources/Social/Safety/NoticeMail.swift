@@ -62,6 +62,7 @@ extension Notice {
     case .account: "account"
     case .message: "message"
     case .picture: "picture"
+    case .agreement: "agreement"
     }
   }
 }

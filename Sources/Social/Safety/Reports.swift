@@ -24,6 +24,8 @@ public enum Reports {
     case user(String)
     /// One that the user received.
     case message(Int)
+    /// One that the user is a party of, or the meeting that it was to come from.
+    case agreement(Int)
   }
 
   /// A report. Checked when it is made.
@@ -118,6 +120,19 @@ public enum Reports {
         WHERE m.owner_id = \(viewer) AND m.id = \(id) AND NOT m.is_own
           AND \(Visibility.isVisible("m.peer_id", to: viewer))
         """)
+    case .agreement(let id):
+      subject = .agreement(id)
+      // What the two wrote is nothing that operators could read.
+      rows = try await transaction.query(
+        """
+        SELECT found.peer, a.username FROM (
+          SELECT CASE WHEN host_id = \(viewer) THEN joiner_id ELSE host_id END AS peer FROM agreements
+          WHERE id = \(id) AND \(viewer) IN (host_id, joiner_id)
+          UNION
+          SELECT CASE WHEN host_id = \(viewer) THEN joiner_id ELSE host_id END FROM agreement_meetings
+          WHERE id = \(id) AND \(viewer) IN (host_id, joiner_id)
+        ) found JOIN accounts a ON a.id = found.peer AND \(Visibility.isVisible("a.id", to: viewer))
+        """)
     }
     guard let (account, excerpt) = try rows.decode(Int.self, String.self).first else {
       switch target {
@@ -125,6 +140,7 @@ public enum Reports {
       case .comment: throw SocialError.notFound("comment")
       case .user: throw SocialError.notFound("account")
       case .message: throw SocialError.notFound("message")
+      case .agreement: throw SocialError.notFound("agreement")
       }
     }
     return (subject, account, excerpt)

@@ -5,8 +5,10 @@ public enum Subject: Sendable, Hashable, CustomStringConvertible {
   case account(Int)
   case message(Int)
   case picture(MediaID)
+  case agreement(Int)
 
-  /// `post/12`, `comment/12/34` (34, of post 12), `account/5`, `message/77`, `picture/ID`.
+  /// `post/12`, `comment/12/34` (34, of post 12), `account/5`, `message/77`, `picture/ID`,
+  /// `agreement/8`.
   public var description: String {
     switch self {
     case .post(let id): "post/\(id)"
@@ -14,6 +16,7 @@ public enum Subject: Sendable, Hashable, CustomStringConvertible {
     case .account(let id): "account/\(id)"
     case .message(let id): "message/\(id)"
     case .picture(let id): "picture/\(id)"
+    case .agreement(let id): "agreement/\(id)"
     }
   }
 
@@ -26,6 +29,7 @@ public enum Subject: Sendable, Hashable, CustomStringConvertible {
     case ("comment", 2, let post?, let id?): self = .comment(id, post: post)
     case ("account", 1, let id?, _): self = .account(id)
     case ("message", 1, let id?, _): self = .message(id)
+    case ("agreement", 1, let id?, _): self = .agreement(id)
     case ("picture", 1, _, _):
       guard let id = MediaID(String(parts[1])) else { return nil }
       self = .picture(id)

@@ -47,7 +47,7 @@ public enum Takedowns {
       let authors = try await transaction.sql.query("SELECT author_id FROM posts WHERE id = \(post)").decode(Int.self)
       guard let author = authors.first else { return }
       try await NotificationUpdate(comment: id, on: post, by: account, to: author).owe(in: transaction)
-    case .account, .message, .picture: break
+    case .account, .message, .picture, .agreement: break
     }
   }
 
@@ -60,7 +60,7 @@ public enum Takedowns {
       case .post(let id): ("posts", "author_id", "id = \(id)")
       case .comment(let id, let post): ("comments", "account_id", "post_id = \(post) AND id = \(id)")
       case .picture(let id): ("media", "owner_id", "id = \(id.text) AND owner_id IS NOT NULL")
-      case .account, .message:
+      case .account, .message, .agreement:
         throw SocialError(
           .cannotTakeDown, "posts, comments and pictures are taken down; an account is suspended instead")
       }
@@ -85,6 +85,7 @@ public enum Takedowns {
     case .account: "account"
     case .message: "message"
     case .picture: "picture"
+    case .agreement: "agreement"
     }
   }
 }

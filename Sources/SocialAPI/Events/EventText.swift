@@ -18,6 +18,7 @@ import Social
 /// | `lookup` | `{id, state}` |
 /// | `celeb` | `{platform, account, title, state}`: YouTube was asked for one of the account's |
 /// | `top-ten` | `{platform, account, title, by, window, rank}`: one of the account's celebs, the first time |
+/// | `agreement` | `{id, state}`: a meeting or an agreement of the account's has changed |
 /// | `comment-added` | `{postId, comment}`, in a thread that the client has open |
 /// | `comment-removed` | `{postId, id}` |
 /// | `counts` | `{postId, likes, comments}` |
@@ -74,6 +75,11 @@ enum EventText {
     let by: String
     let window: String
     let rank: Int
+  }
+
+  private struct AgreementData: Encodable {
+    let id: Int
+    let state: String
   }
 
   private struct ThreadCommentData: Encodable {
@@ -136,6 +142,7 @@ enum EventText {
         platform: account.platform.rawValue, account: account.name, title: title, by: measure.rawValue,
         window: window.rawValue, rank: rank)
       return ("top-ten", try json(data))
+    case .agreement(let id, let state): return ("agreement", try json(AgreementData(id: id, state: state)))
     case .threadComment(let comment, let post):
       return ("comment-added", try json(ThreadCommentData(postId: post, comment: CommentView(comment))))
     case .threadCommentRemoved(let id, let post):

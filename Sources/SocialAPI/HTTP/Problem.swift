@@ -110,18 +110,20 @@ struct Problem: Error, Encodable {
 
   private static func status(of code: SocialError.Code) -> HTTPResponse.Status {
     switch code {
-    case .notFound, .celebNotRegistered: .notFound
+    case .notFound, .celebNotRegistered, .wrongCode: .notFound
     case .usernameTaken, .emailTaken, .cannotFollowYourself, .cannotMessageYourself, .cannotBlockYourself,
-      .cannotReportYourself,
-      .noPassword,
-      .celebLimit, .celebRegistered, .receiptTaken, .mediaInUse, .mediaQuota:
+      .cannotReportYourself, .cannotMeetYourself, .noPassword, .celebLimit, .celebRegistered, .receiptTaken,
+      .mediaInUse,
+      .mediaQuota, .meetingEnded, .meetingNotOpened, .messageDiffers, .sealsDiffer, .tooManyAgreements:
       .conflict
     case .heartTooSoon, .tooManyAttempts, .tooManyMessages, .tooManyStreams, .tooManyUsernames, .tooManyReports:
       .tooManyRequests
-    case .notYours, .forgedNotice, .wrongPassword, .emailNotConfirmed, .accountSuspended: .forbidden
+    case .notYours, .forgedNotice, .forgedSeal, .wrongPassword, .wrongPasscode, .adultStatementNeeded,
+      .emailNotConfirmed, .accountSuspended:
+      .forbidden
     case .wrongCredentials, .notSignedIn, .uploadExpired: .unauthorized
-    case .busy, .certificatesOff, .purchasesOff, .mailNotConfigured: .serviceUnavailable
-    case .resetExpired, .confirmationExpired, .mediaGone, .certificateRevoked: .gone
+    case .busy, .agreementsOff, .certificatesOff, .purchasesOff, .mailNotConfigured: .serviceUnavailable
+    case .resetExpired, .confirmationExpired, .mediaGone, .certificateRevoked, .backupDestroyed: .gone
     default: .unprocessableContent
     }
   }

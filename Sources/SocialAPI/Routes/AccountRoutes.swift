@@ -10,6 +10,8 @@ struct AccountRoutes: Sendable {
   let hasher: PasswordHasher
   let attempts: AttemptBook
   let confirmsSignUp: Bool
+  /// Whether who opens an account has to state to be an adult.
+  let asksAdults: Bool
 
   func add(to group: RouterGroup<APIContext>) {
     group.post("accounts", use: open)
@@ -27,6 +29,8 @@ struct AccountRoutes: Sendable {
     var bio: String?
     /// The id of a picture that was uploaded with an upload token.
     var avatar: String?
+    /// States that the owner is an adult.
+    var adult: Bool?
   }
 
   private struct Opened: Encodable {
@@ -40,12 +44,18 @@ struct AccountRoutes: Sendable {
     let wanted = try await RequestBody(request, context).decode(Opening.self)
     let registration = try Registration(
       username: wanted.username, email: wanted.email, password: wanted.password, name: wanted.name,
-      major: wanted.major ?? "", bio: wanted.bio ?? "", avatar: wanted.avatar)
+      major: wanted.major ?? "", bio: wanted.bio ?? "", avatar: wanted.avatar,
+      isAdult: wanted.adult ?? false)
+    guard registration.isAdult || !asksAdults else {
+      throw SocialError(
+        .invalid("adult"), "accounts here are for adults: state that you are one, with \"adult\": true", field: "adult")
+    }
     // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
-    let said = [
-      registration.username ?? "", registration.email, registration.name, registration.major, registration.bio,
-      registration.avatar?.text ?? "",
-    ]
+    let said =
+      [
+        registration.username ?? "", registration.email, registration.name, registration.major, registration.bio,
+        registration.avatar?.text ?? "",
+      ] + (registration.isAdult ? ["adult"] : [])
     let key = try request.idempotencyKey(saying: Array(said.joined(separator: "\0").utf8), by: 0)
     try await attempts.countSignUp(by: context.client.key)
     let hash = try await hasher.hash(registration.password, for: context.client.key)

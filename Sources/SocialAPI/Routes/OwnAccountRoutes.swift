@@ -33,7 +33,7 @@ struct OwnAccountRoutes: Sendable {
 
   @Sendable private func own(_ request: Request, _ context: APIContext) async throws -> Answer {
     let account = try await Accounts.own(try request.sessionToken(), in: pool)
-    return try Answer(.ok, ProfileView(account.profile, email: account.email))
+    return try Answer(.ok, ProfileView(account))
   }
 
   private struct Change: Decodable {
@@ -42,8 +42,9 @@ struct OwnAccountRoutes: Sendable {
     var major: String?
     var bio: String?
     var avatar: String??
+    var adult: Bool?
 
-    private enum CodingKeys: CodingKey { case username, name, major, bio, avatar }
+    private enum CodingKeys: CodingKey { case username, name, major, bio, avatar, adult }
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -51,6 +52,7 @@ struct OwnAccountRoutes: Sendable {
       name = try container.decodeIfPresent(String.self, forKey: .name)
       major = try container.decodeIfPresent(String.self, forKey: .major)
       bio = try container.decodeIfPresent(String.self, forKey: .bio)
+      adult = try container.decodeIfPresent(Bool.self, forKey: .adult)
       // null takes the picture away; a missing field leaves it.
       avatar = container.contains(.avatar) ? .some(try container.decode(String?.self, forKey: .avatar)) : nil
     }
@@ -60,12 +62,13 @@ struct OwnAccountRoutes: Sendable {
     let viewer = try context.viewer
     let change = try await RequestBody(request, context).decode(Change.self)
     let changes = try AccountChanges(
-      username: change.username, name: change.name, major: change.major, bio: change.bio, avatar: change.avatar)
+      username: change.username, name: change.name, major: change.major, bio: change.bio, avatar: change.avatar,
+      isAdult: change.adult)
     let account = try await jobs.transaction { transaction in
       try await Accounts.change(viewer.id, changes, in: transaction.sql)
       return try await Accounts.own(viewer.id, in: transaction.sql)
     }
-    return try Answer(.ok, ProfileView(account.profile, email: account.email))
+    return try Answer(.ok, ProfileView(account))
   }
 
   // MARK: Password

@@ -18,25 +18,27 @@ struct SafetyRoutes: Sendable {
     group.get("me/notices", use: notices)
   }
 
-  /// One of `post`, `post` with `comment`, `user` and `message`.
+  /// One of `post`, `post` with `comment`, `user`, `message` and `agreement`.
   private struct Draft: Decodable {
     var post: Int?
     var comment: Int?
     var user: String?
     var message: Int?
+    var agreement: Int?
     var reason: String
     var text: String?
 
     func target() throws -> Reports.Target {
-      switch (post, comment, user, message) {
-      case (let post?, nil, nil, nil): return .post(post)
-      case (let post?, let comment?, nil, nil): return .comment(comment, post: post)
-      case (nil, nil, let user?, nil): return .user(user)
-      case (nil, nil, nil, let message?): return .message(message)
+      switch (post, comment, user, message, agreement) {
+      case (let post?, nil, nil, nil, nil): return .post(post)
+      case (let post?, let comment?, nil, nil, nil): return .comment(comment, post: post)
+      case (nil, nil, let user?, nil, nil): return .user(user)
+      case (nil, nil, nil, let message?, nil): return .message(message)
+      case (nil, nil, nil, nil, let agreement?): return .agreement(agreement)
       default:
         throw SocialError(
           .invalid("post"),
-          "a report names one thing: a post, a comment with its post, a user by username, or a message by its id",
+          "a report names one thing: a post, a comment with its post, a user by username, a message or an agreement by its id",
           field: "post")
       }
     }

@@ -148,7 +148,7 @@ struct ReportPages: DashboardPages {
     let canTakeDown =
       switch Subject(report.subject) {
       case .post, .comment, .picture: true
-      case .account, .message, nil: false
+      case .account, .message, .agreement, nil: false
       }
     let model = Page(
       id: report.id, address: DashboardLink.to("reports/\(report.id)"), state: report.resolution ?? Self.open,

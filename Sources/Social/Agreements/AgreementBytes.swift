@@ -1,0 +1,20 @@
+import Cryptography
+
+/// Reads the bytes that clients send of agreements: Base64 for URLs without padding (RFC 4648, 5).
+public enum AgreementBytes {
+  /// - Throws: `invalid_FIELD` for another alphabet or length.
+  public static func read(
+    _ text: String, _ field: String, _ lengths: ClosedRange<Int>
+  ) throws(SocialError) -> [UInt8] {
+    // What is far too long is not decoded.
+    guard text.utf8.count <= lengths.upperBound * 4 / 3 + 4, let bytes = Base64URL.bytes(text),
+      lengths.contains(bytes.count)
+    else {
+      let count =
+        lengths.lowerBound == lengths.upperBound
+        ? "\(lengths.lowerBound)" : "\(lengths.lowerBound) to \(lengths.upperBound)"
+      throw .invalid(field, "is \(count) bytes in Base64 for URLs, without padding")
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,404 @@
+import Cryptography
+import Foundation
+import LibPQClient
+
+/// Lets two devices meet and seal. The server carries what they say and cannot read it.
+public struct Meetings: Sendable {
+  /// So many wrong codes end a meeting.
+  static let maxWrongCodes = 5
+  /// How long a code can be typed, in seconds.
+  static let codeSeconds = 120
+  /// How long two that have met take at most, in seconds.
+  static let meetingSeconds = 900
+  /// How many messages each sends at most, and how long each may be, in bytes.
+  static let maxMessages = 16
+  public static let maxMessageBytes = 98_304
+  /// How many agreements an account keeps at most.
+  static let maxCopies = 1000
+
+  private let secrets: AgreementSecrets
+  private let attempts: AttemptBook
+
+  public init(secrets: AgreementSecrets, attempts: AttemptBook) {
+    self.secrets = secrets
+    self.attempts = attempts
+  }
+
+  // MARK: Beginning
+
+  /// Begins a meeting; one that the host has begun before ends.
+  ///
+  /// - Returns: the meeting and its code, six digits.
+  /// - Throws: `adult_statement_needed`, `too_many_agreements`.
+  public func begin(
+    _ introduction: MeetingIntroduction, by host: Int, in transaction: PostgresTransaction
+  ) async throws -> (meeting: Meeting, code: String) {
+    var generator = SystemRandomNumberGenerator()
+    let number = Int.random(in: 0..<1_000_000, using: &generator)
+    let code = String(repeating: "0", count: 6 - String(number).count) + String(number)
+    try await requireAdult(host, in: transaction)
+    let id = try await transaction.pipeline([
+      "UPDATE agreement_meetings SET state = 'ended', ending = 'replaced' WHERE host_id = \(host) AND state IN ('open', 'joined')",
+      """
+      INSERT INTO agreement_meetings (host_id, code_hash, expires_at, host_key, host_commitment)
+      VALUES (\(host), \(secrets.hash(ofCode: code, of: host)),
+        clock_timestamp() + make_interval(secs => \(Double(Self.codeSeconds))), \(introduction.key),
+        \(introduction.commitment))
+      RETURNING id
+      """,
+    ])[1][0].decode(Int.self)
+    return (try await Self.read(id, of: host, in: transaction), code)
+  }
+
+  /// Counts a meeting that an account is about to begin.
+  ///
+  /// - Throws: `too_many_attempts`.
+  public func allowBeginning(by host: Int) async throws {
+    try await attempts.count(AttemptLimit.meetings.by(String(host)))
+  }
+
+  /// Who has stated to be an adult; its row is locked, so that one begins or joins a meeting at a time.
+  private func requireAdult(_ account: Int, in transaction: PostgresTransaction) async throws {
+    let rows = try await transaction.query(
+      """
+      SELECT adult_since IS NOT NULL, (SELECT count(*) FROM agreement_copies WHERE account_id = \(account))
+      FROM accounts WHERE id = \(account) FOR NO KEY UPDATE
+      """
+    ).decode(Bool.self, Int.self)
+    guard let (isAdult, copies) = rows.first else { throw SocialError.notFound("account") }
+    guard isAdult else {
+      throw SocialError(
+        .adultStatementNeeded, #"agreements are for adults: state that you are one, with PATCH /v1/me {"adult": true}"#)
+    }
+    guard copies < Self.maxCopies else {
+      throw SocialError(
+        .tooManyAgreements, "an account keeps \(Self.maxCopies) agreements at most: delete some of your copies")
+    }
+  }
+
+  // MARK: Joining
+
+  private enum Joining {
+    case joined(Meeting)
+    case refused
+  }
+
+  /// Joins the meeting of `host` that has this code. Doing it again with the same keys gives the same meeting.
+  ///
+  /// A wrong code, a host without a meeting, one that others have joined and one who is kept away get one answer, so that
+  /// nobody learns who is about to meet.
+  ///
+  /// - Throws: `wrong_code`, `too_many_attempts`, `cannot_meet_yourself`, `adult_statement_needed`,
+  ///   `too_many_agreements`.
+  public func join(
+    _ name: String, code: String, _ introduction: MeetingIntroduction, by joiner: Int, in pool: PostgresPool
+  ) async throws -> Meeting {
+    // Counted before anything is looked at: guesses that race are counted each.
+    let attempt = AttemptLimit.meetingCode.by(String(joiner))
+    try await attempts.count(attempt)
+    let outcome = try await pool.transaction { transaction in
+      try await join(name, code, introduction, by: joiner, in: transaction)
+    }
+    guard case .joined(let meeting) = outcome else {
+      throw SocialError(.wrongCode, "\(name) has no meeting with this code, or it has ended", field: "code")
+    }
+    try await attempts.giveBack([attempt])
+    return meeting
+  }
+
+  /// What is refused commits too: the wrong code counts.
+  private func join(
+    _ name: String, _ code: String, _ introduction: MeetingIntroduction, by joiner: Int,
+    in transaction: PostgresTransaction
+  ) async throws -> Joining {
+    try await requireAdult(joiner, in: transaction)
+    let host: Int
+    do {
+      host = try await Accounts.id(of: name, seenBy: joiner, in: transaction)
+    } catch let error as SocialError where error.code == .notFound {
+      return .refused
+    } catch is AccountMoved {
+      return .refused
+    }
+    guard host != joiner else { throw SocialError(.cannotMeetYourself, "a meeting has two accounts") }
+    let rows = try await transaction.query(
+      """
+      SELECT id, state, code_hash, wrong_codes, joiner_id, joiner_key, joiner_commitment FROM agreement_meetings
+      WHERE host_id = \(host) AND state IN ('open', 'joined') AND expires_at > clock_timestamp() FOR UPDATE
+      """
+    ).decode(Int.self, String.self, [UInt8].self, Int16.self, Int?.self, [UInt8]?.self, [UInt8]?.self)
+    guard let (id, state, hash, wrong, known, key, commitment) = rows.first else { return .refused }
+    let isRight = isEqualInConstantTime(hash, secrets.hash(ofCode: code, of: host))
+    if state == Meeting.State.joined.rawValue {
+      let isAgain = isRight && known == joiner && key == introduction.key && commitment == introduction.commitment
+      return isAgain ? .joined(try await Self.read(id, of: joiner, in: transaction)) : .refused
+    }
+    guard isRight else {
+      if Int(wrong) + 1 < Self.maxWrongCodes {
+        try await transaction.execute("UPDATE agreement_meetings SET wrong_codes = wrong_codes + 1 WHERE id = \(id)")
+      } else {
+        try await transaction.execute(
+          """
+          UPDATE agreement_meetings SET wrong_codes = wrong_codes + 1, state = 'ended', ending = 'guessed'
+          WHERE id = \(id)
+          """)
+      }
+      return .refused
+    }
+    try await transaction.execute(
+      """
+      UPDATE agreement_meetings SET state = 'joined', joiner_id = \(joiner), joiner_key = \(introduction.key),
+        joiner_commitment = \(introduction.commitment),
+        expires_at = clock_timestamp() + make_interval(secs => \(Double(Self.meetingSeconds)))
+      WHERE id = \(id)
+      """)
+    return .joined(try await Self.read(id, of: joiner, in: transaction))
+  }
+
+  // MARK: Reading
+
+  /// - Throws: `not_found` for one that the account is no party of.
+  public static func read(_ id: Int, of account: Int, in reader: some SocialReader) async throws -> Meeting {
+    let rows = try await reader.rows(
+      """
+      SELECT m.id, m.host_id = \(account), m.state, m.ending, m.expires_at,
+        m.state IN ('open', 'joined') AND m.expires_at <= clock_timestamp(),
+        CASE WHEN m.host_id = \(account) THEN m.joiner_key ELSE m.host_key END,
+        CASE WHEN m.host_id = \(account) THEN m.joiner_commitment ELSE m.host_commitment END,
+        CASE WHEN m.host_id = \(account) THEN m.joiner_nonce ELSE m.host_nonce END,
+        (SELECT count(*) FROM agreement_messages s
+          WHERE s.meeting_id = m.id AND s.is_hosts <> (m.host_id = \(account))),
+        EXISTS (SELECT FROM agreement_seals s WHERE s.meeting_id = m.id AND s.is_hosts = (m.host_id = \(account))),
+        \(unescaped: AccountSummary.columns)
+      FROM agreement_meetings m
+      LEFT JOIN accounts a ON a.id = CASE WHEN m.host_id = \(account) THEN m.joiner_id ELSE m.host_id END
+        AND \(Visibility.isVisible("a.id", to: account))
+      WHERE m.id = \(id) AND \(account) IN (m.host_id, m.joiner_id)
+      """)
+    guard let row = rows.first else { throw SocialError.notFound("meeting") }
+    let isExpired = try Bool(postgres: row[5])
+    var peer: Meeting.Peer?
+    if let key = try [UInt8]?(postgres: row[6]), let commitment = try [UInt8]?(postgres: row[7]), !row[11].isNull {
+      peer = Meeting.Peer(
+        account: try AccountSummary(row: row, at: 11), key: key, commitment: commitment,
+        nonce: try [UInt8]?(postgres: row[8]))
+    }
+    let state = Meeting.State(rawValue: try String(postgres: row[2])) ?? .ended
+    return Meeting(
+      id: try Int(postgres: row[0]), isHost: try Bool(postgres: row[1]), state: isExpired ? .ended : state,
+      ending: isExpired ? .expired : try String?(postgres: row[3]).flatMap(Meeting.Ending.init),
+      expiresAt: try Date(postgres: row[4]), peer: peer, received: try Int(postgres: row[9]),
+      isSealedByMe: try Bool(postgres: row[10]) || state == .sealed)
+  }
+
+  /// What the peer has sent, after a message.
+  ///
+  /// - Throws: `not_found`.
+  public static func messages(
+    _ id: Int, of account: Int, after number: Int, in reader: some SocialReader
+  ) async throws -> [(number: Int, body: [UInt8])] {
+    let meeting = try await read(id, of: account, in: reader)
+    return try await reader.rows(
+      """
+      SELECT number, body FROM agreement_messages
+      WHERE meeting_id = \(id) AND is_hosts = \(!meeting.isHost) AND number > \(Int32(clamping: number)) ORDER BY number
+      """
+    ).decode(Int32.self, [UInt8].self).map { (Int($0.0), $0.1) }
+  }
+
+  // MARK: Talking
+
+  /// A meeting of two, locked.
+  private struct Going {
+    let isHost: Bool
+    let host: (account: Int, key: [UInt8], commitment: [UInt8], nonce: [UInt8]?)
+    let joiner: (account: Int, key: [UInt8], commitment: [UInt8], nonce: [UInt8]?)
+
+    var own: (account: Int, key: [UInt8], commitment: [UInt8], nonce: [UInt8]?) { isHost ? host : joiner }
+  }
+
+  /// - Throws: `not_found`; `meeting_ended` for one that nobody has joined, or is over, or whose peer is kept away.
+  private static func going(
+    _ id: Int, of account: Int, in transaction: PostgresTransaction
+  ) async throws -> Going {
+    let rows = try await transaction.query(
+      """
+      SELECT m.host_id, m.host_key, m.host_commitment, m.host_nonce, m.joiner_id, m.joiner_key, m.joiner_commitment,
+        m.joiner_nonce, m.state = 'joined' AND m.expires_at > clock_timestamp()
+          AND EXISTS (SELECT FROM accounts a
+            WHERE a.id = CASE WHEN m.host_id = \(account) THEN m.joiner_id ELSE m.host_id END
+              AND \(Visibility.isVisible("a.id", to: account)))
+      FROM agreement_meetings m WHERE m.id = \(id) AND \(account) IN (m.host_id, m.joiner_id) FOR UPDATE OF m
+      """)
+    guard let row = rows.first else { throw SocialError.notFound("meeting") }
+    guard try Bool(postgres: row[8]) else {
+      throw SocialError(.meetingEnded, "the meeting has ended, or nobody has joined it yet: begin a new one")
+    }
+    return Going(
+      isHost: try Int(postgres: row[0]) == account,
+      host: (
+        try Int(postgres: row[0]), try [UInt8](postgres: row[1]), try [UInt8](postgres: row[2]),
+        try [UInt8]?(postgres: row[3])
+      ),
+      joiner: (
+        try Int(postgres: row[4]), try [UInt8](postgres: row[5]), try [UInt8](postgres: row[6]),
+        try [UInt8]?(postgres: row[7])
+      ))
+  }
+
+  /// Opens an account's commitment.
+  ///
+  /// - Throws: `invalid_nonce` for what it has not committed to; `not_found`, `meeting_ended`.
+  public static func open(
+    _ nonce: [UInt8], _ id: Int, of account: Int, in transaction: PostgresTransaction
+  ) async throws {
+    let meeting = try await going(id, of: account, in: transaction)
+    let own = meeting.own
+    guard MeetingTranscript.commitment(to: own.key, nonce, isHosts: meeting.isHost) == own.commitment else {
+      throw SocialError(.invalid("nonce"), "the nonce is not the one that was committed to", field: "nonce")
+    }
+    if own.nonce != nil { return }
+    let column: PostgresQuery = meeting.isHost ? "host_nonce" : "joiner_nonce"
+    try await transaction.execute("UPDATE agreement_meetings SET \(column) = \(nonce) WHERE id = \(id)")
+  }
+
+  /// Takes a sealed message for the peer. The same message sent again changes nothing.
+  ///
+  /// - Parameter number: from 1; the next one that the account has not sent.
+  /// - Throws: `invalid_number`, `message_differs`, `not_found`, `meeting_ended`.
+  public static func send(
+    _ body: [UInt8], number: Int, _ id: Int, of account: Int, in transaction: PostgresTransaction
+  ) async throws {
+    let meeting = try await going(id, of: account, in: transaction)
+    guard meeting.host.nonce != nil, meeting.joiner.nonce != nil else { throw notOpened }
+    let known = try await transaction.query(
+      """
+      SELECT count(*), (SELECT body FROM agreement_messages
+        WHERE meeting_id = \(id) AND is_hosts = \(meeting.isHost) AND number = \(Int32(clamping: number)))
+      FROM agreement_messages WHERE meeting_id = \(id) AND is_hosts = \(meeting.isHost)
+      """)[0]
+    let count = try Int(postgres: known[0])
+    if let known = try [UInt8]?(postgres: known[1]) {
+      guard known == body else {
+        throw SocialError(.messageDiffers, "message \(number) was another: a number is used once", field: "number")
+      }
+      return
+    }
+    guard number == count + 1, number <= maxMessages else {
+      throw SocialError.invalid("number", "is \(count + 1), the next one, and \(maxMessages) at most")
+    }
+    try await transaction.execute(
+      """
+      INSERT INTO agreement_messages (meeting_id, is_hosts, number, body)
+      VALUES (\(id), \(meeting.isHost), \(Int32(number)), \(body))
+      """)
+  }
+
+  /// Ends a meeting that is not sealed.
+  ///
+  /// - Throws: `not_found`.
+  public static func leave(_ id: Int, by account: Int, in transaction: PostgresTransaction) async throws {
+    _ = try await read(id, of: account, in: transaction)
+    try await transaction.execute(
+      "UPDATE agreement_meetings SET state = 'ended', ending = 'left' WHERE id = \(id) AND state IN ('open', 'joined')")
+  }
+
+  // MARK: Sealing
+
+  /// Takes one's seal. With the second of the same record there are the agreement and both copies, all at once.
+  ///
+  /// - Returns: whether both have sealed now.
+  /// - Throws: `forged_seal` for a signature that is not the account's own, `seals_differ` where the peer has sealed
+  ///   another record, `meeting_not_opened`, `not_found`, `meeting_ended`.
+  @discardableResult
+  public static func seal(
+    _ seal: MeetingSeal, _ id: Int, of account: Int, in transaction: PostgresTransaction
+  ) async throws -> Bool {
+    try await transaction.execute("SELECT FROM agreement_meetings WHERE id = \(id) FOR UPDATE")
+    if try await isSealed(seal, id, of: account, in: transaction) { return true }
+    let meeting = try await going(id, of: account, in: transaction)
+    guard let hostNonce = meeting.host.nonce, let joinerNonce = meeting.joiner.nonce else { throw notOpened }
+    let transcript = MeetingTranscript.of(
+      host: (meeting.host.key, hostNonce), joiner: (meeting.joiner.key, joinerNonce))
+    let key = try Ed25519PublicKey(Array(meeting.own.key.suffix(32)))
+    guard key.isValid(seal.signature, for: MeetingTranscript.signed(transcript, seal.hash)) else {
+      throw SocialError(
+        .forgedSeal, "the signature is not that of this record with the key of this meeting", field: "signature")
+    }
+    try await transaction.execute(
+      """
+      INSERT INTO agreement_seals (meeting_id, is_hosts, hash, signature, expires_at, copy)
+      VALUES (\(id), \(meeting.isHost), \(seal.hash), \(seal.signature), \(seal.expiresAt), \(seal.copy))
+      ON CONFLICT (meeting_id, is_hosts) DO UPDATE SET hash = excluded.hash, signature = excluded.signature,
+        expires_at = excluded.expires_at, copy = excluded.copy
+      """)
+    let peers = try await transaction.query(
+      """
+      SELECT hash = \(seal.hash) AND expires_at = \(seal.expiresAt) FROM agreement_seals
+      WHERE meeting_id = \(id) AND is_hosts = \(!meeting.isHost)
+      """
+    ).decode(Bool.self)
+    guard let isSame = peers.first else { return false }
+    guard isSame else {
+      throw SocialError(.sealsDiffer, "the other device has sealed another record: begin a new meeting", field: "hash")
+    }
+    try await transaction.pipeline([
+      """
+      INSERT INTO agreements (id, host_id, joiner_id, hash, host_key, joiner_key, host_signature, joiner_signature,
+        sealed_at, expires_at)
+      SELECT m.id, m.host_id, m.joiner_id, h.hash, m.host_key, m.joiner_key, h.signature, j.signature,
+        date_trunc('second', clock_timestamp()), h.expires_at
+      FROM agreement_meetings m JOIN agreement_seals h ON h.meeting_id = m.id AND h.is_hosts
+      JOIN agreement_seals j ON j.meeting_id = m.id AND NOT j.is_hosts WHERE m.id = \(id)
+      """,
+      """
+      INSERT INTO agreement_copies (account_id, agreement_id, copy)
+      SELECT CASE WHEN s.is_hosts THEN m.host_id ELSE m.joiner_id END, m.id, s.copy
+      FROM agreement_meetings m JOIN agreement_seals s ON s.meeting_id = m.id WHERE m.id = \(id)
+      """,
+      "DELETE FROM agreement_seals WHERE meeting_id = \(id)",
+      "DELETE FROM agreement_messages WHERE meeting_id = \(id)",
+      "UPDATE agreement_meetings SET state = 'sealed' WHERE id = \(id)",
+    ])
+    return true
+  }
+
+  /// Whether the seal is one that came before: its answer was lost.
+  private static func isSealed(
+    _ seal: MeetingSeal, _ id: Int, of account: Int, in transaction: PostgresTransaction
+  ) async throws -> Bool {
+    try await !transaction.query(
+      """
+      SELECT FROM agreements WHERE id = \(id) AND hash = \(seal.hash)
+        AND ((host_id = \(account) AND host_signature = \(seal.signature))
+          OR (joiner_id = \(account) AND joiner_signature = \(seal.signature)))
+      """
+    ).isEmpty
+  }
+
+  private static let notOpened = SocialError(
+    .meetingNotOpened, "both devices open their commitments before anything else is said")
+
+  /// Forgets meetings that have ended: what is told of them is kept a day, so they are too.
+  ///
+  /// - Returns: how many, at most `limit`.
+  static func sweep(upTo limit: Int, in transaction: PostgresTransaction) async throws -> Int {
+    // What was said in a meeting that has expired goes first.
+    try await transaction.pipeline([
+      """
+      DELETE FROM agreement_messages WHERE meeting_id IN (
+        SELECT id FROM agreement_meetings WHERE expires_at < now() AND state <> 'sealed' ORDER BY expires_at DESC LIMIT \(limit))
+      """,
+      """
+      DELETE FROM agreement_seals WHERE meeting_id IN (
+        SELECT id FROM agreement_meetings WHERE expires_at < now() AND state <> 'sealed' ORDER BY expires_at DESC LIMIT \(limit))
+      """,
+    ])
+    return try await transaction.execute(
+      """
+      DELETE FROM agreement_meetings WHERE id IN (
+        SELECT id FROM agreement_meetings WHERE expires_at < now() - interval '1 day' ORDER BY expires_at LIMIT \(limit)
+        FOR UPDATE SKIP LOCKED)
+      """)
+  }
+}

@@ -1,0 +1,210 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Cryptography
+import DurableJobs
+import Hummingbird
+import LibPQClient
+import Social
+
+/// `agreements/meetings`: two devices meet, talk sealed, and seal a record.
+struct MeetingRoutes: Sendable {
+  let jobs: AppJobs
+  let pool: PostgresPool
+  let attempts: AttemptBook
+  /// Without them there are no agreements.
+  let secrets: AgreementSecrets?
+
+  func add(to group: RouterGroup<APIContext>) {
+    group.post("agreements/meetings", use: begin)
+    group.post("agreements/meetings/join", use: join)
+    group.get("agreements/meetings/{id}", use: one)
+    group.delete("agreements/meetings/{id}", use: leave)
+    group.put("agreements/meetings/{id}/opening", use: open)
+    group.get("agreements/meetings/{id}/messages", use: messages)
+    group.put("agreements/meetings/{id}/messages/{number}", use: send)
+    group.put("agreements/meetings/{id}/seal", use: seal)
+  }
+
+  private func meetings() throws(SocialError) -> Meetings {
+    Meetings(secrets: try AgreementRoutes.demand(secrets), attempts: attempts)
+  }
+
+  private func id(_ context: APIContext) throws -> Int {
+    _ = try AgreementRoutes.demand(secrets)
+    guard let id = EntityID.parse(try context.parameter("id")) else {
+      throw SocialError(.notFound, "there is no such meeting")
+    }
+    return id
+  }
+
+  // MARK: Meeting
+
+  private struct Introduction: Decodable {
+    var publicKey: String
+    var commitment: String
+  }
+
+  private struct Begun: Encodable {
+    let id: Int
+    let code: String
+    let expiresAt: Date
+  }
+
+  @Sendable private func begin(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let meetings = try meetings()
+    let body = try await RequestBody(request, context)
+    let wanted = try body.decode(Introduction.self)
+    let introduction = try MeetingIntroduction(key: wanted.publicKey, commitment: wanted.commitment)
+    try await meetings.allowBeginning(by: viewer.id)
+    return try await jobs.once(request, body, by: viewer.id) { transaction in
+      let (meeting, code) = try await meetings.begin(introduction, by: viewer.id, in: transaction.sql)
+      return try Answer(.created, Begun(id: meeting.id, code: code, expiresAt: meeting.expiresAt))
+    }
+  }
+
+  private struct Joining: Decodable {
+    var host: String
+    var code: String
+    var publicKey: String
+    var commitment: String
+  }
+
+  /// Sent again with the same keys, it gives the same meeting: it needs no Idempotency-Key.
+  @Sendable private func join(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let meetings = try meetings()
+    let wanted = try await RequestBody(request, context).decode(Joining.self)
+    let introduction = try MeetingIntroduction(key: wanted.publicKey, commitment: wanted.commitment)
+    let meeting = try await meetings.join(
+      wanted.host, code: wanted.code, introduction, by: viewer.id, in: pool)
+    return try Answer(.ok, MeetingView(meeting))
+  }
+
+  @Sendable private func one(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    return try Answer(.ok, MeetingView(try await Meetings.read(try id(context), of: viewer.id, in: pool)))
+  }
+
+  @Sendable private func leave(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let id = try id(context)
+    try await jobs.transaction { try await Meetings.leave(id, by: viewer.id, in: $0.sql) }
+    return .noContent
+  }
+
+  // MARK: Talking
+
+  private struct Opening: Decodable { var nonce: String }
+
+  @Sendable private func open(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let id = try id(context)
+    let wanted = try await RequestBody(request, context).decode(Opening.self)
+    let nonce = try AgreementBytes.read(wanted.nonce, "nonce", 32...32)
+    try await jobs.transaction { try await Meetings.open(nonce, id, of: viewer.id, in: $0.sql) }
+    return .noContent
+  }
+
+  private struct Sealed: Codable {
+    var number: Int?
+    var body: String
+  }
+
+  private struct SealedList: Encodable {
+    let items: [Sealed]
+    let next = Nullable<Int>(nil)
+  }
+
+  @Sendable private func messages(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let after: Int
+    switch request.uri.queryParameters["after"] {
+    case nil: after = 0
+    case let text?:
+      guard let number = Int(text), number >= 0 else {
+        throw SocialError(.invalid("after"), "after is the number of a message, or 0", field: "after")
+      }
+      after = number
+    }
+    let found = try await Meetings.messages(try id(context), of: viewer.id, after: after, in: pool)
+    return try Answer(.ok, SealedList(items: found.map { Sealed(number: $0.number, body: Base64URL.text($0.body)) }))
+  }
+
+  @Sendable private func send(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let id = try id(context)
+    guard let number = Int(try context.parameter("number")), number > 0 else {
+      throw SocialError(.invalid("number"), "number is the number of a message, from 1", field: "number")
+    }
+    let wanted = try await RequestBody(request, context).decode(Sealed.self)
+    let body = try AgreementBytes.read(wanted.body, "body", 16...Meetings.maxMessageBytes)
+    try await jobs.transaction { try await Meetings.send(body, number: number, id, of: viewer.id, in: $0.sql) }
+    return .noContent
+  }
+
+  // MARK: Sealing
+
+  private struct Seal: Decodable {
+    var hash: String
+    var signature: String
+    var copy: String
+    var expiresAt: Int
+  }
+
+  @Sendable private func seal(_ request: Request, _ context: APIContext) async throws -> Answer {
+    let viewer = try context.viewer
+    let id = try id(context)
+    let wanted = try await RequestBody(request, context).decode(Seal.self)
+    let seal = try MeetingSeal(
+      hash: wanted.hash, signature: wanted.signature, copy: wanted.copy, expiresAt: wanted.expiresAt,
+      now: JobClock.now)
+    let meeting = try await jobs.transaction { transaction in
+      try await Meetings.seal(seal, id, of: viewer.id, in: transaction.sql)
+      return try await Meetings.read(id, of: viewer.id, in: transaction.sql)
+    }
+    return try Answer(.ok, MeetingView(meeting))
+  }
+}
+
+/// A meeting as one of its devices sees it.
+struct MeetingView: Encodable, Sendable {
+  let id: Int
+  /// `host` or `joiner`.
+  let role: String
+  /// `open`, `joined`, `sealed` or `ended`.
+  let state: String
+  /// `expired`, `guessed`, `left` or `replaced`.
+  let ending: Nullable<String>
+  let expiresAt: Date
+  let peer: Nullable<Peer>
+  let received: Int
+  /// Whether this device has sealed.
+  let sealed: Bool
+
+  struct Peer: Encodable, Sendable {
+    let account: AccountView
+    let publicKey: String
+    let commitment: String
+    let nonce: Nullable<String>
+  }
+
+  init(_ meeting: Meeting) {
+    id = meeting.id
+    role = meeting.isHost ? "host" : "joiner"
+    state = meeting.state.rawValue
+    ending = Nullable(meeting.ending?.rawValue)
+    expiresAt = meeting.expiresAt
+    peer = Nullable(
+      meeting.peer.map {
+        Peer(
+          account: AccountView($0.account), publicKey: Base64URL.text($0.key),
+          commitment: Base64URL.text($0.commitment), nonce: Nullable($0.nonce.map { Base64URL.text($0) }))
+      })
+    received = meeting.received
+    sealed = meeting.isSealedByMe
+  }
+}
