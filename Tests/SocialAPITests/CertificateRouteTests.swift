@@ -67,6 +67,10 @@ import Testing
         (
           "\(Base64URL.text(#"{"alg":"HS256","kid":"own","typ":"fan+jwt"}"#.utf8)).\(parts[1]).AA", "forged_certificate"
         ),
+        (
+          "\(Base64URL.text(#"{"alg":"EdDSA","kid":"a\u0000b","typ":"fan+jwt"}"#.utf8)).\(parts[1]).\(parts[2])",
+          "malformed_certificate"
+        ),
       ] {
         let refused = try await api.send("GET", "/v1/certificates/\(text)")
         #expect((refused.status, refused.code) == (422, code), "\(text)")

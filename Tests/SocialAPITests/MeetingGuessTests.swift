@@ -184,6 +184,11 @@ import Testing
     let recorder = Logger(label: "all") { _ in LogRecorder(log) }
     try await API.run(postgres: postgres, redis: redis, logger: recorder) { api in
       var (ann, bob) = try await Phone.meet(api)
+      // Of a meeting that nobody has joined yet; an Idempotency-Key has no answer kept that has the code in it.
+      let cyd = try await Phone.make("cyd", .host, api)
+      let introduction = String(decoding: try JSONSerialization.data(withJSONObject: cyd.introduction), as: UTF8.self)
+      let begun = try await api.send("POST", "/v1/agreements/meetings", as: cyd.token, key: "a-key", introduction)
+      let code = try #require(begun.json["code"] as? String)
       let secrets = ["the heron painting", "Ann's violet device", "Bob's copper device", "37654321", "127012345"]
       let record = try AgreementRecord(
         text: "We agree on \(secrets[0]).", time: Date(),
@@ -227,7 +232,7 @@ import Testing
       ]
       for (place, bytes) in kept {
         #expect(Self.hits(control, in: bytes) > 0, "the control is not found in \(place)")
-        for text in secrets + ["heron", "73914682", "keys of the heron"] {
+        for text in secrets + [#""code":"\#(code)""#, "heron", "73914682", "keys of the heron"] {
           #expect(Self.hits(text, in: bytes) == 0, "\(text) is in \(place)")
         }
         // What opens a backup is no text.

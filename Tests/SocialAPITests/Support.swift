@@ -57,7 +57,9 @@ struct API: Sendable {
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let server = if let redis { redis } else { try await SharedServers.redis() }
-    let client = RedisClient(configuration: try RedisConfiguration(url: server.url), loop: loop, logger: logger)
+    var configuration = try RedisConfiguration(url: server.url)
+    configuration.connectTimeout = .seconds(60)
+    let client = RedisClient(configuration: configuration, loop: loop, logger: logger)
     let url: String
     if let postgres {
       url = postgres.url

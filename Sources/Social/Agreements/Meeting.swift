@@ -69,7 +69,7 @@ public struct MeetingSeal: Sendable, Hashable {
   public init(hash: String, signature: String, copy: String, expiresAt: Int, now: Date) throws(SocialError) {
     self.hash = try AgreementBytes.read(hash, "hash", 32...32)
     self.signature = try AgreementBytes.read(signature, "signature", 64...64)
-    self.copy = try AgreementBytes.read(copy, "copy", 28...131_072)
+    self.copy = try AgreementBytes.read(copy, "copy", 28...65_536)
     let seconds = now.timeIntervalSince1970
     guard Double(expiresAt) > seconds, Double(expiresAt) <= seconds + 366 * 86_400 else {
       throw .invalid("expiresAt", "is in the future and within a year, in seconds since 1970")

@@ -11,7 +11,7 @@ public struct Meetings: Sendable {
   /// How long two that have met take at most, in seconds.
   static let meetingSeconds = 900
   /// How many messages each sends at most, and how long each may be, in bytes.
-  static let maxMessages = 16
+  static let maxMessages = 8
   public static let maxMessageBytes = 98_304
   /// How many agreements an account keeps at most.
   static let maxCopies = 1000
@@ -38,7 +38,10 @@ public struct Meetings: Sendable {
     let code = String(repeating: "0", count: 6 - String(number).count) + String(number)
     try await requireAdult(host, in: transaction)
     let id = try await transaction.pipeline([
-      "UPDATE agreement_meetings SET state = 'ended', ending = 'replaced' WHERE host_id = \(host) AND state IN ('open', 'joined')",
+      """
+      UPDATE agreement_meetings SET state = 'ended', ending = 'replaced'
+      WHERE host_id = \(host) AND state IN ('open', 'joined')
+      """,
       """
       INSERT INTO agreement_meetings (host_id, code_hash, expires_at, host_key, host_commitment)
       VALUES (\(host), \(secrets.hash(ofCode: code, of: host)),
@@ -198,6 +201,7 @@ public struct Meetings: Sendable {
     _ id: Int, of account: Int, after number: Int, in reader: some SocialReader
   ) async throws -> [(number: Int, body: [UInt8])] {
     let meeting = try await read(id, of: account, in: reader)
+    if meeting.peer == nil { return [] }
     return try await reader.rows(
       """
       SELECT number, body FROM agreement_messages
@@ -387,11 +391,13 @@ public struct Meetings: Sendable {
     try await transaction.pipeline([
       """
       DELETE FROM agreement_messages WHERE meeting_id IN (
-        SELECT id FROM agreement_meetings WHERE expires_at < now() AND state <> 'sealed' ORDER BY expires_at DESC LIMIT \(limit))
+        SELECT meeting_id FROM agreement_messages s JOIN agreement_meetings m ON m.id = s.meeting_id
+        WHERE m.expires_at < now() LIMIT \(limit))
       """,
       """
       DELETE FROM agreement_seals WHERE meeting_id IN (
-        SELECT id FROM agreement_meetings WHERE expires_at < now() AND state <> 'sealed' ORDER BY expires_at DESC LIMIT \(limit))
+        SELECT meeting_id FROM agreement_seals s JOIN agreement_meetings m ON m.id = s.meeting_id
+        WHERE m.expires_at < now() LIMIT \(limit))
       """,
     ])
     return try await transaction.execute(

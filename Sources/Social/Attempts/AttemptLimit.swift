@@ -46,7 +46,7 @@ public struct AttemptLimit: Sendable, Hashable {
     purpose: "meeting code by ", limit: 10, what: "too many wrong codes were tried by this account")
   /// Meetings that an account begins.
   static let meetings = AttemptLimit(
-    purpose: "meetings of ", limit: 60, what: "too many meetings were begun by this account")
+    purpose: "meetings of ", limit: 20, what: "too many meetings were begun by this account")
 
   /// A try that counts for `subject`, such as a client's address.
   func by(_ subject: String) -> Attempt { Attempt(limit: self, subject: subject) }

@@ -53,17 +53,17 @@ struct MeetingRoutes: Sendable {
     let expiresAt: Date
   }
 
+  /// Sent again, it begins another meeting: the answer is kept nowhere, since the code is in it.
   @Sendable private func begin(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let meetings = try meetings()
-    let body = try await RequestBody(request, context)
-    let wanted = try body.decode(Introduction.self)
+    let wanted = try await RequestBody(request, context).decode(Introduction.self)
     let introduction = try MeetingIntroduction(key: wanted.publicKey, commitment: wanted.commitment)
     try await meetings.allowBeginning(by: viewer.id)
-    return try await jobs.once(request, body, by: viewer.id) { transaction in
-      let (meeting, code) = try await meetings.begin(introduction, by: viewer.id, in: transaction.sql)
-      return try Answer(.created, Begun(id: meeting.id, code: code, expiresAt: meeting.expiresAt))
+    let (meeting, code) = try await jobs.transaction {
+      try await meetings.begin(introduction, by: viewer.id, in: $0.sql)
     }
+    return try Answer(.created, Begun(id: meeting.id, code: code, expiresAt: meeting.expiresAt))
   }
 
   private struct Joining: Decodable {
