@@ -153,6 +153,12 @@ extension JobRecord {
   /// - Throws: `InvalidJob`.
   public func check() throws(InvalidJob) {
     try checkForm()
+    if !isDurable, uniqueKey != nil {
+      throw InvalidJob(
+        description: """
+          a push of \(kind) has a unique key, and only the ledger compares keys: enqueue the job, or leave the key out
+          """)
+    }
     let limit = isDurable ? PayloadLimit.job : min(PayloadLimit.job, PayloadLimit.unrecorded)
     if payload.count > limit {
       let remedy = isDurable || payload.count > PayloadLimit.job

@@ -43,13 +43,14 @@ public struct JobRegistry<L: Ledger>: Sendable {
 
   /// What is registered, by kind.
   public private(set) var entries: [JobKind: Entry] = [:]
+  private var registeredTwice: Set<JobKind> = []
 
   /// One that knows no kind: every job would be parked.
   public init() {}
 
   /// Runs each job of a kind by itself.
   ///
-  /// A kind is registered once; the later registration replaces the earlier.
+  /// A kind is registered once, here or in what follows: a worker refuses to run where one has two handlers.
   public mutating func register<J: Job>(
     _ type: J.Type, handler: @escaping @Sendable (J, JobContext<L>) async throws -> Void
   ) {
@@ -125,7 +126,13 @@ public struct JobRegistry<L: Ledger>: Sendable {
   /// The queues that the kinds name.
   public var queues: [QueueName] { Set(entries.values.map(\.queue)).sorted() }
 
+  /// - Throws: `KindRegisteredTwice`.
+  func check() throws(KindRegisteredTwice) {
+    if let kind = registeredTwice.min() { throw KindRegisteredTwice(kind: kind) }
+  }
+
   private mutating func add<J: Job>(_ type: J.Type, _ handler: Handler) {
+    if entries[J.kind] != nil { registeredTwice.insert(J.kind) }
     entries[J.kind] = Entry(
       kind: J.kind, queue: J.queue, version: J.payloadVersion, retry: J.retry, timeout: J.timeout,
       fields: { J.payloadFields },
@@ -140,5 +147,13 @@ public struct JobRegistry<L: Ledger>: Sendable {
     } catch {
       throw PayloadError(kind: J.kind, underlying: error)
     }
+  }
+}
+
+/// A kind has two handlers, and which of them runs would depend on their order.
+public struct KindRegisteredTwice: Error, Hashable, CustomStringConvertible {
+  public let kind: JobKind
+  public var description: String {
+    "the kind '\(kind)' is registered twice: register one handler, or give one of the two another kind"
   }
 }

@@ -39,6 +39,12 @@ public protocol Ledger: Sendable {
   @discardableResult
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID]
 
+  /// Notes when jobs that their handlers have put off are due again; no attempt is counted.
+  ///
+  /// - Parameter dates: in milliseconds since 1970.
+  @discardableResult
+  func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID]
+
   /// Makes jobs dead letters, with all their errors. Broker-only jobs too; of durable ones those that are still
   /// pending.
   @discardableResult

@@ -195,6 +195,23 @@ public struct PostgresLedger: Ledger {
   }
 
   @discardableResult
+  public func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID] {
+    if dates.isEmpty { return [] }
+    let ids = dates.keys.sorted()
+    let noted = try self.ids(
+      try await pool.query(
+        """
+        WITH \(free: ids, queue, in: schema)
+        UPDATE \(schema.jobs) SET run_at = to_timestamp(due / 1000.0)
+        FROM unnest(\(ids.map { PostgresUUID($0) }), \(ids.map { dates[$0] ?? 0 })) AS new (postponed, due)
+          JOIN free ON free_id = postponed
+        WHERE queue = \(queue.rawValue) AND id = postponed
+        RETURNING id
+        """))
+    return try await held(Self.rest(of: ids, without: noted), queue)
+  }
+
+  @discardableResult
   public func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] {
     if dead.isEmpty { return [] }
     // One round trip, but for large payloads: a worker that froze between two statements would hold the rows of the

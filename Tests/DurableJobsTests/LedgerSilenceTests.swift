@@ -50,6 +50,10 @@ import Testing
       try await pass()
       return base.recordFailures(failures, queue: queue)
     }
+    func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID] {
+      try await pass()
+      return base.postpone(dates, queue: queue)
+    }
     func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] {
       try await pass()
       return base.deadLetter(dead)

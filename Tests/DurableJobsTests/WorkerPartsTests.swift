@@ -205,6 +205,7 @@ private struct AwayLedger: Ledger {
   func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
   func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] { throw error }
+  func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID] { throw error }
   func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] { throw error }
   func park(_ jobs: [JobRecord]) async throws -> [JobID] { throw error }
   func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int { throw error }

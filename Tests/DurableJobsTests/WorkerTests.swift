@@ -85,7 +85,7 @@ import Testing
     let journal = Journal<Int>()
     var old = Stage.Registry()
     old.register(Numbered.self) { job, _ in journal.note(job.number) }
-    var new = old
+    var new = Stage.Registry()
     new.register(Newer.self) { job, _ in journal.note(job.number) }
     new.register(Other.self) { job, _ in journal.note(job.number) }
     let newer = new

@@ -189,6 +189,11 @@ public struct ChaosLedger<Base: Ledger>: Ledger {
     return try await base.recordFailures(failures, queue: queue)
   }
 
+  public func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID] {
+    try chaos.mayFail("dates are not sent", 0.05)
+    return try await base.postpone(dates, queue: queue)
+  }
+
   public func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] { try await base.deadLetter(dead) }
   public func park(_ jobs: [JobRecord]) async throws -> [JobID] { try await base.park(jobs) }
   public func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {

@@ -164,6 +164,12 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
           "the job is handed back and no attempt counted", metadata: metadata(claim, [LogKeys.error: "\(error)"]))
         return .handBack
       }
+      if let snooze = error as? JobSnooze {
+        logger.info(
+          "the job is put off and no attempt counted",
+          metadata: metadata(claim, [LogKeys.delay: "\(snooze.delay.milliseconds)"]))
+        return .snooze(snooze.delay)
+      }
       return failure(of: claim, kind, "\(error)", isFinal: error is PayloadError)
     }
   }

@@ -16,6 +16,8 @@ enum JobOutcome: Sendable {
   case release
   /// It could not run just now: ready again after a pause; the attempt does not count.
   case handBack
+  /// The handler has put it off: ready again after a delay; the attempt does not count.
+  case snooze(Duration)
 
   /// What the attempt counts as.
   enum Attempt: Sendable {
@@ -28,7 +30,7 @@ enum JobOutcome: Sendable {
     case .acknowledge, .complete: .completed
     case .retry: .failed
     case .deadLetter: .dead
-    case .park, .cancel, .release, .handBack: nil
+    case .park, .cancel, .release, .handBack, .snooze: nil
     }
   }
 }

@@ -11,6 +11,9 @@ struct SettlementBatch {
   private(set) var retries: [ClaimRetry] = []
   /// Of `retries` what the ledger notes.
   private(set) var failed: [FailedJob] = []
+  private(set) var snoozed: [ClaimRetry] = []
+  /// Of `snoozed` what the ledger notes: when each is due, in milliseconds since 1970.
+  private(set) var postponed: [JobID: Int64] = [:]
 
   init(_ ended: [EndedClaim]) {
     acknowledged.reserveCapacity(ended.count)
@@ -23,6 +26,9 @@ struct SettlementBatch {
       case .cancel: cancelled.append(claim)
       case .release: released.append(claim)
       case .handBack: handedBack.append(claim)
+      case .snooze(let delay):
+        snoozed.append(ClaimRetry(claim: claim, delay: delay, record: claim.record))
+        if claim.record.isDurable { postponed[claim.record.id] = unixMilliseconds() + delay.milliseconds }
       case .deadLetter(let failure):
         dead.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))
         deadLettered.append(claim)
@@ -40,7 +46,7 @@ struct SettlementBatch {
   }
 
   /// The claims of which a judgement is noted that only their holder may pass.
-  var judged: [Claim] { deadLettered + parked + retries.map(\.claim) }
+  var judged: [Claim] { deadLettered + parked + (retries + snoozed).map(\.claim) }
 
   /// Leaves out judgements on claims that are not the worker's own.
   mutating func keepJudged(_ isOwn: (Claim) -> Bool) {
@@ -52,5 +58,8 @@ struct SettlementBatch {
     retries.removeAll { !isOwn($0.claim) }
     let kept = Set(retries.map(\.claim.record.id))
     failed.removeAll { !kept.contains($0.id) }
+    snoozed.removeAll { !isOwn($0.claim) }
+    let stillSnoozed = Set(snoozed.map(\.claim.record.id))
+    postponed = postponed.filter { stillSnoozed.contains($0.key) }
   }
 }

@@ -30,21 +30,24 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
       handedBack += claims.filter { isHeld.contains($0.record.id) }
     }
     let (completed, cancelled) = (batch.completed.map(\.record.id), batch.cancelled.map(\.record.id))
-    let (dead, parked, failed) = (batch.dead, batch.parked.map(\.record), batch.failed)
+    let (dead, parked) = (batch.dead, batch.parked.map(\.record))
+    let (failed, postponed) = (batch.failed, batch.postponed)
     await told("complete", batch.completed) { try await ledger.complete(completed, queue: queue) }
     await told("cancel", batch.cancelled) { try await ledger.cancel(cancelled, queue: queue) }
     await told("dead-letter", batch.deadLettered) { try await ledger.deadLetter(dead) }
     await told("park", batch.parked) { try await ledger.park(parked) }
-    var again = batch.retries
-    if !failed.isEmpty,
-      // A failure that cannot be noted is still waited out.
-      let held = await persist("note failures of", stop, { try await ledger.recordFailures(failed, queue: queue) }),
-      !held.isEmpty
-    {
+    var again = batch.retries + batch.snoozed
+    func noted(_ what: String, _ note: @Sendable () async throws -> [JobID]) async {
+      // What cannot be noted is still waited out.
+      guard let held = await persist(what, stop, note), !held.isEmpty else { return }
       let isHeld = Set(held)
       handedBack += again.map(\.claim).filter { isHeld.contains($0.record.id) }
       again.removeAll { isHeld.contains($0.claim.record.id) }
     }
+    if !failed.isEmpty {
+      await noted("note failures of") { try await ledger.recordFailures(failed, queue: queue) }
+    }
+    if !postponed.isEmpty { await noted("postpone") { try await ledger.postpone(postponed, queue: queue) } }
     again += handedBack.map { ClaimRetry(claim: $0, delay: JobHeld.pause, record: $0.record) }
     let (done, delayed, back) = (ended, again, batch.released)
     if !done.isEmpty { await persist("acknowledge", stop) { try await consumer.acknowledge(done) } }

@@ -36,7 +36,9 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
     self.logger = logger
   }
 
+  /// - Throws: `KindRegisteredTwice`.
   public func run() async throws {
+    try registry.check()
     let stop = StopSignal()
     let epochs = Epochs()
     let relay = Relay(

@@ -4,6 +4,7 @@ import DurableJobs
 enum LedgerFailureChecks {
   static let all: [LedgerCheck] = [
     LedgerCheck("failures are recorded with the next due time") { try await failuresAreRecorded($0) },
+    LedgerCheck("a job that is put off has not failed") { try await aJobThatIsPutOffHasNotFailed($0) },
     LedgerCheck("a dead letter has all its errors") { try await aDeadLetterHasAllErrors($0) },
     LedgerCheck("a job being completed becomes no dead letter") { try await aJobBeingCompletedIsNoDeadLetter($0) },
     LedgerCheck("any error text can be kept") { try await anyErrorTextCanBeKept($0) },
@@ -29,6 +30,21 @@ enum LedgerFailureChecks {
       [FailedJob(id: job.id, failure: failure(2, "second"), runAt: 1_800_000_000_002)], queue: .default)
     let record = try await ledger.records([job.id], queue: .default).first
     try expect(record?.attempts, equals: 2)
+    try expect(record?.runAt, equals: 1_800_000_000_002)
+    try await expect(ledger.records([other.id], queue: .default), equals: [other])
+    try await expect(ledger.allPendingIDs(), equals: [job.id, other.id])
+  }
+
+  private static func aJobThatIsPutOffHasNotFailed(_ subject: some LedgerUnderTest) async throws {
+    let ledger = subject.ledger
+    let (job, other, gone) = (JobRecord.test(), JobRecord.test(), JobRecord.test())
+    _ = try await ledger.add(job, other)
+    try await ledger.recordFailures(
+      [FailedJob(id: job.id, failure: failure(1, "first"), runAt: 1_800_000_000_001)], queue: .default)
+    try await ledger.postpone([job.id: 1_800_000_000_002, gone.id: 1], queue: .default)
+    try await ledger.postpone([other.id: 1], queue: "another")
+    let record = try await ledger.records([job.id], queue: .default).first
+    try expect(record?.attempts, equals: 1)
     try expect(record?.runAt, equals: 1_800_000_000_002)
     try await expect(ledger.records([other.id], queue: .default), equals: [other])
     try await expect(ledger.allPendingIDs(), equals: [job.id, other.id])

@@ -35,7 +35,7 @@ enum LedgerLockChecks {
 
   private static func settlingPassesHeldJobsBy(_ subject: some LedgerUnderTest) async throws {
     let ledger = subject.ledger
-    let (held, free) = (JobRecord.test("held"), (0..<5).map { JobRecord.test("\($0)") })
+    let (held, free) = (JobRecord.test("held"), (0..<6).map { JobRecord.test("\($0)") })
     try await ledger.withTransaction { _ = try await ledger.add([held] + free, in: $0) }
     try await holding(held, of: ledger) { () async throws in
       try await expect(ledger.complete([held.id, free[0].id], queue: .default), equals: [held.id])
@@ -48,14 +48,16 @@ enum LedgerLockChecks {
         ledger.deadLetter(
           [held, free[3]].map { DeadJob(record: $0, attempts: 1, failure: failure(1)) }), equals: [held.id])
       try await expect(ledger.park([held, free[4]]), equals: [held.id])
+      try await expect(ledger.postpone([held.id: 5, free[5].id: 5], queue: .default), equals: [held.id])
     }
     try await expect(Set(subject.deadLetters().keys), equals: [free[3].id])
     try await expect(subject.finishedJobs().mapValues(\.state), equals: [free[1].id: .cancelled])
     // As it was: no failure noted, not parked.
     let records = try await ledger.records([held.id] + free.map(\.id), queue: .default)
-    try expect(Set(records.map(\.id)), equals: [held.id, free[2].id])
+    try expect(Set(records.map(\.id)), equals: [held.id, free[2].id, free[5].id])
     try expect(records.first { $0.id == held.id }, equals: held)
     try expect(records.first { $0.id == free[2].id }?.attempts, equals: 1)
+    try expect(records.first { $0.id == free[5].id }?.runAt, equals: 5)
     try await expect(ledger.completeAlone([held.id]), equals: [held.id])
   }
 
@@ -69,6 +71,7 @@ enum LedgerLockChecks {
         .isEmpty)
     try await expect(ledger.deadLetter([DeadJob(record: gone, attempts: 1, failure: failure(1))]).isEmpty)
     try await expect(ledger.park([gone]).isEmpty)
+    try await expect(ledger.postpone([gone.id: 5], queue: .default).isEmpty)
     try await expect(subject.deadLetters().isEmpty)
   }
 }

@@ -194,6 +194,14 @@ public struct InMemoryLedger: Ledger {
   }
 
   @discardableResult
+  public func postpone(_ dates: [JobID: Int64], queue: QueueName) -> [JobID] {
+    settle(dates.keys.sorted(), id: \.self) { state, id in
+      guard state.pending[id]?.queue == queue, let date = dates[id] else { return }
+      state.pending[id]?.runAt = date
+    }
+  }
+
+  @discardableResult
   public func deadLetter(_ dead: [DeadJob]) -> [JobID] {
     settle(dead, id: \.record.id) { state, job in
       var job = job
