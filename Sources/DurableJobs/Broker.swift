@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Decides who runs what next, fast. It may be lost at any moment: what it owes is in the `Ledger`.
 ///
 /// Every implementation passes the conformance suite in `DurableJobsTesting`.
@@ -21,7 +27,7 @@ public protocol Broker: Sendable {
   /// ones would overtake those that were refused.
   ///
   /// - Returns: the time in the oldest refused job's id, in milliseconds since 1970; nil where nothing was refused.
-  func hold(of queue: QueueName) async throws -> Int64?
+  func hold(of queue: QueueName) async throws -> Date?
 
   /// Takes durable jobs of a queue again.
   func endHold(of queue: QueueName) async throws
@@ -50,7 +56,7 @@ public protocol Broker: Sendable {
   ///
   /// - Parameter ids: of durable jobs.
   /// - Returns: those that were there.
-  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID]
+  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Date) async throws -> [JobID]
 
   /// Forgets all that nobody has claimed. What the ledger owes of it comes back by and by.
   ///
@@ -72,7 +78,7 @@ extension Broker {
 
   // A broker that never refuses for want of room holds nothing.
   public func repush(_ jobs: [JobRecord]) async throws { try await push(jobs) }
-  public func hold(of queue: QueueName) async throws -> Int64? { nil }
+  public func hold(of queue: QueueName) async throws -> Date? { nil }
   public func endHold(of queue: QueueName) async throws {}
 }
 
@@ -164,14 +170,14 @@ public final class Claim: Sendable {
   public let receipt: String
   /// Which life of the consumer claimed it: claims of an earlier life are not its own any more.
   public let incarnation: Int
-  /// Milliseconds since 1970, by the broker's clock, at which the job became ready.
-  public let readyAt: Int64
+  /// When the job became ready, by the broker's clock.
+  public let readyAt: Date
   /// Whether the job was in a consumer's hands before and came back unsettled.
   public let isRedelivered: Bool
 
   /// - Parameter readyAt: nil for when the job was made.
   public init(
-    record: JobRecord, attempt: Int, receipt: String, incarnation: Int, readyAt: Int64? = nil,
+    record: JobRecord, attempt: Int, receipt: String, incarnation: Int, readyAt: Date? = nil,
     isRedelivered: Bool = false
   ) {
     self.isRedelivered = isRedelivered

@@ -27,10 +27,10 @@ public enum JobClock {
   public static var now: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
   /// Milliseconds since 1970 by the ledger's clock.
-  public static var milliseconds: Int64 { systemMilliseconds - lead.load(ordering: .relaxed) }
+  package static var milliseconds: Int64 { systemMilliseconds - lead.load(ordering: .relaxed) }
 
   /// Milliseconds since 1970 by the system's clock.
-  public static var systemMilliseconds: Int64 {
+  package static var systemMilliseconds: Int64 {
     Int64(Date().timeIntervalSince1970 * 1000) + fault.load(ordering: .relaxed)
   }
 

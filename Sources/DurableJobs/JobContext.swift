@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import Locking
 import Logging
 
@@ -10,8 +15,8 @@ public struct JobContext<L: Ledger>: Sendable {
   public let queue: QueueName
   /// 1 for the first attempt.
   public let attempt: Int
-  /// Milliseconds since 1970 at which the job was asked for.
-  public let createdAt: Int64
+  /// When the job was enqueued.
+  public let createdAt: Date
   /// What the job follows from. What its handler asks for inherits it.
   public let trace: TraceID?
   let base: Logger

@@ -31,13 +31,19 @@ public struct JobID: Hashable, Sendable, Comparable {
     }
   }
 
-  /// The least id that could have been made at `milliseconds` after 1970: a bound for "made before".
-  public static func min(at milliseconds: Int64) -> JobID {
+  /// The least id that could have been made at `date`: a bound for "made before".
+  public static func min(at date: Date) -> JobID { min(atMilliseconds: date.unixMilliseconds) }
+
+  /// - Parameter milliseconds: since 1970.
+  package static func min(atMilliseconds milliseconds: Int64) -> JobID {
     JobID(high: UInt64(clamping: milliseconds) << 16, low: 0)
   }
 
-  /// When the id was made, in milliseconds after 1970.
-  public var milliseconds: Int64 { Int64(high >> 16) }
+  /// When the id was made, to the millisecond.
+  public var date: Date { Date(unixMilliseconds: milliseconds) }
+
+  /// When the id was made, in milliseconds since 1970.
+  package var milliseconds: Int64 { Int64(high >> 16) }
 
   public static func < (one: JobID, other: JobID) -> Bool {
     one.high == other.high ? one.low < other.low : one.high < other.high

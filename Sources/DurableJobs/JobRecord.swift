@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A job as it is kept and sent: what ledger and broker know of it. The payload is opaque to both.
 public struct JobRecord: Sendable, Hashable {
   public var id: JobID
@@ -15,20 +21,25 @@ public struct JobRecord: Sendable, Hashable {
   public var isDurable: Bool
   /// Attempts that were counted before this delivery.
   public var attempts: Int
-  /// Milliseconds since 1970; nil for "at once".
-  public var runAt: Int64?
+  /// When it is due, to the millisecond; nil for at once.
+  public var runAt: Date?
   /// At most one pending job of a queue has a given key.
   public var uniqueKey: String?
   /// What went wrong so far, oldest first. The ledger keeps this for durable jobs; only broker-only ones carry it
   /// along.
   public var failures: [JobFailure]
-  /// Names the request or the tick that the job follows from; nil where nobody said.
-  public var trace: TraceID?
+  /// Number of attempts after which it is a dead letter; nil for its kind's (`Job.retry`).
+  public var maxAttempts: Int?
+  /// Time limit of an attempt; nil for its kind's (`Job.timeout`). Jobs that run in a batch share their kind's.
+  public var timeout: Duration?
+  /// The step of the trace that enqueued the job, which its attempts follow; nil for none.
+  public var trace: TraceContext?
 
   public init(
     id: JobID = .next(), kind: JobKind, queue: QueueName, priority: JobPriority = .normal, version: Int = 1,
-    payload: [UInt8], isDurable: Bool, attempts: Int = 0, runAt: Int64? = nil, uniqueKey: String? = nil,
-    failures: [JobFailure] = [], trace: TraceID? = nil, payloadInLedger: Int? = nil
+    payload: [UInt8], isDurable: Bool, attempts: Int = 0, runAt: Date? = nil, uniqueKey: String? = nil,
+    maxAttempts: Int? = nil, timeout: Duration? = nil, failures: [JobFailure] = [], trace: TraceContext? = nil,
+    payloadInLedger: Int? = nil
   ) {
     self.id = id
     self.kind = kind
@@ -41,28 +52,40 @@ public struct JobRecord: Sendable, Hashable {
     self.runAt = runAt
     self.uniqueKey = uniqueKey
     self.failures = failures
+    self.maxAttempts = maxAttempts
+    self.timeout = timeout
     self.trace = trace
     self.payloadInLedger = payloadInLedger
   }
 
-  /// Milliseconds since 1970 at which the job was made.
-  public var createdAt: Int64 { id.milliseconds }
+  /// When the job was made, by its id.
+  public var createdAt: Date { id.date }
 }
 
 /// One failed attempt.
 public struct JobFailure: Sendable, Hashable, Codable {
   /// 1 for the first.
   public var attempt: Int
-  /// Milliseconds since 1970.
-  public var at: Int64
+  /// When it failed, to the millisecond.
+  public var at: Date {
+    get { Date(unixMilliseconds: milliseconds) }
+    set { milliseconds = newValue.unixMilliseconds }
+  }
+  private var milliseconds: Int64
   /// At most 2,000 bytes of what was thrown, without zero bytes, which a database's text cannot hold.
   public var error: String
   /// Who tried, by `WorkerConfiguration.name`.
   public var worker: String
 
-  public init(attempt: Int, at: Int64, error: String, worker: String) {
+  // Records in the ledger and in the broker have this form.
+  private enum CodingKeys: String, CodingKey {
+    case attempt, error, worker
+    case milliseconds = "at"
+  }
+
+  public init(attempt: Int, at: Date, error: String, worker: String) {
     self.attempt = attempt
-    self.at = at
+    milliseconds = at.unixMilliseconds
     self.error = String(decoding: error.utf8.lazy.filter { $0 != 0 }.prefix(2000), as: UTF8.self)
     self.worker = worker
   }
@@ -74,18 +97,39 @@ public struct JobOptions: Sendable {
   public var queue: QueueName?
   /// Within its queue.
   public var priority: JobPriority
-  /// Milliseconds since 1970 before which the job does not start; nil for at once.
-  public var runAt: Int64?
+  /// How long after it is enqueued the job is due; nil for at once.
+  public var delay: Duration?
+  /// When the job is due; nil for at once. Give this or `delay`.
+  public var at: Date?
   /// While a durable job with this key is pending in the queue, another is not added.
   public var uniqueKey: String?
+  /// Number of attempts after which this job is a dead letter, 1 to 65,535; nil for its kind's.
+  public var maxAttempts: Int?
+  /// Time limit of an attempt, 1 ms at least; nil for its kind's. Jobs that run in a batch share their kind's.
+  public var timeout: Duration?
 
   public init(
-    queue: QueueName? = nil, priority: JobPriority = .normal, runAt: Int64? = nil, uniqueKey: String? = nil
+    queue: QueueName? = nil, priority: JobPriority = .normal, delay: Duration? = nil, at: Date? = nil,
+    uniqueKey: String? = nil, maxAttempts: Int? = nil, timeout: Duration? = nil
   ) {
     self.queue = queue
     self.priority = priority
-    self.runAt = runAt
+    self.delay = delay
+    self.at = at
     self.uniqueKey = uniqueKey
+    self.maxAttempts = maxAttempts
+    self.timeout = timeout
+  }
+
+  /// When a job that is enqueued now is due; nil for at once.
+  ///
+  /// - Throws: `InvalidJob` where both `delay` and `at` are given.
+  func runAt(_ kind: JobKind) throws(InvalidJob) -> Date? {
+    guard let delay else { return at }
+    if at != nil {
+      throw InvalidJob(description: "a job of kind \(kind) has a delay and a time at which it is due: give one of them")
+    }
+    return Date(unixMilliseconds: JobClock.milliseconds + delay.milliseconds)
   }
 }
 
@@ -94,14 +138,14 @@ extension JobRecord {
   ///
   /// - Throws: what the kind's encoder throws.
   public init<J: Job>(_ job: J, options: JobOptions = JobOptions(), isDurable: Bool) throws {
-    try self.init(job, id: .next(), options: options, isDurable: isDurable, trace: TraceContext.current?.id)
+    try self.init(job, id: .next(), options: options, isDurable: isDurable, trace: TraceContext.current)
   }
 
-  private init<J: Job>(_ job: J, id: JobID, options: JobOptions, isDurable: Bool, trace: TraceID?) throws {
+  private init<J: Job>(_ job: J, id: JobID, options: JobOptions, isDurable: Bool, trace: TraceContext?) throws {
     self.init(
       id: id, kind: J.kind, queue: options.queue ?? J.queue, priority: options.priority, version: J.payloadVersion,
-      payload: try job.encodedPayload(), isDurable: isDurable, runAt: options.runAt, uniqueKey: options.uniqueKey,
-      trace: trace)
+      payload: try job.encodedPayload(), isDurable: isDurable, runAt: try options.runAt(J.kind),
+      uniqueKey: options.uniqueKey, maxAttempts: options.maxAttempts, timeout: options.timeout, trace: trace)
   }
 
   /// Records of many jobs, checked, with ids in their order.
@@ -110,7 +154,7 @@ extension JobRecord {
   static func records<J: Job>(
     _ jobs: some Collection<J>, options: JobOptions, isDurable: Bool
   ) throws -> [JobRecord] {
-    let trace = TraceContext.current?.id
+    let trace = TraceContext.current
     let records = try zip(jobs, JobID.next(jobs.count)).map { job, id in
       try JobRecord(job, id: id, options: options, isDurable: isDurable, trace: trace)
     }
@@ -123,7 +167,7 @@ extension JobRecord {
   ///
   /// - Throws: `InvalidJob`, what the kind's encoder throws.
   static func unrecordedBatch<J: Job>(_ jobs: ArraySlice<J>, options: JobOptions) throws -> [JobRecord] {
-    let trace = TraceContext.current?.id
+    let trace = TraceContext.current
     let count = Swift.min(jobs.count, 1000)
     var records: [JobRecord] = []
     records.reserveCapacity(count)
@@ -187,6 +231,12 @@ extension JobRecord {
     // 65535 marks payloads that stayed in the ledger.
     if !(0...65534).contains(version) {
       throw InvalidJob(description: "\(version) cannot be the payload version of \(kind): use 0 to 65534")
+    }
+    if let maxAttempts, !(1...65535).contains(maxAttempts) {
+      throw InvalidJob(description: "a job of kind \(kind) cannot have \(maxAttempts) attempts: use 1 to 65535")
+    }
+    if let timeout, timeout < .milliseconds(1) {
+      throw InvalidJob(description: "a job of kind \(kind) cannot have a time limit of \(timeout): use 1 ms or more")
     }
     if uniqueKey?.utf8.contains(0) == true {
       throw InvalidJob(description: "the unique key of a job of kind \(kind) holds a zero byte")

@@ -84,7 +84,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
         let jobs = try claims.map { claim in
           BatchedJob(
             id: claim.record.id, job: try Self.decode(J.self, claim.record.payload, claim.record.version),
-            attempt: claim.attempt, trace: claim.record.trace)
+            attempt: claim.attempt, trace: claim.record.trace?.id)
         }
         try await handler(jobs, transaction)
       })
@@ -107,7 +107,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
           do {
             let job = try Self.decode(J.self, claim.record.payload, claim.record.version)
             jobs.append(
-              BatchedJob(id: claim.record.id, job: job, attempt: claim.attempt, trace: claim.record.trace))
+              BatchedJob(id: claim.record.id, job: job, attempt: claim.attempt, trace: claim.record.trace?.id))
           } catch {
             progress.fail(claim.record.id, error)
           }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// The record of every durable job that is pending: from the transaction that asked for it until the transaction that
 /// did it.
 ///
@@ -40,15 +46,18 @@ public protocol Ledger: Sendable {
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID]
 
   /// Notes when jobs that their handlers have put off are due again; no attempt is counted.
-  ///
-  /// - Parameter dates: in milliseconds since 1970.
   @discardableResult
-  func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID]
+  func postpone(_ dates: [JobID: Date], queue: QueueName) async throws -> [JobID]
 
   /// Makes jobs dead letters, with all their errors. Broker-only jobs too; of durable ones those that are still
   /// pending.
   @discardableResult
   func deadLetter(_ dead: [DeadJob]) async throws -> [JobID]
+
+  /// Ends jobs that their handlers have discarded, and keeps a record of each with the reason as its last failure.
+  /// Broker-only jobs too; of durable ones those that are still pending.
+  @discardableResult
+  func discard(_ discarded: [DeadJob]) async throws -> [JobID]
 
   /// Keeps jobs that this worker cannot run until one that can unparks them.
   @discardableResult
@@ -99,11 +108,34 @@ public protocol Ledger: Sendable {
   /// cancelled when leadership is lost, and the wait begins again.
   func lead(_ role: String, _ body: @escaping @Sendable () async throws -> Void) async throws
 
+  /// Calls `body` with the queues to which other programs have added jobs, as those commit, until cancelled: at once
+  /// with `queues` when it begins, so that nothing added before is missed, and then with those it hears of.
+  ///
+  /// - Throws: where it can no longer hear; jobs added from then on are found by the relay's sweeps.
+  func listen(
+    to queues: Set<QueueName>, _ body: @escaping @Sendable (Set<QueueName>) async throws -> Void
+  ) async throws
+
+  /// Takes the ids of jobs that another program has added and no process has pushed, each given once: the caller pushes
+  /// them. Should it die first, the relay's sweeps find them.
+  func takeUnpushed(queue: QueueName, limit: Int) async throws -> [JobID]
+
   /// Returns once the ledger has answered, on a way that nothing else uses: a worker whose ledger is silent claims
   /// nothing.
   ///
   /// - Throws: where no answer came within `limit`.
   func ping(within limit: Duration) async throws
+}
+
+extension Ledger {
+  // A ledger that only this process adds to hears of nothing.
+  public func listen(
+    to queues: Set<QueueName>, _ body: @escaping @Sendable (Set<QueueName>) async throws -> Void
+  ) async throws {
+    while true { try await Task.sleep(for: .seconds(3600)) }
+  }
+
+  public func takeUnpushed(queue: QueueName, limit: Int) async throws -> [JobID] { [] }
 }
 
 /// What became of jobs that a transaction was to end.
@@ -123,10 +155,10 @@ public struct Completion: Sendable, Hashable {
 public struct FailedJob: Sendable {
   public var id: JobID
   public var failure: JobFailure
-  /// Milliseconds since 1970 at which it is due again.
-  public var runAt: Int64
+  /// When it is due again, to the millisecond.
+  public var runAt: Date
 
-  public init(id: JobID, failure: JobFailure, runAt: Int64) {
+  public init(id: JobID, failure: JobFailure, runAt: Date) {
     self.id = id
     self.failure = failure
     self.runAt = runAt
@@ -141,8 +173,10 @@ public struct FinishedJob: Sendable {
     case done
     /// Somebody did not want it any more.
     case cancelled
-    /// It was a dead letter, which somebody threw away.
+    /// A dead letter that an operator deleted.
     case deleted
+    /// Its handler discarded it (`JobDiscard`).
+    case discarded
   }
 
   /// With all its failures.

@@ -2,12 +2,12 @@
 enum FinishedRows {
   private static let columns = [
     "id", "queue", "kind", "version", "priority", "payload", "attempts", "unique_key", "failures", "created_at",
-    "trace",
+    "trace", "trace_span", "trace_sampled", "max_attempts", "timeout_ms",
   ]
 
   /// - Parameters:
   ///   - schema: holds `ended_jobs`.
-  ///   - state: `done`, `cancelled` or `deleted`.
+  ///   - state: `done`, `cancelled`, `deleted`, `discarded` or `replaced`.
   ///   - source: what stands after `FROM`.
   ///   - row: the column of the source that holds the whole row of `jobs` or `dead_jobs`; nil where the source has
   ///     their columns.

@@ -10,7 +10,10 @@ func ledgerText(_ bytes: [UInt8]) -> String {
 extension PostgresQuery.StringInterpolation {
   /// The beginning of a statement that owes jobs: what it selects from is `new`.
   mutating func appendInterpolation(rows jobs: ArraySlice<JobRecord>, in schema: JobsSchema) {
-    let columns = "queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace"
+    let columns = """
+      queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace, trace_span, trace_sampled,
+      max_attempts, timeout_ms
+      """
     let values = columns.replacing("run_at", with: "to_timestamp(run_at / 1000.0)")
     appendLiteral("INSERT INTO \(schema.jobs) (\(columns)) SELECT \(values) FROM unnest(")
     appendInterpolation(jobs.map(\.queue.rawValue))
@@ -27,11 +30,19 @@ extension PostgresQuery.StringInterpolation {
     appendLiteral(", ")
     appendInterpolation(jobs.map { Int32(clamping: $0.attempts) })
     appendLiteral(", ")
-    appendInterpolation(jobs.map(\.runAt))
+    appendInterpolation(jobs.map { $0.runAt?.unixMilliseconds })
     appendLiteral(", ")
     appendInterpolation(jobs.map(\.uniqueKey))
     appendLiteral(", ")
-    appendInterpolation(jobs.map { $0.trace.map { PostgresUUID($0) } })
+    appendInterpolation(jobs.map { $0.trace.map { PostgresUUID($0.id) } })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { $0.trace?.signedSpan })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { $0.trace?.isSampled })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { $0.maxAttempts.map { Int32(clamping: $0) } })
+    appendLiteral(", ")
+    appendInterpolation(jobs.map { $0.timeout?.milliseconds })
     appendLiteral(") AS new (\(columns))")
   }
 

@@ -66,6 +66,11 @@ public struct LedgerSweep: Job {
         WHERE seen_at < now() - interval '1 hour' AND counted = 0 OR seen_at < now() - interval '9 days'
         """,
         "DELETE FROM \(schema.cancellations) WHERE asked_at < now() - interval '1 hour'",
+        // Of queues that no worker serves.
+        """
+        DELETE FROM \(schema.unpushed) AS old WHERE NOT EXISTS (
+          SELECT FROM \(schema.jobs) WHERE jobs.queue = old.queue AND jobs.id = old.id)
+        """,
         "DELETE FROM \(schema.clocks) WHERE seen_at < now() - interval '1 day'",
       ])
       let dead = try await sweep(job.dead.map { deadLetters($0, schema) }, in: transaction, context, "dead letters")

@@ -81,10 +81,13 @@ public struct PostgresLedger: Ledger {
   /// has one each time.
   private func insertion(of job: JobRecord) -> PostgresQuery {
     """
-    INSERT INTO \(schema.jobs) (queue, id, kind, version, priority, payload, attempts, run_at, trace)
+    INSERT INTO \(schema.jobs) (queue, id, kind, version, priority, payload, attempts, run_at, trace, trace_span,
+      trace_sampled, max_attempts, timeout_ms)
     VALUES (\(job.queue.rawValue), \(PostgresUUID(job.id)), \(job.kind.rawValue), \(Int32(clamping: job.version)),
       \(Int16(job.priority.rawValue)), \(ledgerText(job.payload)), \(Int32(clamping: job.attempts)),
-      to_timestamp(\(job.runAt)::bigint / 1000.0), \(job.trace.map { PostgresUUID($0) }))
+      to_timestamp(\(job.runAt?.unixMilliseconds)::bigint / 1000.0), \(job.trace.map { PostgresUUID($0.id) }),
+      \(job.trace?.signedSpan), \(job.trace?.isSampled), \(job.maxAttempts.map { Int32(clamping: $0) }),
+      \(job.timeout?.milliseconds))
     ON CONFLICT DO NOTHING RETURNING id
     """
   }
@@ -186,7 +189,7 @@ public struct PostgresLedger: Ledger {
         UPDATE \(schema.jobs) SET attempts = attempt, run_at = to_timestamp(due / 1000.0),
           failures = coalesce(failures, '[]'::jsonb) || failure::jsonb
         FROM unnest(\(ids.map { PostgresUUID($0) }), \(failures.map { Int32(clamping: $0.failure.attempt) }),
-            \(failures.map(\.runAt)), \(try failures.map { try json($0.failure) }))
+            \(failures.map(\.runAt.unixMilliseconds)), \(try failures.map { try json($0.failure) }))
           AS new (failed, attempt, due, failure) JOIN free ON free_id = failed
         WHERE queue = \(queue.rawValue) AND id = failed
         RETURNING id
@@ -195,7 +198,7 @@ public struct PostgresLedger: Ledger {
   }
 
   @discardableResult
-  public func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID] {
+  public func postpone(_ dates: [JobID: Date], queue: QueueName) async throws -> [JobID] {
     if dates.isEmpty { return [] }
     let ids = dates.keys.sorted()
     let noted = try self.ids(
@@ -203,7 +206,7 @@ public struct PostgresLedger: Ledger {
         """
         WITH \(free: ids, queue, in: schema)
         UPDATE \(schema.jobs) SET run_at = to_timestamp(due / 1000.0)
-        FROM unnest(\(ids.map { PostgresUUID($0) }), \(ids.map { dates[$0] ?? 0 })) AS new (postponed, due)
+        FROM unnest(\(ids.map { PostgresUUID($0) }), \(ids.map { dates[$0]?.unixMilliseconds ?? 0 })) AS new (postponed, due)
           JOIN free ON free_id = postponed
         WHERE queue = \(queue.rawValue) AND id = postponed
         RETURNING id
@@ -217,7 +220,7 @@ public struct PostgresLedger: Ledger {
     // One round trip, but for large payloads: a worker that froze between two statements would hold the rows of the
     // first.
     for batch in dead.map(\.record)[...].batches(isWhole: true) {
-      try await pool.pipeline(try dead[batch.indices].map { try burial(of: $0) })
+      try await pool.pipeline(try dead[batch.indices].map { try insertion(of: $0) })
     }
     var held: [JobID] = []
     for (queue, group) in Dictionary(grouping: dead.map(\.record).filter(\.isDurable), by: \.queue) {
@@ -226,7 +229,7 @@ public struct PostgresLedger: Ledger {
     return held
   }
 
-  private func burial(of job: DeadJob) throws -> PostgresQuery {
+  private func insertion(of job: DeadJob) throws -> PostgresQuery {
     let record = job.record
     if record.isDurable {
       return """
@@ -237,20 +240,64 @@ public struct PostgresLedger: Ledger {
           DELETE FROM \(schema.cancellations) AS old USING gone WHERE old.id = gone.id
         )
         INSERT INTO \(schema.deadJobs)
-          (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at, trace)
+          (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at, trace, trace_span,
+          trace_sampled, max_attempts, timeout_ms)
         SELECT id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)), unique_key,
-          coalesce(failures, '[]'::jsonb) || \(try json(job.failure))::jsonb, created_at, trace
+          coalesce(failures, '[]'::jsonb) || \(try json(job.failure))::jsonb, created_at, trace, trace_span,
+          trace_sampled, max_attempts, timeout_ms
         FROM gone ON CONFLICT (id) DO NOTHING
         """
     }
     return """
       INSERT INTO \(schema.deadJobs) (id, queue, kind, version, priority, payload, attempts, failures, created_at,
-        trace)
+        trace, trace_span, trace_sampled, max_attempts, timeout_ms)
       VALUES (\(PostgresUUID(record.id)), \(record.queue.rawValue), \(record.kind.rawValue),
         \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(ledgerText(record.payload)),
         \(Int32(clamping: job.attempts)), \(try json(record.failures + [job.failure]))::jsonb,
-        to_timestamp(\(record.createdAt) / 1000.0), \(record.trace.map { PostgresUUID($0) }))
+        \(record.createdAt), \(record.trace.map { PostgresUUID($0.id) }), \(record.trace?.signedSpan),
+        \(record.trace?.isSampled), \(record.maxAttempts.map { Int32(clamping: $0) }),
+        \(record.timeout?.milliseconds))
       ON CONFLICT (id) DO NOTHING
+      """
+  }
+
+  @discardableResult
+  public func discard(_ discarded: [DeadJob]) async throws -> [JobID] {
+    if discarded.isEmpty { return [] }
+    for batch in discarded.map(\.record)[...].batches(isWhole: true) {
+      try await pool.pipeline(try discarded[batch.indices].map { try record(ofDiscarded: $0) })
+    }
+    var held: [JobID] = []
+    for (queue, group) in Dictionary(grouping: discarded.map(\.record).filter(\.isDurable), by: \.queue) {
+      held += try await self.held(group.map(\.id), queue)
+    }
+    return held
+  }
+
+  private func record(ofDiscarded job: DeadJob) throws -> PostgresQuery {
+    let record = job.record
+    if record.isDurable {
+      return """
+        WITH \(free: [record.id], record.queue, in: schema), gone AS (
+          DELETE FROM \(schema.jobs) USING free WHERE queue = \(record.queue.rawValue) AND id = free_id
+          RETURNING id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)) AS attempts, unique_key,
+            coalesce(failures, '[]'::jsonb) || \(try json(job.failure))::jsonb AS failures, created_at, trace,
+            trace_span, trace_sampled, max_attempts, timeout_ms
+        ), unmarked AS (DELETE FROM \(schema.cancellations) AS old USING gone WHERE old.id = gone.id)
+        \(unescaped: FinishedRows.insert(in: schema, "discarded", from: "gone"))
+        """
+    }
+    return """
+      WITH gone AS (
+        SELECT \(PostgresUUID(record.id)) AS id, \(record.queue.rawValue) AS queue, \(record.kind.rawValue) AS kind,
+          \(Int32(clamping: record.version)) AS version, \(Int16(record.priority.rawValue)) AS priority,
+          \(ledgerText(record.payload)) AS payload, \(Int32(clamping: job.attempts)) AS attempts,
+          NULL::text AS unique_key, \(try json(record.failures + [job.failure]))::jsonb AS failures,
+          \(record.createdAt) AS created_at, \(record.trace.map { PostgresUUID($0.id) }) AS trace,
+          \(record.trace?.signedSpan) AS trace_span, \(record.trace?.isSampled) AS trace_sampled,
+          \(record.maxAttempts.map { Int32(clamping: $0) }) AS max_attempts, \(record.timeout?.milliseconds) AS timeout_ms
+      )
+      \(unescaped: FinishedRows.insert(in: schema, "discarded", from: "gone"))
       """
   }
 
@@ -260,10 +307,12 @@ public struct PostgresLedger: Ledger {
     // The length of a payload is known without reading it, and one that stays here is not read.
     let rows = try await pool.query(
       """
-      SELECT id, kind, version, priority, attempts, run_at, unique_key, trace, size,
+      SELECT id, kind, version, priority, attempts, run_at, unique_key, trace, trace_span, trace_sampled, max_attempts,
+        timeout_ms, size,
         CASE WHEN size <= \(PayloadLimit.carried) THEN payload END AS payload
       FROM (
-        SELECT id, kind, version, priority, attempts, unique_key, trace, payload, octet_length(payload) AS size,
+        SELECT id, kind, version, priority, attempts, unique_key, trace, trace_span, trace_sampled, max_attempts,
+          timeout_ms, payload, octet_length(payload) AS size,
           CASE WHEN run_at IS NOT NULL
             -- Whoever wrote 'infinity' gets a time that milliseconds can say.
             THEN (extract(epoch FROM least(greatest(run_at, 'epoch'), '9999-12-31')) * 1000)::bigint END AS run_at,
@@ -274,14 +323,19 @@ public struct PostgresLedger: Ledger {
       WHERE total <= \(PayloadLimit.batch) ORDER BY id
       """)
     return try rows.map { row in
-      let (id, kind, version, priority, attempts, runAt, uniqueKey, trace, size, payload) = try row.decode(
+      let (
+        id, kind, version, priority, attempts, runAt, uniqueKey, trace, span, isSampled, maxAttempts, timeout, size,
+        payload
+      ) = try row.decode(
         PostgresUUID.self, String.self, Int.self, Int16.self, Int.self, Int64?.self, String?.self, PostgresUUID?.self,
-        Int.self, String?.self)
+        Int64?.self, Bool?.self, Int?.self, Int64?.self, Int.self, String?.self)
       return JobRecord(
         id: JobID(id), kind: JobKind(rawValue: kind), queue: queue,
         priority: JobPriority(rawValue: UInt8(clamping: priority)) ?? .normal, version: version,
-        payload: payload.map { Array($0.utf8) } ?? [], isDurable: true, attempts: attempts, runAt: runAt,
-        uniqueKey: uniqueKey, trace: trace.flatMap { TraceID($0) }, payloadInLedger: payload == nil ? size : nil)
+        payload: payload.map { Array($0.utf8) } ?? [], isDurable: true, attempts: attempts,
+        runAt: runAt.map { Date(unixMilliseconds: $0) }, uniqueKey: uniqueKey, maxAttempts: maxAttempts,
+        timeout: timeout.map { .milliseconds($0) }, trace: TraceContext(trace, span: span, isSampled: isSampled),
+        payloadInLedger: payload == nil ? size : nil)
     }
   }
 
@@ -381,6 +435,25 @@ public struct PostgresLedger: Ledger {
       WHERE jobs.queue = \(queue.rawValue) AND jobs.parked AND jobs.kind = known.kind
         AND jobs.version <= known.version
       """)
+  }
+
+  // MARK: Jobs that other programs add
+
+  public func listen(
+    to queues: Set<QueueName>, _ body: @escaping @Sendable (Set<QueueName>) async throws -> Void
+  ) async throws {
+    try await LedgerListener(pool: pool, schema: schema).listen(to: queues, body)
+  }
+
+  public func takeUnpushed(queue: QueueName, limit: Int) async throws -> [JobID] {
+    try ids(
+      try await pool.query(
+        """
+        DELETE FROM \(schema.unpushed) WHERE queue = \(queue.rawValue) AND id IN (
+          SELECT id FROM \(schema.unpushed) WHERE queue = \(queue.rawValue) ORDER BY id LIMIT \(limit)
+          FOR UPDATE SKIP LOCKED)
+        RETURNING id
+        """))
   }
 
   // MARK: Silence

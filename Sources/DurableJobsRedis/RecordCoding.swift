@@ -21,8 +21,8 @@ import HiredisClient
 /// `PayloadMark`. A worker of a version that knows of no such marks takes it for a version that it cannot run: it parks
 /// the job, whose row says the right version, so that the job is pending again at once.
 ///
-/// A job's trace stands before its failures, as an element of the same array that has a fixed form (`TraceMark`): a
-/// worker of a version that knows of no traces reads a failure without a text there and runs the job as any other.
+/// A job's trace and limits precede its failures, as an element of the same array (`RecordMark`): a worker of a version
+/// without such marks reads a failure without a text there and runs the job as any other.
 enum RecordCoding {
   static func encode(_ record: JobRecord) throws -> [UInt8] {
     let argument = try RecordArgument(record)
@@ -42,23 +42,24 @@ enum RecordCoding {
     var version = Int(try reader.integer(UInt16.self))
     let kind = try reader.take(Int(try reader.integer(UInt8.self)))
     let history = try reader.take(Int(try reader.integer(UInt32.self)))
-    let (trace, failures) = TraceMark.split(history)
+    let (mark, failures) = RecordMark.split(history)
     var decoded: [JobFailure] = []
     if !failures.isEmpty {
       do {
-        decoded = try JSONDecoder().decode([JobFailure].self, from: Data(failures)).filter { !TraceMark.isMark($0) }
+        decoded = try JSONDecoder().decode([JobFailure].self, from: Data(failures)).filter { !RecordMark.isMark($0) }
       } catch {
         throw BrokerError(.unexpectedReply, "the failures of job \(id) in Redis do not decode", underlying: error)
       }
     }
     let payload = reader.rest
-    let mark = version == PayloadMark.version && durable == 1 ? PayloadMark(payload) : nil
-    if let mark { version = mark.version }
+    let left = version == PayloadMark.version && durable == 1 ? PayloadMark(payload) : nil
+    if let left { version = left.version }
     return JobRecord(
       id: id, kind: JobKind(rawValue: String(decoding: kind, as: UTF8.self)), queue: queue,
       priority: JobPriority(rawValue: priority) ?? .normal, version: version,
-      payload: mark == nil ? Array(payload) : [], isDurable: durable == 1, attempts: Int(attempts), failures: decoded,
-      trace: trace, payloadInLedger: mark?.size)
+      payload: left == nil ? Array(payload) : [], isDurable: durable == 1, attempts: Int(attempts),
+      maxAttempts: mark.maxAttempts, timeout: mark.timeout, failures: decoded, trace: mark.trace,
+      payloadInLedger: left?.size)
   }
 
   private struct Reader {
@@ -95,7 +96,7 @@ struct RecordArgument: RedisArgument {
     self.record = record
     mark = record.leftBytes.map { PayloadMark(version: record.version, size: $0) }
     let failures = record.failures.isEmpty ? [] : Array(try JSONEncoder().encode(record.failures))
-    self.failures = record.trace.map { TraceMark.join($0, failures) } ?? failures
+    self.failures = RecordMark(record)?.joined(to: failures) ?? failures
   }
 
   var length: Int {

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DurableJobs
 import HiredisClient
 import Locking
@@ -73,7 +78,7 @@ public struct RedisBroker: Broker {
     if !plain.isEmpty { try await add(plain[...], keys) }
     try await pushAll(jobs.filter { !isPlain($0) }[...], script, keys) { job, command in
       command.append(try RecordArgument(job))
-      command.append(job.runAt ?? 0)
+      command.append(job.runAt?.unixMilliseconds ?? 0)
     }
   }
 
@@ -187,10 +192,10 @@ public struct RedisBroker: Broker {
     }
   }
 
-  public func hold(of queue: QueueName) async throws -> Int64? {
+  public func hold(of queue: QueueName) async throws -> Date? {
     try await translate { () async throws(RedisError) in
       try await client.send(RedisCommand("HGET", keys(of: queue).known, Scripts.held)) { reply throws(RedisError) in
-        reply.text.flatMap { Int64($0) }
+        reply.text.flatMap { Int64($0) }.map { Date(unixMilliseconds: $0) }
       }
     }
   }
@@ -284,9 +289,10 @@ extension RedisBroker {
     }
   }
 
-  public func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {
+  public func reschedule(_ ids: [JobID], in queue: QueueName, to due: Date) async throws -> [JobID] {
     try await inBatches(ids) { batch in
-      try await evaluate(AdminScripts.reschedule, on: queue, [due] + batch.map(\.bytes)) { reply throws(RedisError) in
+      try await evaluate(AdminScripts.reschedule, on: queue, [due.unixMilliseconds] + batch.map(\.bytes)) {
+        reply throws(RedisError) in
         Self.ids(in: reply)
       }
     }

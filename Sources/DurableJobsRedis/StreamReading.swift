@@ -42,7 +42,7 @@ struct StreamReading: Sendable {
             .success(
               Claim(
                 record: decoded, attempt: decoded.attempts + 1, receipt: receipt, incarnation: incarnation,
-                readyAt: readyAt, isRedelivered: number > QueueKeys.priorities)))
+                readyAt: .init(unixMilliseconds: readyAt), isRedelivered: number > QueueKeys.priorities)))
         } catch {
           claims.append(.failure(error))
         }

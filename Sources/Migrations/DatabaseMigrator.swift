@@ -44,11 +44,17 @@ public struct DatabaseMigrator: Sendable {
     return steps + (try await app.up { each(.app($0)) }.map { .app($0) })
   }
 
-  /// Undoes the latest files; see `Migrator.down`. The file that follows `lastOfQueue` takes the queue's schema along:
-  /// its tables go back among the app's.
+  /// Undoes the latest files; see `Migrator.down`. The file after `lastOfQueue` takes the queue's schema along: its later
+  /// versions are undone first, and its tables go back among the app's.
   @discardableResult
   public func down(_ count: Int = 1, each: @Sendable (Migration) -> Void = { _ in }) async throws -> [Migration] {
-    try await app.down(count, each: each)
+    let later = try await app.status().count { $0.appliedAt != nil && $0.number > Self.lastOfQueue + 1 }
+    guard count > later else { return try await app.down(count, each: each) }
+    let undone = later > 0 ? try await app.down(later, each: each) : []
+    if try await app.status().contains(where: { $0.appliedAt != nil && $0.number == Self.lastOfQueue + 1 }) {
+      try await JobsSchema.rollBack(pool, to: 1)
+    }
+    return undone + (try await app.down(count - later, each: each))
   }
 
   /// Every version of the queue's schema and every file, in order, and when each was applied. Changes nothing.

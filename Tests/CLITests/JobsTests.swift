@@ -180,7 +180,9 @@ struct JobsTests {
           uniqueKey: index == 2 ? "taken" : nil)
         _ = try await stack.client.transaction { try await $0.add([record]) }
         try await stack.ledger.deadLetter([
-          DeadJob(record: record, attempts: 20, failure: JobFailure(attempt: 20, at: 0, error: "it broke", worker: "w"))
+          DeadJob(
+            record: record, attempts: 20,
+            failure: JobFailure(attempt: 20, at: .init(unixMilliseconds: 0), error: "it broke", worker: "w"))
         ])
       }
       let listed = try await cli("dead", "list", "--json").json(List<Job>.self).items

@@ -54,7 +54,9 @@ struct OperatorTests {
       let record = JobRecord(kind: kind, queue: "fanout", payload: Array(Self.payload.utf8), isDurable: true)
       _ = try await stack.client.transaction { try await $0.add([record]) }
       try await stack.ledger.deadLetter([
-        DeadJob(record: record, attempts: 3, failure: JobFailure(attempt: 3, at: 0, error: "it broke", worker: "w"))
+        DeadJob(
+          record: record, attempts: 3,
+          failure: JobFailure(attempt: 3, at: .init(unixMilliseconds: 0), error: "it broke", worker: "w"))
       ])
       ids.append(record.id.description)
     }

@@ -20,14 +20,16 @@ struct TopTests {
       try await stack.ledger.deadLetter([
         DeadJob(
           record: records[0], attempts: 20,
-          failure: JobFailure(attempt: 20, at: 1_700_000_000_000, error: "it broke for good", worker: "w"))
+          failure: JobFailure(
+            attempt: 20, at: .init(unixMilliseconds: 1_700_000_000_000), error: "it broke for good", worker: "w"))
       ])
       let now = Int64(Date().timeIntervalSince1970 * 1000)
       try await stack.ledger.recordFailures(
         [
           FailedJob(
-            id: records[1].id, failure: JobFailure(attempt: 1, at: now, error: "it broke 한글", worker: "w"),
-            runAt: now + 3_600_000)
+            id: records[1].id,
+            failure: JobFailure(attempt: 1, at: .init(unixMilliseconds: now), error: "it broke 한글", worker: "w"),
+            runAt: .init(unixMilliseconds: now + 3_600_000))
         ], queue: "fanout")
       let terminal = try PseudoTerminal(["top", "--every", "0.1s"], environment: stack.settings)
       try await eventually("it is seen") { terminal.screen.text.contains("it broke for good") }

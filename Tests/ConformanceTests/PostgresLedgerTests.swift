@@ -30,7 +30,9 @@ import Testing
       // Times that milliseconds cannot say, which somebody has written.
       try await fixture.pool.execute(
         "UPDATE \(fixture.table("jobs")) SET run_at = 'infinity' WHERE id = \(PostgresUUID(jobs[0].id))")
-      #expect(try await fixture.ledger.records([jobs[0].id], queue: .default).first?.runAt == 253_402_214_400_000)
+      #expect(
+        try await fixture.ledger.records([jobs[0].id], queue: .default).first?.runAt
+          == .init(unixMilliseconds: 253_402_214_400_000))
       try await fixture.ledger.refuse([jobs[1].id: "no such thing"], queue: .default)
       let refused = try await fixture.pool.query(
         "SELECT id, refusal FROM \(fixture.table("jobs")) WHERE refusal IS NOT NULL"

@@ -154,7 +154,8 @@ struct Stage: Sendable {
         var dead = record
         dead.id = id
         return DeadJob(
-          record: dead, attempts: 3, failure: JobFailure(attempt: 3, at: id.milliseconds, error: error, worker: "w1"))
+          record: dead, attempts: 3,
+          failure: JobFailure(attempt: 3, at: .init(unixMilliseconds: id.milliseconds), error: error, worker: "w1"))
       })
     return ids
   }

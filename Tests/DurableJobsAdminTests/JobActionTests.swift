@@ -47,7 +47,9 @@ struct JobActionTests {
     let parsed = try #require(JobID(id))
     let record = try #require(try await stack.ledger.records([parsed], queue: "fanout").first)
     try await stack.ledger.deadLetter([
-      DeadJob(record: record, attempts: 3, failure: JobFailure(attempt: 3, at: 5, error: "it broke", worker: "w"))
+      DeadJob(
+        record: record, attempts: 3,
+        failure: JobFailure(attempt: 3, at: .init(unixMilliseconds: 5), error: "it broke", worker: "w"))
     ])
     _ = try await stack.broker.remove([record.id], from: "fanout")
   }

@@ -31,8 +31,9 @@ struct JobAdminTests {
       try await stack.ledger.recordFailures(
         [
           FailedJob(
-            id: records[2].id, failure: JobFailure(attempt: 3, at: 0, error: "it broke", worker: "w"),
-            runAt: 4_000_000_000_000)
+            id: records[2].id,
+            failure: JobFailure(attempt: 3, at: .init(unixMilliseconds: 0), error: "it broke", worker: "w"),
+            runAt: .init(unixMilliseconds: 4_000_000_000_000))
         ],
         queue: "fanout")
       let listed = try await desk(stack).page(JobFilter()).items

@@ -30,7 +30,7 @@ struct JobPageTests {
   /// Owes a job of each of `numbers`, spread over three queues and two kinds, a millisecond apart.
   private func owe(_ numbers: Range<Int>, on stack: TestStack) async throws -> [JobID] {
     let start = Int64(1_700_000_000_000)
-    let ids = numbers.map { JobID(high: JobID.min(at: start + Int64($0)).high, low: UInt64($0)) }
+    let ids = numbers.map { JobID(high: JobID.min(atMilliseconds: start + Int64($0)).high, low: UInt64($0)) }
     let records = zip(numbers, ids).map { number, id in
       JobRecord(
         id: id, kind: number % 2 == 0 ? "even" : "odd", queue: ["a", "b", "c"][number % 3],

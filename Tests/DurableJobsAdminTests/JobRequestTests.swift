@@ -16,7 +16,8 @@ struct JobRequestTests {
         kind: "posts.fan-out", payload: Self.payload, queue: "elsewhere", priority: .low,
         runAt: Date(timeIntervalSince1970: 1_900_000_000.5), uniqueKey: "one"))
     #expect(record.kind == "posts.fan-out" && record.queue == "elsewhere" && record.priority == .low)
-    #expect(record.isDurable && record.runAt == 1_900_000_000_500 && record.uniqueKey == "one")
+    #expect(
+      record.isDurable && record.runAt == Date(timeIntervalSince1970: 1_900_000_000.5) && record.uniqueKey == "one")
     #expect(try JobKinds.app.record(JobRequest(kind: "posts.fan-out", payload: Self.payload)).queue == "fanout")
   }
 

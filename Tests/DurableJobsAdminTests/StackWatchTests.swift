@@ -34,7 +34,7 @@ import Testing
   @Test func aSampleSaysHowItStands() async throws {
     try await TestStack.with { stack in
       _ = try await stack.client.enqueue([Task1(), Task1(), Task1()])
-      _ = try await stack.client.enqueue(Task1(), options: JobOptions(runAt: 4_000_000_000_000))
+      _ = try await stack.client.enqueue(Task1(), options: JobOptions(at: .init(unixMilliseconds: 4_000_000_000_000)))
       // Owed, and never pushed: the process died in between.
       try await stack.ledger.withTransaction { sql in
         _ = try await stack.ledger.add(
@@ -219,7 +219,8 @@ import Testing
         }
         #expect(told.withLock { $0.count } == 1)
         let id = try #require(
-          try await stack.ledger.pendingIDs(queue: "tasks", after: nil, before: .min(at: 4e12), limit: 1).first)
+          try await stack.ledger.pendingIDs(queue: "tasks", after: nil, before: .min(at: .distantFuture), limit: 1)
+            .first)
         _ = try await stack.broker.remove([id], from: "tasks")
         try await eventually("its end is told") { told.withLock { $0.count } == 2 }
         group.cancelAll()
@@ -294,8 +295,4 @@ import Testing
       }
     }
   }
-}
-
-extension JobID {
-  fileprivate static func min(at milliseconds: Double) -> JobID { min(at: Int64(milliseconds)) }
 }

@@ -14,7 +14,9 @@ struct WorkerAdminTests {
     WorkerReport(
       name: name, host: "host", pid: 7, version: "1.0", startedAt: 1_700_000_000_000,
       queues: [WorkerReport.Queue(queue: "b", concurrency: 2), WorkerReport.Queue(queue: "a", concurrency: 1)],
-      running: [WorkerReport.Running(id: .min(at: 5), kind: "k", queue: "a", attempt: 2, since: 1_700_000_001_500)],
+      running: [
+        WorkerReport.Running(id: .min(atMilliseconds: 5), kind: "k", queue: "a", attempt: 2, since: 1_700_000_001_500)
+      ],
       minutes: minutes, batch: batch)
   }
 

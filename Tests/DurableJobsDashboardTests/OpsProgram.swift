@@ -89,7 +89,8 @@ struct OpsProgram: Sendable {
     try await stack.ledger.deadLetter([
       DeadJob(
         record: dead, attempts: 3,
-        failure: JobFailure(attempt: 3, at: dead.id.milliseconds, error: "no printer", worker: "w1"))
+        failure: JobFailure(
+          attempt: 3, at: .init(unixMilliseconds: dead.id.milliseconds), error: "no printer", worker: "w1"))
     ])
   }
 

@@ -13,8 +13,8 @@ import Testing
   @Test func aSchemaOfAnyNameIsMadeOnceAndServes() async throws {
     try await TestDatabase.empty { pool in
       try await pool.execute("CREATE TABLE jobs (id bigint)")
-      #expect(try await JobsSchema.status(pool, schema: Self.oddName).map(\.appliedAt) == [nil])
-      #expect(try await JobsSchema.migrate(pool, schema: Self.oddName).map(\.number) == [1])
+      #expect(try await JobsSchema.status(pool, schema: Self.oddName).map(\.appliedAt) == [nil, nil])
+      #expect(try await JobsSchema.migrate(pool, schema: Self.oddName).map(\.number) == [1, 2])
       #expect(try await JobsSchema.migrate(pool, schema: Self.oddName).isEmpty)
       #expect(try await JobsSchema.status(pool, schema: Self.oddName).allSatisfy { $0.appliedAt != nil })
 
@@ -36,6 +36,26 @@ import Testing
       let before = try await pool.catalog("public")
       try await JobsSchema.migrate(pool)
       #expect(try await pool.catalog("public") == before)
+    }
+  }
+
+  @Test func goingBackAVersionKeepsJobsAndRecords() async throws {
+    try await TestDatabase.empty { pool in
+      let ledger = PostgresLedger(pool: pool)
+      try await JobsSchema.migrate(pool)
+      let after = try await pool.catalog("jobs")
+      let (pending, discarded) = (JobRecord.test(), JobRecord.test())
+      try await pool.transaction { _ = try await ledger.add([pending, discarded], in: $0) }
+      let failure = JobFailure(attempt: 1, at: .init(unixMilliseconds: 1), error: "unwanted", worker: "w")
+      try await ledger.discard([DeadJob(record: discarded, attempts: 1, failure: failure)])
+      #expect(try await JobsSchema.rollBack(pool, to: 1).map(\.number) == [2])
+      #expect(try await JobsSchema.rollBack(pool, to: 0).isEmpty)
+      #expect(try await pool.count("SELECT count(*) FROM jobs.jobs") == 1)
+      #expect(try await pool.count("SELECT count(*) FROM jobs.ended_jobs WHERE state = 'deleted'") == 1)
+      #expect(try await JobsSchema.status(pool).map { $0.appliedAt != nil } == [true, false])
+      #expect(try await JobsSchema.migrate(pool).map(\.number) == [2])
+      #expect(try await pool.catalog("jobs") == after)
+      #expect(try await ledger.pending([pending.id], queue: .default) == [pending.id])
     }
   }
 
@@ -90,19 +110,20 @@ import Testing
       func migrator(_ more: JobsSchemaVersion...) -> JobsSchemaMigrator {
         JobsSchemaMigrator(pool: pool, schema: JobsSchema("q"), versions: JobsSchemaVersion.all + more)
       }
-      let second = JobsSchemaVersion(number: 2, name: "note", sql: "ALTER TABLE jobs ADD COLUMN note text")
-      let broken = JobsSchemaVersion(number: 3, name: "broken", sql: "CREATE TABLE half (); SELECT 1 / 0")
+      let next = JobsSchema.newest + 1
+      let second = JobsSchemaVersion(number: next, name: "note", sql: "ALTER TABLE jobs ADD COLUMN note text")
+      let broken = JobsSchemaVersion(number: next + 1, name: "broken", sql: "CREATE TABLE half (); SELECT 1 / 0")
       let applied = try await migrator(second).up(patience: .seconds(10))
-      #expect(applied.map(\.number) == [1, 2])
+      #expect(applied.map(\.number) == Array(1...next))
       let error = await #expect(throws: JobsSchemaError.self) {
         try await migrator(second, broken).up(patience: .seconds(10))
       }
       #expect(error?.code == .refused)
-      #expect(error?.message.contains("version 3") == true)
+      #expect(error?.message.contains("version \(next + 1)") == true)
       let isGone = try await pool.query("SELECT to_regclass('q.half') IS NULL")[0].decode(Bool.self)
       #expect(isGone)
       let status = try await migrator(second).status()
-      #expect(status.map { $0.appliedAt != nil } == [true, true])
+      #expect(status.count == next && status.allSatisfy { $0.appliedAt != nil })
     }
   }
 

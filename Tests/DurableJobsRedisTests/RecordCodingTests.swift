@@ -14,6 +14,10 @@ import Testing
   private func random(using generator: inout SeededGenerator) -> JobRecord {
     let isDurable = Bool.random(using: &generator)
     let count = Int.random(in: 0...3, using: &generator)
+    let id = TraceID(high: .random(in: 0...UInt64.max, using: &generator), low: .random(in: 1...99, using: &generator))
+    let trace =
+      Bool.random(using: &generator)
+      ? id.map { TraceContext(id: $0, span: .random(in: 1...UInt64.max, using: &generator)) } : nil
     return JobRecord(
       kind: JobKind(
         rawValue: String(repeating: ["k", "ß", "日"][count % 3], count: Int.random(in: 1...80, using: &generator))),
@@ -21,10 +25,10 @@ import Testing
       version: Int.random(in: 0...65535, using: &generator),
       payload: (0..<Int.random(in: 0...300, using: &generator)).map { _ in .random(in: 0...255, using: &generator) },
       isDurable: isDurable, attempts: Int.random(in: 0...65535, using: &generator),
-      failures: (0..<count).map { JobFailure(attempt: $0, at: 17, error: "\"no\"\n\($0)", worker: "w") },
-      trace: Bool.random(using: &generator)
-        ? TraceID(high: .random(in: 0...UInt64.max, using: &generator), low: .random(in: 1...99, using: &generator))
-        : nil)
+      failures: (0..<count).map {
+        JobFailure(attempt: $0, at: Date(unixMilliseconds: 17), error: "\"no\"\n\($0)", worker: "w")
+      },
+      trace: trace)
   }
 
   @Test func everyRecordComesBack() throws {
@@ -38,7 +42,7 @@ import Testing
 
   @Test func bytesThatAreCutOffAreRefused() throws {
     var record = JobRecord.test("", kind: "kind", isDurable: false)
-    record.failures = [JobFailure(attempt: 1, at: 17, error: "no", worker: "w")]
+    record.failures = [JobFailure(attempt: 1, at: .init(unixMilliseconds: 17), error: "no", worker: "w")]
     let bytes = try RecordCoding.encode(record)
     for count in 0..<bytes.count {
       let error = #expect(throws: BrokerError.self) { try decode(Array(bytes.prefix(count))) }
@@ -77,10 +81,39 @@ import Testing
     var worker: String
   }
 
+  @Test func aMarkHoldsTheTraceAndTheLimits() throws {
+    let traces: [TraceContext?] = [nil, .begin(), TraceContext(id: .random(), span: 7, isSampled: false)]
+    for trace in traces {
+      for (attempts, timeout) in [(nil, nil), (3, nil), (nil, .milliseconds(1500)), (65_535, .days(400))]
+        as [(Int?, Duration?)]
+      {
+        for failures in [0, 2] {
+          var record = JobRecord.test("{}", kind: "kind", isDurable: false)
+          (record.trace, record.maxAttempts, record.timeout) = (trace, attempts, timeout)
+          record.failures = (0..<failures).map {
+            JobFailure(attempt: $0, at: .init(unixMilliseconds: 17), error: "no", worker: "w")
+          }
+          #expect(try decode(try RecordCoding.encode(record)) == record)
+        }
+      }
+    }
+  }
+
+  /// It wrote the trace's id alone.
+  @Test func theLastVersionsTraceIsRead() throws {
+    let trace = TraceID.random()
+    var record = JobRecord.test("{}", kind: "kind", isDurable: false)
+    let plain = try RecordCoding.encode(record)
+    let mark = Array(#"[{"attempt":0,"at":0,"error":"","worker":"","trace":"\#(trace)"}]"#.utf8)
+    let count = (0..<4).map { UInt8(truncatingIfNeeded: mark.count >> (24 - 8 * $0)) }
+    record.trace = TraceContext(id: trace, span: trace.low)
+    #expect(try decode(Array(plain[..<27]) + count + mark + record.payload) == record)
+  }
+
   @Test func aWorkerThatKnowsNoTracesReadsAFailureThatSaysNothing() throws {
     var record = JobRecord.test("{}", kind: "kind", isDurable: false)
-    record.trace = .random()
-    record.failures = [JobFailure(attempt: 1, at: 17, error: "no", worker: "w")]
+    record.trace = .begin()
+    record.failures = [JobFailure(attempt: 1, at: .init(unixMilliseconds: 17), error: "no", worker: "w")]
     let bytes = try RecordCoding.encode(record)
     let length = bytes[27..<31].reduce(0) { $0 << 8 | Int($1) }
     let history = Array(bytes[31..<31 + length])
@@ -103,7 +136,7 @@ import Testing
   @Test(arguments: [false, true])
   func aLargePayloadIsMarkedAsStillInTheLedger(isTraced: Bool) throws {
     var record = JobRecord.test(String(repeating: "x", count: 1 << 20), kind: "kind", version: 7, isDurable: true)
-    record.trace = isTraced ? .random() : nil
+    record.trace = isTraced ? .begin() : nil
     record.attempts = 3
     let bytes = try RecordCoding.encode(record)
     #expect(bytes.count < 200)

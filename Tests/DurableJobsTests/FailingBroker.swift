@@ -1,3 +1,4 @@
+import Foundation
 import DurableJobs
 import DurableJobsTesting
 import Locking
@@ -89,7 +90,7 @@ struct FailingBroker: Broker {
   }
   func depth(of queue: QueueName) async throws -> QueueDepth { await base.depth(of: queue) }
   func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID] { await base.remove(ids, from: queue) }
-  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {
+  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Date) async throws -> [JobID] {
     await base.reschedule(ids, in: queue, to: due)
   }
   func clear(_ queue: QueueName) async throws -> Int { await base.clear(queue) }

@@ -30,9 +30,9 @@ import Testing
     #expect(id.low >> 62 == 0b10)
     // Other tests draw ids too, which may run ahead of the clock.
     #expect((before - 1...before + 60_000).contains(id.milliseconds))
-    #expect(JobID.min(at: id.milliseconds) <= id)
-    #expect(id < JobID.min(at: id.milliseconds + 1))
-    #expect(JobID.min(at: -5).milliseconds == 0)
+    #expect(JobID.min(atMilliseconds: id.milliseconds) <= id)
+    #expect(id < JobID.min(atMilliseconds: id.milliseconds + 1))
+    #expect(JobID.min(atMilliseconds: -5).milliseconds == 0)
   }
 
   @Test func everyFormComesBack() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import DurableJobsTesting
 import JobsTestSupport
 import Locking
@@ -44,7 +45,8 @@ import Testing
     func recordFailures(_ failures: [FailedJob], queue: QueueName) -> [JobID] {
       base.recordFailures(failures, queue: queue)
     }
-    func postpone(_ dates: [JobID: Int64], queue: QueueName) -> [JobID] { base.postpone(dates, queue: queue) }
+    func discard(_ discarded: [DeadJob]) -> [JobID] { base.discard(discarded) }
+    func postpone(_ dates: [JobID: Date], queue: QueueName) -> [JobID] { base.postpone(dates, queue: queue) }
     func deadLetter(_ dead: [DeadJob]) -> [JobID] { base.deadLetter(dead) }
     func park(_ jobs: [JobRecord]) -> [JobID] { base.park(jobs) }
     func ping(within limit: Duration) {}

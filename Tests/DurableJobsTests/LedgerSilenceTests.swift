@@ -1,3 +1,4 @@
+import Foundation
 import DurableJobs
 import DurableJobsTesting
 import JobsTestSupport
@@ -50,7 +51,11 @@ import Testing
       try await pass()
       return base.recordFailures(failures, queue: queue)
     }
-    func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID] {
+    func discard(_ discarded: [DeadJob]) async throws -> [JobID] {
+      try await pass()
+      return base.discard(discarded)
+    }
+    func postpone(_ dates: [JobID: Date], queue: QueueName) async throws -> [JobID] {
       try await pass()
       return base.postpone(dates, queue: queue)
     }

@@ -221,7 +221,8 @@ import Testing
   }
 
   @Test func anErrorsTextIsShortAndWithoutZeroBytes() {
-    let failure = JobFailure(attempt: 1, at: 0, error: "a\u{0}b" + String(repeating: "ß", count: 5000), worker: "w")
+    let failure = JobFailure(
+      attempt: 1, at: .init(unixMilliseconds: 0), error: "a\u{0}b" + String(repeating: "ß", count: 5000), worker: "w")
     #expect(failure.error.utf8.count <= 2003)
     #expect(failure.error.hasPrefix("abß"))
   }

@@ -358,13 +358,13 @@ import Testing
 
   @Test func attemptsAreCountedByKindAndWhatIsNoneIsNot() {
     var state = QueueState(concurrency: 1, kinds: KindTable([("a", KindLimits()), ("b", KindLimits(batch: 3))]))
-    let failure = JobFailure(attempt: 1, at: 0, error: "no", worker: "w")
+    let failure = JobFailure(attempt: 1, at: .init(unixMilliseconds: 0), error: "no", worker: "w")
     let ready = Moment.start.milliseconds - 5
     _ = state.claimed(
       ["a", "b", "b", "b"].enumerated().map { number, kind in
         Claim(
           record: .test(kind: JobKind(rawValue: kind)), attempt: 1, receipt: "\(number)", incarnation: 0,
-          readyAt: ready)
+          readyAt: .init(unixMilliseconds: ready))
       })
     _ = state.turn(of: 0, at: .start)
     _ = state.ended(0, .one(.retry(failure, delay: .seconds(1))), at: .after(.microseconds(7)))

@@ -52,7 +52,7 @@ import Testing
         switch step {
         case .recheck(let ids): outcome.ids = ids
         case .page(let after, let before, let age, let limit):
-          let young = JobID.min(at: time - Int64(age / .milliseconds(1)) + 1)
+          let young = JobID.min(atMilliseconds: time - Int64(age / .milliseconds(1)) + 1)
           let (low, high) = (firstIndex(above: after), firstIndex(from: min(before, young)))
           outcome.ids = low < high ? Array(pending[low..<high].suffix(limit).reversed()) : []
           outcome.read = cost(after, before)
@@ -201,7 +201,7 @@ import Testing
     rig.pending = (0..<95).reversed().map { rig.id(secondsAgo: Double($0), UInt64($0)) }
     rig.missing = Set(rig.pending.suffix(60))
     let lost = rig.pending.suffix(60)
-    rig.sweep.drain(from: JobID.min(at: lost.first?.milliseconds ?? 0), at: rig.now)
+    rig.sweep.drain(from: JobID.min(atMilliseconds: lost.first?.milliseconds ?? 0), at: rig.now)
     while rig.sweep.isDraining { rig.run(.milliseconds(10)) }
     let order = lost.compactMap { rig.found[$0] }
     #expect(order.count == 60 && order == order.sorted())

@@ -218,7 +218,7 @@ private struct Run {
   }
 
   private mutating func newOutcome() -> JobOutcome {
-    let failure = JobFailure(attempt: 1, at: 0, error: "no", worker: "w")
+    let failure = JobFailure(attempt: 1, at: .init(unixMilliseconds: 0), error: "no", worker: "w")
     return [
       .acknowledge, .complete, .retry(failure, delay: .seconds(1)), .deadLetter(failure), .park, .cancel, .release,
       .handBack,

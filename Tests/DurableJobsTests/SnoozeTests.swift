@@ -55,7 +55,7 @@ import Testing
     }
     let record = try #require(stage.ledger.records([id], queue: .default).first)
     let due = try #require(record.runAt)
-    #expect((before + 3_600_000...JobClock.milliseconds + 3_600_000).contains(due))
+    #expect((before + 3_600_000...JobClock.milliseconds + 3_600_000).contains(due.unixMilliseconds))
     #expect(record.attempts == 0 && stage.ledger.failures(of: id).isEmpty)
     #expect(JobSnooze(for: .seconds(-5)).delay == .zero)
   }

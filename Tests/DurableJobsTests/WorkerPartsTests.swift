@@ -1,3 +1,4 @@
+import Foundation
 import DurableJobsTesting
 import JobsTestSupport
 import Locking
@@ -179,7 +180,7 @@ import Testing
     let stop = StopSignal()
     stop.stop()
     let settler = Settler(queue: .default, ledger: AwayLedger(), consumer: consumer, logger: .quiet)
-    let failure = JobFailure(attempt: 1, at: 0, error: "no", worker: "w")
+    let failure = JobFailure(attempt: 1, at: .init(unixMilliseconds: 0), error: "no", worker: "w")
     let outcomes: [JobOutcome] = [.park, .deadLetter(failure), .complete, .acknowledge]
     await settler.settle(zip(claims, outcomes).map { EndedClaim(claim: $0, outcome: $1) }, until: stop)
     #expect(await stage.counts().claimed == 3)
@@ -205,7 +206,8 @@ private struct AwayLedger: Ledger {
   func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
   func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] { throw error }
   func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] { throw error }
-  func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID] { throw error }
+  func discard(_ discarded: [DeadJob]) async throws -> [JobID] { throw error }
+  func postpone(_ dates: [JobID: Date], queue: QueueName) async throws -> [JobID] { throw error }
   func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] { throw error }
   func park(_ jobs: [JobRecord]) async throws -> [JobID] { throw error }
   func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int { throw error }

@@ -1,3 +1,4 @@
+import Foundation
 import DurableJobs
 import Locking
 import TestSupport
@@ -53,7 +54,7 @@ public struct ChaosBroker<Base: Broker>: Broker {
     try chaos.mayFail("repush has no reply", 0.05)
   }
 
-  public func hold(of queue: QueueName) async throws -> Int64? { try await base.hold(of: queue) }
+  public func hold(of queue: QueueName) async throws -> Date? { try await base.hold(of: queue) }
   public func endHold(of queue: QueueName) async throws { try await base.endHold(of: queue) }
 
   public func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> ChaosConsumer<Base.Consumer> {
@@ -73,7 +74,7 @@ public struct ChaosBroker<Base: Broker>: Broker {
     try await base.remove(ids, from: queue)
   }
 
-  public func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {
+  public func reschedule(_ ids: [JobID], in queue: QueueName, to due: Date) async throws -> [JobID] {
     try await base.reschedule(ids, in: queue, to: due)
   }
 
@@ -189,7 +190,22 @@ public struct ChaosLedger<Base: Ledger>: Ledger {
     return try await base.recordFailures(failures, queue: queue)
   }
 
-  public func postpone(_ dates: [JobID: Int64], queue: QueueName) async throws -> [JobID] {
+  public func discard(_ discarded: [DeadJob]) async throws -> [JobID] {
+    try chaos.mayFail("discarded jobs are not sent", 0.05)
+    return try await base.discard(discarded)
+  }
+
+  public func listen(
+    to queues: Set<QueueName>, _ body: @escaping @Sendable (Set<QueueName>) async throws -> Void
+  ) async throws {
+    try await base.listen(to: queues, body)
+  }
+
+  public func takeUnpushed(queue: QueueName, limit: Int) async throws -> [JobID] {
+    try await base.takeUnpushed(queue: queue, limit: limit)
+  }
+
+  public func postpone(_ dates: [JobID: Date], queue: QueueName) async throws -> [JobID] {
     try chaos.mayFail("dates are not sent", 0.05)
     return try await base.postpone(dates, queue: queue)
   }

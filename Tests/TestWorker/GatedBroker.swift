@@ -1,3 +1,4 @@
+import Foundation
 import DurableJobs
 import DurableJobsRedis
 import LibPQClient
@@ -25,7 +26,7 @@ struct GatedBroker: Broker {
   func push(_ jobs: [JobRecord]) async throws { try await base.push(jobs) }
 
   func repush(_ jobs: [JobRecord]) async throws { try await base.repush(jobs) }
-  func hold(of queue: QueueName) async throws -> Int64? { try await base.hold(of: queue) }
+  func hold(of queue: QueueName) async throws -> Date? { try await base.hold(of: queue) }
   func endHold(of queue: QueueName) async throws { try await base.endHold(of: queue) }
 
   func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> GatedConsumer {
@@ -40,7 +41,7 @@ struct GatedBroker: Broker {
     try await base.remove(ids, from: queue)
   }
 
-  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Int64) async throws -> [JobID] {
+  func reschedule(_ ids: [JobID], in queue: QueueName, to due: Date) async throws -> [JobID] {
     try await base.reschedule(ids, in: queue, to: due)
   }
 

@@ -79,10 +79,10 @@ public struct Tick: Sendable, Hashable {
 
 extension Date {
   /// - Parameter milliseconds: since 1970.
-  init(unixMilliseconds milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+  package init(unixMilliseconds milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
   /// Milliseconds since 1970, to the nearest one; what lies beyond a million years is brought to that.
-  var unixMilliseconds: Int64 {
+  package var unixMilliseconds: Int64 {
     let bound = 3.2e16
     let milliseconds = (timeIntervalSince1970 * 1000).rounded()
     return milliseconds.isNaN ? 0 : Int64(max(-bound, min(bound, milliseconds)))

@@ -4,7 +4,7 @@ import Instrumentation
 /// the task.
 ///
 /// It rides in swift-distributed-tracing's context, so that it goes wherever that goes. A job asked for inside takes
-/// the trace's id along (`JobRecord.trace`), and its handler runs in the same trace.
+/// it along (`JobRecord.trace`), and its handler runs in the same trace.
 public struct TraceContext: Hashable, Sendable {
   /// The trace.
   public let id: TraceID
@@ -78,6 +78,6 @@ extension JobRecord {
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
   ) async rethrows -> Result {
     guard let trace else { return try await body() }
-    return try await TraceContext(id: trace, span: id.low).run(body)
+    return try await TraceContext(id: trace.id, span: id.low, isSampled: trace.isSampled).run(body)
   }
 }

@@ -97,7 +97,7 @@ struct BatchExecutor<B: Broker, L: Ledger>: Sendable {
   /// Runs a batch in the trace of its jobs, if all are of one: else it could not be said which of them a line belongs
   /// to.
   private static func inTrace(of claims: [Claim], _ body: () async throws -> Void) async rethrows {
-    guard let first = claims.first, claims.allSatisfy({ $0.record.trace == first.record.trace }) else {
+    guard let first = claims.first, claims.allSatisfy({ $0.record.trace?.id == first.record.trace?.id }) else {
       return try await body()
     }
     try await first.record.inTrace(body)

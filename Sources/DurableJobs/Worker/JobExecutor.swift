@@ -69,7 +69,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     guard case .single(let handler) = kind.entry.handler else { return .ended(.release) }
     let context = JobContext<L>(
       id: record.id, kind: record.kind, queue: queue, attempt: attempt, createdAt: record.createdAt,
-      trace: record.trace, base: logger, isDurable: record.isDurable, ledger: client.ledger, outbox: Outbox())
+      trace: record.trace?.id, base: logger, isDurable: record.isDurable, ledger: client.ledger, outbox: Outbox())
     var isDone = false
     do {
       try await record.inTrace { try await handler(record, context) }
@@ -122,7 +122,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   /// The outcome of a claim that is not run; nil where it is.
   private func refusal(of claim: Claim, _ kind: RunnableKind<L>) -> JobOutcome? {
     if claim.record.version > kind.entry.version { return park([claim]) }
-    let maxAttempts = kind.entry.retry.maxAttempts
+    let maxAttempts = claim.record.maxAttempts ?? kind.entry.retry.maxAttempts
     if claim.attempt > maxAttempts {
       let text = "each of its \(maxAttempts) attempts ended with its worker's death or a lost lease"
       return failure(of: claim, kind, text, isFinal: true)
@@ -154,7 +154,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       logger.notice("a job was cancelled, since nobody wants it any more", metadata: metadata(claim, [:]))
       return .cancel
     case (.failed, .timeLimit):
-      let text = "it ran longer than its limit of \(kind.entry.timeout ?? .zero) and was cancelled"
+      let text = "it ran longer than its limit of \(kind.timeout(of: claim) ?? .zero) and was cancelled"
       return failure(of: claim, kind, text, isFinal: false)
     case (.failed(let error), nil):
       // A handler that a shutdown cancelled has not failed.
@@ -170,14 +170,20 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
           metadata: metadata(claim, [LogKeys.delay: "\(snooze.delay.milliseconds)"]))
         return .snooze(snooze.delay)
       }
+      if let discard = error as? JobDiscard {
+        logger.notice(
+          "the handler discarded the job", metadata: metadata(claim, [LogKeys.error: "\(discard.reason)"]))
+        return .discard(
+          JobFailure(attempt: claim.attempt, at: JobClock.now, error: discard.reason, worker: worker))
+      }
       return failure(of: claim, kind, "\(error)", isFinal: error is PayloadError)
     }
   }
 
   private func failure(of claim: Claim, _ kind: RunnableKind<L>, _ text: String, isFinal: Bool) -> JobOutcome {
     let policy = kind.entry.retry
-    let failure = JobFailure(attempt: claim.attempt, at: unixMilliseconds(), error: text, worker: worker)
-    if isFinal || claim.attempt >= policy.maxAttempts {
+    let failure = JobFailure(attempt: claim.attempt, at: JobClock.now, error: text, worker: worker)
+    if isFinal || claim.attempt >= claim.record.maxAttempts ?? policy.maxAttempts {
       logger.error("the job is dead", metadata: metadata(claim, [LogKeys.error: "\(failure.error)"]))
       return .deadLetter(failure)
     }
@@ -193,7 +199,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     var all: Logger.Metadata = [
       LogKeys.job: "\(claim.record.id)", LogKeys.kind: "\(claim.record.kind)", LogKeys.attempt: "\(claim.attempt)",
     ]
-    if let trace = claim.record.trace { all[LogKeys.trace] = "\(trace)" }
+    if let trace = claim.record.trace { all[LogKeys.trace] = "\(trace.id)" }
     return all.merging(more) { $1 }
   }
 }

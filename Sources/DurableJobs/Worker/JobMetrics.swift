@@ -8,6 +8,7 @@ struct JobMetrics: Sendable {
     let completed: Counter
     let failed: Counter
     let dead: Counter
+    let discarded: Counter
     let repeated: Counter
     let run: Timer
     let wait: Timer
@@ -20,6 +21,7 @@ struct JobMetrics: Sendable {
       completed = counter("completed")
       failed = counter("failed")
       dead = counter("dead")
+      discarded = counter("discarded")
       repeated = Counter(label: "fanmill_job_repeats_total", dimensions: labels)
       run = Timer(label: "fanmill_job_run_seconds", dimensions: labels)
       wait = Timer(label: "fanmill_job_wait_seconds", dimensions: labels)
@@ -56,6 +58,7 @@ struct JobMetrics: Sendable {
     case .completed: handles.completed.increment()
     case .failed: handles.failed.increment()
     case .dead: handles.dead.increment()
+    case .discarded: handles.discarded.increment()
     }
     handles.run.recordNanoseconds(run)
     handles.wait.recordNanoseconds(wait)

@@ -8,6 +8,8 @@ enum JobOutcome: Sendable {
   indirect case retry(JobFailure, delay: Duration)
   /// The last attempt failed.
   indirect case deadLetter(JobFailure)
+  /// Its handler has discarded it.
+  indirect case discard(JobFailure)
   /// This worker cannot run it; it waits for one that can.
   case park
   /// An operator does not want it any more.
@@ -21,7 +23,7 @@ enum JobOutcome: Sendable {
 
   /// What the attempt counts as.
   enum Attempt: Sendable {
-    case completed, failed, dead
+    case completed, failed, dead, discarded
   }
 
   /// What the attempt counts as; nil where there was none.
@@ -30,6 +32,7 @@ enum JobOutcome: Sendable {
     case .acknowledge, .complete: .completed
     case .retry: .failed
     case .deadLetter: .dead
+    case .discard: .discarded
     case .park, .cancel, .release, .handBack, .snooze: nil
     }
   }
@@ -55,7 +58,7 @@ extension JobCounts {
   ///   - run: nanoseconds.
   mutating func add(_ outcome: JobOutcome, of claim: Claim, began: Int64, run: Int64) {
     switch outcome.attempt {
-    case .completed: completed += 1
+    case .completed, .discarded: completed += 1
     case .failed: failed += 1
     case .dead: dead += 1
     case nil: return
@@ -69,5 +72,5 @@ extension Claim {
   /// How long the job was ready before it began, in nanoseconds.
   ///
   /// - Parameter began: milliseconds since 1970.
-  func wait(until began: Int64) -> Int64 { max(0, began - readyAt) * 1_000_000 }
+  func wait(until began: Int64) -> Int64 { max(0, began - readyAt.unixMilliseconds) * 1_000_000 }
 }

@@ -343,11 +343,13 @@ struct QueueState {
   private func mustBeMarked(_ item: WorkItem) -> Bool {
     guard let kind = item.kind else { return false }
     let last = kinds[kind].maxAttempts
-    return item.contains { $0.isRedelivered || $0.attempt > 1 || $0.attempt >= last }
+    return item.contains { $0.isRedelivered || $0.attempt > 1 || $0.attempt >= $0.record.maxAttempts ?? last }
   }
 
   private func deadline(of item: WorkItem, _ now: Moment) -> ContinuousClock.Instant? {
-    item.kind.flatMap { kinds[$0].timeout }.map { now.instant + $0 }
+    guard let kind = item.kind.map({ kinds[$0] }) else { return nil }
+    let own: Duration? = if case .single(let claim) = item.content { claim.record.timeout } else { nil }
+    return (own ?? kind.timeout).map { now.instant + $0 }
   }
 
   private mutating func release(_ claims: [Claim]) -> [Action] {

@@ -127,7 +127,7 @@ struct QueueSweep {
     recent = []
     increment = nil
     drained = nil
-    read = JobID.min(at: time - age.milliseconds)
+    read = JobID.min(atMilliseconds: time - age.milliseconds)
     nextIncrement = now + interval
   }
 
@@ -156,8 +156,8 @@ struct QueueSweep {
       return .oldest(after: drained, limit: size)
     }
     if isBehind, increment == nil, now >= nextIncrement {
-      incrementEnd = JobID.min(at: time - age.milliseconds + 1)
-      let overlapped = JobID.min(at: time - (age + overlap).milliseconds)
+      incrementEnd = JobID.min(atMilliseconds: time - age.milliseconds + 1)
+      let overlapped = JobID.min(atMilliseconds: time - (age + overlap).milliseconds)
       increment = Range(after: min(read ?? overlapped, overlapped), before: incrementEnd)
       nextIncrement = now + interval
     }
@@ -177,7 +177,7 @@ struct QueueSweep {
       return .recheck(lately.ids)
     }
     if pass == nil, now >= nextPass {
-      read = read ?? JobID.min(at: time - age.milliseconds)
+      read = read ?? JobID.min(atMilliseconds: time - age.milliseconds)
       pass = Pass(begun: now, age: age, width: width, due: now)
     }
     guard let pass, now >= pass.due else { return nil }
@@ -247,8 +247,8 @@ struct QueueSweep {
   private func lowest(of pass: Pass, _ time: Int64) -> JobID {
     guard let width = pass.width else { return JobID(high: 0, low: 0) }
     // What lies ahead of the time is one range: the ids of a clock that was ahead.
-    if pass.cursor.milliseconds > time + 1000 { return JobID.min(at: time + 1000) }
-    return JobID.min(at: max(0, pass.cursor.milliseconds - width))
+    if pass.cursor.milliseconds > time + 1000 { return JobID.min(atMilliseconds: time + 1000) }
+    return JobID.min(atMilliseconds: max(0, pass.cursor.milliseconds - width))
   }
 
   private mutating func finishPage(_ outcome: Outcome, after: JobID, isFull: Bool, at now: Instant) {
@@ -257,7 +257,7 @@ struct QueueSweep {
     pass.pages += 1
     if isFull { isSmall = false }
     if !isSmall {
-      let latest = JobID.min(at: time - lately.milliseconds)
+      let latest = JobID.min(atMilliseconds: time - lately.milliseconds)
       note(outcome.ids.filter { $0 > latest }, outcome, at: now)
     }
     adapt(&pass, outcome, isFull: isFull)

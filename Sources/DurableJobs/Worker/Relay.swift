@@ -14,6 +14,8 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   let configuration: WorkerConfiguration
   let epochs: Epochs
   let logger: Logger
+  /// How many jobs of other programs are pushed at once.
+  private static var addedAtOnce: Int { 1000 }
   /// How long the broker may take to say which jobs it knows.
   private static var patience: Duration { .seconds(1) }
   /// Jobs that were pushed again.
@@ -52,12 +54,51 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     while !Task.isCancelled {
       do {
         // A worker that does not reach the broker leaves the lead to one that may.
-        if await reachesBroker() { try await ledger.lead(role) { try await relay() } }
+        if await reachesBroker() { try await ledger.lead(role) { try await lead() } }
       } catch {
         if Task.isCancelled { return }
         logger.warning("the relay is interrupted", metadata: [LogKeys.error: "\(error)"])
       }
       await backoff.pause(until: nil)
+    }
+  }
+
+  private func lead() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await relay() }
+      group.addTask { try await pushAdded() }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
+
+  /// Pushes jobs that other programs add to the ledger, as they commit, until cancelled.
+  private func pushAdded() async throws {
+    let queues = Set(configuration.queues.keys)
+    var backoff = Backoff()
+    while true {
+      do {
+        try await ledger.listen(to: queues) { added in
+          for queue in added.intersection(queues).sorted() { try await pushAdded(to: queue) }
+        }
+      } catch {
+        try Task.checkCancellation()
+        logger.warning(
+          "jobs that other programs add wait for the next sweep", metadata: [LogKeys.error: "\(error)"])
+      }
+      await backoff.pause(until: nil)
+      try Task.checkCancellation()
+    }
+  }
+
+  private func pushAdded(to queue: QueueName) async throws {
+    var refused: Set<JobID> = []
+    // Jobs that the broker refused go first: the sweep drains them, and finds these behind them.
+    if try await broker.hold(of: queue) != nil { return }
+    while true {
+      let ids = try await ledger.takeUnpushed(queue: queue, limit: Self.addedAtOnce)
+      if ids.isEmpty { return }
+      _ = try await push(try await missing(ids, in: queue), in: queue, &refused)
     }
   }
 

@@ -8,6 +8,11 @@ final class RunnableKind<L: Ledger>: Sendable {
     metrics = JobMetrics(queue: queue, kind: entry.kind, isAtHome: entry.queue == queue)
   }
 
+  /// The time limit of an attempt at a claim's job.
+  func timeout(of claim: Claim) -> Duration? {
+    entry.handler.batchLimit == nil ? claim.record.timeout ?? entry.timeout : entry.timeout
+  }
+
   /// Those of a registry, in the order of its `KindTable`.
   static func all(_ registry: JobRegistry<L>, in queue: QueueName) -> [RunnableKind] {
     registry.kinds.compactMap { kind in registry.entries[kind].map { RunnableKind($0, in: queue) } }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Claims that are settled together, sorted by what ledger and broker do with them.
 struct SettlementBatch {
   private(set) var acknowledged: [Claim] = []
@@ -8,12 +14,14 @@ struct SettlementBatch {
   private(set) var parked: [Claim] = []
   private(set) var deadLettered: [Claim] = []
   private(set) var dead: [DeadJob] = []
+  private(set) var discardedClaims: [Claim] = []
+  private(set) var discarded: [DeadJob] = []
   private(set) var retries: [ClaimRetry] = []
   /// Of `retries` what the ledger notes.
   private(set) var failed: [FailedJob] = []
   private(set) var snoozed: [ClaimRetry] = []
-  /// Of `snoozed` what the ledger notes: when each is due, in milliseconds since 1970.
-  private(set) var postponed: [JobID: Int64] = [:]
+  /// Of `snoozed` what the ledger notes: when each is due.
+  private(set) var postponed: [JobID: Date] = [:]
 
   init(_ ended: [EndedClaim]) {
     acknowledged.reserveCapacity(ended.count)
@@ -28,15 +36,20 @@ struct SettlementBatch {
       case .handBack: handedBack.append(claim)
       case .snooze(let delay):
         snoozed.append(ClaimRetry(claim: claim, delay: delay, record: claim.record))
-        if claim.record.isDurable { postponed[claim.record.id] = unixMilliseconds() + delay.milliseconds }
+        if claim.record.isDurable {
+          postponed[claim.record.id] = Date(unixMilliseconds: unixMilliseconds() + delay.milliseconds)
+        }
       case .deadLetter(let failure):
         dead.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))
         deadLettered.append(claim)
+      case .discard(let failure):
+        discarded.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))
+        discardedClaims.append(claim)
       case .retry(let failure, let delay):
         var record = claim.record
         record.attempts = claim.attempt
         if record.isDurable {
-          failed.append(FailedJob(id: record.id, failure: failure, runAt: failure.at + delay.milliseconds))
+          failed.append(FailedJob(id: record.id, failure: failure, runAt: failure.at + delay / .seconds(1)))
         } else {
           record.failures.append(failure)
         }
@@ -46,13 +59,17 @@ struct SettlementBatch {
   }
 
   /// The claims of which a judgement is noted that only their holder may pass.
-  var judged: [Claim] { deadLettered + parked + (retries + snoozed).map(\.claim) }
+  var judged: [Claim] { deadLettered + discardedClaims + parked + (retries + snoozed).map(\.claim) }
 
   /// Leaves out judgements on claims that are not the worker's own.
   mutating func keepJudged(_ isOwn: (Claim) -> Bool) {
     for index in deadLettered.indices.reversed() where !isOwn(deadLettered[index]) {
       deadLettered.remove(at: index)
       dead.remove(at: index)
+    }
+    for index in discardedClaims.indices.reversed() where !isOwn(discardedClaims[index]) {
+      discardedClaims.remove(at: index)
+      discarded.remove(at: index)
     }
     parked.removeAll { !isOwn($0) }
     retries.removeAll { !isOwn($0.claim) }

@@ -31,10 +31,12 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     }
     let (completed, cancelled) = (batch.completed.map(\.record.id), batch.cancelled.map(\.record.id))
     let (dead, parked) = (batch.dead, batch.parked.map(\.record))
+    let discarded = batch.discarded
     let (failed, postponed) = (batch.failed, batch.postponed)
     await told("complete", batch.completed) { try await ledger.complete(completed, queue: queue) }
     await told("cancel", batch.cancelled) { try await ledger.cancel(cancelled, queue: queue) }
     await told("dead-letter", batch.deadLettered) { try await ledger.deadLetter(dead) }
+    await told("discard", batch.discardedClaims) { try await ledger.discard(discarded) }
     await told("park", batch.parked) { try await ledger.park(parked) }
     var again = batch.retries + batch.snoozed
     func noted(_ what: String, _ note: @Sendable () async throws -> [JobID]) async {

@@ -64,7 +64,7 @@ public struct LedgerAudit: Sendable {
     var report = Report()
     var suspects: [QueueName: [JobID]] = [:]
     let ledger = PostgresLedger(database)
-    let before = JobID.min(at: Int64((now().timeIntervalSince1970 - age / .seconds(1)) * 1000))
+    let before = JobID.min(at: now() - age / .seconds(1))
     for queue in try await allQueues() {
       var after: JobID?
       var looked = 0

@@ -65,7 +65,8 @@ public struct JobAdmin: Sendable {
   static func parse(_ text: String, _ what: String = "a job's id") throws(OperationError) -> JobID {
     guard let id = JobID(text) else {
       throw OperationError(
-        .usage, "'\(text)' is not \(what), which looks like \(JobID.min(at: 1_700_000_000_000))")
+        .usage,
+        "'\(text)' is not \(what), which looks like \(JobID.min(at: Date(timeIntervalSince1970: 1_700_000_000)))")
     }
     return id
   }
@@ -104,7 +105,7 @@ extension JobAdmin {
     let queue = QueueName(rawValue: job.queue)
     switch job.state {
     case .dead: return try await retryDead(text, by: actor)
-    case .done, .cancelled, .deleted:
+    case .done, .cancelled, .deleted, .discarded, .replaced:
       throw OperationError(.conflict, "job \(id) is \(job.state.rawValue): ask for a new one instead")
     case .parked:
       throw OperationError(
@@ -149,8 +150,7 @@ extension JobAdmin {
       guard try await database.schema.reschedule(id, in: queue, at: moment, in: transaction) else { throw isRunning }
       try await ActionLog(database).record(
         "jobs.reschedule", id.description, detail: ["at": moment.formatted(.iso8601)], by: actor, in: transaction)
-      let due = Int64(moment.timeIntervalSince1970 * 1000)
-      let isMoved = try await !client.broker.reschedule([id], in: queue, to: due).isEmpty
+      let isMoved = try await !client.broker.reschedule([id], in: queue, to: moment).isEmpty
       if !isMoved, try await client.broker.missing([id], in: queue).isEmpty { throw isRunning }
     }
     // Where the broker did not know it, it does now; or later, if it has no room for it.

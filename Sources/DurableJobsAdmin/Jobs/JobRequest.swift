@@ -47,8 +47,8 @@ extension JobKinds {
     }
     let record = JobRecord(
       kind: entry.kind, queue: queue, priority: request.priority, version: entry.version, payload: request.payload,
-      isDurable: true, runAt: request.runAt.map { Int64($0.timeIntervalSince1970 * 1000) },
-      uniqueKey: request.uniqueKey, trace: TraceContext.current?.id ?? .random())
+      isDurable: true, runAt: request.runAt,
+      uniqueKey: request.uniqueKey, trace: .current ?? .begin())
     do {
       try record.check()
       // Decoding it names no field that it passes over.

@@ -18,14 +18,18 @@ public enum JobState: String, Codable, Sendable, CaseIterable {
   case done
   /// Somebody did not want it any more.
   case cancelled
-  /// A dead letter that somebody threw away.
+  /// A dead letter that an operator deleted.
   case deleted
+  /// Its handler discarded it, with a reason.
+  case discarded
+  /// A dead letter that was retried with another payload, as another job.
+  case replaced
 
   /// Whether the ledger still owes it.
   public var isPending: Bool {
     switch self {
     case .waiting, .running, .delayed, .retrying, .parked: true
-    case .dead, .done, .cancelled, .deleted: false
+    case .dead, .done, .cancelled, .deleted, .discarded, .replaced: false
     }
   }
 }
@@ -43,6 +47,8 @@ extension JobState {
       case .ended(.done, _): .done
       case .ended(.cancelled, _): .cancelled
       case .ended(.deleted, _): .deleted
+      case .ended(.discarded, _): .discarded
+      case .ended(.replaced, _): .replaced
       }
   }
 
@@ -53,7 +59,7 @@ extension JobState {
     case .delayed: .delayed
     case .retrying: .retrying
     case .parked: .parked
-    case .running, .dead, .done, .cancelled, .deleted: nil
+    case .running, .dead, .done, .cancelled, .deleted, .discarded, .replaced: nil
     }
   }
 
@@ -63,6 +69,8 @@ extension JobState {
     case .done: .done
     case .cancelled: .cancelled
     case .deleted: .deleted
+    case .discarded: .discarded
+    case .replaced: .replaced
     case .waiting, .running, .delayed, .retrying, .parked, .dead: nil
     }
   }

@@ -16,7 +16,7 @@ public struct JobSummary: Codable, Sendable, Hashable {
   public let runAt: Date?
   /// When it became a dead letter.
   public let diedAt: Date?
-  /// When it was done, cancelled or deleted.
+  /// When it was done, cancelled, deleted, discarded or replaced.
   public let endedAt: Date?
   public let uniqueKey: String?
   /// The latest error, if one was noted.
@@ -81,8 +81,7 @@ extension JobDetail {
     payload = job.payload
     failures = job.failures.map { failure in
       Failure(
-        attempt: failure.attempt, at: Date(timeIntervalSince1970: Double(failure.at) / 1000), error: failure.error,
-        worker: failure.worker)
+        attempt: failure.attempt, at: failure.at, error: failure.error, worker: failure.worker)
     }
     self.isInBroker = isInBroker
     timeline = JobEvent.timeline(of: self.job, failures: failures, history)

@@ -48,7 +48,7 @@ struct PendingListing {
 
   /// The greatest id that cannot have been made before a moment.
   private func bound(_ moment: Date?) -> JobID {
-    moment.map { JobID.min(at: Int64($0.timeIntervalSince1970 * 1000)) } ?? JobID(high: .max, low: .max)
+    moment.map { JobID.min(at: $0) } ?? JobID(high: .max, low: .max)
   }
 
   private func queues() async throws -> [QueueName] {

@@ -158,7 +158,7 @@ extension QueueAdmin {
     let queue = try await queue(name)
     try await ActionLog(database).record("queues.clear", name, by: actor)
     // Up to the greatest id that can have been made by now.
-    let end = JobID.min(at: Int64(now().timeIntervalSince1970 * 1000) + 1)
+    let end = JobID.min(at: now() + 0.001)
     var (after, cleared) = (JobID(high: 0, low: 0), 0)
     var held: [JobID] = []
     while true {

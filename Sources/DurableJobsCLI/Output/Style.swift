@@ -19,7 +19,7 @@ package enum Style: String, Sendable {
     case "dead", "fail", "failed", "lost", "wrong", "disabled": .red
     case "retrying", "parked", "paused", "warn", "overdue", "quiet", "stopping", "pending", "unknown": .yellow
     case "ok", "active", "done", "running", "exact": .green
-    case "cancelled", "deleted": .dim
+    case "cancelled", "deleted", "discarded", "replaced": .dim
     default: nil
     }
   }

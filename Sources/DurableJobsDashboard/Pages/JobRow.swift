@@ -41,7 +41,7 @@ extension JobState {
     case .retrying, .parked: "warn"
     case .dead: "bad"
     case .done: "ok"
-    case .delayed, .cancelled, .deleted: "still"
+    case .delayed, .cancelled, .deleted, .discarded, .replaced: "still"
     }
   }
 }

@@ -14,7 +14,9 @@ extension JobsSchema {
   package func lockedRecords(_ batch: DeadBatch, in transaction: PostgresTransaction) async throws -> [JobRecord] {
     try await transaction.query(
       """
-      SELECT id, queue, kind, version, priority, payload, unique_key, trace FROM \(deadJobs) WHERE id IN (
+      SELECT id, queue, kind, version, priority, payload, unique_key, trace, trace_span, trace_sampled, max_attempts,
+        timeout_ms
+      FROM \(deadJobs) WHERE id IN (
         SELECT id FROM (
           SELECT id, octet_length(payload) AS size,
             sum(octet_length(payload)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS total
@@ -23,12 +25,16 @@ extension JobsSchema {
       ) ORDER BY id FOR UPDATE
       """
     ).map { row in
-      let (id, queue, kind, version, priority, payload, uniqueKey, trace) = try row.decode(
-        PostgresUUID.self, String.self, String.self, Int.self, Int.self, String.self, String?.self, PostgresUUID?.self)
+      let (
+        id, queue, kind, version, priority, payload, uniqueKey, trace, span, isSampled, maxAttempts, timeout
+      ) = try row.decode(
+        PostgresUUID.self, String.self, String.self, Int.self, Int.self, String.self, String?.self, PostgresUUID?.self,
+        Int64?.self, Bool?.self, Int?.self, Int64?.self)
       return JobRecord(
         id: JobID(id), kind: JobKind(rawValue: kind), queue: QueueName(rawValue: queue),
         priority: JobPriority(rawValue: UInt8(clamping: priority)) ?? .normal, version: version,
-        payload: Array(payload.utf8), isDurable: true, uniqueKey: uniqueKey, trace: trace.flatMap { TraceID($0) })
+        payload: Array(payload.utf8), isDurable: true, uniqueKey: uniqueKey, maxAttempts: maxAttempts,
+        timeout: timeout.map { .milliseconds($0) }, trace: TraceContext(trace, span: span, isSampled: isSampled))
     }
   }
 

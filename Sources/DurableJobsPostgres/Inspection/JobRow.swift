@@ -107,8 +107,12 @@ package enum PendingState: String, Sendable, CaseIterable {
 package enum EndState: String, Sendable, CaseIterable {
   case done
   case cancelled
-  /// A dead letter that was thrown away.
+  /// A dead letter that an operator deleted.
   case deleted
+  /// Discarded by its handler.
+  case discarded
+  /// A dead letter that was retried with another payload, as another job.
+  case replaced
 }
 
 /// All that the row of a job has.

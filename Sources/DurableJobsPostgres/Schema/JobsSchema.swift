@@ -12,6 +12,8 @@ public final class JobsSchema: Sendable {
   /// Jobs that are pending.
   let jobs: PostgresIdentifier
   let deadJobs: PostgresIdentifier
+  /// Ids of jobs that other programs have added and no process has pushed.
+  let unpushed: PostgresIdentifier
   let endedJobs: PostgresIdentifier
   let workers: PostgresIdentifier
   let queuePauses: PostgresIdentifier
@@ -33,6 +35,7 @@ public final class JobsSchema: Sendable {
     func table(_ table: String) -> PostgresIdentifier { PostgresIdentifier(table, in: name) }
     jobs = table("jobs")
     deadJobs = table("dead_jobs")
+    unpushed = table("unpushed_jobs")
     endedJobs = table("ended_jobs")
     workers = table("workers")
     queuePauses = table("queue_pauses")

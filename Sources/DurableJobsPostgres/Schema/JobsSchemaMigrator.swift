@@ -39,6 +39,18 @@ extension JobsSchema {
     try await JobsSchemaMigrator(pool: pool, schema: JobsSchema(schema)).up(patience: patience)
   }
 
+  /// Undoes the versions after `number`, the last first, each in a transaction of its own. Jobs that are pending stay.
+  ///
+  /// - Parameter number: 1 or more.
+  /// - Returns: the versions that were undone.
+  /// - Throws: as `migrate` does.
+  @discardableResult
+  public static func rollBack(
+    _ pool: PostgresPool, schema: String = JobsSchema.standard.name, to number: Int
+  ) async throws -> [JobsSchemaVersion] {
+    try await JobsSchemaMigrator(pool: pool, schema: JobsSchema(schema)).down(to: max(1, number))
+  }
+
   /// Every version that this program knows, in order, and when each was applied. Changes nothing.
   ///
   /// - Throws: as `migrate` does where the versions do not fit what was applied.
@@ -75,6 +87,24 @@ struct JobsSchemaMigrator: Sendable {
     return applied
   }
 
+  func down(to number: Int) async throws -> [JobsSchemaVersion] {
+    var undone: [JobsSchemaVersion] = []
+    for version in versions.reversed() where version.number > number {
+      guard let undo = version.undo else { continue }
+      let wasApplied = try await pool.transaction { transaction in
+        try await takeTurn(in: transaction)
+        let applied = try await applied(in: transaction)
+        try check(applied)
+        guard applied.contains(where: { $0.number == version.number }) else { return false }
+        try await run(undo, in: transaction)
+        try await transaction.execute("DELETE FROM \(schema.versions) WHERE version = \(Int32(version.number))")
+        return true
+      }
+      if wasApplied { undone.append(version) }
+    }
+    return undone
+  }
+
   func status() async throws -> [JobsSchema.VersionStatus] {
     let applied = try await pool.transaction { try await self.applied(in: $0) }
     try check(applied)
@@ -106,9 +136,7 @@ struct JobsSchemaMigrator: Sendable {
   private func next(in transaction: PostgresTransaction, _ attempt: LockAttempt) async throws
     -> JobsSchemaVersion?
   {
-    // One migrator a schema at a time; the next one sees what this one did.
-    try await transaction.execute(
-      "SELECT pg_advisory_xact_lock(hashtextextended(\("durablejobs.schema.\(schema.name)"), 0))")
+    try await takeTurn(in: transaction)
     let applied = try await applied(in: transaction)
     try check(applied)
     guard let version = versions.first(where: { $0.number > applied.last?.number ?? 0 }) else { return nil }
@@ -137,16 +165,27 @@ struct JobsSchemaMigrator: Sendable {
       if schema == .standard { former = try await FormerTables.find(leaving: schema, in: transaction) }
       try await makeSchema(in: transaction)
     }
-    let path = try await transaction.query("SELECT current_setting('search_path')")[0].decode(String.self)
-    try await transaction.execute("SELECT set_config('search_path', \(PostgresIdentifier(schema.name).sql), true)")
-    try await transaction.executeScript(version.sql)
-    try await transaction.execute("SELECT set_config('search_path', \(path), true)")
+    try await run(version.sql, in: transaction)
     try await former?.move(to: schema, in: transaction, attempt)
     try await transaction.execute(
       """
       INSERT INTO \(schema.versions) (version, hash)
       VALUES (\(Int32(version.number)), encode(sha256(convert_to(\(version.sql), 'UTF8')), 'hex'))
       """)
+  }
+
+  /// One migrator a schema at a time; the next one sees what this one did.
+  private func takeTurn(in transaction: PostgresTransaction) async throws {
+    try await transaction.execute(
+      "SELECT pg_advisory_xact_lock(hashtextextended(\("durablejobs.schema.\(schema.name)"), 0))")
+  }
+
+  /// Runs statements whose tables are the queue's.
+  private func run(_ sql: String, in transaction: PostgresTransaction) async throws {
+    let path = try await transaction.query("SELECT current_setting('search_path')")[0].decode(String.self)
+    try await transaction.execute("SELECT set_config('search_path', \(PostgresIdentifier(schema.name).sql), true)")
+    try await transaction.executeScript(sql)
+    try await transaction.execute("SELECT set_config('search_path', \(path), true)")
   }
 
   private func makeSchema(in transaction: PostgresTransaction) async throws {

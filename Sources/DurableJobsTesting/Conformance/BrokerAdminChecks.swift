@@ -34,7 +34,7 @@ enum BrokerAdminChecks {
 
     let consumer = try await subject.join()
     let claims = try await consumer.claim(1, wait: .seconds(10))
-    try expect(claims.map(\.readyAt).allSatisfy { $0 >= before - 2 })
+    try expect(claims.map(\.readyAt.unixMilliseconds).allSatisfy { $0 >= before - 2 })
     let second = try await broker.depth(of: .default)
     try expect(second.claimed == claims.count && second.ready == 4 - claims.count && second.known == 4)
     try expect(second.workers == 1 && second.delayed == 1)
@@ -86,7 +86,8 @@ enum BrokerAdminChecks {
     try await broker.push([ready, delayed])
     let ids = [claimed, ready, delayed, never].map(\.id)
     let far = milliseconds(fromNow: .seconds(1200))
-    try await expect(Set(broker.reschedule(ids, in: .default, to: far)), equals: [ready.id, delayed.id])
+    try await expect(
+      Set(broker.reschedule(ids, in: .default, to: .init(unixMilliseconds: far))), equals: [ready.id, delayed.id])
     try await expect(subject.counts(), equals: QueueCounts(claimed: 1, delayed: 2, workers: 1))
     try await expect(broker.missing(ids, in: .default), equals: [never.id])
     // A push of what it knows does not promote it.
@@ -94,14 +95,16 @@ enum BrokerAdminChecks {
     try await expect(subject.counts().ready, equals: 0)
 
     try await expect(
-      Set(broker.reschedule([delayed.id, ready.id], in: .default, to: 0)), equals: [ready.id, delayed.id])
+      Set(broker.reschedule([delayed.id, ready.id], in: .default, to: .init(unixMilliseconds: 0))),
+      equals: [ready.id, delayed.id])
     try await expect(Set(consumer.claimAll(2).map(\.record.id)), equals: [ready.id, delayed.id])
   }
 
   private static func readyJobsStayReady(_ subject: BrokerUnderTest) async throws {
     let (first, second) = (JobRecord.test("first"), JobRecord.test("second"))
     try await subject.broker.push([first, second])
-    try await expect(subject.broker.reschedule([first.id], in: .default, to: 0), equals: [first.id])
+    try await expect(
+      subject.broker.reschedule([first.id], in: .default, to: .init(unixMilliseconds: 0)), equals: [first.id])
     try await expect(subject.join().claimAll(2).map(\.record.text), equals: ["first", "second"])
   }
 

@@ -98,7 +98,9 @@ enum BrokerClaimChecks {
     let retries = claims.map { claim in
       var record = claim.record
       record.attempts = claim.attempt
-      if !record.isDurable { record.failures.append(JobFailure(attempt: 1, at: 7, error: "no", worker: "a")) }
+      if !record.isDurable {
+        record.failures.append(JobFailure(attempt: 1, at: .init(unixMilliseconds: 7), error: "no", worker: "a"))
+      }
       return ClaimRetry(claim: claim, delay: .milliseconds(50), record: record)
     }
     try await consumer.retry(retries)

@@ -18,7 +18,7 @@ enum BrokerPayloadChecks {
     let consumer = try await subject.join()
     let (small, large) = (record(PayloadLimit.carried), record(PayloadLimit.carried + 1))
     var traced = record(1 << 20, runAt: milliseconds(fromNow: .milliseconds(50)))
-    traced.trace = .random()
+    (traced.trace, traced.maxAttempts, traced.timeout) = (.begin(), 3, .milliseconds(1500))
     let unrecorded = record(PayloadLimit.unrecorded, isDurable: false)
     try await subject.broker.push([small, large, traced, unrecorded])
     var claims: [Claim] = []
@@ -38,6 +38,7 @@ enum BrokerPayloadChecks {
         try expect(claim.record.payload, equals: (isLarge ? [] : job.payload))
         try expect(claim.record.payloadInLedger, equals: (isLarge ? job.payload.count : nil))
         try expect(claim.record.version == 3 && claim.record.trace == job.trace)
+        try expect(claim.record.maxAttempts == job.maxAttempts && claim.record.timeout == job.timeout)
         try expect(claim.attempt, equals: attempts)
       }
     }

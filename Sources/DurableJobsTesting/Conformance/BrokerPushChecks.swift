@@ -81,7 +81,7 @@ enum BrokerPushChecks {
       }
     }
     sent[0].attempts = 3
-    sent[9].failures = [JobFailure(attempt: 1, at: 5, error: "no \"luck\"", worker: "w")]
+    sent[9].failures = [JobFailure(attempt: 1, at: .init(unixMilliseconds: 5), error: "no \"luck\"", worker: "w")]
     try await subject.broker.push(sent)
     let claims = try await consumer.claimAll(sent.count)
     // But for large payloads, which the ledger has.

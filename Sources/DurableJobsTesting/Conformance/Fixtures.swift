@@ -19,6 +19,8 @@ extension Logger {
 
 extension JobRecord {
   /// A job for a test that only looks at how it moves.
+  ///
+  /// - Parameter runAt: in milliseconds since 1970.
   package static func test(
     _ payload: String = "{}", kind: JobKind = "test.job", queue: QueueName = .default,
     priority: JobPriority = .normal, version: Int = 1, isDurable: Bool = true, runAt: Int64? = nil,
@@ -26,7 +28,7 @@ extension JobRecord {
   ) -> JobRecord {
     JobRecord(
       kind: kind, queue: queue, priority: priority, version: version, payload: Array(payload.utf8),
-      isDurable: isDurable, runAt: runAt, uniqueKey: uniqueKey)
+      isDurable: isDurable, runAt: runAt.map { .init(unixMilliseconds: $0) }, uniqueKey: uniqueKey)
   }
 
   package var text: String { String(decoding: payload, as: UTF8.self) }

@@ -11,26 +11,28 @@ enum LedgerFailureChecks {
   ]
 
   private static func failure(_ attempt: Int, _ error: String) -> JobFailure {
-    JobFailure(attempt: attempt, at: 1_700_000_000_000 + Int64(attempt), error: error, worker: "w")
+    JobFailure(
+      attempt: attempt, at: .init(unixMilliseconds: 1_700_000_000_000 + Int64(attempt)), error: error, worker: "w")
   }
 
   private static func failuresAreRecorded(_ subject: some LedgerUnderTest) async throws {
     let ledger = subject.ledger
     let (job, gone) = (JobRecord.test(), JobRecord.test())
     var traced = JobRecord.test()
-    traced.trace = .random()
+    traced.trace = .begin()
     let other = traced
     _ = try await ledger.add(job, other)
     try await ledger.recordFailures(
       [
-        FailedJob(id: job.id, failure: failure(1, "first"), runAt: 1_800_000_000_001),
-        FailedJob(id: gone.id, failure: failure(1, "none of the ledger's"), runAt: 1),
+        FailedJob(id: job.id, failure: failure(1, "first"), runAt: .init(unixMilliseconds: 1_800_000_000_001)),
+        FailedJob(id: gone.id, failure: failure(1, "none of the ledger's"), runAt: .init(unixMilliseconds: 1)),
       ], queue: .default)
     try await ledger.recordFailures(
-      [FailedJob(id: job.id, failure: failure(2, "second"), runAt: 1_800_000_000_002)], queue: .default)
+      [FailedJob(id: job.id, failure: failure(2, "second"), runAt: .init(unixMilliseconds: 1_800_000_000_002))],
+      queue: .default)
     let record = try await ledger.records([job.id], queue: .default).first
     try expect(record?.attempts, equals: 2)
-    try expect(record?.runAt, equals: 1_800_000_000_002)
+    try expect(record?.runAt, equals: .init(unixMilliseconds: 1_800_000_000_002))
     try await expect(ledger.records([other.id], queue: .default), equals: [other])
     try await expect(ledger.allPendingIDs(), equals: [job.id, other.id])
   }
@@ -40,12 +42,14 @@ enum LedgerFailureChecks {
     let (job, other, gone) = (JobRecord.test(), JobRecord.test(), JobRecord.test())
     _ = try await ledger.add(job, other)
     try await ledger.recordFailures(
-      [FailedJob(id: job.id, failure: failure(1, "first"), runAt: 1_800_000_000_001)], queue: .default)
-    try await ledger.postpone([job.id: 1_800_000_000_002, gone.id: 1], queue: .default)
-    try await ledger.postpone([other.id: 1], queue: "another")
+      [FailedJob(id: job.id, failure: failure(1, "first"), runAt: .init(unixMilliseconds: 1_800_000_000_001))],
+      queue: .default)
+    try await ledger.postpone(
+      [job.id: .init(unixMilliseconds: 1_800_000_000_002), gone.id: .init(unixMilliseconds: 1)], queue: .default)
+    try await ledger.postpone([other.id: .init(unixMilliseconds: 1)], queue: "another")
     let record = try await ledger.records([job.id], queue: .default).first
     try expect(record?.attempts, equals: 1)
-    try expect(record?.runAt, equals: 1_800_000_000_002)
+    try expect(record?.runAt, equals: .init(unixMilliseconds: 1_800_000_000_002))
     try await expect(ledger.records([other.id], queue: .default), equals: [other])
     try await expect(ledger.allPendingIDs(), equals: [job.id, other.id])
   }
@@ -58,7 +62,7 @@ enum LedgerFailureChecks {
     let done = JobRecord.test()
     _ = try await ledger.add(durable)
     try await ledger.recordFailures(
-      [FailedJob(id: durable.id, failure: failure(1, "first"), runAt: 1)], queue: .default)
+      [FailedJob(id: durable.id, failure: failure(1, "first"), runAt: .init(unixMilliseconds: 1))], queue: .default)
     let dead = [
       DeadJob(record: durable, attempts: 2, failure: failure(2, "last")),
       DeadJob(record: fleeting, attempts: 2, failure: failure(2, "two")),
@@ -103,7 +107,8 @@ enum LedgerFailureChecks {
     let job = JobRecord.test()
     _ = try await ledger.add(job)
     let text = "\\u0000 zero \u{0} quote \" backslash \\ line\nbreak " + String(repeating: "ß", count: 3000)
-    try await ledger.recordFailures([FailedJob(id: job.id, failure: failure(1, text), runAt: 1)], queue: .default)
+    try await ledger.recordFailures(
+      [FailedJob(id: job.id, failure: failure(1, text), runAt: .init(unixMilliseconds: 1))], queue: .default)
     try await ledger.deadLetter([DeadJob(record: job, attempts: 2, failure: failure(2, text))])
     let errors = try await subject.deadLetters()[job.id]?.errors ?? []
     try expect(errors.count, equals: 2)

@@ -4,6 +4,7 @@ import DurableJobs
 enum LedgerFinishedChecks {
   static let all: [LedgerCheck] = [
     LedgerCheck("jobs done after a failure are kept, others are not") { try await jobsDoneAfterAFailureAreKept($0) },
+    LedgerCheck("discarded jobs are kept with their reason") { try await discardedJobsAreKept($0) },
     LedgerCheck("a rollback keeps no record") { try await aRollbackKeepsNoRecord($0) },
     LedgerCheck("cancelled jobs are kept and no longer pending") { try await cancelledJobsAreKept($0) },
     LedgerCheck("a dead letter is no finished job") { try await aDeadLetterIsNoFinishedJob($0) },
@@ -11,8 +12,9 @@ enum LedgerFinishedChecks {
 
   private static func fail(_ record: JobRecord, _ error: String, attempt: Int = 1, in ledger: some Ledger) async throws
   {
-    let failure = JobFailure(attempt: attempt, at: 1, error: error, worker: "w")
-    try await ledger.recordFailures([FailedJob(id: record.id, failure: failure, runAt: 2)], queue: record.queue)
+    let failure = JobFailure(attempt: attempt, at: .init(unixMilliseconds: 1), error: error, worker: "w")
+    try await ledger.recordFailures(
+      [FailedJob(id: record.id, failure: failure, runAt: .init(unixMilliseconds: 2))], queue: record.queue)
   }
 
   private static func jobsDoneAfterAFailureAreKept(_ subject: some LedgerUnderTest) async throws {
@@ -72,13 +74,39 @@ enum LedgerFinishedChecks {
     try await expect(subject.finishedJobs()[failed.id]?.state, equals: .cancelled)
   }
 
+  private static func discardedJobsAreKept(_ subject: some LedgerUnderTest) async throws {
+    let ledger = subject.ledger
+    let (job, gone, pushed) = (JobRecord.test(uniqueKey: "k"), JobRecord.test(), JobRecord.test(isDurable: false))
+    _ = try await ledger.add(job)
+    try await fail(job, "one", in: ledger)
+    func discarded(_ record: JobRecord, _ attempts: Int) -> DeadJob {
+      DeadJob(
+        record: record, attempts: attempts,
+        failure: JobFailure(attempt: attempts, at: .init(unixMilliseconds: 3), error: "unwanted", worker: "w"))
+    }
+    try await expect(
+      ledger.discard([discarded(job, 2), discarded(gone, 1), discarded(pushed, 1)]).isEmpty)
+    try await expect(
+      subject.finishedJobs(),
+      equals: [
+        job.id: FinishedRecord(state: .discarded, attempts: 2, errors: ["one", "unwanted"]),
+        pushed.id: FinishedRecord(state: .discarded, attempts: 1, errors: ["unwanted"]),
+      ])
+    try await expect(subject.deadLetters().isEmpty)
+    try await expect(ledger.allPendingIDs().isEmpty)
+    // Its key is free.
+    try await expect(ledger.add(JobRecord.test(uniqueKey: "k")).count, equals: 1)
+  }
+
   private static func aDeadLetterIsNoFinishedJob(_ subject: some LedgerUnderTest) async throws {
     let ledger = subject.ledger
     let job = JobRecord.test()
     _ = try await ledger.add(job)
     try await fail(job, "one", in: ledger)
     try await ledger.deadLetter([
-      DeadJob(record: job, attempts: 2, failure: JobFailure(attempt: 2, at: 3, error: "two", worker: "w"))
+      DeadJob(
+        record: job, attempts: 2,
+        failure: JobFailure(attempt: 2, at: .init(unixMilliseconds: 3), error: "two", worker: "w"))
     ])
     try await expect(subject.finishedJobs().isEmpty)
     try await expect(subject.deadLetters()[job.id]?.errors, equals: ["one", "two"])

@@ -21,19 +21,20 @@ enum LedgerTransactionChecks {
 
   private static func aJobIsPendingFromCommitToCompletion(_ subject: some LedgerUnderTest) async throws {
     let ledger = subject.ledger
-    let jobs = [
+    var jobs = [
       JobRecord.test(
         "{\"text\": \"grüße\"}", kind: "a", queue: "q", priority: .high, version: 3, runAt: 1_700_000_000_123,
         uniqueKey: "once"),
       JobRecord.test("{}", kind: "b", queue: "q", priority: .low),
     ]
-    let ids = jobs.map(\.id)
+    (jobs[0].trace, jobs[0].maxAttempts, jobs[0].timeout) = (.begin(), 3, .milliseconds(1500))
+    let (ids, added) = (jobs.map(\.id), jobs)
     try await ledger.withTransaction { transaction async throws in
-      try await expect(ledger.add(jobs, in: transaction), equals: ids)
+      try await expect(ledger.add(added, in: transaction), equals: ids)
       try await expect(ledger.pending(ids, queue: "q").isEmpty)
     }
     try await expect(Set(ledger.pending(ids + [.next()], queue: "q")), equals: Set(ids))
-    try await expect(Set(ledger.records(ids, queue: "q")), equals: Set(jobs))
+    try await expect(Set(ledger.records(ids, queue: "q")), equals: Set(added))
     try await expect(ledger.allPendingIDs("q"), equals: ids)
     try await expect(ledger.pending(ids, queue: "other").isEmpty)
 

@@ -67,7 +67,7 @@ enum LedgerUniqueKeyChecks {
     let ledger = subject.ledger
     let (dead, next) = (JobRecord.test(uniqueKey: "k"), JobRecord.test(uniqueKey: "k"))
     _ = try await ledger.add(dead)
-    let failure = JobFailure(attempt: 1, at: 1, error: "no", worker: "w")
+    let failure = JobFailure(attempt: 1, at: .init(unixMilliseconds: 1), error: "no", worker: "w")
     try await ledger.deadLetter([DeadJob(record: dead, attempts: 1, failure: failure)])
     try await expect(ledger.add(next), equals: [next.id])
   }

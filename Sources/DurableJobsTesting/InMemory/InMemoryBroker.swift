@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DequeModule
 import DurableJobs
 
@@ -58,7 +63,7 @@ public actor InMemoryBroker: Broker {
   public func push(_ jobs: [JobRecord]) {
     for job in jobs.carried {
       if job.isDurable, !queues[job.queue, default: Queue()].known.insert(job.id).inserted { continue }
-      let wait = (job.runAt ?? 0) - JobClock.milliseconds
+      let wait = (job.runAt?.unixMilliseconds ?? 0) - JobClock.milliseconds
       if wait > 0 {
         queues[job.queue, default: Queue()].delayed.append((.now + .milliseconds(wait), job))
       } else {
@@ -267,7 +272,7 @@ public actor InMemoryConsumer: BrokerConsumer {
         return taken.map { taken in
           Claim(
             record: taken.ready.record, attempt: taken.attempt, receipt: taken.receipt, incarnation: life,
-            readyAt: taken.ready.since, isRedelivered: taken.isRedelivered)
+            readyAt: Date(unixMilliseconds: taken.ready.since), isRedelivered: taken.isRedelivered)
         }
       }
       _ = await heartbeat(listingHeld: false)
@@ -324,8 +329,8 @@ extension InMemoryBroker {
     take(Set(ids), from: name).map(\.id)
   }
 
-  public func reschedule(_ ids: [JobID], in name: QueueName, to due: Int64) -> [JobID] {
-    let wait = due - JobClock.milliseconds
+  public func reschedule(_ ids: [JobID], in name: QueueName, to due: Date) -> [JobID] {
+    let wait = due.unixMilliseconds - JobClock.milliseconds
     var wanted = Set(ids)
     var moved: [JobID] = []
     if wait <= 0 {

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DurableJobs
 import Locking
 
@@ -194,7 +199,7 @@ public struct InMemoryLedger: Ledger {
   }
 
   @discardableResult
-  public func postpone(_ dates: [JobID: Int64], queue: QueueName) -> [JobID] {
+  public func postpone(_ dates: [JobID: Date], queue: QueueName) -> [JobID] {
     settle(dates.keys.sorted(), id: \.self) { state, id in
       guard state.pending[id]?.queue == queue, let date = dates[id] else { return }
       state.pending[id]?.runAt = date
@@ -214,6 +219,21 @@ public struct InMemoryLedger: Ledger {
         job.record.failures.append(job.failure)
         state.dead[job.record.id] = job
       }
+    }
+  }
+
+  @discardableResult
+  public func discard(_ discarded: [DeadJob]) -> [JobID] {
+    settle(discarded, id: \.record.id) { state, job in
+      var record = job.record
+      if record.isDurable {
+        guard let pending = state.end(record.id) else { return }
+        record = pending
+        record.failures += state.failures.removeValue(forKey: pending.id) ?? []
+      }
+      record.attempts = job.attempts
+      record.failures.append(job.failure)
+      state.ended[record.id] = FinishedJob(record: record, state: .discarded)
     }
   }
 

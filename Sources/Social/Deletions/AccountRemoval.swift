@@ -19,8 +19,8 @@ public struct AccountRemoval: Job {
   /// A post locks what its likes and comments lock, and owes two jobs.
   private var postBatch: Int { max(1, Self.batch / 10) }
 
-  /// How long a job waits for others, in milliseconds.
-  private static let pause: Int64 = 500
+  /// How long a job waits for others.
+  private static let pause = Duration.milliseconds(500)
 
   private enum Step {
     case more
@@ -32,7 +32,7 @@ public struct AccountRemoval: Job {
   func run(in transaction: AppTransaction) async throws {
     switch try await step(in: transaction) {
     case .more: try await transaction.enqueue(self)
-    case .wait: try await transaction.enqueue(self, options: JobOptions(runAt: JobClock.milliseconds + Self.pause))
+    case .wait: try await transaction.enqueue(self, options: JobOptions(delay: Self.pause))
     case .done:
       try await transaction.sql.execute(
         "DELETE FROM hidden_accounts WHERE account_id = \(account) AND is_deleted")

@@ -88,9 +88,8 @@ struct LookupRecord<J: LookupJob>: Sendable {
   ) async throws -> [PostgresQuery] {
     if parked.isEmpty { return [] }
     let records = try parked.map { lookup, until in
-      let runAt = Int64((until.timeIntervalSince1970 * 1000).rounded(.up))
       return try JobRecord(
-        J(lookup: lookup.id, words: lookup.question.words), options: JobOptions(runAt: runAt), isDurable: true)
+        J(lookup: lookup.id, words: lookup.question.words), options: JobOptions(at: until), isDurable: true)
     }
     try await transaction.add(records)
     return [

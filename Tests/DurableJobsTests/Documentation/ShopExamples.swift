@@ -171,14 +171,13 @@ func runJobs(
       _ = try await jobs.enqueue(SendReceipt(order: 7))
     }
     let ids = ledger.pendingIDs(queue: .default, after: nil, before: JobID(high: .max, low: 0), limit: 10)
-    let trace = ledger.records(ids, queue: .default).first?.trace
+    let trace = ledger.records(ids, queue: .default).first?.trace?.id
     #expect(trace.map { "\($0)" } == "4bf92f3577b34da6a3ce929d0e0e4736")
   }
 
   @Test func optionsSayWhereAndWhen() async throws {
-    let inAnHour = Int64(Date.now.timeIntervalSince1970 * 1000) + 3_600_000
     try await jobs.enqueue(
-      SendReceipt(order: 7), options: JobOptions(queue: "mail", priority: .high, runAt: inAnHour))
+      SendReceipt(order: 7), options: JobOptions(queue: "mail", priority: .high, delay: .hours(1)))
     #expect(await broker.depth(of: "mail").delayed == 1)
   }
 

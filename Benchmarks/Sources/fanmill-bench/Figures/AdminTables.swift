@@ -15,7 +15,7 @@ enum AdminTables {
     let client = JobClient(
       broker: stage.broker, ledger: PostgresLedger(pool: database.pool), logger: stage.logger)
     let (batch, tasks) = (2000, 4)
-    let later = Int64(Date().timeIntervalSince1970 * 1000) + 86_400_000
+    let later = Date() + 86_400
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<tasks {
         group.addTask {

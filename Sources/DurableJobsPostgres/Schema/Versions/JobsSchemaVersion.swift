@@ -5,6 +5,8 @@ public struct JobsSchemaVersion: Sendable, Hashable {
   public let name: String
   /// Statements that name tables without a schema: they run where `search_path` is the queue's schema.
   let sql: String
+  /// Takes the step back, without the records that the version before has no room for; nil for the first.
+  var undo: String?
 
-  static let all: [JobsSchemaVersion] = [.version1]
+  static let all: [JobsSchemaVersion] = [.version1, .version2]
 }
