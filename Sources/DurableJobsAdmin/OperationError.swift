@@ -1,30 +1,30 @@
-/// Why something that an operator asked for did not happen.
+/// Why an operator's request failed.
 public struct OperationError: Error, Sendable, CustomStringConvertible {
-  /// The kind of failure, open for more.
+  /// The kind of failure, an open set.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }
 
-    /// What was asked for means nothing: a kind that nobody knows, a queue's name that cannot be one.
+    /// The request makes no sense: an unknown kind, or an invalid queue name.
     public static let usage = Code("usage")
-    /// The data that were given are not what they should be: a payload that does not decode.
+    /// The data are invalid: a payload that does not decode.
     public static let data = Code("data")
     /// A file that cannot be opened.
     public static let noInput = Code("no input")
     /// A file that cannot be written.
     public static let noOutput = Code("no output")
-    /// There is no such job, account, dead letter.
+    /// The job, account or dead letter does not exist.
     public static let notFound = Code("not found")
-    /// It is there already, or in a state in which it cannot be done.
+    /// It exists already, or is in a state that does not allow the operation.
     public static let conflict = Code("conflict")
-    /// Whoever asks may only look.
+    /// The caller is read-only.
     public static let forbidden = Code("forbidden")
-    /// It was tried and did not work.
+    /// The operation was tried and failed.
     public static let failed = Code("failed")
   }
 
   public let code: Code
-  /// What was wrong, where, and what to do.
+  /// The problem, its place and the remedy.
   public let message: String
 
   public init(_ code: Code, _ message: String) {
@@ -34,10 +34,10 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
 
   public var description: String { message }
 
-  /// How long a page of a list may be.
+  /// The allowed lengths of a list's page.
   public static let limits = 1...100_000
 
-  /// - Throws: `.usage` for a page that is longer than a list gives, or empty.
+  /// - Throws: `.usage` for a page length outside `limits`.
   public static func check(limit: Int) throws(OperationError) {
     guard limits.contains(limit) else {
       throw OperationError(.usage, "a limit of \(limit) cannot be: 1 to 100,000 belongs there, and `next` goes on")

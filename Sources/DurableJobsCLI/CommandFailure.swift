@@ -2,7 +2,7 @@ import ArgumentParser
 import DurableJobsAdmin
 import LibPQClient
 
-/// How a command ends that could not do what it was asked for.
+/// The message and exit status of a command that failed.
 public struct CommandFailure {
   public let line: String
   public let status: ExitCode
@@ -12,7 +12,7 @@ public struct CommandFailure {
     self.status = status
   }
 
-  /// - Returns: nil for an error that says nothing about the queue.
+  /// - Returns: nil for an error that does not come from the queue.
   package init?(_ error: any Error) {
     switch error {
     case let error as OperationError:
@@ -26,7 +26,7 @@ public struct CommandFailure {
         default: CommandStatus.failure
         }
     case let error as PostgresError where error.sqlState == "42P01":
-      // A table that is not there: the most likely first mistake of all.
+      // A missing table is the most likely first mistake.
       line = "the database is missing required tables: migrate its schema first (\(error.message))"
       status = CommandStatus.failure
     default: return nil
@@ -34,20 +34,20 @@ public struct CommandFailure {
   }
 }
 
-/// What a command exits with, after `sysexits.h`.
+/// The exit statuses of commands, after `sysexits.h`.
 package enum CommandStatus {
-  /// Something that was asked for did not happen.
+  /// The request failed.
   package static let failure = ExitCode(1)
-  /// Arguments that mean nothing; ArgumentParser exits with it by itself.
+  /// Invalid arguments; ArgumentParser exits with this status itself.
   package static let usage = ExitCode(64)
-  /// Data that are not what they should be, such as a payload or a line of a file (`EX_DATAERR`).
+  /// Invalid data, such as a payload or a line of a file (`EX_DATAERR`).
   package static let data = ExitCode(65)
   /// A file that cannot be read (`EX_NOINPUT`).
   package static let noInput = ExitCode(66)
   /// A file that cannot be written (`EX_CANTCREAT`).
   package static let noOutput = ExitCode(73)
 
-  /// What a command exits with, and when, for --help and the man pages.
+  /// The exit statuses and their meanings, for --help and the man pages.
   package static let documented: [(status: Int32, meaning: String)] = [
     (0, "what was asked for happened"),
     (1, "it did not happen, or an audit or the doctor found something wrong"),

@@ -5,7 +5,7 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import LibPQClient
 
-/// What every command takes: settings, and how to print.
+/// The options of every command: settings and output format.
 package struct CommandOptions<P: QueueProgram>: ParsableArguments, Sendable {
   @OptionGroup(visibility: .hidden) package var settings: P.Settings
 
@@ -21,7 +21,7 @@ package struct CommandOptions<P: QueueProgram>: ParsableArguments, Sendable {
 }
 
 extension CommandOptions {
-  /// Runs a command's body: reads the settings, and turns what it throws into one line and an exit status.
+  /// Runs a command's body: reads the settings, and turns an error into one line and an exit status.
   package func run(_ body: (P.Session) async throws -> Void) async throws {
     try await P.run(settings, isVerbose: verbose) { session in
       do {
@@ -35,11 +35,11 @@ extension CommandOptions {
     }
   }
 
-  /// Does something, and prints what became of it.
+  /// Runs an operation and prints its result.
   ///
   /// - Parameters:
   ///   - open: connects to the servers, such as `withDatabase`.
-  ///   - text: what people read of the result.
+  ///   - text: formats the result for people.
   func change<Target, Result: Encodable & SendableMetatype>(
     _ open: (@escaping @Sendable (Target) async throws -> Void) async throws -> Void,
     _ act: @escaping @Sendable (Target) async throws -> Result, text: @escaping @Sendable (Result) -> String
@@ -47,22 +47,22 @@ extension CommandOptions {
     try await open { target in try output.one(try await act(target), text) }
   }
 
-  /// Runs it with Postgres alone.
+  /// Runs the body with Postgres alone.
   package func withDatabase(_ body: @escaping @Sendable (JobsDatabase) async throws -> Void) async throws {
     try await run { session in try await session.withDatabase(body) }
   }
 
-  /// Runs it with Postgres alone, for the app's tables.
+  /// Runs the body with Postgres alone, for the app's tables.
   package func withPostgres(_ body: @escaping @Sendable (PostgresPool) async throws -> Void) async throws {
     try await withDatabase { try await body($0.pool) }
   }
 
-  /// Runs it with both servers and the broker.
+  /// Runs the body with both servers and the broker.
   package func withAdmin(_ body: @escaping @Sendable (AdminSession) async throws -> Void) async throws {
     try await run { session in try await withAdmin(session, body) }
   }
 
-  /// - Parameter endures: whether the body goes on while a server does not answer.
+  /// - Parameter endures: whether the body continues while a server does not answer.
   package func withAdmin(
     _ session: P.Session, endures: Bool = false, _ body: @escaping @Sendable (AdminSession) async throws -> Void
   ) async throws {
@@ -76,7 +76,7 @@ extension CommandOptions {
   }
 }
 
-/// What a command needs that works with both servers.
+/// Everything that a command with both servers needs.
 package struct AdminSession: Sendable {
   package let database: JobsDatabase
   package let broker: RedisBroker

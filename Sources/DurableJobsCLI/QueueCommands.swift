@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The commands of the queue, for a program that mounts them.
+/// The queue's commands, for a program to mount.
 ///
 /// ```swift
 /// @main struct Shop: AsyncParsableCommand {
@@ -17,6 +17,6 @@ public enum QueueCommands<P: QueueProgram> {
     ]
   }
 
-  /// `completion` and `manual`, which speak of the whole program.
+  /// `completion` and `manual`, which cover the whole program.
   public static var shell: [any ParsableCommand.Type] { [CompletionCommand<P>.self, ManualCommand<P>.self] }
 }

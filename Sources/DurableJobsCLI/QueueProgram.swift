@@ -5,36 +5,37 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import Logging
 
-/// A program that mounts the queue's commands: `QueueCommands<MyProgram>.all` goes among the subcommands of its root.
+/// A program that mounts the queue's commands: add `QueueCommands<MyProgram>.all` to the subcommands of its root
+/// command.
 public protocol QueueProgram: Sendable {
-  /// Its own flags, such as where its servers are. `--help` does not list them.
+  /// The program's own flags, such as its servers' addresses. `--help` does not list them.
   associatedtype Settings: ParsableArguments & Sendable
-  /// What only `doctor` takes besides.
+  /// Extra options of `doctor`.
   associatedtype DoctorOptions: ParsableArguments & Sendable = NoOptions
-  /// Its settings, read.
+  /// The parsed settings.
   associatedtype Session: QueueSession
 
-  /// The command that holds all others: for completion scripts and man pages.
+  /// The root command, for completion scripts and man pages.
   static var root: any ParsableCommand.Type { get }
-  /// Where the queue's commands are mounted, as in "`PATH dead list`".
+  /// The path that the queue's commands are mounted under, as in "`PATH dead list`".
   static var path: String { get }
-  /// The kinds of jobs that it knows.
+  /// The kinds of jobs that the program knows.
   static var kinds: JobKinds { get }
-  /// For its man pages.
+  /// The program's part of its man pages.
   static var manual: Manual { get }
 
   /// Reads the settings and runs a command's body.
   ///
-  /// - Parameter isVerbose: whether to log what goes on behind the command.
-  /// - Throws: what the body throws; `ExitCode` for what was said already.
+  /// - Parameter isVerbose: whether to log behind the command's output.
+  /// - Throws: errors from the body; `ExitCode` for an error that is already reported.
   static func run(
     _ settings: Settings, isVerbose: Bool, _ body: (Session) async throws -> Void
   ) async throws
 
-  /// The doctor who looks at what the program rests on.
+  /// The doctor that checks the program's dependencies.
   static func doctor(_ session: Session, _ options: DoctorOptions) throws -> Doctor
 
-  /// How a command ends with an error of the program's own; nil for an error that it does not know.
+  /// The command's failure for an error of the program's own; nil for an unknown error.
   static func failure(_ error: any Error) -> CommandFailure?
 }
 
@@ -42,13 +43,13 @@ extension QueueProgram {
   public static func failure(_ error: any Error) -> CommandFailure? { nil }
 }
 
-/// What a program's man pages say besides its commands.
+/// The parts of a program's man pages besides its commands.
 public struct Manual: Sendable {
-  /// When the program was made, as in "November 21, 2026".
+  /// The program's build date, as in "November 21, 2026".
   public var date: String
-  /// Variables that it reads from the environment, each with a sentence.
+  /// The environment variables that it reads, with a sentence on each.
   public var environment: [(name: String, text: String)]
-  /// What holds for all of these variables, above their list.
+  /// The text above the list of these variables.
   public var environmentIntroduction: String
 
   public init(
@@ -60,19 +61,19 @@ public struct Manual: Sendable {
   }
 }
 
-/// A program's settings once they are read, and the way to its servers.
+/// A program's parsed settings, and access to its servers.
 public protocol QueueSession: Sendable {
   var logger: Logger { get }
 
-  /// What the program does again and again.
+  /// The program's schedules.
   var schedules: [Schedule] { get throws }
 
-  /// Connects to Postgres alone, where the queue's tables are.
+  /// Connects to Postgres alone, which has the queue's tables.
   func withDatabase(_ body: @escaping @Sendable (JobsDatabase) async throws -> Void) async throws
 
   /// Connects to both servers.
   ///
-  /// - Parameter endures: whether the body goes on while a server does not answer, as a live screen does.
+  /// - Parameter endures: whether the body continues while a server does not answer, as a live screen does.
   func withQueue(
     endures: Bool, _ body: @escaping @Sendable (JobsDatabase, RedisBroker) async throws -> Void
   ) async throws

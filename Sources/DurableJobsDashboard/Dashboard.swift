@@ -9,7 +9,7 @@ import LibPQClient
 import Logging
 import ServiceLifecycle
 
-/// The queue's pages for operators, for any Hummingbird router: what waits, runs and fails, and what can be done to it.
+/// The queue's pages for operators, for any Hummingbird router: waiting, running and failed jobs, and actions on them.
 ///
 /// ```swift
 /// let dashboard = try Dashboard(jobs: jobs, schedules: schedules, pages: [ReportPages()], logger: logger)
@@ -19,8 +19,8 @@ import ServiceLifecycle
 /// }
 /// ```
 ///
-/// `run()` must run for as long as the pages are served: it looks after the stack's health, and does what takes longer
-/// than a browser waits.
+/// `run()` must run for as long as the pages are served: it monitors the stack's health, and runs actions that take
+/// longer than a browser waits.
 public struct Dashboard: Service {
   private let kit: Kit
   private let health: HealthBoard
@@ -28,12 +28,12 @@ public struct Dashboard: Service {
   let routes: DashboardRoutes
 
   /// - Parameters:
-  ///   - jobs: of the program's registry; they lead to the queue's servers.
-  ///   - reads: where lists are read that may be a second old; the jobs' own database if nil.
-  ///   - pages: the program's own, in the menu before the actions.
-  ///   - examine: what the overview says of the servers, such as `Doctor.examine`; by default nothing.
+  ///   - jobs: of the program's registry; they give access to the queue's servers.
+  ///   - reads: the database for lists that may be a second old; the jobs' own database if nil.
+  ///   - pages: the program's own pages, in the menu before the actions.
+  ///   - examine: the overview's findings about the servers, such as `Doctor.examine`; none by default.
   ///   - clock: measures how long a browser waits.
-  /// - Throws: for a template that is not well-formed, and for two of one name.
+  /// - Throws: for a malformed template, and for two with the same name.
   public init(
     jobs: JobAdmin, schedules: ScheduleAdmin, reads: PostgresReads? = nil,
     configuration: Configuration = Configuration(), pages: [any DashboardPages] = [],
@@ -85,7 +85,7 @@ public struct Dashboard: Service {
     ]
   }
 
-  /// Looks after health and long work until the program is asked to stop.
+  /// Monitors health and runs background work until the program is asked to stop.
   public func run() async throws {
     await cancelWhenGracefulShutdown {
       await withTaskGroup(of: Void.self) { group in
@@ -97,15 +97,15 @@ public struct Dashboard: Service {
 
   // MARK: Mounting
 
-  /// Serves the pages under a path of a router, beside whatever else it has. Middleware of the router that is added
-  /// before runs around them.
+  /// Serves the pages under a path of a router, beside its other routes. The router's middleware that was added before
+  /// runs around them.
   ///
   /// - Parameters:
-  ///   - router: or a group of one, without a path of its own.
-  ///   - path: as browsers ask for it, such as `/ops`; every link of the pages begins with it.
-  ///   - access: says of each request who asks and what the visitor may do. It is not asked for style sheets and
-  ///     scripts, nor for the routes that `DashboardRoutes` has as open. A stream of live updates asks it every two
-  ///     seconds.
+  ///   - router: the router, or a group of it without a path.
+  ///   - path: the path that browsers request, such as `/ops`; every link of the pages begins with it.
+  ///   - access: identifies each request's visitor and decides what the visitor may do. It is not called for style
+  ///     sheets and scripts, nor for routes that are open in `DashboardRoutes`. A stream of live updates calls it every
+  ///     two seconds.
   public func mount<Context: RequestContext>(
     on router: some RouterMethods<Context>, at path: String,
     access: @escaping @Sendable (Request, Context) async throws -> DashboardAccess

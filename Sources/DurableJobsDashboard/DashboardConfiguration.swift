@@ -1,23 +1,23 @@
 import DurableJobsAdmin
 
 extension Dashboard {
-  /// How a dashboard presents itself. All of it has defaults that work.
+  /// The appearance and address of a dashboard. Everything has a working default.
   public struct Configuration: Sendable {
-    /// What it calls itself at the top of each page.
+    /// The name at the top of each page.
     public var brand = "Jobs"
-    /// Where browsers find it if a proxy is in front, such as `https://ops.example.org`: its cookies then travel over
-    /// TLS alone, and forms are taken from that origin. Nil for whatever host they ask.
+    /// The public URL of a dashboard behind a proxy, such as `https://ops.example.org`: cookies are then sent over TLS
+    /// only, and forms are accepted from that origin. nil accepts the host of the request.
     public var url: String?
-    /// What the program calls the setting of `url`, for the page that refuses a form.
+    /// The program's name for the setting of `url`, shown on the page that refuses a form.
     public var urlSetting: String?
-    /// What no page may show: passwords, tokens, keys. Texts of fewer than eight bytes are not looked for.
+    /// Secrets that no page may show: passwords, tokens, keys. Texts of fewer than eight bytes are ignored.
     public var secrets: [String] = []
-    /// What the program calls its commands and workers.
+    /// The program's names for its commands and workers.
     public var terms = DoctorTerms()
 
     public init() {}
 
-    /// Scheme, host and port, as browsers send them.
+    /// The scheme, host and port, as browsers send them.
     var origin: String? {
       url.map { $0.split(separator: "/", omittingEmptySubsequences: false).prefix(3).joined(separator: "/") }
     }

@@ -1,6 +1,6 @@
 import DurableJobsAdmin
 
-/// Pages of a dashboard: its own, and those that an app adds with menu entries, templates and actions of its own.
+/// Pages of a dashboard: its own, and those that an app adds with its own menu entries, templates and actions.
 ///
 /// ```swift
 /// struct ReportPages: DashboardPages {
@@ -16,22 +16,23 @@ import DurableJobsAdmin
 /// }
 /// ```
 public protocol DashboardPages: Sendable {
-  /// Entries of the menu, in their order.
+  /// Menu entries, in order.
   var menu: [DashboardMenuEntry] { get }
 
-  /// Mustache templates by name: what stands between a page's header and its end. No two of a dashboard share a name.
+  /// Mustache templates by name, for the content between a page's header and its end. Names are unique in a dashboard.
   ///
-  /// Besides the page's own values they find `base` (the mount's path, with which every link begins), `canAct` and
-  /// `formToken`.
+  /// Besides the page's own values, a template can use `base` (the mount's path, which every link begins with),
+  /// `canAct`
+  /// and `formToken`.
   var templates: [String: String] { get }
 
   /// Adds the pages and their actions.
   func add(to routes: inout DashboardRoutes)
 
-  /// Where a finding of the doctor's leads: an address relative to the mount; nil for a finding of others.
+  /// The page for a finding of the doctor, as an address relative to the mount; nil for an unrelated finding.
   func address(ofFinding name: String) -> String?
 
-  /// How an error of the app's own is shown; nil for an error that is not known here.
+  /// The refusal for an error of the app's own; nil for an unknown error.
   func refusal(of error: any Error) -> DashboardRefusal?
 }
 
@@ -54,13 +55,14 @@ public struct DashboardMenuEntry: Sendable, Hashable {
   let path: String
   let kind: Kind
 
-  /// An entry that leads to a page.
+  /// An entry that links to a page.
   ///
-  /// - Parameter path: relative to the mount, such as `reports`; pages below it, such as `reports/{id}`, belong to it.
+  /// - Parameter path: relative to the mount, such as `reports`; pages below it, such as `reports/{id}`, belong to the
+  ///   entry.
   public init(_ label: String, path: String) { self.init(label: label, path: path, kind: .link) }
 
-  /// A button below the visitor's name, such as "Sign out": it posts a form to a path that `DashboardRoutes` has as a
-  /// form or an action.
+  /// A button below the visitor's name, such as "Sign out": it posts a form to a path that is a form or an action in
+  /// `DashboardRoutes`.
   public static func button(_ label: String, posts path: String) -> DashboardMenuEntry {
     DashboardMenuEntry(label: label, path: path, kind: .button)
   }
@@ -71,6 +73,6 @@ public struct DashboardMenuEntry: Sendable, Hashable {
     self.kind = kind
   }
 
-  /// Whether a route is this entry's page, or one below.
+  /// Whether a route is this entry's page, or one below it.
   func holds(_ route: String) -> Bool { kind == .link && (route == path || route.hasPrefix(path + "/")) }
 }

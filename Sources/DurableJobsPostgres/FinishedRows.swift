@@ -1,4 +1,4 @@
-/// The statement that keeps a record of jobs that are not pending any more, in `ended_jobs`.
+/// The statement that records jobs that are no longer pending, in `ended_jobs`.
 enum FinishedRows {
   private static let columns = [
     "id", "queue", "kind", "version", "priority", "payload", "attempts", "unique_key", "failures", "created_at",

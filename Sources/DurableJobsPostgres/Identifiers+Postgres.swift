@@ -10,7 +10,7 @@ extension JobID {
 }
 
 extension PostgresUUID {
-  /// A trace's id in the column `trace`: 16 bytes as it is, and found there by its 32 digits.
+  /// A trace id for the column `trace`: its 16 bytes unchanged, so that it is found by its 32 digits.
   public init(_ trace: TraceID) { self.init(high: trace.high, low: trace.low) }
 }
 

@@ -1,17 +1,17 @@
 import DurableJobs
 import LibPQClient
 
-/// How far this process' clock is from Postgres', which decides.
+/// The offset between this process's clock and Postgres', which is authoritative.
 public struct LedgerClock: Sendable {
-  /// How far the system's clock is ahead; negative where it is behind.
+  /// How far the system clock is ahead; negative if it is behind.
   public let ahead: Duration
-  /// By how much that may be wrong.
+  /// The largest error of `ahead`.
   public let error: Duration
 
-  /// Asks Postgres for its time, and has all that this process dates go by it (`JobClock`).
+  /// Reads Postgres' time, and makes it the reference for all dates of this process (`JobClock`).
   public static func measure(_ pool: PostgresPool) async throws -> LedgerClock {
     let clock = try await pool.transaction { transaction in
-      // The first statement opens the transaction, and a new connection plans it: the second one is measured.
+      // The first statement opens the transaction, and a new connection plans it, so the second one is measured.
       try await transaction.execute("SELECT 1")
       let start = ContinuousClock.now
       let before = JobClock.systemMilliseconds
@@ -25,6 +25,6 @@ public struct LedgerClock: Sendable {
     return clock
   }
 
-  /// Whether the clock is off by more than a second, which people should know of.
+  /// Whether the clock is off by more than a second, which operators should know.
   public var isOff: Bool { max(ahead, .zero - ahead) > .seconds(1) + error }
 }

@@ -1,15 +1,15 @@
 import DurableJobs
 import LibPQClient
 
-/// A connection of its own on which the ledger is asked whether it answers: the pool's may all be in use, and that is
-/// no silence.
+/// Checks that the ledger answers, on a dedicated connection: the pool's may all be in use, and that does not mean that
+/// Postgres is silent.
 actor LedgerPulse {
   private let pool: PostgresPool
   private var connection: PostgresConnection?
 
   init(pool: PostgresPool) { self.pool = pool }
 
-  /// - Throws: where no answer came within `limit`, a connection included.
+  /// - Throws: if no answer came within `limit`, which includes the time to connect.
   func ask(within limit: Duration) async throws {
     let connection = try await current(within: limit)
     do {

@@ -1,14 +1,14 @@
 import DurableJobs
 import LibPQClient
 
-/// A text column holds no NUL; payloads are text, and an error's text is for people.
+/// Drops NULs, which a text column cannot hold; payloads are text, and errors are for people.
 func ledgerText(_ bytes: [UInt8]) -> String {
   let text = String(decoding: bytes, as: UTF8.self)
   return bytes.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// The beginning of a statement that owes jobs: what it selects from is `new`.
+  /// The start of a statement that inserts jobs: it selects from `new`.
   mutating func appendInterpolation(rows jobs: ArraySlice<JobRecord>, in schema: JobsSchema) {
     let columns = """
       queue, id, kind, version, priority, payload, attempts, run_at, unique_key, trace, trace_span, trace_sampled,
@@ -46,15 +46,15 @@ extension PostgresQuery.StringInterpolation {
     appendLiteral(") AS new (\(columns))")
   }
 
-  /// Part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in the order of
-  /// their key, so that two statements that lock the same rows never wait in a circle, and waits for none.
+  /// A part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in order of their
+  /// key, so that two statements locking the same rows never deadlock. It never waits for a lock.
   mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName, in schema: JobsSchema) {
     appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM ")
     appendInterpolation(schema.jobs)
     appendLiteral(" WHERE queue = ")
     appendInterpolation(queue.rawValue)
     if ids.count == 1 {
-      // Without an array, whose length the server does not know, it keeps its plan.
+      // The server does not know an array's length and would replan; without one, it keeps its plan.
       appendLiteral(" AND id = ")
       appendInterpolation(PostgresUUID(ids[0]))
       appendLiteral(" FOR UPDATE SKIP LOCKED)")

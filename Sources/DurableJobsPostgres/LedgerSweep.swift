@@ -2,16 +2,16 @@ import DurableJobs
 import LibPQClient
 import Logging
 
-/// Deletes expired rows, a batch a job: records of ended jobs after some days, dead letters and operators' actions by
+/// Deletes expired rows, a batch per job: records of ended jobs after some days, dead letters and operators' actions by
 /// age and number, minutes after two days and hours after eight, silent workers after nine, orders to end jobs that no
-/// worker ran, and what processes said of their clocks.
+/// worker ran, and the clock reports of processes.
 public struct LedgerSweep: Job {
   public static let kind: JobKind = "ledger.sweep"
   static let batch = 2000
-  /// Fewer: each has its payload and its errors.
+  /// A smaller batch, since each dead letter has its payload and its errors.
   static let deadBatch = 200
 
-  /// How much of a table is kept: what is older than this goes, and of the rest the oldest beyond this number.
+  /// The limits of a table: rows beyond this age are deleted, and of the rest the oldest beyond this number.
   public struct Limit: Codable, Sendable, Hashable {
     public var days: Int
     public var rows: Int
@@ -26,9 +26,9 @@ public struct LedgerSweep: Job {
 
   /// How long records of ended jobs are kept.
   public var endedDays: Int
-  /// How many dead letters are kept; nil for all, as in a job of an older version.
+  /// The limits of dead letters; nil for none, as in a job of an older version.
   public var dead: Limit?
-  /// How many of the operators' actions are kept; nil for all.
+  /// The limits of the action log; nil for none.
   public var actions: Limit?
 
   public init(endedDays: Int, dead: Limit? = nil, actions: Limit? = nil) {
@@ -37,7 +37,7 @@ public struct LedgerSweep: Job {
     self.actions = actions
   }
 
-  /// The handler to register it with. It asks for itself again while there is more to forget.
+  /// The handler to register. It enqueues itself again while more rows are expired.
   @Sendable
   public static func run(_ job: LedgerSweep, _ context: JobContext<PostgresLedger>) async throws {
     let schema = context.ledger.schema
@@ -59,8 +59,8 @@ public struct LedgerSweep: Job {
           SELECT hour, queue, kind FROM \(schema.hours) WHERE hour < now() - interval '8 days' ORDER BY hour
             LIMIT \(batch))
         """,
-        // A row with a count in it outlives what the count may have been added to: then a batch of minutes that is told
-        // again so late is swept with the rest, and counts nowhere twice.
+        // A worker's row with a count in it outlives the rows that the count may have been added to: a batch of minutes
+        // reported again that late is swept with the rest, and never counted twice.
         """
         DELETE FROM \(schema.workers)
         WHERE seen_at < now() - interval '1 hour' AND counted = 0 OR seen_at < now() - interval '9 days'
@@ -80,7 +80,7 @@ public struct LedgerSweep: Job {
     }
   }
 
-  /// - Returns: how many rows the larger of the statements took.
+  /// - Returns: the number of rows that the larger of the statements deleted.
   private static func sweep(
     _ statements: [PostgresQuery]?, in transaction: JobTransaction<PostgresLedger>,
     _ context: JobContext<PostgresLedger>, _ what: String
@@ -112,7 +112,7 @@ public struct LedgerSweep: Job {
     ]
   }
 
-  /// Ids grow with time, so the oldest are the first.
+  /// Ids grow with time, so the oldest come first.
   private static func actions(_ limit: Limit, _ schema: JobsSchema) -> [PostgresQuery] {
     [
       """

@@ -2,11 +2,12 @@ import DurableJobs
 import LibPQClient
 
 extension PostgresTransaction {
-  /// Runs statements that wait for a lock no longer than `limit` each, in one round trip. The limit ends with them.
+  /// Runs statements that wait at most `limit` each for a lock, in one round trip. The limit ends with them.
   ///
-  /// - Returns: nil where others held a lock for longer; the transaction is to be rolled back then, or to a savepoint.
+  /// - Returns: nil if others held a lock for longer; the caller must then roll back the transaction, or to a
+  ///   savepoint.
   func pipeline(_ queries: [PostgresQuery], lockLimit limit: Duration) async throws(PostgresError) -> [PostgresRows]? {
-    // The former limit is kept in the session for the time between the two statements.
+    // The previous limit is kept in the session while the statements run.
     let before: [PostgresQuery] = [
       "SELECT set_config('fanmill.lock_timeout', current_setting('lock_timeout'), true)",
       "SELECT set_config('lock_timeout', \("\(Int(limit / .milliseconds(1)))ms"), true)",

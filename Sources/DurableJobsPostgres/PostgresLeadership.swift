@@ -1,13 +1,13 @@
 import LibPQClient
 
-/// Which process leads: one session holds an advisory lock as long as it does. When the process dies, the server frees
-/// the lock with the session, and the next one that waits leads.
+/// Decides which process leads: the leader's session holds an advisory lock. When the process dies, the server releases
+/// the lock with the session, and the next one waiting leads.
 struct PostgresLeadership {
   private let lock: String
   private let pool: PostgresPool
 
   init(_ role: String, pool: PostgresPool, schema: JobsSchema) {
-    // The queue of another schema has leaders of its own.
+    // The queue of another schema has its own leaders.
     lock = schema == .standard ? role : "\(schema.name).\(role)"
     self.pool = pool
   }
@@ -16,19 +16,18 @@ struct PostgresLeadership {
   func hold(during body: @escaping @Sendable () async throws -> Void) async throws {
     let connection = try await pool.dedicatedConnection()
     do {
-      // A leader that stands still, or whose machine is gone, says nothing more: its session ends, and its lock with
+      // A leader that stalls, or whose machine is gone, goes silent: the timeout ends its session, and its lock with
       // it.
       try await connection.execute("SET idle_session_timeout = '4s'")
-      // Asked for again and again instead of waited for in the server: a statement that waits keeps its snapshot, and
-      // while there is an old snapshot no row that ended since is cleaned away, in tables where rows live for
-      // milliseconds.
+      // Polled instead of waited for in the server: a waiting statement keeps its snapshot, and an old snapshot keeps
+      // every row deleted since from being cleaned up, in tables whose rows live for milliseconds.
       while !(try await tryLock(on: connection)) {
         try await Task.sleep(for: .milliseconds(Int.random(in: 500...1000)))
       }
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await body() }
         group.addTask {
-          // A session that is gone does not always say so.
+          // A closed session does not always report it.
           while true {
             try await Task.sleep(for: .seconds(1))
             try await connection.execute("SELECT 1")

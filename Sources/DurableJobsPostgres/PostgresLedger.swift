@@ -11,7 +11,7 @@ import Logging
 public struct PostgresLedger: Ledger {
   public typealias Transaction = PostgresTransaction
 
-  /// Where its tables are.
+  /// The database with its tables.
   public let database: JobsDatabase
   private let pulse: LedgerPulse
 
@@ -22,7 +22,7 @@ public struct PostgresLedger: Ledger {
 
   /// - Parameters:
   ///   - pool: its `run()` must be running.
-  ///   - schema: holds the tables.
+  ///   - schema: the schema with the tables.
   public init(pool: PostgresPool, schema: JobsSchema = .standard) {
     self.init(JobsDatabase(pool: pool, schema: schema))
   }
@@ -40,7 +40,7 @@ public struct PostgresLedger: Ledger {
 
   @discardableResult
   public func add(_ jobs: [JobRecord], in transaction: PostgresTransaction) async throws -> [JobID] {
-    // One statement, but for large payloads.
+    // One statement, except for large payloads.
     var added: [JobID] = []
     for batch in jobs[...].batches(isWhole: true) { added += try await insert(batch, in: transaction) }
     return added
@@ -52,9 +52,9 @@ public struct PostgresLedger: Ledger {
       let insertion = jobs.count == 1 ? insertion(of: jobs[jobs.startIndex]) : insertion(of: jobs)
       return try ids(try await transaction.query(insertion))
     }
-    // A row of `jobs` that a running job's transaction has deleted is still there for `keyed`, which so never waits
-    // for that transaction. The savepoint is for what is left to wait for: another transaction that adds the same key,
-    // or one that deletes the row between the statement's snapshot and its insert. The latter is seen by the next try.
+    // A row of `jobs` that a running job's transaction has deleted is still visible to `keyed`, so `keyed` never waits
+    // for that transaction. The savepoint is for the waits that remain: another transaction that adds the same key, or
+    // one that deletes the row between the statement's snapshot and its insert. The next try sees the latter.
     let keyed: PostgresQuery = """
       \(rows: jobs, in: schema)
       WHERE unique_key IS NULL OR NOT coalesce((
@@ -77,8 +77,8 @@ public struct PostgresLedger: Ledger {
     "\(rows: jobs, in: schema) ON CONFLICT DO NOTHING RETURNING id"
   }
 
-  /// The same for one job, without arrays: the server does not know an array's length, and so replans a statement that
-  /// has one each time.
+  /// The same for one job, without arrays: the server does not know an array's length, and so replans a statement with
+  /// one each time.
   private func insertion(of job: JobRecord) -> PostgresQuery {
     """
     INSERT INTO \(schema.jobs) (queue, id, kind, version, priority, payload, attempts, run_at, trace, trace_span,
@@ -96,7 +96,7 @@ public struct PostgresLedger: Ledger {
     _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction
   ) async throws -> Completion {
     if ids.isEmpty { return Completion(ended: []) }
-    // The row as a whole is made only of those that failed.
+    // Only failed jobs return their whole row.
     let ended = try self.ids(
       try await transaction.query(
         """
@@ -125,7 +125,7 @@ public struct PostgresLedger: Ledger {
       ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
       SELECT count(*) FROM gone
       """)[0].decode(Int.self)
-    // Rows that are still there were locked by another transaction.
+    // Rows that still exist were locked by another transaction.
     return gone == ids.count ? [] : try await pending(ids, queue: queue)
   }
 
@@ -165,7 +165,7 @@ public struct PostgresLedger: Ledger {
         """))
   }
 
-  /// Tells whoever runs one of `ids`, or comes to run it, to end it.
+  /// Orders the worker that runs one of `ids`, or is about to, to end it.
   public func tellToEnd(_ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction) async throws {
     if ids.isEmpty { return }
     try await transaction.execute(
@@ -217,7 +217,7 @@ public struct PostgresLedger: Ledger {
   @discardableResult
   public func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] {
     if dead.isEmpty { return [] }
-    // One round trip, but for large payloads: a worker that froze between two statements would hold the rows of the
+    // One round trip, except for large payloads: a worker that froze between two statements would hold the rows of the
     // first.
     for batch in dead.map(\.record)[...].batches(isWhole: true) {
       try await pool.pipeline(try dead[batch.indices].map { try insertion(of: $0) })
@@ -304,7 +304,7 @@ public struct PostgresLedger: Ledger {
   // MARK: What is pending
 
   public func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
-    // The length of a payload is known without reading it, and one that stays here is not read.
+    // A payload's length is known without reading it, and one that stays here is not read.
     let rows = try await pool.query(
       """
       SELECT id, kind, version, priority, attempts, run_at, unique_key, trace, trace_span, trace_sampled, max_attempts,
@@ -346,7 +346,7 @@ public struct PostgresLedger: Ledger {
         AND id = ANY(\(ids.map { PostgresUUID($0) }))
       """)
     var payloads: [JobID: [UInt8]] = [:]
-    // As bytes: a text of that size is copied once.
+    // Read as bytes, so that a large text is copied only once.
     for row in rows { payloads[JobID(try PostgresUUID(postgres: row[0]))] = try row[1].withBytes { Array($0) } }
     return payloads
   }
@@ -468,7 +468,7 @@ public struct PostgresLedger: Ledger {
 
   // MARK: Held rows
 
-  /// Those of `ids` that are there: they were not ended, so another transaction holds them.
+  /// Those of `ids` that still exist: they were not ended, so another transaction holds them.
   private func held(_ ids: [JobID], _ queue: QueueName) async throws -> [JobID] {
     ids.isEmpty ? [] : try await pending(ids, queue: queue)
   }
@@ -486,7 +486,7 @@ public struct PostgresLedger: Ledger {
   }
 
   private func json(_ value: some Encodable) throws -> String {
-    // No zero byte is in it, since `JobFailure` takes none: jsonb would refuse it.
+    // It contains no zero byte, which jsonb would refuse, since `JobFailure` accepts none.
     String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
   }
 }

@@ -1,7 +1,7 @@
 import DurableJobs
 import LibPQClient
 
-/// The states of schedules in Postgres: the tables `schedules` and `schedule_ticks` of a queue's schema.
+/// The states of schedules in Postgres, in the tables `schedules` and `schedule_ticks` of a queue's schema.
 public struct PostgresScheduleStore: ScheduleStore {
   public typealias Transaction = PostgresTransaction
 
@@ -11,7 +11,7 @@ public struct PostgresScheduleStore: ScheduleStore {
 
   /// - Parameters:
   ///   - pool: its `run()` must be running.
-  ///   - schema: holds the tables.
+  ///   - schema: the schema with the tables.
   public init(pool: PostgresPool, schema: JobsSchema = .standard) {
     self.init(JobsDatabase(pool: pool, schema: schema))
   }
@@ -19,7 +19,7 @@ public struct PostgresScheduleStore: ScheduleStore {
   private var pool: PostgresPool { database.pool }
   private var schema: JobsSchema { database.schema }
 
-  /// The columns of a state; moments as milliseconds since 1970.
+  /// The columns of a state; times as milliseconds since 1970.
   private static let columns = """
     name, timing, kind, paused, (extract(epoch FROM decided_until) * 1000)::bigint,
     (extract(epoch FROM last_tick) * 1000)::bigint, (extract(epoch FROM next_tick) * 1000)::bigint

@@ -9,24 +9,24 @@ import LibPQClient
 /// The worker registry in Postgres: the tables `workers`, `queue_pauses`, `job_cancellations`, `job_minutes` and
 /// `job_hours` of a queue's schema.
 ///
-/// It has a connection of its own: a worker whose jobs have all of the pool's is still heard and told.
+/// It has a dedicated connection, so a worker whose jobs use the whole pool still reports and receives commands.
 public actor PostgresWorkerRegistry: WorkerRegistry {
   private let database: JobsDatabase
   private let limit: Duration
   private var connection: PostgresConnection?
 
   /// - Parameters:
-  ///   - database: says where Postgres is, and which schema holds the tables.
-  ///   - limit: how long an answer may take.
+  ///   - database: names the Postgres server and the schema with the tables.
+  ///   - limit: how long a response may take.
   public init(_ database: JobsDatabase, limit: Duration = .seconds(5)) {
     self.database = database
     self.limit = limit
   }
 
   /// - Parameters:
-  ///   - pool: says where Postgres is.
-  ///   - schema: holds the tables.
-  ///   - limit: how long an answer may take.
+  ///   - pool: names the Postgres server.
+  ///   - schema: the schema with the tables.
+  ///   - limit: how long a response may take.
   public init(pool: PostgresPool, schema: JobsSchema = .standard, limit: Duration = .seconds(5)) {
     self.init(JobsDatabase(pool: pool, schema: schema), limit: limit)
   }
@@ -42,13 +42,13 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
       pausedQueues: Set(paused.map { QueueName(rawValue: $0) }), cancelled: Set(cancelled.map { JobID($0) }))
   }
 
-  /// The statements that take a report in: its row, and what it counts. The number of the batch stands in the worker's
-  /// row and is raised by the transaction that adds the batch, so a batch that is told again adds nothing: not even
-  /// when its first telling is still on its way in a session that was given up here, since the row is locked until that
-  /// has ended.
+  /// The statements that store a report: its row and its counts. The worker's row holds the number of the last batch,
+  /// which the transaction that adds a batch raises, so a batch that is sent again adds nothing. That holds even if the
+  /// first sending is still in progress in a session that was given up here, since the row is locked until that session
+  /// ends.
   ///
-  /// The row of a worker that says nothing is kept for longer than what it counted (`LedgerSweep`), so that a batch
-  /// that it tells again days later, having been cut off, is not added twice either.
+  /// The row of a silent worker is kept for longer than its counts (`LedgerSweep`), so that a batch sent again days
+  /// later, after a network partition, is not added twice either.
   private func told(_ report: WorkerReport) throws -> [PostgresQuery] {
     let queues = report.queues.map(\.queue.rawValue)
     let seen: PostgresQuery = """
@@ -107,15 +107,15 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// How many server sessions of lost workers were ended: those named as a worker that has not reported for longer than
-  /// a lease, and in a transaction for as long. Others have its jobs by then, and what the session holds they would
-  /// wait for.
+  /// The number of server sessions of lost workers that were ended: sessions named after a worker that has not reported
+  /// for longer than a lease, and in a transaction for as long. By then other workers have its jobs, and would wait for
+  /// the locks of the session.
   ///
-  /// Every worker's report ends them, by name (`application_name`), since only Postgres' own clock and its own view of
-  /// its sessions decide: neither a broker that forgot who had which lease nor a limit that also ends long transactions
-  /// of the living.
+  /// Every worker's report ends them, by name (`application_name`), since only Postgres' own clock and view of its
+  /// sessions decide. A broker that forgot the leases does not, nor does a limit that would also end long transactions
+  /// of live workers.
   fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration, in schema: JobsSchema) {
-    // Half a second longer: a report that is on its way is no silence.
+    // Half a second longer, since a report may be on its way.
     let silence = (lease + .milliseconds(500)) / .seconds(1)
     appendLiteral(
       """
@@ -129,12 +129,11 @@ extension PostgresQuery.StringInterpolation {
     appendLiteral("))")
   }
 
-  /// Parts of a WITH clause that add minutes to what was counted before, by the minute and by the hour, if `source` has
-  /// rows.
+  /// Parts of a WITH clause that add minutes to the counts by the minute and by the hour, if `source` has rows.
   fileprivate mutating func appendInterpolation(
     counting minutes: [JobMinute], ifAny source: String, in schema: JobsSchema
   ) {
-    // In the order of the key: workers that count the same minutes wait for one another, never in a circle.
+    // In order of the key: workers that count the same minutes wait for one another but never deadlock.
     let minutes = minutes.sorted { ($0.minute, $0.queue, $0.kind) < ($1.minute, $1.queue, $1.kind) }
     appendLiteral(
       """

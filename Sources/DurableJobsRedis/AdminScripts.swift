@@ -1,6 +1,6 @@
 import HiredisClient
 
-/// The scripts by which operators look at a queue and act on it; keys as in `Scripts`.
+/// The operators' scripts for viewing and changing a queue; keys as in `Scripts`.
 enum AdminScripts {
   /// → {high, normal, low, claimed, delayed, known, consumers, ms at which the oldest ready job became so or -1}
   static let depth = RedisScript(
@@ -20,7 +20,7 @@ enum AdminScripts {
       return {ready[1] + ready[2] + ready[3], claimed, redis.call('HLEN', KEYS[DELAYED]), oldest}
       """)
 
-  /// Forgets durable jobs that nobody has claimed: ARGV ids. → those that were there
+  /// Removes durable jobs that are not claimed: ARGV ids. → those removed
   static let remove = RedisScript(
     Scripts.head + places
       + """
@@ -41,8 +41,7 @@ enum AdminScripts {
       return removed
       """)
 
-  /// Lets durable jobs that nobody has claimed be ready at another time: ARGV due time in ms after 1970, then ids. →
-  /// those that were there
+  /// Reschedules durable jobs that are not claimed: ARGV due time in ms after 1970, then ids. → those rescheduled
   static let reschedule = RedisScript(
     Scripts.head + places
       + """
@@ -73,7 +72,7 @@ enum AdminScripts {
       return moved
       """)
 
-  /// Forgets jobs that nobody has claimed: ARGV how many at most. → how many there were
+  /// Removes jobs that are not claimed: ARGV how many at most. → how many were removed
   static let clear = RedisScript(
     Scripts.head + places
       + """

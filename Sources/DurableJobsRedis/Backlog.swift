@@ -1,7 +1,7 @@
 import DurableJobs
 
 extension RedisBroker {
-  /// What of a queue's depth is worth watching all the time.
+  /// The part of a queue's depth that is cheap enough to watch continuously.
   public struct Backlog: Sendable, Hashable {
     public let ready: Int
     public let claimed: Int
@@ -10,7 +10,7 @@ extension RedisBroker {
     public let oldestReadyAt: Int64?
   }
 
-  /// How much there is to do in a queue. Of one in which there is nothing, Redis carries out three commands.
+  /// The amount of work in a queue. For an empty queue Redis runs three commands.
   public func backlog(of queue: QueueName) async throws -> Backlog {
     let numbers = try await numbers(4, AdminScripts.backlog, of: queue)
     return Backlog(

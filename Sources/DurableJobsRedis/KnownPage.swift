@@ -2,20 +2,20 @@ import DurableJobs
 import HiredisClient
 
 extension RedisBroker {
-  /// A part of the durable jobs that the broker knows in a queue, whether ready, delayed or claimed.
+  /// A page of a queue's durable jobs that the broker knows, whether ready, delayed or claimed.
   public struct KnownPage: Sendable {
-    /// A job may come twice, since they are read while they change; none that stays is left out.
+    /// A job may appear twice, since jobs move during the scan; a job that stays is never left out.
     public let ids: [JobID]
-    /// Where the next page begins; nil after the last.
+    /// The cursor of the next page; nil after the last.
     public let next: String?
   }
 
-  /// Pages of what the broker knows: every script that makes, moves or ends a durable job keeps it in one step with the
-  /// job.
+  /// A page of the jobs that the broker knows: each script that adds, moves or ends a durable job updates the index
+  /// atomically.
   ///
   /// - Parameters:
   ///   - cursor: nil for the first page.
-  ///   - count: about how many a page has.
+  ///   - count: the approximate size of a page.
   public func known(in queue: QueueName, from cursor: String? = nil, count: Int) async throws -> KnownPage {
     let command = RedisCommand("HSCAN", keys(of: queue).known, cursor ?? "0", "COUNT", count)
     return try await translate { () async throws(RedisError) in

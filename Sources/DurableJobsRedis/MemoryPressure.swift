@@ -2,31 +2,31 @@ import DurableJobs
 import HiredisClient
 import Locking
 
-/// What a Redis server says of itself that decides whether jobs are safe there.
+/// The properties of a Redis server that decide whether jobs are safe there.
 public struct ServerFacts: Sendable {
-  /// Its name, for messages.
+  /// The server's name, for messages.
   public var server = ""
   public var version = ""
   public var policy = ""
   public var usedMemory = 0
   /// 0 for no limit.
   public var memoryLimit = 0
-  /// What the server could not write to its disk the last time; nil if all is well. Its settings say whether it refuses
-  /// commands then.
+  /// The last failed write to the server's disk; nil if there is none. The server's settings decide whether it then
+  /// refuses commands.
   public var unwritten: String?
 
-  /// What matters of all servers together: the oldest version, a policy that is not safe if one has such, the memory of
-  /// the one that is fullest, what one of them could not write.
+  /// The facts of all servers combined: the oldest version, an unsafe policy if any server has one, the memory of the
+  /// fullest server, any failed write.
   ///
   /// - Throws: `BrokerError`.
   public static func ask(_ client: RedisClient) async throws(BrokerError) -> ServerFacts {
     try await ask(client, ["server", "memory", "persistence"])
   }
 
-  /// - Parameter sections: of `INFO`; what is in none of them stays empty.
+  /// - Parameter sections: sections of `INFO`; facts outside of these stay empty.
   static func ask(_ client: RedisClient, _ sections: [String]) async throws(BrokerError) -> ServerFacts {
     do throws(RedisError) {
-      // A command for each section: the form with several came with 7.0, and an older server must be told so clearly.
+      // A command per section: the form with several came with 7.0, and an older server must be reported clearly.
       return worst(
         try await client.sendToMasters(sections.map { RedisCommand("INFO", $0) })
           .map { server, replies in ServerFacts(server, replies.compactMap(\.text).joined()) })
@@ -73,7 +73,7 @@ public struct ServerFacts: Sendable {
 
   private var place: String { server.isEmpty ? "Redis" : "Redis at \(server)" }
 
-  /// Why jobs are not safe on this server and what to do about it; nil if they are.
+  /// Why jobs are not safe on this server, with the remedy; nil if they are safe.
   public var problem: String? {
     if !version.isEmpty, major < 7 {
       return "\(place) is version \(version); the queue's scripts need 7.0 or later"
@@ -88,7 +88,7 @@ public struct ServerFacts: Sendable {
   }
 }
 
-/// How full Redis was when last asked, at most a second ago.
+/// How full Redis was at the last check, at most a second ago.
 final class MemoryPressure: Sendable {
   private struct State {
     var facts = ServerFacts()
@@ -103,11 +103,11 @@ final class MemoryPressure: Sendable {
     state.withLock { $0 = State(facts: facts, checked: now) }
   }
 
-  /// Whether the caller should ask again. True for one caller a second.
+  /// Whether the caller should check again. True for one caller a second.
   func isDueForCheck() -> Bool {
     let now = ContinuousClock.now
     return state.withLock { state in
-      // Without a limit there is nothing to watch but the chance that one is set.
+      // Without a limit, only a newly set limit needs to be noticed.
       let age = Duration.seconds(state.facts.memoryLimit > 0 ? 1 : 10)
       if let checked = state.checked, now - checked < age { return false }
       state.checked = now

@@ -1,10 +1,10 @@
-/// What stands in a record in Redis for a payload that stayed in the ledger.
+/// The placeholder in a Redis record for a payload that stayed in the ledger.
 ///
 ///     byte 0       0, which no payload has
 ///     bytes 1–2    the payload's version, most significant byte first
 ///     bytes 3–10   how many bytes the payload has
 struct PayloadMark {
-  /// Stands in the record in place of the payload's own.
+  /// The version in the record that marks a placeholder.
   static let version = 65535
   static let length = 11
 
@@ -16,7 +16,7 @@ struct PayloadMark {
     self.size = size
   }
 
-  /// - Returns: nil for bytes that are none.
+  /// - Returns: nil for bytes that are not a mark.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == Self.length, bytes[0] == 0 else { return nil }
     version = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt16.self)))

@@ -5,14 +5,14 @@ import DurableJobs
 /// | key | type | what |
 /// |---|---|---|
 /// | `…:high`, `…:normal`, `…:low` | stream | ready and claimed jobs by priority; pending entries are claims |
-/// | `…:high:returned`, … | stream | the same for jobs that consumers handed back, which come before others of their priority |
+/// | `…:high:returned`, … | stream | the same for jobs that consumers handed back, which come first in their priority |
 /// | `…:timers` | sorted set | by milliseconds: `w` + consumer, the end of its lease; `d` + job id, when it is due |
 /// | `…:delayed` | hash | job id → record of a job that waits for its time |
-/// | `…:known` | hash | durable job id → where it is: `d`, or its stream's number and entry; `hold` while durable jobs are refused |
-/// | `…:epoch` | string | drawn at random each time the broker begins from nothing |
-/// | `…:pulse` | string | the milliseconds at which a consumer last renewed its lease |
-/// | `…:begun` | hash | stream's number and entry of claims whose jobs have begun; and `joined`, so that it always exists |
-/// | `…:paused` | string | there while the queue is paused, as far as the broker was told |
+/// | `…:known` | hash | durable job id → `d`, or its stream's number and entry; `hold` while durable jobs are refused |
+/// | `…:epoch` | string | a random value, drawn each time the broker starts empty |
+/// | `…:pulse` | string | when a consumer last renewed its lease, in milliseconds |
+/// | `…:begun` | hash | stream's number and entry of claims whose jobs have begun; `joined`, so that it always exists |
+/// | `…:paused` | string | exists while the queue is paused, as far as the broker was notified |
 struct QueueKeys: Sendable {
   /// Ready jobs by priority, then returned ones by priority. Scripts and receipts number them from 1.
   let streams: [String]
@@ -24,7 +24,7 @@ struct QueueKeys: Sendable {
   let begun: String
   let paused: String
 
-  /// The numbers of the streams, less one, in the order in which they are read.
+  /// The streams' numbers, less one, in reading order.
   static let readOrder = [3, 0, 4, 1, 5, 2]
   static let priorities = 3
 
@@ -41,6 +41,6 @@ struct QueueKeys: Sendable {
     paused = "\(base):paused"
   }
 
-  /// The order in which every script expects them.
+  /// In the order that every script expects.
   var all: [String] { streams + [timers, delayed, known, epoch, pulse, begun] }
 }

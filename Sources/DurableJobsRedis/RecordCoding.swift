@@ -6,7 +6,7 @@
 import DurableJobs
 import HiredisClient
 
-/// The form in which a job's record stands in Redis: a fixed head that the scripts read and patch, then the rest.
+/// The form of a job's record in Redis: a fixed head that the scripts read and patch, then the rest.
 ///
 ///     byte 0       1 if durable, else 0
 ///     byte 1       the priority as a digit, '0' high
@@ -17,9 +17,10 @@ import HiredisClient
 ///     4 bytes      the length of the failures as JSON, then those (durable jobs have theirs in the ledger)
 ///     the rest     the payload
 ///
-/// A payload that stayed in the ledger is marked by the version 65535, which no kind has; the payload is then
-/// `PayloadMark`. A worker of a version that knows of no such marks takes it for a version that it cannot run: it parks
-/// the job, whose row says the right version, so that the job is pending again at once.
+/// A payload that stayed in the ledger is marked by the version 65535, which no kind has, and replaced by a
+/// `PayloadMark`.
+/// A worker of an older version without such marks takes it for a version that it cannot run: it parks the job, whose
+/// row has the right version, so that the job becomes pending again at once.
 ///
 /// A job's trace and limits precede its failures, as an element of the same array (`RecordMark`): a worker of a version
 /// without such marks reads a failure without a text there and runs the job as any other.
@@ -82,11 +83,11 @@ enum RecordCoding {
   }
 }
 
-/// A record as an argument of a command, encoded where the command is built.
+/// A record as a command argument, encoded where the command is built.
 struct RecordArgument: RedisArgument {
   private let record: JobRecord
   private let failures: [UInt8]
-  /// Of a payload that stays in the ledger.
+  /// Set for a payload that stays in the ledger.
   private let mark: PayloadMark?
 
   init(_ record: JobRecord) throws {

@@ -9,31 +9,31 @@ import Locking
 import Logging
 import Reactor
 
-/// The broker on Redis Streams (7.0 or later): ready jobs are a stream for each priority, claims its pending entries,
-/// delayed jobs a sorted set, and each transition one script.
+/// The broker on Redis Streams (7.0 or later): ready jobs are in one stream per priority, claims are its pending
+/// entries, delayed jobs are in a sorted set, and each transition is one script.
 ///
-/// All of a queue is in one hash slot, so a cluster spreads the queues over its masters and each works as on a single
-/// server.
+/// All keys of a queue share one hash slot, so a cluster spreads the queues over its masters and each queue works as on
+/// a single server.
 ///
 /// ```swift
 /// let broker = try await RedisBroker(client: client, logger: logger)
 /// ```
 public struct RedisBroker: Broker {
-  /// With which keys begin unless a program says otherwise.
+  /// The default prefix of keys.
   public static let standardPrefix = "fanmill"
 
-  /// The server that it is on.
+  /// The client of its servers.
   public let client: RedisClient
   private let prefix: String
   private let logger: Logger
   private let pressure: MemoryPressure
 
-  /// How many jobs go into one script: long enough to be worth a round trip, short enough not to hold up others.
+  /// The number of jobs in one script: enough to be worth a round trip, few enough not to hold up others.
   static let scriptBatch = 500
 
   /// - Parameters:
   ///   - client: its `run()` must be running.
-  ///   - prefix: with which every key begins.
+  ///   - prefix: the prefix of every key.
   /// - Throws: `BrokerError` of code `unsafeConfiguration` for a server that could evict jobs or is too old.
   public init(client: RedisClient, prefix: String = standardPrefix, logger: Logger) async throws(BrokerError) {
     self.client = client
@@ -57,7 +57,7 @@ public struct RedisBroker: Broker {
     if jobs.isEmpty { return }
     do {
       try await shedLoad()
-      // The usual calls carry jobs of one queue; several take a push for each.
+      // Calls usually carry jobs of one queue; several queues take a push each.
       if let queue = jobs.first?.queue, jobs.allSatisfy({ $0.queue == queue }) {
         try await push(jobs[...], to: queue, script)
       } else {
@@ -71,7 +71,7 @@ public struct RedisBroker: Broker {
 
   private func push(_ jobs: ArraySlice<JobRecord>, to queue: QueueName, _ script: RedisScript) async throws {
     let keys = keys(of: queue)
-    // A job that is neither kept in the ledger nor delayed cannot be there already.
+    // A job that is neither in the ledger nor delayed cannot be known already.
     let isPlain = { (job: JobRecord) in !job.isDurable && job.runAt == nil }
     if jobs.allSatisfy(isPlain) { return try await add(jobs, keys) }
     let plain = jobs.filter(isPlain)
@@ -90,7 +90,7 @@ public struct RedisBroker: Broker {
         try await client.send(command) { _ throws(RedisError) in }
       }
     }
-    // One script for many: a command for each would cost its sending and its reply more than its work.
+    // One script for many jobs: a command each would spend more on sending and replies than on the work.
     try await pushAll(jobs, Scripts.add, keys) { job, command in command.append(try RecordArgument(job)) }
   }
 
@@ -98,7 +98,7 @@ public struct RedisBroker: Broker {
     _ jobs: ArraySlice<JobRecord>, _ script: RedisScript, _ keys: QueueKeys,
     _ append: (JobRecord, inout RedisCommand) throws -> Void
   ) async throws {
-    // Each pipeline is bounded by its bytes, each script in it by its jobs too.
+    // Each pipeline is bounded by its bytes, and each script in it also by its number of jobs.
     for pipeline in jobs.batches() {
       try await push(pipeline.batches(of: Self.scriptBatch), script, keys, append)
     }
@@ -124,7 +124,7 @@ public struct RedisBroker: Broker {
       case .success(let count): added = count
       case .failure(let error):
         guard error.serverPrefix == "NOSCRIPT" else { throw Self.error(error) }
-        // With its source: while a slot moves, the script may be wanted on a server that does not have the slot yet.
+        // Sent with its source: while a slot moves, the script may run on a server that has not cached it yet.
         let command = try call(script.commandWithSource(keys: keys.all), batch)
         added = try await translate { () async throws(RedisError) in
           try await client.send(command) { reply throws(RedisError) in reply.integer }
@@ -155,9 +155,9 @@ public struct RedisBroker: Broker {
     }
   }
 
-  /// Makes those of `ids` that wait for their time in `queue` ready at once, as an operator asks for it.
+  /// Makes the delayed jobs of `ids` in `queue` ready at once, at an operator's request.
   ///
-  /// - Returns: those that waited.
+  /// - Returns: those that were delayed.
   @discardableResult
   public func promote(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
     let arguments = ids.map { $0.bytes as any RedisArgument }
@@ -169,7 +169,7 @@ public struct RedisBroker: Broker {
     }
   }
 
-  /// What the server says of its memory: how much it uses, its limit, its policy.
+  /// The server's memory facts: its use, limit and policy.
   public func memory() async throws(BrokerError) -> ServerFacts { try await ServerFacts.ask(client, ["memory"]) }
 
   // MARK: Jobs that were refused
@@ -177,7 +177,7 @@ public struct RedisBroker: Broker {
   private static let held = BrokerError(
     .full, "Redis has refused older jobs of the queue; a worker's relay pushes those first, and then this one")
 
-  /// Holds the queues of durable jobs that are refused, so that newer ones do not overtake them when there is room.
+  /// Holds the queues of refused durable jobs, so that newer ones do not overtake them once there is room.
   private func hold(_ jobs: [JobRecord]) async {
     for (queue, group) in Dictionary(grouping: jobs.filter(\.isDurable), by: \.queue) {
       guard let oldest = group.map(\.id.milliseconds).min() else { continue }
@@ -186,7 +186,7 @@ public struct RedisBroker: Broker {
           _ throws(RedisError) in
         }
       } catch {
-        // The order is lost at worst: the jobs are pending.
+        // At worst the order is lost: the jobs are pending.
         logger.debug("a queue cannot be held", metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
       }
     }
@@ -208,7 +208,7 @@ public struct RedisBroker: Broker {
 
   // MARK: Errors and load
 
-  /// Refuses new jobs before Redis is full: what claims and ends jobs must still find room.
+  /// Refuses new jobs before Redis is full: claims and acknowledgements still need room.
   private func shedLoad() async throws {
     if pressure.isDueForCheck() {
       let facts = try await ServerFacts.ask(client)
@@ -246,7 +246,7 @@ extension RedisBroker {
       oldestReadyAt: numbers[7] < 0 ? nil : numbers[7])
   }
 
-  /// How many durable jobs the broker knows in a queue.
+  /// The number of durable jobs that the broker knows in a queue.
   public func knownCount(in queue: QueueName) async throws -> Int {
     try await translate { () async throws(RedisError) in
       try await client.send(RedisCommand("HLEN", keys(of: queue).known)) { reply throws(RedisError) in
@@ -338,8 +338,8 @@ extension RedisBroker {
 }
 
 extension RedisBroker {
-  /// Forgets a queue and all that is in it, such as one that a load test had for itself. The relay pushes again what the
-  /// ledger owes there.
+  /// Removes a queue and everything in it, such as one made for a load test. The relay pushes the jobs pending in the
+  /// ledger again.
   public func forget(_ queue: QueueName) async throws(BrokerError) {
     do throws(RedisError) {
       try await client.send(

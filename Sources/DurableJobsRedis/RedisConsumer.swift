@@ -3,7 +3,7 @@ import HiredisClient
 import Logging
 import Reactor
 
-/// A worker's part in a queue on Redis. Claims wait on a connection of their own; everything else shares the client's.
+/// A worker's access to a queue on Redis. Claims wait on a dedicated connection; everything else shares the client's.
 public actor RedisConsumer: BrokerConsumer {
   private let client: RedisClient
   private let loop: EventLoop
@@ -16,15 +16,15 @@ public actor RedisConsumer: BrokerConsumer {
   private var reader: Reader?
   private var isInterrupted = false
   private var isClaiming = false
-  /// The last entry of each stream that arrived here in this life.
+  /// The last entry of each stream that arrived in this incarnation.
   private var lastEntries = RedisConsumer.noEntries
   private static let noEntries = Array(repeating: "0-0", count: 2 * QueueKeys.priorities)
-  /// Whether a read broke off whose reply may have held claims.
+  /// Whether a read failed whose lost reply may have contained claims.
   private var mayHaveMissed = false
   private var claimSize = ClaimSize()
   private var beats = 0
   public private(set) var epoch = ""
-  /// What the client's routes were when the server last confirmed the epoch.
+  /// The client's route generation when the server last confirmed the epoch.
   private var confirmedRoutes = -1
 
   private struct Reader {
@@ -44,7 +44,7 @@ public actor RedisConsumer: BrokerConsumer {
     self.lease = lease
   }
 
-  /// The consumer's name in the streams' groups. A new one in each life, so that old claims are told from new.
+  /// The consumer's name in the streams' groups. Each incarnation has a new one, to tell old claims from new.
   private var name: String { name(of: incarnation) }
   private func name(of incarnation: Int) -> String { incarnation == 0 ? worker : "\(worker)/\(incarnation)" }
 
@@ -68,8 +68,8 @@ public actor RedisConsumer: BrokerConsumer {
     if isInterrupted { return [] }
     let (incarnation, queue, streams) = (incarnation, queue, keys.streams)
     let count = claimSize.count(count)
-    // Shorter than the lease by far: the read of a worker that froze must end before its lease does, or it would
-    // swallow jobs that nobody looks for any more.
+    // Well below the lease: the read of a frozen worker must end before its lease does, or it would receive jobs that
+    // no worker ever runs.
     let block = max(1, min(wait, lease / 2).wholeMilliseconds)
     if mayHaveMissed, let missed = try await claimMissed(count, reader, block) { return missed }
     var command = RedisCommand("XREADGROUP", "GROUP", "workers", name, "COUNT", count, "BLOCK", block, "STREAMS")
@@ -83,23 +83,23 @@ public actor RedisConsumer: BrokerConsumer {
     } catch {
       if error.serverPrefix == "UNBLOCKED" { return [] }
       if error.serverPrefix == "NOGROUP" {
-        // The broker lost its memory. What was claimed is lost with it, and the ledger knows.
+        // The broker lost its memory. The claims are lost with it, and the ledger still has the jobs.
         if incarnation == self.incarnation { try await joinAnew() }
         return []
       }
       if error.code != .server || error.meansAnotherServer {
-        // The server may have handed out jobs in a reply that never came.
+        // The server may have handed out jobs in a reply that was lost.
         mayHaveMissed = true
         await drop(reader)
         client.note(error, from: reader.connection)
       }
-      // The connection was closed on this side, when the broker was found to be another one.
+      // This side closed the connection, because it found a different broker.
       if isInterrupted || incarnation != self.incarnation || error.code == .closed { return [] }
       return try await nothing(becauseOf: error, block)
     }
     let good = jobs(of: arrived)
     if incarnation != self.incarnation {
-      // The lease was lost while the read waited. The claims are an earlier life's: give them back at once.
+      // The lease was lost while the read waited. The claims belong to an earlier incarnation: return them at once.
       try await release(good)
       return []
     }
@@ -107,10 +107,10 @@ public actor RedisConsumer: BrokerConsumer {
     return good
   }
 
-  /// Claims that are this consumer's and never arrived, because their reply was lost with its connection: a stream
-  /// hands out in the order of its entries, so they are those that come after the last that did arrive.
+  /// Reads the claims of this consumer that never arrived because their reply was lost with its connection. A stream
+  /// delivers in the order of its entries, so these come after the last one that did arrive.
   ///
-  /// - Returns: nil when nothing was missed, or is any more.
+  /// - Returns: nil if nothing was missed, or nothing more.
   private func claimMissed(_ count: Int, _ reader: Reader, _ block: Int64) async throws -> [Claim]? {
     let (incarnation, queue, streams) = (incarnation, queue, keys.streams)
     var command = RedisCommand("XREADGROUP", "GROUP", "workers", name, "COUNT", count, "STREAMS")
@@ -123,7 +123,7 @@ public actor RedisConsumer: BrokerConsumer {
       }
     } catch {
       if error.serverPrefix == "NOGROUP" {
-        // No group, so no claims; the read that follows finds out and joins anew.
+        // Without a group there are no claims; the next read notices and rejoins.
         mayHaveMissed = false
         return nil
       }
@@ -132,7 +132,7 @@ public actor RedisConsumer: BrokerConsumer {
         client.note(error, from: reader.connection)
         if error.code == .closed { return [] }
       }
-      // Anything else is no answer: what may have been missed is looked for again.
+      // Any other error is inconclusive: the next claim checks again for missed claims.
       return try await nothing(becauseOf: error, block)
     }
     let missed = jobs(of: arrived)
@@ -145,8 +145,8 @@ public actor RedisConsumer: BrokerConsumer {
     return missed.isEmpty ? nil : missed
   }
 
-  /// What a claim ends with that was refused. While a cluster carries the queue from one master to another there is
-  /// nothing to claim and nothing wrong: the claim waits a moment, and the next one finds the queue where it is then.
+  /// The result of a refused claim. While a cluster moves the queue from one master to another, there is nothing to
+  /// claim and no error: the claim waits a moment, and the next one finds the queue at its new place.
   private func nothing(becauseOf error: RedisError, _ block: Int64) async throws -> [Claim] {
     guard error.meansKeysMove else { throw RedisBroker.error(error) }
     try await Task.sleep(for: .milliseconds(min(block, 50)))
@@ -165,7 +165,7 @@ public actor RedisConsumer: BrokerConsumer {
       switch claim {
       case .success(let claim): return claim
       case .failure(let error):
-        // Left pending, so that it is neither lost nor run: somebody has to look at it.
+        // Left pending, so that it is neither lost nor run: an operator has to check it.
         logger.error("an entry of the queue is no job", metadata: [LogKeys.error: "\(error)"])
         return nil
       }
@@ -182,7 +182,7 @@ public actor RedisConsumer: BrokerConsumer {
     do {
       try await client.unblock(reader.connection, clientID: reader.clientID)
     } catch {
-      // The wait ends by itself soon.
+      // The wait ends soon without it.
     }
   }
 
@@ -200,7 +200,7 @@ public actor RedisConsumer: BrokerConsumer {
   }
 
   private func drop(_ dropped: Reader) async {
-    // Another one may have been made meanwhile.
+    // A new reader may have been made meanwhile.
     if reader?.connection === dropped.connection { reader = nil }
     await dropped.connection.close()
   }
@@ -289,7 +289,7 @@ public actor RedisConsumer: BrokerConsumer {
 
   private static func place(_ claim: Claim) -> (stream: Int, entry: Substring) { place(claim.receipt) }
 
-  /// A receipt is the stream's number, 1 to 6, and then the entry.
+  /// A receipt is the stream's number, 1 to 6, followed by the entry.
   private static func place(_ receipt: String) -> (stream: Int, entry: Substring) {
     (Int(receipt.utf8.first ?? 0) - 48, receipt.dropFirst())
   }
@@ -300,14 +300,14 @@ public actor RedisConsumer: BrokerConsumer {
     beats += 1
     let life = incarnation
     let lookahead = max(1, (lease / 3).wholeMilliseconds)
-    // Which server has the lease: that costs commands, and as long as this client's connections are the same, so is the
-    // process behind them. A promoted replica, a server that was started again and a slot's new master are reached
-    // through a connection or a route that came later, and the number is read before the heartbeat is sent: a heartbeat
-    // that went to another server than the one before it did so under a newer number, or the next one does, and that
-    // one asks. Until then the lease may be renewed on a server that lacks the last writes: what is lost there stays in
-    // this consumer's hands for one heartbeat longer. A server that turns into a replica and back under an open
-    // connection is found out at the next heartbeat that asks anyway, one in twenty. That the broker forgot everything
-    // needs no asking: the lease is gone with it.
+    // Comparing the epoch checks which server has the lease, but costs commands. While this client's connections stay
+    // the same, so does the process behind them. A promoted replica, a restarted server and a slot's new master are
+    // reached through a newer connection or route, and the generation is read before the heartbeat is sent: if a
+    // heartbeat goes to another server than the one before it, it has a newer number, or the next one does, and that
+    // one compares. Until then the lease may be renewed on a server that lacks the last writes: jobs lost there stay
+    // with this consumer for one heartbeat longer. A server that becomes a replica and a master again under an open
+    // connection is found by the next scheduled comparison, one heartbeat in twenty. A broker that forgot everything
+    // needs no comparison: the lease is gone with it.
     let routes = client.routeGeneration
     let known = beats % 20 == 1 || routes != confirmedRoutes ? epoch : ""
     let (kept, reaped, due, held) = try await evaluate(
@@ -329,9 +329,9 @@ public actor RedisConsumer: BrokerConsumer {
     return Heartbeat(keptLease: false, incarnation: incarnation)
   }
 
-  /// Begins a new life after the broker forgot the consumer, declared it dead, or went on as another server that may
-  /// lack the last writes: what this consumer settled may be claimed by it there. Under the old name those claims end
-  /// with its lease and are handed on, and the ledger knows which of them are done.
+  /// Starts a new incarnation after the broker forgot the consumer, declared it dead, or failed over to a server that
+  /// may lack the last writes: jobs that this consumer settled may still be claimed by it there. Under the old name
+  /// those claims end with its lease and are handed on, and the ledger knows which of them are done.
   private func joinAnew() async throws {
     incarnation += 1
     lastEntries = Self.noEntries
@@ -340,14 +340,14 @@ public actor RedisConsumer: BrokerConsumer {
     try await join()
     guard let reader else { return }
     if epoch != before {
-      // It may be connected to a server that is not the queue's any more.
+      // It may be connected to a server that no longer has the queue.
       await drop(reader)
     } else if isClaiming {
-      // The read that waits goes on under the old name: end it, so that the next one has the new name.
+      // The waiting read uses the old name: end it, so that the next one uses the new name.
       do {
         try await client.unblock(reader.connection, clientID: reader.clientID)
       } catch {
-        // It ends by itself within half a lease, and what it brings is handed back.
+        // The read ends by itself within half a lease, and its claims are handed back.
       }
     }
   }

@@ -1,11 +1,11 @@
 import HiredisClient
 
-/// One script a transition, so that no crash falls between two steps.
+/// One script per transition, so that no crash falls between two steps.
 ///
-/// Each gets all of a queue's keys in the order of `QueueKeys.all`. Those that end or move claims are allowed past
-/// `maxmemory`, since they free more than they take.
+/// Each script gets all of a queue's keys in the order of `QueueKeys.all`. Scripts that end or move claims may run past
+/// `maxmemory`, since they free more than they use.
 enum Scripts {
-  /// Joins: ARGV consumer, lease in ms, an epoch to begin with. → the queue's life
+  /// Joins: ARGV consumer, lease in ms, an epoch for a new queue. → the queue's life (epoch and server run id)
   static let join = RedisScript(
     head
       + """
@@ -22,7 +22,7 @@ enum Scripts {
       return life()
       """)
 
-  /// Makes jobs ready that nobody else can have pushed: ARGV records.
+  /// Makes jobs ready that cannot have been pushed before: ARGV records.
   static let add = RedisScript(
     """
     #!lua
@@ -34,11 +34,10 @@ enum Scripts {
     """)
 
   /// Makes jobs ready or delayed: ARGV pairs of record and due time in ms after 1970 (0 for at once). A durable job
-  /// that is known already is left as it is. → how many were new; -1 where the queue is held and so takes no durable
-  /// job
+  /// that is already known is left unchanged. → how many were new; -1 if the queue is held and so takes no durable job
   static let push = RedisScript("#!lua\n" + functions + "local passes = false\n" + pushing)
 
-  /// The same for what is pushed again, whether the queue is held or not.
+  /// The same for jobs that are pushed again, whether the queue is held or not.
   static let repush = RedisScript("#!lua\n" + functions + "local passes = true\n" + pushing)
 
   private static let pushing = """
@@ -79,12 +78,11 @@ enum Scripts {
       return added
     """
 
-  /// The field among the known jobs that is there while a queue is held. Ids are longer. It is no key of its own: while
-  /// a slot moves, scripts run only where all their keys are.
+  /// The field of the known jobs that exists while a queue is held. Ids are longer. It is not a separate key: while a
+  /// slot moves, scripts run only where all their keys are.
   static let held = "hold"
 
-  /// Holds a queue, of which durable jobs were refused: ARGV the time in the oldest one's id. It takes next to no
-  /// memory.
+  /// Holds a queue after durable jobs were refused: ARGV the time in the oldest one's id. It uses almost no memory.
   static let hold = RedisScript(
     """
     #!lua flags=allow-oom
@@ -93,7 +91,8 @@ enum Scripts {
     return 1
     """)
 
-  /// Forgets ended jobs: ARGV for each stream a count and so many entries; then the ids of the durable jobs among them.
+  /// Removes ended jobs: ARGV for each stream a count and that many entries; then the ids of the durable jobs among
+  /// them.
   static let acknowledge = RedisScript(
     head
       + """
@@ -114,8 +113,7 @@ enum Scripts {
       return 1
       """)
 
-  /// Delays claims: ARGV consumer, then fours of stream number, entry, delay in ms, new record. → how many were still
-  /// its
+  /// Delays claims: ARGV consumer, then fours of stream number, entry, delay in ms, new record. → how many it still had
   static let retry = RedisScript(
     head
       + """
@@ -136,7 +134,7 @@ enum Scripts {
       return moved
       """)
 
-  /// Hands claims back, their attempt not counted: ARGV consumer, then pairs of stream number and entry.
+  /// Hands claims back without counting the attempt: ARGV consumer, then pairs of stream number and entry.
   static let release = RedisScript(
     head
       + """
@@ -151,8 +149,8 @@ enum Scripts {
       return moved
       """)
 
-  /// Marks claims whose jobs begin: ARGV consumer, then pairs of stream number and entry. → 1 for each that is still
-  /// its, else 0
+  /// Marks claims whose jobs begin: ARGV consumer, then pairs of stream number and entry. → 1 for each that the
+  /// consumer still has, else 0
   static let begin = RedisScript(
     head
       + """
@@ -166,7 +164,7 @@ enum Scripts {
       return own
       """)
 
-  /// Hands back all of a consumer's claims, attempts not counted, and ends it: ARGV consumer. → 1 if more are left
+  /// Hands back all of a consumer's claims without counting attempts, and ends it: ARGV consumer. → 1 if more are left
   static let leave = RedisScript(
     head
       + """
@@ -177,16 +175,15 @@ enum Scripts {
       """)
 
   /// Renews a lease and does what is due: ARGV consumer, lease in ms, how far to look ahead in ms, 1 to list claims of
-  /// the consumer that are older than its lease, the queue's life as the consumer knows it or nothing not to compare
-  /// it. → {0} if the lease or that life is over; {1, handed on, ms to the next due job or end of a lease (-1: none is
-  /// near), the receipts of old claims}
+  /// the consumer that are older than its lease, the queue's life as the consumer knows it or nothing to skip the
+  /// comparison. → {0} if the lease or that life is over; {1, handed on, ms to the next due job or end of a lease (-1:
+  /// none is near), the receipts of old claims}
   ///
-  /// A lease ends only while others are renewed. After a time without renewals, because the server stood still or could
-  /// not be reached, every lease begins again.
+  /// A lease ends only while others are renewed. After a time without renewals, because the server stalled or could not
+  /// be reached, every lease starts over.
   ///
-  /// Claims of consumers without a lease are those whose reply was late: their consumer was declared dead meanwhile.
-  /// The first heartbeat of all consumers in each third of a lease looks for them, so the cost does not grow with the
-  /// workers.
+  /// Claims of consumers without a lease come from late replies: their consumer was declared dead meanwhile. The first
+  /// heartbeat of any consumer in each third of a lease checks for them, so the cost does not grow with the workers.
   static let heartbeat = RedisScript(
     head
       + """
@@ -247,7 +244,7 @@ enum Scripts {
       return {1, reaped, next_due, held}
       """)
 
-  /// Makes delayed jobs ready before their time: ARGV ids. → those that were delayed
+  /// Makes delayed jobs ready early: ARGV ids. → those that were delayed
   static let promote = RedisScript(
     head
       + """

@@ -1,19 +1,19 @@
 import DurableJobs
 import HiredisClient
 
-/// What a read of a queue's streams brought: its claims, and the last entry of each stream.
+/// The result of reading a queue's streams: its claims, and the last entry of each stream.
 struct StreamReading: Sendable {
-  /// An entry that is no job is a failure.
+  /// An entry that is not a job is a failure.
   private(set) var claims: [Result<Claim, BrokerError>] = []
-  /// By the streams' numbers from 1; nil where nothing came.
+  /// By the streams' numbers from 1; nil if nothing came.
   private(set) var last: [String?]
-  /// How many bytes its largest record has.
+  /// The size of its largest record, in bytes.
   private(set) var largest = 0
 
   /// - Parameters:
   ///   - reply: XREADGROUP's: of each stream its name and its entries, each an id and its fields.
   ///   - streams: the keys of the queue's streams.
-  ///   - incarnation: the consumer's life in which it was asked for.
+  ///   - incarnation: the consumer's incarnation at the time of the request.
   init(_ reply: borrowing RedisReply, queue: QueueName, streams: [String], incarnation: Int) {
     last = Array(repeating: nil, count: streams.count)
     for index in 0..<reply.count {
@@ -30,7 +30,7 @@ struct StreamReading: Sendable {
       }
       for position in 0..<entries.count {
         let entry = entries[position]
-        // An entry that was deleted while it was pending has no fields.
+        // An entry deleted while it was pending has no fields.
         guard entry.count == 2, entry[1].count == 2 else { continue }
         let receipt = "\(number)" + String(decoding: entry[0].bytes, as: UTF8.self)
         let readyAt = Self.milliseconds(ofEntry: entry[0].bytes)
@@ -50,7 +50,7 @@ struct StreamReading: Sendable {
     }
   }
 
-  /// An entry's id begins with the milliseconds at which it was added.
+  /// An entry's id starts with the milliseconds at which it was added.
   private static func milliseconds(ofEntry id: UnsafeRawBufferPointer) -> Int64 {
     var milliseconds: Int64 = 0
     for byte in id {

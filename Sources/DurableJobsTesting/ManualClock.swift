@@ -2,7 +2,7 @@ import DurableJobs
 import Foundation
 import Locking
 
-/// A clock that stands still until a test moves it.
+/// A clock that moves only when a test moves it.
 public final class ManualClock: WallClock {
   private struct State {
     var now: Date
@@ -12,14 +12,14 @@ public final class ManualClock: WallClock {
 
   private let state: Locked<State>
 
-  /// - Parameter now: in ISO 8601.
+  /// - Parameter now: the time in ISO 8601.
   public init(_ now: String = "2026-01-01T00:00:00Z") throws {
     state = Locked(State(now: try Date(now, strategy: .iso8601)))
   }
 
   public var now: Date { state.withLock { $0.now } }
 
-  /// How many wait for a moment that has not come.
+  /// The number of sleepers still waiting for their moment.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   public func sleep(until moment: Date) async throws {
@@ -42,7 +42,7 @@ public final class ManualClock: WallClock {
     }
   }
 
-  /// Moves to a later moment, or an earlier one, and wakes whoever waited for it.
+  /// Moves to another moment, later or earlier, and wakes the sleepers whose moment has come.
   public func move(to moment: Date) {
     let woken = state.withLock { state in
       state.now = moment

@@ -1,14 +1,14 @@
 import DurableJobs
 
-/// What a test compares of a queue's depth: how many jobs are where, whatever their priority and their age.
+/// The part of a queue's depth that tests compare: the number of jobs in each state, whatever their priority and age.
 public struct QueueCounts: Sendable, Hashable {
   /// Waiting to be claimed.
   public var ready: Int
-  /// In the hands of workers.
+  /// Claimed by workers.
   public var claimed: Int
-  /// Waiting for their time.
+  /// Waiting until they are due.
   public var delayed: Int
-  /// Consumers that are alive.
+  /// Live consumers.
   public var workers: Int
 
   public init(ready: Int = 0, claimed: Int = 0, delayed: Int = 0, workers: Int = 0) {
@@ -20,7 +20,7 @@ public struct QueueCounts: Sendable, Hashable {
 }
 
 extension QueueDepth {
-  /// How many jobs are where.
+  /// The number of jobs in each state.
   public var counts: QueueCounts {
     QueueCounts(ready: ready, claimed: claimed, delayed: delayed, workers: workers)
   }

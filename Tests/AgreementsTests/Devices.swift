@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Agreements
 
-/// Two devices and what they show their owners.
+/// Two devices and the words that they show their owners.
 struct Device {
   var meeting: AgreementMeeting
   let party: AgreementRecord.Party
@@ -26,7 +26,7 @@ enum Agreed {
       text: text, time: date, expiresAt: end, place: host.place, host: host.party, joiner: joiner.party)
   }
 
-  /// Lets two devices meet, by an honest server.
+  /// Introduces two devices to each other through an honest server.
   ///
   /// - Returns: the words that each shows.
   static func introduce(_ host: inout Device, _ joiner: inout Device) throws -> (host: [String], joiner: [String]) {
@@ -36,7 +36,7 @@ enum Agreed {
     return (try host.meeting.open(joinerOpening), try joiner.meeting.open(hostOpening))
   }
 
-  /// What one of two devices keeps that have met, and what both signed.
+  /// One device's keys after the meeting, and the record that both signed.
   struct Sealed {
     let host: Device
     let joiner: Device
@@ -55,7 +55,7 @@ enum Agreed {
   }
 }
 
-/// The code of what is thrown; nil for nothing.
+/// The code of the error that `body` throws; nil for none.
 func code(_ body: () throws -> Void) throws -> AgreementError.Code? {
   do {
     try body()

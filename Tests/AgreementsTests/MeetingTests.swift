@@ -39,7 +39,7 @@ import Testing
     #expect(shown.count == 200)
   }
 
-  /// The server gives each device keys of its own: it sits in the middle.
+  /// The server gives each device its own keys: a man in the middle.
   @Test func aServerInTheMiddleIsSeen() throws {
     for _ in 0..<200 {
       var (host, joiner) = (try Device(.host), try Device(.joiner))
@@ -47,7 +47,7 @@ import Testing
       let toHost = try Agreed.introduce(&host, &asJoiner).host
       let toJoiner = try Agreed.introduce(&asHost, &joiner).joiner
       #expect(toHost != toJoiner)
-      // It reads what each says, and what one signed is worth nothing to the other.
+      // It reads each message, but the other side does not accept what one signed.
       let record = try Agreed.record(host, joiner)
       let (forHost, own) = (try host.meeting.sign(record), try joiner.meeting.sign(record))
       let copy = try joiner.meeting.copy(of: record)
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  /// Having seen a device's nonce, it looks for one of its own that makes the same words: the commitment is in the way.
+  /// Having seen a device's nonce, the attacker searches for one that makes the same words. The commitment prevents it.
   @Test func noNonceIsChosenAfterTheOthersAreSeen() throws {
     var (host, joiner) = (try Device(.host), try Device(.joiner))
     let introduction = joiner.meeting.introduction
@@ -65,7 +65,7 @@ import Testing
       var attempt = host
       #expect(try code { _ = try attempt.meeting.open(nonce) } == .brokenCommitment)
     }
-    // Nor another key under the same commitment, nor a commitment of the other side.
+    // Neither another key under the same commitment nor a commitment of the other side works.
     var second = try Device(.host)
     let opening = try second.meeting.meet(
       publicKey: other.publicKey.bytes, commitment: introduction.commitment)
@@ -80,7 +80,7 @@ import Testing
     var host = try Device(.host)
     let own = host.meeting.introduction
     #expect(try code { _ = try host.meeting.meet(publicKey: own.publicKey, commitment: own.commitment) } == .tampered)
-    // The other role commits otherwise: what was said as host opens nothing as joiner.
+    // The other role commits differently: a host's commitment opens nothing as joiner.
     let keys = AgreementKeys()
     #expect(keys.commitment(as: .host) != keys.commitment(as: .joiner))
   }
@@ -101,7 +101,7 @@ import Testing
     for (key, commitment) in [([1, 2], again.commitment), (again.publicKey, [1])] as [([UInt8], [UInt8])] {
       #expect(try code { _ = try third.meeting.meet(publicKey: key, commitment: commitment) } == .malformed)
     }
-    // A key that makes no secret.
+    // A key that yields no shared secret.
     let zero = [UInt8](repeating: 0, count: 32) + again.publicKey.suffix(32)
     let nonce = [UInt8](repeating: 7, count: 32)
     let commitment = AgreementKeys.commitment(to: try AgreementPublicKey(zero), nonce, as: .joiner)
@@ -120,7 +120,7 @@ import Testing
     }
     #expect(try code { _ = try joiner.meeting.open(sealed: Array(first.dropLast())) } == .tampered)
     #expect(try code { _ = try joiner.meeting.open(sealed: []) } == .tampered)
-    // One's own message, sent back.
+    // A device's own message, sent back.
     #expect(try code { _ = try host.meeting.open(sealed: first) } == .tampered)
     #expect(try joiner.meeting.open(sealed: first) == .place(host.place))
     #expect(try code { _ = try joiner.meeting.open(sealed: first) } == .tampered)
@@ -135,7 +135,7 @@ import Testing
     #expect(try code { _ = try other.meeting.open(sealed: host.meeting.seal(.decline)) } == .tampered)
   }
 
-  /// What `docs/agreements.md` shows, for clients in other languages.
+  /// The vectors in `docs/agreements.md`, for clients in other languages.
   @Test func theVectorsAreThose() throws {
     func bytes(_ first: UInt8) -> [UInt8] { (0..<32).map { first &+ $0 } }
     var host = AgreementMeeting(

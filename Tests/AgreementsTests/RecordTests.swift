@@ -15,7 +15,7 @@ import Testing
     }
     #expect(
       abs(seoul.distance(to: try AgreementPlace(latitude: 35.1796, longitude: 129.0756, accuracy: 1)) - 325_000) < 2000)
-    // Across the line where days begin.
+    // Across the date line.
     let west = try AgreementPlace(latitude: 0, longitude: 179.9999, accuracy: 1)
     #expect(west.distance(to: try AgreementPlace(latitude: 0, longitude: -179.9999, accuracy: 1)) < 25)
     let vague = try AgreementPlace(latitude: 37.5665, longitude: 126.978, accuracy: 101)
@@ -62,7 +62,7 @@ import Testing
     ] {
       #expect(try code { _ = try AgreementRecord(bytes: Array(other.utf8)) } == .malformed, "\(other)")
     }
-    // The same words twice have two hashes: who guesses the words learns nothing.
+    // The same words hash differently each time, so guessing the words reveals nothing.
     #expect(try record.hash != Agreed.record(host, joiner).hash)
     let usual = try AgreementRecord(
       text: "a", time: Agreed.date, place: host.place, host: host.party, joiner: joiner.party)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Bootstrap
 
-/// How long a client may take, and how many connections there are.
+/// The time limits of clients, and the limit on connections.
 @Suite(.timeLimit(.minutes(2))) struct ConnectionLimitTests {
   private func serving(
     _ limits: ConnectionLimits, _ body: @escaping @Sendable (Int) async throws -> Void
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// Limits that no test reaches but those that `change` sets.
+  /// Limits that no test reaches, except those that `change` sets.
   private func limits(_ change: (inout ConnectionLimits) -> Void) -> ConnectionLimits {
     var limits = ConnectionLimits()
     (limits.head, limits.body, limits.idle) = (.seconds(3600), .seconds(3600), .seconds(3600))
@@ -65,7 +65,7 @@ import Testing
     try await serving(limits { $0.body = .milliseconds(50) }) { port in
       let client = try RawConnection(port: port)
       try client.send("POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")
-      // Nothing there reads the body, so the answer may have been sent already: the connection ends all the same.
+      // Nothing reads the body, so the response may have been sent already: the connection ends all the same.
       let answer = await client.rest()
       #expect(answer.hasPrefix("HTTP/1.1 404") || answer.contains("the body of the request"))
     }
@@ -85,7 +85,7 @@ import Testing
       try await serving(limits) { port in
         var half = try (0..<3).map { _ in try RawConnection(port: port) }
         for client in half {
-          // Connections are counted in no order: each of these is, once it is served.
+          // Connections are counted in no particular order; each of these counts once it is served.
           try client.send(Self.request)
           #expect(await client.answer(endingWith: #"{"status":"alive"}"#).hasPrefix("HTTP/1.1 200 OK"))
           try client.send("GET /healthz HTTP/1.1\r\nHost")
@@ -93,13 +93,13 @@ import Testing
         let refused = await (try RawConnection(port: port)).rest()
         #expect(refused.hasPrefix("HTTP/1.1 \(status) "))
         #expect(refused.contains(#""code":"too_many_connections""#) && refused.contains("\r\nRetry-After: 5\r\n"))
-        // Others are served where the bound is the client's own.
+        // Other clients are served if the limit is per client.
         let other = try RawConnection(port: port, from: "127.0.0.2")
         if status == "429" {
           try other.send(Self.request)
           #expect(await other.answer(endingWith: #"{"status":"alive"}"#).hasPrefix("HTTP/1.1 200 OK"))
         }
-        // Those that were there are served, and each gives its place back when its client closes it.
+        // Existing connections are served, and each frees its slot when its client closes it.
         for client in half {
           try client.send(": x\r\nConnection: close\r\n\r\n")
           #expect(await client.rest().hasPrefix("HTTP/1.1 200 OK"))
@@ -181,7 +181,7 @@ import Testing
     timing.stopsAsking(at: start + .seconds(20))
     timing.asks(at: start + .seconds(50))
     #expect(timing.next?.at == start + .seconds(70) && timing.next?.delay == .body)
-    // After the answer the body's clock runs on, whether the server reads or not.
+    // After the response the body's clock keeps running, whether the server reads or not.
     timing.stopsAsking(at: start + .seconds(60))
     timing.answered(at: start + .seconds(61))
     #expect(timing.next?.at == start + .seconds(71) && timing.next?.delay == .body)

@@ -73,13 +73,13 @@ struct HealthTests {
     }
   }
 
-  /// However many ask, and however often.
+  /// However many callers, and however often.
   @Test func theChecksRunOnceASecond() async throws {
     let runs = Locked(0)
     let time = Locked(ContinuousClock.now)
     let check = Health.Check("postgres") {
       runs.withLock { $0 += 1 }
-      // Long enough for others to ask meanwhile.
+      // Long enough for other requests to arrive meanwhile.
       for _ in 0..<100 { await Task.yield() }
       throw Broken()
     }

@@ -21,7 +21,7 @@ struct MetricCatalogTests {
     #expect(Set(MetricCatalog.all.map(\.name)).count == MetricCatalog.all.count)
   }
 
-  /// The names in an expression of PromQL, without what a histogram puts behind its own.
+  /// The metric names in a PromQL expression, without a histogram's suffixes.
   private func metrics(in text: String) -> Set<String> {
     var names: Set<String> = []
     for match in text.matches(of: #/\b(?:fanmill|process)_[a-z_]+/#) {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Bootstrap
 
-/// What a process says of its servers while its requests use them.
+/// A process's health report while its requests use the servers.
 @Suite(.timeLimit(.minutes(2))) struct ProbeTests {
   private func withProgram(
     postgres: String, _ body: @escaping @Sendable (Servers, Health) async throws -> Void
@@ -19,7 +19,7 @@ import Testing
     ])
     let program = Program(name: "test", settings: settings, logger: logger)
     try await program.withServers { servers in
-      // The database has no schema: that is another check's matter.
+      // The database has no schema, which is another check's concern.
       let checks = Health.Check.all(servers).filter { $0.name != "schema" }
       try await body(
         servers, Health(checks: checks, registry: program.registry, patience: .milliseconds(500), logger: logger))

@@ -109,7 +109,7 @@ struct SettingsTests {
   }
   private static let bare: @Sendable (String) -> String = { $0 }
 
-  /// What a setting holds, as text, so that all of them can be compared alike.
+  /// A setting's value as text, so that all can be compared the same way.
   private func inSeconds(_ duration: Duration) -> String { "\(Int(duration / .seconds(1)))s" }
 
   private func shown(_ setting: Setting, _ settings: Settings) -> String? {
@@ -260,7 +260,7 @@ struct SettingsTests {
         #expect(try shown(setting, Settings.read(environment: environment)) == values[1])
         #expect(try shown(setting, Settings.read(environment: ["FANMILL_CONFIG": file])) == values[2])
         #expect(try shown(setting, Settings.read(environment: [:], file: file)) == values[2])
-        // As docker-compose passes a variable that nobody set.
+        // As docker-compose passes an unset variable.
         let empty = try Settings.read(environment: [setting.variable: "", "FANMILL_CONFIG": file])
         #expect(shown(setting, empty) == values[2])
       }
@@ -572,7 +572,7 @@ struct SettingsTests {
     let environment = Self.samples.map { ($0.setting.variable, $0.values[0]) }
     let settings = try Settings.read(environment: Dictionary(uniqueKeysWithValues: environment))
     var labels: [String] = []
-    // Of the servers' URLs, which are secret as a whole, the password is hidden.
+    // Of the servers' URLs, which are secret as a whole, only the password is hidden.
     for (label, value) in Mirror(reflecting: settings).children where label?.hasSuffix("URL") == false {
       for secret in value as? [Secret] ?? [value as? Secret].compactMap(\.self) {
         #expect(settings.secrets.contains(secret.value), "\(label ?? "")")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Bootstrap
 
-/// Slots and connections of a worker fit each other, whichever of them is set.
+/// A worker's slots and connections match, whichever of them is set.
 struct WorkerSizeTests {
   private let known = JobKinds.app.queues
 
@@ -32,7 +32,7 @@ struct WorkerSizeTests {
     #expect(small.connections.jobs == 11 && small.connections.pool == 13)
     #expect(small.concurrency["lookups"] == 8 && small.totalConcurrency == 18, "\(small.concurrency)")
     #expect(small.concurrency["fanout"] == 2 && small.concurrency["fanout-bulk"] == 1)
-    // Each queue is served, even so.
+    // Each queue is served all the same.
     let tiny = try size(["FANMILL_POSTGRES_POOL": "3"])
     #expect(
       tiny.concurrency
@@ -93,7 +93,7 @@ struct WorkerSizeTests {
     }
   }
 
-  /// The numbers that operators plan with are those of the program.
+  /// The documented numbers for operators are those of the program.
   @Test func theDocumentationNamesTheSize() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()

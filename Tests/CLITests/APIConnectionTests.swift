@@ -8,7 +8,7 @@ import ProgramTestSupport
 import TestSupport
 import Testing
 
-/// An API's connections are as many as the documentation says, however many requests wait for the database.
+/// An API opens as many connections as the documentation says, however many requests wait for the database.
 @Suite("An API's connections", .timeLimit(.minutes(3)))
 struct APIConnectionTests {
   @Test("Requests wait for the pool; health checks, the watch and events have a session each, and Redis one connection")
@@ -27,7 +27,7 @@ struct APIConnectionTests {
         try PostgresConfiguration(url: stack.postgresURL), loop: .tests, logger: .quiet)
       try await holder.execute("BEGIN")
       try await holder.execute("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE")
-      // Each waits for its caller's session, which is in the table.
+      // Each waits to read its caller's session from the table.
       let requests = try (0..<4 * pool).map { _ in
         try OpenStream(port: port, "/v1/me", "Authorization: Bearer \(token)", reads: true)
       }
@@ -40,7 +40,7 @@ struct APIConnectionTests {
       let list = try await stack.redisClient.send(RedisCommand("CLIENT", "LIST")).text ?? ""
       #expect(list.split(separator: "\n").count { $0.contains(" name=fanmill-api ") } == 1)
       await holder.close()
-      // Those that waited for the pool for too long are told to come again.
+      // Requests that waited too long for the pool are asked to retry.
       for request in requests {
         try await eventually("it is answered") { request.received.hasPrefix("HTTP/1.1 ") }
       }

@@ -101,7 +101,7 @@ struct AccountsTests {
     }
   }
 
-  /// Whoever is slower finds what the other did: never a session of a suspended account.
+  /// Whichever is slower finds the result of the other: a suspended account never has a session.
   @Test("A session that is opened while its account is suspended does not last")
   func race() async throws {
     try await TestStack.with { stack in

@@ -55,7 +55,7 @@ struct ArgumentTests {
     let outcome = try await BuiltProgram("fanmill").run(arguments, environment: nowhere)
     #expect(outcome.status == 64, "\(outcome.errors)")
     #expect(outcome.errors.contains("nothing was done") && outcome.errors.contains("--yes"))
-    // With --yes it gets as far as the servers, which are not there.
+    // With --yes it continues until it fails to reach the servers.
     let sure = try await BuiltProgram("fanmill").run(arguments + ["--yes"], environment: nowhere)
     #expect(sure.status == 69, "\(sure.errors)")
   }

@@ -3,15 +3,15 @@ import LibPQClient
 import ProgramTestSupport
 import Testing
 
-/// The admin CLI as it was built, aimed at a stack.
+/// The built admin CLI, configured for a stack.
 struct CLI: Sendable {
   let settings: [String: String]
 
   init(_ stack: TestStack) { settings = stack.settings }
   init(_ settings: [String: String] = [:]) { self.settings = settings }
 
-  /// Runs it and expects `status`, and, where something did not happen, a line that says why; not so where the result
-  /// itself says it (`isTold`).
+  /// Runs the CLI and expects `status`, and an explanation on standard error for a failure, unless the result itself
+  /// has it (`isTold`).
   @discardableResult
   func callAsFunction(
     _ arguments: String..., status: Int32 = 0, isTold: Bool = false, location: SourceLocation = #_sourceLocation
@@ -28,12 +28,12 @@ struct CLI: Sendable {
   }
 }
 
-/// Nobody listens here.
+/// Addresses without a listener.
 let nowhere = [
   "FANMILL_POSTGRES_URL": "postgres://nobody@127.0.0.1:1/fanmill", "FANMILL_REDIS_URL": "redis://127.0.0.1:1",
 ]
 
-/// A file with `text`, for as long as `body` runs.
+/// A file with `text` that exists while `body` runs.
 func withFile<Result>(_ text: String, _ body: (String) async throws -> Result) async throws -> Result {
   let path = NSTemporaryDirectory() + "fanmill-test-\(UUID().uuidString)"
   try Data(text.utf8).write(to: URL(fileURLWithPath: path))

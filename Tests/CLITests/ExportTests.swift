@@ -65,7 +65,7 @@ struct ExportTests {
       #expect(lines.map(\.payload) == (0..<3).map { #"{"post":\#($0),"author":2}"# })
       #expect(lines.map(\.uniqueKey) == ["0", "1", "2"] && lines.allSatisfy { $0.kind == "posts.fan-out" })
       #expect(try await cli("export", "--dead", "-").output.isEmpty)
-      // Some are over what a page holds, others share one.
+      // Some exceed a page, others share one.
       try await stack.pool.execute(
         """
         INSERT INTO jobs (queue, id, kind, version, payload)
@@ -97,7 +97,7 @@ struct ExportTests {
     try await TestStack.with { stack in
       let cli = CLI(stack)
       try await stack.pool.execute("INSERT INTO accounts (username) VALUES ('ann'), ('bob'), ('cid'), ('dan')")
-      // Ann and Bob follow Cid and Dan; these two have three posts each.
+      // Ann and Bob follow Cid and Dan, who have three posts each.
       try await stack.pool.execute(
         """
         INSERT INTO follows (follower_id, followee_id)
@@ -119,7 +119,7 @@ struct ExportTests {
       #expect(try await cli("feed", "show", "cid").output.contains("nothing is in the feed of cid"))
       #expect(try await cli("feed", "show", "nobody", status: 1).errors.contains("'nobody'"))
 
-      // Rows too few, rows too many, and rows of a post that never was.
+      // Missing rows, extra rows, and rows of a post that never existed.
       func tamper() async throws {
         try await stack.pool.execute(
           "DELETE FROM following_user_posts USING posts p WHERE post_id = p.id AND title IN ('cid 1', 'dan 2')")
@@ -165,13 +165,13 @@ struct ExportTests {
           "feeds", "notifications", "notification counts", "post counts", "fan levels", "heart counts", "rankings",
           "picture counts", "picture files", "picture store", "searches", "deleted accounts", "jobs", "broker",
         ])
-      // An old job that the broker does not know, and nobody who would push it.
+      // An old job that the broker does not know, and that no process pushes.
       try await stack.pool.execute(
         """
         INSERT INTO jobs (queue, id, kind, version, payload) VALUES ('fanout', '01900000-0000-7000-8000-000000000000',
           'posts.fan-out', 1, '{}')
         """)
-      // One that the broker has and nobody owes.
+      // A job that is in the broker but not in the ledger.
       try await stack.broker.push([.test(queue: "fanout")])
       try await stack.pool.execute("INSERT INTO accounts (username) VALUES ('ann')")
       try await stack.pool.execute(

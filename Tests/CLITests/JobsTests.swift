@@ -60,7 +60,7 @@ struct JobsTests {
     defer { unlink(path) }
     let file = try await CLI(nowhere)("jobs", "enqueue", "posts.fan-out", "--payload", "@\(path)", status: 65)
     #expect(file.errors.contains("the payload of posts.fan-out is not text in UTF-8: byte 21"))
-    // A Swift string holds no such argument; a shell hands it over.
+    // A Swift string cannot hold such an argument, so a shell passes it.
     let command = #"exec "$0" jobs enqueue posts.fan-out --payload "$(printf '{"post":1,"author":2}\377')""#
     let shell = try await BuiltProgram(path: "/bin/sh").run(
       ["-c", command, BuiltProgram("fanmill").path], environment: nowhere)
@@ -195,7 +195,7 @@ struct JobsTests {
       try await cli("dead", "retry", ids[0].description, status: 1)
       try await cli("dead", "retry", JobID.next().description, status: 1)
 
-      // One that may not come back, since its unique key is pending again, stays and is told.
+      // A job whose unique key is pending again stays dead and is reported.
       try await cli("jobs", "enqueue", "posts.fan-out", "--payload", Self.payload, "--unique-key", "taken")
       let all = try await cli("dead", "retry", "--all", "--json", status: 1)
       #expect(try all.json(List<String>.self).items == [ids[1].description])

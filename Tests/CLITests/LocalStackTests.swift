@@ -6,7 +6,7 @@ import ProgramTestSupport
 import TestSupport
 import Testing
 
-/// Serialized: each of these tests runs a whole stack, and the API listens on a port.
+/// Serialized, since each of these tests runs a whole stack, and the API listens on a port.
 @Suite("fanmill up and down", .timeLimit(.minutes(5)), .serialized)
 struct LocalStackTests {
   private struct Up: Decodable {
@@ -25,7 +25,7 @@ struct LocalStackTests {
   private func withFolder(_ body: (String) async throws -> Void) async throws {
     let folder = NSTemporaryDirectory() + "fanmill-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // Postgres runs as another user where these tests run as root.
+    // Postgres runs as a different user when these tests run as root.
     chmod(folder, 0o755)
     func fanmill(_ arguments: String...) async throws -> BuiltProgram.Outcome {
       try await BuiltProgram("fanmill").run(arguments, in: folder)
@@ -56,7 +56,7 @@ struct LocalStackTests {
       #expect(try await fanmill("up", "--detach", "--json").json(Up.self).api == stack.api)
       #expect(try await fanmill("doctor", "--migrations", TestStack.migrations).status == 0)
 
-      // Killed with -9, a worker is there again; the API answers all the while.
+      // A worker killed with -9 is restarted; the API answers throughout.
       let worker = try #require(try children(in: folder, named: "fanmill-worker").first)
       kill(worker, SIGKILL)
       try await eventually("another worker runs") {
@@ -72,7 +72,7 @@ struct LocalStackTests {
       #expect(all.count == 5, "Postgres, Redis, the stand-in for YouTube, the API, a worker")
       #expect(try await fanmill("down").status == 0)
       for process in all { #expect(kill(process, 0) != 0, "process \(process) is left") }
-      // Nobody is found any more.
+      // The stack can no longer be found.
       #expect(try await fanmill("jobs", "list").status == 78)
     }
   }
@@ -99,13 +99,13 @@ struct LocalStackTests {
       let job = Array(#"{"payload":{}}"#.utf8)
       #expect(try http.send("POST", "/v1/jobs/feed.partitions", token: token, body: job).status == 202)
       #expect(try http.send("POST", "/v1/jobs/feed.partitions", token: token + "0", body: job).status == 401)
-      // Said to a stack that runs, another token changes nothing.
+      // Another token has no effect on a running stack.
       let again = try await BuiltProgram("fanmill").run(
         ["up", "--detach"], environment: ["FANMILL_ADMIN_TOKEN": "T1-\(UUID().uuidString)"], in: folder)
       #expect(again.status == 0)
       #expect(try signIn(token) == 303)
 
-      // Of all that it leaves on the disk, what the servers keep included, one file has the token.
+      // Of all files on the disk, the servers' included, only one contains the token.
       let stack = folder + "/.fanmill"
       var holders: [String] = []
       for file in try FileManager.default.subpathsOfDirectory(atPath: stack) {
@@ -154,7 +154,7 @@ struct LocalStackTests {
       #expect(try children(in: folder, named: "fanmill-worker") == three.map(\.pid).sorted())
       #expect(Set(three.map(\.port)).count == 3)
 
-      // Ended as a restart ends it, it is replaced, and the list names the new one once it can work.
+      // Stopped as in a restart, it is replaced, and the list shows the new one once it can work.
       kill(three[1].pid, SIGTERM)
       try await eventually("another worker-2 can work") {
         let now = try await up(3)
@@ -172,14 +172,14 @@ struct LocalStackTests {
     return try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
-  /// The processes that the folder's stack has started.
+  /// The child processes of the folder's stack.
   private func children(in folder: String, named name: String?) throws -> [pid_t] {
     let runner = try runner(in: folder)
     let lists = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(runner)/task").map { thread in
       do {
         return try String(contentsOfFile: "/proc/\(runner)/task/\(thread)/children", encoding: .utf8)
       } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
-        // The thread has ended since they were listed.
+        // The thread has ended since it was listed.
         return ""
       }
     }
@@ -187,7 +187,7 @@ struct LocalStackTests {
     guard let name else { return all.sorted() }
     return all.filter { child in
       do {
-        // The kernel keeps 15 letters of a name.
+        // The kernel keeps 15 characters of a name.
         let found = try String(contentsOfFile: "/proc/\(child)/comm", encoding: .utf8)
         return found.trimmingCharacters(in: .newlines) == name.prefix(15)
       } catch {

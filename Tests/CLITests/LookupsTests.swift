@@ -6,7 +6,7 @@ import Testing
 
 @testable import YouTubeStandIn
 
-/// The worker and the CLI as they were built, on the stand-in for YouTube.
+/// The built worker and CLI, on the stand-in for YouTube.
 @Suite("fanmill lookups, quota", .timeLimit(.minutes(5)))
 struct LookupsTests {
   private static let key = "AIzaSyB-secret-of-the-tests-0123456789"
@@ -14,7 +14,7 @@ struct LookupsTests {
 
   /// A stack with a worker whose lookups go to a stand-in.
   ///
-  /// - Parameter isProxy: the stand-in takes the place of a proxy, and the service has a name that no server knows.
+  /// - Parameter isProxy: makes the stand-in a proxy, for a service whose name does not resolve.
   private func withWorker(
     keys: String = key, searches: Int = 100, isProxy: Bool = false,
     desk: StandInControl = StandInControl(configuration: StandInConfiguration()),
@@ -60,7 +60,7 @@ struct LookupsTests {
       let byHandle = try items(try await cli("lookups", "run", "@SomeBody", "--json"))
       #expect((byHandle.first?["handle"] as? String)?.hasPrefix("@") == true)
       #expect(try items(try await cli("lookups", "run", "nobody at all", "--json")).isEmpty)
-      // Kept: no more is spent.
+      // Served from the stored answer, without spending more.
       #expect(try items(try await cli("lookups", "run", "some  body", "--json")).count == found.count)
       let list = try items(try await cli("lookups", "list", "--json"))
       #expect(list.count == 3 && list.allSatisfy { $0["state"] as? String == "done" })
@@ -79,7 +79,7 @@ struct LookupsTests {
   func trouble() async throws {
     try await withWorker(keys: "\(Self.key),\(Self.other)", searches: 2) { stack, cli, worker in
       var printed = ""
-      // Both keys are refused for one question: nothing works any more.
+      // Both keys are refused for one query: no key is left.
       let refused = try await cli("lookups", "run", "fault:keyInvalid", status: 1)
       printed += refused.output + refused.errors
       #expect(refused.errors.contains("no_key"))
@@ -126,7 +126,7 @@ struct LookupsTests {
   @Test("A worker that is stopped in the middle of a call leaves the lookup to the next")
   func stop() async throws {
     let desk = StandInControl(configuration: StandInConfiguration())
-    // The first call never ends by itself.
+    // The first call never ends on its own.
     desk.order(StandInControl.Order(fault: .slow, times: 1, seconds: 3600))
     try await withWorker(desk: desk) { stack, cli, worker in
       async let asked = cli("lookups", "run", "some body", "--json")
@@ -139,7 +139,7 @@ struct LookupsTests {
       #expect(!found.isEmpty)
       #expect(desk.usage.all.search == 2)
       #expect(try await stack.count("SELECT count(*) FROM lookups WHERE state = 'done'") == 1)
-      // A call that was cut off may have cost what it costs.
+      // An aborted call may still have cost its price.
       #expect(try await stack.count("SELECT sum(spent + reserved)::bigint FROM youtube_quota") == 2)
     }
   }

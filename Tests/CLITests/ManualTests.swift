@@ -26,7 +26,7 @@ struct ManualTests {
     #expect(try await CLI()("manual", "jobs", "enqueue").output.contains(".Fl -payload Ar payload"))
     let all = try await CLI()("manual").output
     #expect(all.contains("FANMILL_POSTGRES_URL") && all.contains(".It 78"))
-    // What stands apart in --help stands apart there too.
+    // Separate paragraphs in --help are separate here too.
     #expect(all.contains(".Pp\nExit status: 0"))
     #expect(try await CLI()("manual", "jobs", "nonsense", status: 64).errors.contains("jobs nonsense"))
     try await CLI()("manual", "jobs", "--directory", folder, status: 64)

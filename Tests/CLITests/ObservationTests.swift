@@ -8,14 +8,14 @@ import ProgramTestSupport
 import TestSupport
 import Testing
 
-/// The API and a worker as they were built: their metrics, and a request that is followed by one id.
+/// The built API and worker: their metrics, and a request followed by a single id.
 @Suite("metrics, logs, traces", .timeLimit(.minutes(5)))
 struct ObservationTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
   private static let token = "an admin token of the tests"
 
-  /// An API and, once it is asked for, a worker on one stack.
+  /// An API and, on request, a worker on one stack.
   private struct Scene: Sendable {
     let stack: TestStack
     let settings: [String: String]
@@ -27,7 +27,7 @@ struct ObservationTests {
       try BuiltProgram("fanmill-worker").start(environment: settings)
     }
 
-    /// On a thread of its own, since it blocks.
+    /// On a dedicated thread, since it blocks.
     func send(
       _ method: String, _ path: String, port: Int? = nil, token: String? = nil, _ body: String = "",
       headers: [String: String] = [:]
@@ -65,7 +65,7 @@ struct ObservationTests {
       let settings = stack.settings.merging([
         "FANMILL_HOST": "127.0.0.1", "FANMILL_API_PORT": "\(apiPort)", "FANMILL_WORKER_PORT": "\(workerPort)",
         "FANMILL_ADMIN_TOKEN": token, "FANMILL_LOG_LEVEL": "debug", "FANMILL_LOG_FORMAT": "json",
-        // On a busy machine a password alone may take longer to hash than a request's usual limit.
+        // On a busy machine, hashing a password alone may take longer than the usual request limit.
         "FANMILL_SHUTDOWN_TIMEOUT": "1s", "FANMILL_REQUEST_TIMEOUT": "60s",
       ]) { $1 }.merging(more) { $1 }
       let api = try BuiltProgram("fanmill-api").start(environment: settings)
@@ -76,10 +76,10 @@ struct ObservationTests {
     }
   }
 
-  /// The lines of a log that belong to a trace, whatever else is logged.
+  /// A trace's lines in a log.
   private static func lines(_ program: RunningProgram, trace: String) -> [[String: String]] {
     program.errorsSoFar.split(separator: "\n").compactMap { line in
-      // A line that is being written is not whole yet.
+      // The last line may still be incomplete.
       let fields = try? JSONDecoder().decode([String: String].self, from: Data(line.utf8))
       return fields?["trace_id"] == trace ? fields : nil
     }
@@ -111,7 +111,7 @@ struct ObservationTests {
           $0["job_id"] == rows[0].0 && $0["kind"] == "posts.fan-out" && $0["attempt"] == "1" && $0["queue"] == "fanout"
         }
       }
-      // Without a header a request begins a trace of its own.
+      // Without the header, a request starts its own trace.
       let other = try await scene.send("GET", "/v1/feed/home", token: ann).headers["traceparent"]
       #expect(other?.hasPrefix("00-") == true && other?.contains(trace) == false)
     }
@@ -134,7 +134,7 @@ struct ObservationTests {
       }
       #expect(try await status("GET", "/metrics", on: port) == 200)
       #expect([200, 303].contains(try await status("GET", "/admin/sign-in", on: port)))
-      // To the API's port the operators' tokens are wrong ones, and their routes are not there.
+      // On the API's port operators' tokens are invalid and their routes do not exist.
       for token in [Self.token, read] {
         #expect(try await status("GET", "/v1/autoscaling/fanout", on: nil, as: token) == 404)
         #expect(try await status("POST", "/v1/jobs/sessions.sweep", on: nil, as: token) == 404)
@@ -157,7 +157,7 @@ struct ObservationTests {
     try await Self.with(["FANMILL_LOG_LEVEL": "info"]) { scene in
       let worker = try scene.worker()
       defer { worker.send(SIGKILL) }
-      // A post that is nobody's: its purge fails where the payload makes no sense to the database.
+      // The job fails, since the database rejects this number of days.
       let answer = try await scene.send(
         "POST", "/v1/jobs/feed.partitions", token: Self.token, #"{"payload":{"keepDays":-9223372036854775808}}"#)
       let header = try #require(answer.headers["traceparent"])

@@ -3,17 +3,17 @@ import Foundation
 import Glibc
 import Locking
 
-/// A connection that asks for a stream of events, and reads it or does not.
+/// A connection that requests an event stream, and optionally reads it.
 final class OpenStream: Sendable {
   private let connection = Connection()
   private let bytes = Locked<[UInt8]>([])
   private let ends: AsyncStream<Void>
 
-  /// What has come so far, to who reads.
+  /// The bytes received so far.
   var received: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
   var receivedBytes: Int { bytes.withLock { $0.count } }
 
-  /// - Parameter reads: whether what comes is read, until the connection ends.
+  /// - Parameter reads: whether to read until the connection ends.
   init(port: Int, method: String = "GET", _ path: String, _ field: String, reads: Bool) throws {
     let descriptor = connection.descriptor
     var address = sockaddr_in()
@@ -51,11 +51,11 @@ final class OpenStream: Sendable {
 
   deinit { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
 
-  /// Waits for the connection's end.
+  /// Waits until the connection ends.
   func end() async { for await _ in ends {} }
 }
 
-/// Closed when nobody holds it any more: not while a thread still reads.
+/// Closed when it is no longer referenced: not while a thread still reads.
 private final class Connection: Sendable {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
 

@@ -3,14 +3,14 @@ import Glibc
 import Locking
 import ProgramTestSupport
 
-/// A program on a terminal of its own: what it draws is kept as a terminal would show it.
+/// A program on its own terminal, whose output is kept as a terminal would show it.
 final class PseudoTerminal: Sendable {
   private let leader: Int32
   private let process: Process
   private let emulator: Locked<TerminalScreen>
   private let ends: AsyncStream<Int32>
 
-  /// - Parameter environment: all that the program finds there besides `PATH` and `TERM`.
+  /// - Parameter environment: the program's variables besides `PATH` and `TERM`.
   init(
     _ arguments: [String], environment: [String: String] = [:], columns: Int = 80, rows: Int = 24,
     in folder: String = NSTemporaryDirectory()
@@ -56,7 +56,7 @@ final class PseudoTerminal: Sendable {
     reader.start()
   }
 
-  /// Kept open, so that what the program printed last can be read after its end, and the terminal's state asked for.
+  /// Kept open, so that the last output can be read after the program's end, and the terminal's state queried.
   private let follower: Int32
 
   deinit {
@@ -71,7 +71,7 @@ final class PseudoTerminal: Sendable {
 
   func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-  /// Gives the terminal another size and tells the program, as a terminal does.
+  /// Resizes the terminal and signals the program, as a terminal does.
   func resize(columns: Int, rows: Int) {
     var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
     _ = ioctl(leader, UInt(TIOCSWINSZ), &size)
@@ -81,14 +81,14 @@ final class PseudoTerminal: Sendable {
 
   var screen: TerminalScreen { emulator.withLock { $0 } }
 
-  /// Whether keys are shown and lines are edited, as a shell leaves its terminal.
+  /// Whether keys are echoed and lines are edited, as a shell leaves its terminal.
   var isCooked: Bool {
     var state = termios()
     guard tcgetattr(follower, &state) == 0 else { return false }
     return state.c_lflag & tcflag_t(ICANON) != 0 && state.c_lflag & tcflag_t(ECHO) != 0
   }
 
-  /// Waits for its end. To be called once.
+  /// Waits for the exit status. To be called once.
   func status() async -> Int32 {
     var status: Int32 = -1
     for await end in ends { status = end }

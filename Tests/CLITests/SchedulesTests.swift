@@ -66,7 +66,7 @@ struct SchedulesTests {
       #expect(try await sweep().state == "paused")
       #expect(try await cli("schedules", "list").output.contains("paused"))
 
-      // By hand it runs while it is paused, once as long as its job is pending.
+      // It can be run by hand while paused, once as long as its job is pending.
       let run = try await cli("schedules", "run", "sessions.sweep", "--json").json(Run.self)
       #expect(run.schedule == "sessions.sweep" && run.kind == "sessions.sweep" && run.queue == "default")
       #expect(try await stack.broker.depth(of: "default").ready == 1)

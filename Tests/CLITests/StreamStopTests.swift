@@ -7,7 +7,7 @@ import ProgramTestSupport
 import TestSupport
 import Testing
 
-/// The API as it was built, with clients that listen.
+/// The built API with clients of event streams.
 @Suite("Streams and the end of the API", .timeLimit(.minutes(3)))
 struct StreamStopTests {
   @Test("SIGTERM ends open streams, also those of clients that do not read, and the API with them")
@@ -18,7 +18,7 @@ struct StreamStopTests {
       let port = try FreePort.find()
       let admin = "an admin token of the tests"
       let api = try BuiltProgram("fanmill-api").start(
-        // As long as nobody waits: a stream that held the stop up would hold up the test.
+        // So long that a stream which delayed the stop would stall the test.
         environment: stack.settings.merging([
           "FANMILL_API_PORT": "\(port)", "FANMILL_ADMIN_TOKEN": admin, "FANMILL_SHUTDOWN_TIMEOUT": "60m",
         ]) { $1 })
@@ -32,8 +32,8 @@ struct StreamStopTests {
       try await eventually("the streams are open") {
         listener.received.contains(": listening") && page.received.contains("event: page")
       }
-      // Both are sent the same. More than the system keeps for one that does not read: about 1.6 MB with a receiver as
-      // small as it.
+      // Both are sent the same data, more than the system buffers for a client that does not read: about 1.6 MB with
+      // such a small receive buffer.
       try await stack.pool.execute(
         """
         INSERT INTO messages (owner_id, peer_id, id, is_own, text, created_at)
@@ -47,7 +47,7 @@ struct StreamStopTests {
       await listener.end()
       await page.end()
       await deaf.end()
-      // Whole to its end, for who reads.
+      // Complete for the client that reads.
       #expect(listener.received.hasSuffix("0\r\n\r\n"))
     }
   }

@@ -1,4 +1,4 @@
-/// As much of a terminal as the CLI's screens need: text, line ends, and the control sequences that they use (ECMA-48).
+/// A terminal emulator sufficient for the CLI's screens: text, line ends, and the control sequences they use (ECMA-48).
 struct TerminalScreen: Sendable {
   private var columns: Int
   private var rows: Int
@@ -7,12 +7,12 @@ struct TerminalScreen: Sendable {
   private var column = 0
   private var wraps = true
   private var rest: [UInt8] = []
-  /// Whether the alternate screen is shown, and whether the cursor is.
+  /// Whether the alternate screen is shown, and whether the cursor is visible.
   private(set) var isAlternate = false
   private(set) var isCursorShown = true
-  /// Control sequences that a terminal like this does not know.
+  /// Control sequences that this emulator does not know.
   private(set) var unknown: [String] = []
-  /// Whether anything was ever coloured.
+  /// Whether any colour was used.
   private(set) var hasColors = false
 
   init(columns: Int, rows: Int) {
@@ -22,7 +22,7 @@ struct TerminalScreen: Sendable {
     clear()
   }
 
-  /// The lines as they are seen, without spaces at their ends.
+  /// The visible lines, without trailing spaces.
   var lines: [String] {
     cells.map { line in
       var text = String(line.filter { $0 != "\0" })
@@ -41,11 +41,11 @@ struct TerminalScreen: Sendable {
 
   mutating func take(_ bytes: some Sequence<UInt8>) {
     rest += bytes
-    // What is cut off in the middle waits for the rest of it.
+    // An incomplete sequence waits for its rest.
     while let length = next() { rest.removeFirst(length) }
   }
 
-  /// Takes one character or sequence up; nil where it is not all there.
+  /// Consumes one character or sequence; nil if it is incomplete.
   private mutating func next() -> Int? {
     guard let byte = rest.first else { return nil }
     if byte == 0x1B { return sequence() }

@@ -19,7 +19,7 @@ struct TerminalTests {
         let lines = terminal.screen.lines.filter { !$0.isEmpty }
         #expect(lines.count == 2, "\(lines)")
       }
-      // Elsewhere nothing is cut off, unless COLUMNS says so.
+      // Without a terminal nothing is cut off, unless COLUMNS is set.
       let whole = try await CLI(stack)("jobs", "list")
       #expect(!whole.output.contains("…"))
       let narrow = try await CLI(stack.settings.merging(["COLUMNS": "60"]) { $1 })("jobs", "list")

@@ -10,7 +10,7 @@ import Testing
 struct TopTests {
   private static let payload = Array(#"{"post":1,"author":2}"#.utf8)
 
-  /// A stack with a job that waits, a dead one and one that is tried again.
+  /// A stack with a waiting, a dead and a retrying job.
   private func withScene(_ body: @Sendable (TestStack, PseudoTerminal) async throws -> Void) async throws {
     try await TestStack.with { stack in
       let records = (0..<3).map { _ in
@@ -38,7 +38,7 @@ struct TopTests {
     }
   }
 
-  /// Moves down until `line` is chosen, which the foot of the screen names.
+  /// Moves down until `line` is chosen, which the footer names.
   private func choose(_ what: String, on terminal: PseudoTerminal) async throws {
     terminal.type(String(repeating: "k", count: 100))
     try await eventually("the first is chosen") { foot(terminal).hasPrefix("queue default") }
@@ -63,7 +63,7 @@ struct TopTests {
         #expect(terminal.screen.text.contains(word), "\(word) is not in\n\(terminal.screen.text)")
       }
       terminal.resize(columns: 60, rows: 15)
-      // A frame that was begun before the change is too long: the terminal scrolls, and its last lines are there alone.
+      // A frame started before the resize is too long: the terminal scrolls and shows only its last lines.
       try await eventually("it is drawn anew") {
         let screen = terminal.screen
         return screen.lines[0].hasPrefix(" fanmill top") && screen.lines.last?.contains("Tab next part") == true
@@ -97,7 +97,7 @@ struct TopTests {
       }
       terminal.type("p")
       try await eventually("it is resumed") { try await stack.count("SELECT count(*) FROM queue_pauses") == 0 }
-      // Said a moment after it was done: until then another message would be written over.
+      // The message appears a moment after the action; until then another message would be overwritten.
       try await eventually("it says so") { foot(terminal).contains("is resumed") }
       terminal.type("r")
       try await eventually("it says that r is for failures") { foot(terminal).contains("r retries a job that failed") }

@@ -6,7 +6,7 @@ import ProgramTestSupport
 import TestSupport
 import Testing
 
-/// Clients that begin to upload a picture and do not end it.
+/// Clients that start to upload a picture and do not finish.
 @Suite("Uploads that are cut off", .timeLimit(.minutes(3)))
 struct UploadConnectionTests {
   @Test("Who stops sending is told so, who goes away is forgotten, and nothing of either is left")
@@ -40,12 +40,12 @@ struct UploadConnectionTests {
     }
   }
 
-  /// How many uploads a process is receiving: their files have no name.
+  /// The number of uploads that a process is receiving: their files have no name.
   private static func received(by pid: pid_t, in media: String) throws -> Int {
     let folder = "/proc/\(pid)/fd"
     return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
       var target = [CChar](repeating: 0, count: 1024)
-      // One that was closed since it was listed is none.
+      // A descriptor closed since it was listed does not count.
       let length = readlink("\(folder)/\(name)", &target, target.count - 1)
       guard length > 0 else { return false }
       let path = String(decoding: target.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -12,10 +12,10 @@ import SocialAdmin
 import TestSupport
 import Testing
 
-/// A worker's connections are as many as the documentation says, with every queue at work.
+/// A worker opens as many connections as the documentation says, with every queue busy.
 @Suite("A worker's connections", .timeLimit(.minutes(5)), .serialized)
 struct WorkerConnectionTests {
-  /// Jobs of each of the app's queues, more than a worker has slots, each of which uses a table that can be locked.
+  /// Jobs in each of the app's queues, more than a worker has slots, each using a table that can be locked.
   private func fill(_ stack: TestStack) async throws {
     let numbers = 1...40
     let client = stack.client
@@ -23,7 +23,7 @@ struct WorkerConnectionTests {
     try await client.enqueue(numbers.map { PostFanOut(post: $0, author: 1) })
     try await client.enqueue(numbers.map { RemovePostFromFeeds(post: $0, author: 1) })
     try await client.enqueue(numbers.map { NotificationRetention(after: $0) })
-    // Two kinds, each of which makes a batch of its own.
+    // Two kinds, each with its own batch.
     try await client.enqueue(numbers.map { HeartCount(celeb: 1, fan: $0, at: 1) })
     try await client.enqueue(numbers.map { FanCount(celeb: 1, fan: $0, since: 1, change: 1, at: 1) })
     try await client.enqueue(numbers.map { RankingRefresh(depth: $0) })
@@ -35,7 +35,7 @@ struct WorkerConnectionTests {
     "sessions", "posts", "follows", "notification_counts", "celebs", "ranking_snapshots", "accounts", "lookups",
   ]
 
-  /// Opens a session whose transaction holds tables, until it is closed.
+  /// Opens a session whose transaction locks tables until it is closed.
   private func lock(_ tables: [String], _ stack: TestStack) async throws -> PostgresConnection {
     let connection = try await PostgresConnection.connect(
       try PostgresConfiguration(url: stack.postgresURL), loop: .tests, logger: .quiet)
@@ -44,7 +44,7 @@ struct WorkerConnectionTests {
     return connection
   }
 
-  /// Starts a worker, with its health on `port`, and runs `body` with its name in the directory.
+  /// Starts a worker with its health port, and runs `body` with the worker's name in the directory.
   private func work(
     on stack: TestStack, port: Int, _ settings: [String: String] = [:],
     _ body: (RunningProgram, String) async throws -> Void
@@ -96,7 +96,7 @@ struct WorkerConnectionTests {
       let holder = try await lock(Self.tables, stack)
       try await fill(stack)
       try await work(on: stack, port: port) { _, name in
-        // The health checks' connection is made when somebody asks.
+        // The health checks open their connection on the first request.
         let health = LoopbackHTTP(port: port)
         try await eventually("it is ready") { isReady(health) }
         var seen = 0
@@ -108,7 +108,7 @@ struct WorkerConnectionTests {
         try await eventually("a connection to Redis for each queue, and one that all share") {
           try await redisConnections(stack) == size.redisConnections
         }
-        // Whatever asks for the ledger from now on takes what is left of the pool, and then waits.
+        // From now on each use of the ledger takes one of the remaining connections, and later ones wait.
         async let ledger = lock(["jobs.jobs"], stack)
         try await eventually("the ledger's lock is asked for") {
           try await stack.count(

@@ -6,7 +6,7 @@ import LibPQClient
 import TestSupport
 import Testing
 
-/// A snapshot that is held long keeps what done jobs leave in the indexes, and each read of a range walks over it.
+/// A long-lived snapshot keeps the index entries of finished jobs, and each range read walks over them.
 @Suite(.timeLimit(.minutes(5))) struct DeadEntryTests {
   private struct Late: Job {
     static let kind: JobKind = "test.late"
@@ -18,7 +18,7 @@ import Testing
   @Test func aHeldSnapshotDoesNotMakeEachSweepWalkEveryDeadEntry() async throws {
     try await PostgresLedgerFixture.with { fixture in
       try await fixture.pool.transaction(.snapshot) { snapshot in
-        // From here on nothing that is deleted can be cleaned up.
+        // From here on no deleted row can be cleaned up.
         _ = try await snapshot.query("SELECT count(*) FROM \(fixture.table("jobs"))")
         try await fixture.pool.execute(
           """
@@ -50,7 +50,7 @@ import Testing
           let (scans, entries) = (after.scans - before.scans, after.entries - before.entries)
           #expect(entries < scans * Self.dead / 4, "\(entries) entries in \(scans) reads")
           print("\(entries) index entries in \(scans) reads, of \(Self.dead) dead ones")
-          // What nobody pushed is found all the same, new or old.
+          // A job that was never pushed is found all the same, new or old.
           let record = try JobRecord(Late(number: 1), isDurable: true)
           var old = try JobRecord(Late(number: 2), isDurable: true)
           old.id = JobID(high: old.id.high - UInt64(200_000) << 16, low: old.id.low)

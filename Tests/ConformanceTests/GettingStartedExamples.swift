@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 import UnixSignals
 
-// What the article GettingStarted in Sources/DurableJobs/DurableJobs.docc shows, to the letter: ArticleTests compares.
+// The code of the article GettingStarted in Sources/DurableJobs/DurableJobs.docc, verbatim: ArticleTests compares.
 
 struct SendReceipt: Job {
   static let kind: JobKind = "orders.receipt"

@@ -7,16 +7,16 @@ import PrivateServers
 import Reactor
 import TestSupport
 
-/// A ledger in a database of its own.
+/// A ledger in its own database.
 struct PostgresLedgerFixture: Sendable {
   let ledger: PostgresLedger
   let pool: PostgresPool
   let url: String
 
-  /// The queue's tables are where no statement finds them that does not say so.
+  /// The queue's tables are in a schema that only statements naming it can find.
   static let schema = JobsSchema("The \"queue\"")
 
-  /// A table's name in statements of the tests.
+  /// A table's name, for the tests' statements.
   func table(_ name: String) -> PostgresIdentifier { PostgresIdentifier(name, in: Self.schema.name) }
 
   static func with<Result: Sendable>(
@@ -45,7 +45,7 @@ struct PostgresLedgerFixture: Sendable {
       defer { group.cancelAll() }
       return try await body(pool)
     }
-    // A template cannot be copied while a session is left in it.
+    // A template cannot be copied while it has an open session.
     try await eventually("the pool is at rest") { await pool.usage().leased == 0 }
     return result
   }

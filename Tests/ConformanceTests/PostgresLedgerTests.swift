@@ -4,9 +4,9 @@ import DurableJobsTesting
 import LibPQClient
 import Testing
 
-/// What the conformance suite cannot ask of every ledger.
+/// Tests beyond the conformance suite, specific to this ledger.
 @Suite(.timeLimit(.minutes(5))) struct PostgresLedgerTests {
-  /// A process whose clock is ahead makes such ids; the ledger knows better since when they are pending.
+  /// A process whose clock is ahead makes such ids; the ledger knows the actual time they became pending.
   @Test func anIDFromTheFutureAgesByTheLedgersClock() async throws {
     try await PostgresLedgerFixture.with { fixture in
       var job = JobRecord.test()
@@ -27,7 +27,7 @@ import Testing
     try await PostgresLedgerFixture.with { fixture in
       let jobs = [JobRecord.test(), JobRecord.test()]
       _ = try await fixture.ledger.add(jobs[0], jobs[1])
-      // Times that milliseconds cannot say, which somebody has written.
+      // Times outside the range of milliseconds, as written by hand.
       try await fixture.pool.execute(
         "UPDATE \(fixture.table("jobs")) SET run_at = 'infinity' WHERE id = \(PostgresUUID(jobs[0].id))")
       #expect(

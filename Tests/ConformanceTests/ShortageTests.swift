@@ -7,7 +7,7 @@ import Locking
 import TestSupport
 import Testing
 
-/// What a server is short of is no failure of the jobs that meet it.
+/// A shortage on a server is no failure of the jobs that meet it.
 @Suite(.timeLimit(.minutes(5))) struct ShortageTests {
   private struct Once: Job {
     static let kind: JobKind = "test.once"
@@ -34,7 +34,7 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await pool.run() }
         group.addTask {
-          // The first one may take longer to open than the pool lets anybody wait.
+          // The first connection may take longer to open than the pool's wait limit.
           try await eventually("the pool's connection is open") {
             do { return try await pool.query("SELECT 1").count == 1 } catch { return false }
           }

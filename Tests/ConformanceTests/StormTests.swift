@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// A session that waits to lead must not hold back the cleaning of rows: it has no snapshot while it waits.
+  /// A session waiting to lead must not delay vacuum: it holds no snapshot while it waits.
   @Test func waitingToLeadHoldsNoSnapshot() async throws {
     try await PostgresLedgerFixture.with { postgres in
       let leads = Gate()

@@ -7,7 +7,7 @@ import Testing
     stride(from: 0, to: text.count, by: 2).compactMap { UInt8(text.dropFirst($0).prefix(2), radix: 16) }
   }
 
-  /// RFC 8032, 7.1: secret, public key, message, signature.
+  /// RFC 8032, 7.1: secret key, public key, message, signature.
   private static let vectors = [
     (
       "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",

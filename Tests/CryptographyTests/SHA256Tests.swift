@@ -25,11 +25,11 @@ struct SHA256Tests {
   func digests(message: String, digest: String) {
     #expect(SHA256.hash(of: message.utf8).hexadecimal == digest)
     #expect(SHA256.hash(of: Array(message.utf8)).hexadecimal == digest)
-    // Bytes that do not stand in one piece.
+    // Bytes that are not contiguous.
     #expect(SHA256.hash(of: message.utf8.lazy.map { $0 }).hexadecimal == digest)
   }
 
-  /// RFC 4231, section 4: the key, the message, the code.
+  /// RFC 4231, section 4: key, message, code.
   static let vectors: [([UInt8], [UInt8], String)] = [
     (
       Array(repeating: 0x0B, count: 20), Array("Hi There".utf8),

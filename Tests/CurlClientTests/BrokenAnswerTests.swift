@@ -153,7 +153,7 @@ struct BrokenAnswerTests {
     }
   }
 
-  /// A request that waits for a connection of the few that are allowed has its limit, too.
+  /// The limit includes the wait for one of the few allowed connections.
   @Test func theWaitForAConnectionCounts() async throws {
     let server = try ScriptedServer { connection in
       _ = connection.readRequest()
@@ -199,7 +199,7 @@ struct BrokenAnswerTests {
 
   @Test func aNameWithoutAnAddress() async throws {
     try await withClient { client in
-      // Longer than a part of a name may be: no name server has to be asked.
+      // A label longer than a name may have, so that no name server has to be asked.
       let host = String(repeating: "x", count: 64) + ".invalid"
       #expect(await client.failure(get(port: 80, host: host))?.code == .nameNotResolved)
     }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Cancelling and closing", .timeLimit(.minutes(2)))
 struct CancellationTests {
-  /// Keeps every request waiting.
+  /// A server that never answers.
   private func silentServer() throws -> ScriptedServer {
     try ScriptedServer { connection in
       _ = connection.readRequest()
@@ -61,7 +61,7 @@ struct CancellationTests {
     }
   }
 
-  /// A client that is dropped, not closed, frees what it had.
+  /// A client that is dropped without being closed frees its resources.
   @Test func droppingCloses() async throws {
     let hungUp = Locked(0)
     let server = try ScriptedServer { connection in
@@ -84,7 +84,8 @@ struct CancellationTests {
     weak var transfer: HTTPTransfer?
   }
 
-  /// Whatever is cancelled when, everybody gets its own answer or `.cancelled`, and nothing is left of it.
+  /// Whatever is cancelled at whatever time, each request gets its own response or `.cancelled`, and leaves nothing
+  /// behind.
   @Test func storm() async throws {
     let server = try ScriptedServer { connection in
       while let text = connection.readRequest() {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Requests and responses", .timeLimit(.minutes(2)))
 struct ExchangeTests {
-  /// What the server gets when `request` is sent.
+  /// The bytes that the server receives for `request`.
   private func received(_ request: (Int) -> HTTPRequest, body: [UInt8] = []) async throws -> String {
     let server = try ScriptedServer { connection in
       while let text = connection.readRequest() { connection.answer(text) }
@@ -155,7 +155,7 @@ struct ExchangeTests {
     } _: { client in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<64 {
-          // Every other one on the client's own loop.
+          // Every other task runs on the client's own loop.
           group.addTask(executorPreference: number % 2 == 0 ? client.transfers.loop.taskExecutor : nil) {
             for round in 0..<10 {
               let (_, bytes) = try await client.send(get("/\(number)/\(round)", port: server.port))

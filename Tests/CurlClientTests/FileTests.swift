@@ -63,7 +63,7 @@ struct FileTests {
 
   @Test func anUploadBeginsAnewWhereAKeptConnectionWasClosed() async throws {
     let server = try ScriptedServer { connection in
-      // The first of each connection is answered, the second meets its end.
+      // The first request of each connection is answered; the second finds it closed.
       if let text = connection.readRequest() { connection.answer(String(text.utf8.count)) }
       _ = connection.readRequest()
     }

@@ -1,16 +1,16 @@
 import Foundation
 import Locking
 
-/// Speaks just enough HTTP/2 (RFC 9113) through an `OpenSSLServer` to answer every stream with 200 and `ok`.
+/// A minimal HTTP/2 server (RFC 9113) behind an `OpenSSLServer`, which answers every stream with 200 and `ok`.
 final class HTTP2Responder: Sendable {
   private let server: OpenSSLServer
   private let first: Int
   private let counter = Locked(0)
 
-  /// How many streams there were.
+  /// The number of streams so far.
   var streams: Int { counter.withLock { $0 } }
 
-  /// - Parameter first: how many streams have to be open before the first is answered.
+  /// - Parameter first: the number of streams that have to be open before the first is answered.
   init(_ server: OpenSSLServer, holdingUntil first: Int) {
     self.server = server
     self.first = first
@@ -26,7 +26,7 @@ final class HTTP2Responder: Sendable {
   }
 
   private func serve() {
-    // A server that is stopped while this writes must not end the tests.
+    // A server that stops during a write must not end the tests.
     var pipe = sigset_t()
     sigemptyset(&pipe)
     sigaddset(&pipe, SIGPIPE)
@@ -78,7 +78,7 @@ final class HTTP2Responder: Sendable {
   private func send(_ kind: UInt8, flags: UInt8 = 0, stream: [UInt8], _ payload: [UInt8] = []) {
     let count = payload.count
     let head = [UInt8(count >> 16 & 255), UInt8(count >> 8 & 255), UInt8(count & 255), kind, flags] + stream
-    // Where the server has gone, the reader sees it.
+    // If the server is gone, the reader notices.
     do { try server.send(head + payload) } catch {}
   }
 }

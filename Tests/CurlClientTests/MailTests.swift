@@ -18,7 +18,7 @@ struct MailTests {
       date: Date(timeIntervalSince1970: 1_790_000_000))
   }
 
-  /// The error of a mail, nil if it is taken. Passwords, addresses and text are never in it.
+  /// The error of a mail; nil if it is accepted. Passwords, addresses and text never appear in it.
   private func failure(
     _ url: String, _ message: MailMessage? = nil, _ configure: (inout HTTPClientConfiguration) -> Void = { _ in }
   ) async throws -> MailError? {
@@ -46,7 +46,7 @@ struct MailTests {
   @Test func aMailArrivesAsItIs() async throws {
     let server = try MailStandIn()
     defer { server.stop() }
-    // A line of a dot would end the mail, and one that begins with a dot lose it.
+    // A line with only a dot would end the mail; a leading dot would be lost.
     let text = "Hello,\n.\n.a dot before\n\nlast line\n"
     #expect(try await failure("smtp://127.0.0.1:\(server.port)", try message(text: text)) == nil)
     let mail = try #require(server.mails.first)
@@ -122,7 +122,7 @@ struct MailTests {
     #expect(known.user == "us@er" && known.password == "pa:ss")
     let tls = try MailServer(url: "smtps://mail.example.org")
     #expect(tls.name == "smtps://mail.example.org:465" && tls.requiresTLS)
-    // What stays on this machine needs no encryption.
+    // Connections within this machine need no encryption.
     for host in ["localhost", "127.0.0.1", "[::1]"] {
       #expect(try !MailServer(url: "smtp://user:password@\(host)").requiresTLS)
     }
@@ -169,7 +169,7 @@ struct MailTests {
     #expect(cut?.code == .refused || cut?.code == .interrupted)
   }
 
-  /// With a password and another machine nothing is said in the clear, and a certificate is checked.
+  /// With a password and a remote server nothing is sent in plain text, and the certificate is checked.
   @Test func aPasswordTravelsEncryptedOrNotAtAll() async throws {
     let server = try OpenSSLServer([])
     defer { #expect(throws: Never.self) { try server.stop() } }
@@ -179,7 +179,7 @@ struct MailTests {
     #expect(untrusted?.code == .unavailable, "\(String(describing: untrusted))")
     let plain = try MailStandIn(credentials: "user:PASSWORD")
     defer { plain.stop() }
-    // The same server under a name that is not this machine's own.
+    // The same server under a name other than this machine's.
     var elsewhere = try MailServer(url: "smtp://user:PASSWORD@127.0.0.1:\(plain.port)")
     elsewhere.requiresTLS = true
     let loop = EventLoop(name: "mail-test")

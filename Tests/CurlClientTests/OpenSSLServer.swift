@@ -1,20 +1,20 @@
 import Foundation
 import PrivateServers
 
-/// `openssl s_server` with a certificate of its own for `localhost`, which nobody has signed but itself.
+/// `openssl s_server` with a self-signed certificate for `localhost`.
 final class OpenSSLServer: Sendable {
   let port: Int
   /// The certificate, which is its own authority.
   let certificate: String
   private let folder: String
   private let process: Process
-  /// What the client sent and what is to be sent to it, in the mode that hands both through.
+  /// The streams to and from the client, in the mode that passes both through.
   let received: FileHandle
   private let toSend: FileHandle
 
   /// - Parameters:
-  ///   - arguments: what kind of server it is; one that is not told answers nothing by itself.
-  ///   - files: what lies in its folder, by name.
+  ///   - arguments: the mode of the server; without one it answers nothing by itself.
+  ///   - files: the files in its folder, by name.
   init(_ arguments: [String], files: (Int) -> [String: String] = { _ in [:] }) throws {
     folder = NSTemporaryDirectory() + "fanmill-tls-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -47,7 +47,7 @@ struct RefusedRequestTests {
     #expect(refusal { $0.headerFields[field] = "FIELD-SECRET" } == .invalidRequest)
   }
 
-  /// Whatever stands in a value, it stays one line.
+  /// A value stays on one line, whatever it contains.
   @Test(arguments: ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1", "a\0b", "a\u{7F}b", "a\u{1}b"])
   func lineEndsInFields(_ value: String) throws {
     let name = try #require(HTTPField.Name("X-Value"))

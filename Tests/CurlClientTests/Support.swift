@@ -7,7 +7,7 @@ import Testing
 
 @testable import CurlClient
 
-/// Runs `body` with a client of its own, whose limits no slow machine reaches: a test that is about a limit sets it.
+/// Runs `body` with its own client, whose limits no slow machine reaches; a test of a limit sets it.
 func withClient(
   _ configure: (inout HTTPClientConfiguration) -> Void = { _ in }, _ body: (HTTPClient) async throws -> Void
 ) async throws {
@@ -25,7 +25,7 @@ func withClient(
   try outcome.get()
 }
 
-/// What must never turn up in an error.
+/// Strings that must never appear in an error.
 let secrets = ["QUERY-SECRET", "FIELD-SECRET", "BODY-SECRET"]
 
 func get(_ path: String = "/", port: Int, scheme: String = "http", host: String = "127.0.0.1") -> HTTPRequest {

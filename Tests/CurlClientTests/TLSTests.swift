@@ -4,12 +4,12 @@ import Testing
 
 @testable import CurlClient
 
-/// Serialized: `openssl s_server` serves one connection after the other, and takes a while to come up.
+/// Serialized: `openssl s_server` serves one connection at a time and takes a while to start.
 @Suite("TLS", .timeLimit(.minutes(2)), .serialized)
 struct TLSTests {
   private func withServer(_ body: (OpenSSLServer) async throws -> Void) async throws {
     let server = try OpenSSLServer(["-HTTP"]) { port in
-      // It serves nobody else while a client keeps its connection.
+      // It serves no other client while one keeps its connection.
       func redirect(_ place: String) -> String {
         "HTTP/1.1 302 Found\r\nConnection: close\r\nContent-Length: 0\r\nLocation: \(place)\r\n\r\n"
       }
@@ -20,7 +20,7 @@ struct TLSTests {
       ]
     }
     do {
-      // It listens when it answers, in whatever way.
+      // Any response shows that it is listening.
       try await withClient { client in
         try await eventually { await client.failure(request("/page", server))?.code != .connection }
       }
@@ -38,7 +38,7 @@ struct TLSTests {
 
   @Test func certificatesAndRedirects() async throws {
     try await withServer { server in
-      // Signed by nobody whom the system knows.
+      // Not signed by an authority that the system knows.
       try await withClient { client in
         let error = await client.failure(request("/page", server))
         #expect(error?.code == .tls && error?.message.contains("certificate") == true)
@@ -62,7 +62,7 @@ struct TLSTests {
         }
         #expect(await client.transfers.counts.transfers == 0)
       }
-      // From http up to https.
+      // A redirect from http to https.
       let plain = try ScriptedServer.answering(
         "HTTP/1.1 301 Moved\r\nLocation: https://localhost:\(server.port)/page\r\nContent-Length: 0\r\n\r\n")
       defer { plain.stop() }
@@ -84,7 +84,7 @@ struct TLSTests {
     }
   }
 
-  /// A server that takes the connection and says nothing is not connected to.
+  /// A server that accepts the connection and then stays silent does not count as connected.
   @Test func aHandshakeWithoutAnswer() async throws {
     let server = try ScriptedServer { $0.waitForHangUp() }
     defer { server.stop() }
@@ -106,7 +106,7 @@ struct TLSTests {
     }
   }
 
-  /// All requests are open at the same time, and `s_server` has but one connection: they share it.
+  /// All requests are open at the same time, and `s_server` accepts only one connection: they share it.
   @Test func http2CarriesManyAtOnce() async throws {
     let server = try OpenSSLServer(["-alpn", "h2"])
     let frames = HTTP2Responder(server, holdingUntil: 32)
@@ -134,7 +134,7 @@ struct TLSTests {
           }
           try await group.waitForAll()
         }
-        // And the connection goes on.
+        // The connection is still usable.
         let (_, bytes) = try await client.send(request("/last", server))
         #expect(bytes == Array("ok".utf8))
       }

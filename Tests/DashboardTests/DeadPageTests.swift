@@ -34,7 +34,7 @@ import Testing
       #expect(try await stage.count("SELECT count(*) FROM dead_jobs WHERE id = \(PostgresUUID(ids[4]))") == 1)
       #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 1)
 
-      // One that has gone meanwhile keeps no other from it.
+      // A job that is gone meanwhile does not stop the others.
       let again = [("id", ids[0].description), ("id", ids[4].description), ("do", "retry")]
       #expect(try await one.post("/admin/dead", again).status == 303)
       #expect(try await one.get("/admin/dead").contains("1 stayed as they are"))

@@ -20,7 +20,7 @@ import Testing
       let one = try await stage.signIn()
       await server.freeze()
       for path in ["/admin", "/admin/queues", "/admin/dead"] {
-        // As the program's middleware does it.
+        // As the program's middleware sets it.
         let reply = try await Deadline.$current.withValue(Deadline(after: .milliseconds(300))) {
           try await one.get(path)
         }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import DurableJobsDashboard
 
-/// Every route there is, so that a new one cannot be forgotten.
+/// Covers every route, so that a new one cannot be forgotten.
 @Suite("What stands before every route") struct GuardTests {
   private func path(_ route: DashboardRoutes.Route) -> String {
     // Reports have numbers, jobs UUIDs.
@@ -73,12 +73,12 @@ import Testing
           #expect(try await stage.send(.post, path, cookie: one.cookie, body: body).status == 403, "\(path)")
         }
         #expect(try await stage.send(.post, path, cookie: one.cookie).status == 403, "\(path)")
-        // A token in the address is none in the form.
+        // A token in the query does not count as the form's.
         let query = "\(path)?\(right)"
         #expect(try await stage.send(.post, query, cookie: one.cookie).status == 403, "\(path)")
       }
       #expect(try await stage.actions().isEmpty)
-      // Both are signed in still.
+      // Both are still signed in.
       #expect(try await one.get("/admin/queues").status == 200)
       let fetched = try await stage.send(
         .post, "/admin/sign-out", cookie: one.cookie, origin: nil, body: Stage.encode([("form", one.formToken)]),
@@ -142,7 +142,7 @@ import Testing
         }
         let isLooks = what.contains(" assets/")
         #expect(reply.headers[.cacheControl] == (isLooks ? "public, max-age=86400" : "no-store"), "\(what)")
-        // What the policy forbids is not there in the first place.
+        // The pages contain nothing that the policy would block.
         if reply.headers[.contentType]?.hasPrefix("text/html") == true {
           for word in ["<script>", "<style", " style=", " onclick=", " onload=", "javascript:"] {
             #expect(!reply.contains(word), "\(what) has \(word)")

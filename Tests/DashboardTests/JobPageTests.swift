@@ -23,7 +23,7 @@ import Testing
       ] {
         let page = try await one.get(path)
         #expect(page.status == 200, "\(path)")
-        // The frame's own scripts are files.
+        // The frame's own scripts are separate files.
         #expect(!page.contains("<script>") && !page.contains("<img src=x"), "\(path)")
       }
       let page = try await one.get("/admin/jobs/\(id)")
@@ -40,7 +40,7 @@ import Testing
       let page = try await one.get("/admin/jobs?text=" + DashboardLink.escape(evil))
       #expect(page.status == 200)
       #expect(!page.contains("value=\"\"\u{301}") && !page.contains("><b>"))
-      // To Swift, the accent behind a mark is part of its last character.
+      // To Swift, the combining accent is part of the character before it.
       #expect(
         String(page.text.unicodeScalars.filter(\.isASCII)).contains(
           "&quot; autofocus onfocus=alert(1) x=&quot;&gt;&lt;b&gt;"))
@@ -89,7 +89,7 @@ import Testing
       try await stage.deadLetter(2, payload: payload)
       let one = try await stage.signIn(token)
       for path in ["/admin/jobs?", "/admin/jobs?state=dead&", "/admin/dead?"] {
-        /// A page without the text that was looked for, and what changes from page to page.
+        /// A page without the search text and the parts that vary between pages.
         func found(_ text: String) async throws -> String {
           let page = try await one.get(path + "text=" + DashboardLink.escape(text))
           #expect(page.status == 200)
@@ -117,7 +117,7 @@ import Testing
       #expect(reply.status == 303 && reply.location == "/admin/jobs/\(id)")
       let after = try await one.get("/admin/jobs/\(id)")
       #expect(after.contains("id=\"state\">waiting") && after.contains("The job is pending and due now."))
-      // What was left to say is said once.
+      // The notice is shown once.
       #expect(try await !one.get("/admin/jobs/\(id)").contains("due now."))
       #expect(try await one.post("/admin/jobs/\(id)/retry").status == 409)
       let log = try await one.get("/admin/actions")

@@ -58,7 +58,7 @@ import Testing
         SELECT date_trunc('minute', now()) - n * interval '1 minute', 'fanout', 'posts.fan-out', 120, 6, 3, 12900, 1290
         FROM generate_series(1, 30) n
         """)
-      // A week is drawn from the hours.
+      // The chart of a week comes from the hourly counts.
       try await stage.stack.pool.execute(
         """
         INSERT INTO job_hours (hour, queue, kind, completed, failed, dead, run_ms, wait_ms)
@@ -107,7 +107,7 @@ import Testing
       let (hungUp, hangUp) = AsyncStream.makeStream(of: Void.self)
       let context = stage.context { hangUp.finish() }
       let response = try streams.open(context) { "a part" }
-      // The first event is never read; the connection's end is what ends its write.
+      // The first event is never read; only closing the connection ends the write.
       await #expect(throws: CancellationError.self) {
         try await response.body.write(StuckWriter(hungUp: hungUp))
       }
@@ -121,7 +121,7 @@ import Testing
   }
 }
 
-/// Takes the opening, and then nothing until the connection ends.
+/// Accepts the start of the response, and then nothing until the connection ends.
 private struct StuckWriter: ResponseBodyWriter {
   let hungUp: AsyncStream<Void>
 

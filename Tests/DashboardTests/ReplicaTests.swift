@@ -13,7 +13,7 @@ import Testing
 @testable import DurableJobsDashboard
 @testable import SocialDashboard
 
-/// Over a primary and a standby that follows it: both are real servers.
+/// On a primary and a streaming standby, both real servers.
 @Suite("Lists and the replica", .timeLimit(.minutes(3))) struct ReplicaTests {
   @Test("Lists are read from the replica, but by who has just acted, and from the primary where the replica is away")
   func lists() async throws {
@@ -26,7 +26,7 @@ import Testing
     try await TestStack.with(server: primary) { stack in
       let configuration = try PostgresConfiguration(url: standby.url)
       let replica = PostgresPool(configuration: configuration, size: 2, loop: loop, logger: .quiet)
-      // As old as it may be here, it is used however slow the machine is.
+      // With such a high limit the replica is used however slow the machine is.
       let reads = PostgresReads(primary: stack.pool, replica: replica, limit: .seconds(600), logger: .quiet)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await replica.run() }
@@ -42,7 +42,7 @@ import Testing
         try await eventually("the replica has it") {
           try await one.get("/admin/dead").contains(ids[1].description)
         }
-        // From here on the replica shows what was, so that it is seen who reads there.
+        // From here on the replica shows stale data, which reveals the readers that use it.
         try await standby.run("SELECT pg_wal_replay_pause()")
         try await eventually("the replica stands still") {
           try await replica.query("SELECT pg_get_wal_replay_pause_state()")[0].decode(String.self) == "paused"
@@ -56,7 +56,7 @@ import Testing
           ("dead", ids[0].description, false), ("jobs", ids[0].description, true),
           ("actions", ids[0].description, true),
         ] {
-          // Who has acted sees what he did, and who comes later what the replica has.
+          // The visitor who acted sees the change; a later one sees the replica.
           let own = try await stage.send(.get, "/admin/\(path)", cookie: both)
           #expect(own.status == 200 && own.contains(sign) == isThere, "\(path)")
           let later = try await one.get("/admin/\(path)")

@@ -26,7 +26,7 @@ import Testing
       let body = Stage.encode([("token", Stage.token)])
       #expect(try await stage.send(.post, "/admin/sign-in", body: body).status == 403)
       #expect(try await stage.send(.post, "/admin/sign-in", body: "token=").status == 403)
-      // Its looks it has all the same.
+      // The style sheet is served all the same.
       #expect(try await stage.send(.get, "/admin/assets/style.css").status == 200)
     }
   }
@@ -58,16 +58,17 @@ import Testing
         #expect(reply.status == 401 && reply.headers[.setCookie] == nil)
         #expect(reply.contains("That is not the token"))
       }
-      // A right one in between neither counts nor forgets: who has the read token may be guessing at the other.
+      // A valid token in between is not counted and resets nothing: a holder of the read token may be guessing the
+      // other.
       for _ in 0..<3 { _ = try await stage.signIn(Stage.readToken) }
       #expect(try await stage.send(.post, "/admin/sign-in", body: wrong).status == 401)
       let right = Stage.encode([("token", Stage.token)])
       let refused = try await stage.send(.post, "/admin/sign-in", body: right)
       #expect(refused.status == 429 && refused.headers[.retryAfter] != nil)
-      // Another address is not meant.
+      // Another address is not affected.
       stage.address.withLock { $0 = "192.0.2.2" }
       _ = try await stage.signIn()
-      // Nor is this one for ever.
+      // Nor is this one blocked forever.
       stage.address.withLock { $0 = "192.0.2.1" }
       try await stage.stack.pool.execute("UPDATE sign_in_attempts SET since = since - interval '15 minutes'")
       try await eventually("the process has forgotten its refusal") {
@@ -134,7 +135,7 @@ import Testing
       let two = try await stage.signIn()
       try await stage.stack.pool.execute("UPDATE admin_sessions SET expires_at = now()")
       #expect(try await two.get("/admin/queues").status == 303)
-      // What has expired is forgotten at the next sign-in.
+      // The next sign-in deletes expired sessions.
       let three = try await stage.signIn()
       #expect(try await stage.count("SELECT count(*) FROM admin_sessions") == 1)
 

@@ -17,7 +17,7 @@ import Testing
 @testable import DurableJobsDashboard
 @testable import SocialDashboard
 
-/// The dashboard over a database and a Redis of a test's own.
+/// The dashboard over a test's own database and Redis.
 struct Stage: Sendable {
   static let token = "the full token of these tests"
   static let readToken = "the read token of these tests"
@@ -31,7 +31,7 @@ struct Stage: Sendable {
 
   /// - Parameters:
   ///   - isOpen: whether there is an admin token.
-  ///   - isRunning: whether what runs beside the pages does.
+  ///   - isRunning: whether the background services of the pages run.
   static func with(
     isOpen: Bool = true, url: String? = nil, isRunning: Bool = true,
     _ body: @Sendable (Stage) async throws -> Void
@@ -60,7 +60,7 @@ struct Stage: Sendable {
       reads: reads, lookups: LookupRules(keys: []), examine: examine, logger: .quiet)
   }
 
-  /// All routes: method, path under `/admin`, and what guards it.
+  /// All routes: method, path under `/admin`, and guard.
   var routes: [DashboardRoutes.Route] { dashboard.dashboard.routes.all }
 
   // MARK: Requests
@@ -94,7 +94,7 @@ struct Stage: Sendable {
     return Reply(status: response.status.code, headers: response.headers, text: collector.text)
   }
 
-  /// An answer whose body has not been read.
+  /// A response whose body has not been read.
   func open(_ path: String, cookie: String) async throws -> Response {
     var head = HTTPRequest(method: .get, scheme: "http", authority: "dashboard.test", path: path)
     head.headerFields[.cookie] = "\(SessionCookie.name)=\(cookie)"
@@ -103,7 +103,7 @@ struct Stage: Sendable {
       context: AdminContext(Source(), address: "192.0.2.1"))
   }
 
-  /// What a request carries along whose connection a test ends.
+  /// The context of a request whose connection a test closes.
   func context(hangUp: @escaping @Sendable () -> Void) -> AdminContext {
     AdminContext(Source(), address: "192.0.2.1", hangUp: hangUp)
   }
@@ -125,7 +125,7 @@ struct Stage: Sendable {
 
   // MARK: Data
 
-  /// Owes a job, straight in the ledger: the broker does not know it, and nobody runs it.
+  /// Adds a pending job to the ledger only: the broker does not know it, and no worker runs it.
   @discardableResult
   func owe(
     _ count: Int = 1, kind: String = "posts.fan-out", queue: String = "fanout",
@@ -162,13 +162,13 @@ struct Stage: Sendable {
 
   func count(_ query: PostgresQuery) async throws -> Int { try await stack.count(query) }
 
-  /// What was noted, the latest first.
+  /// The recorded actions, newest first.
   func actions() async throws -> [String] {
     try await ActionLog(stack.database).page().items.map { "\($0.action) \($0.subject)" }
   }
 }
 
-/// Somebody who is signed in.
+/// A signed-in user.
 struct SignedIn: Sendable {
   let stage: Stage
   let cookie: String
@@ -176,14 +176,14 @@ struct SignedIn: Sendable {
 
   func get(_ path: String) async throws -> Stage.Reply { try await stage.send(.get, path, cookie: cookie) }
 
-  /// Sends a form of a page.
+  /// Sends a page's form.
   func post(_ path: String, _ fields: [(String, String)] = [], confirmed: Bool = false) async throws -> Stage.Reply {
     let all = fields + [("form", formToken)] + (confirmed ? [("confirmed", "yes")] : [])
     return try await stage.send(.post, path, cookie: cookie, body: Stage.encode(all))
   }
 }
 
-/// Keeps what an answer writes.
+/// Collects the body that a response writes.
 private final class Collector: ResponseBodyWriter, Sendable {
   private let bytes = Locked<[UInt8]>([])
   var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }

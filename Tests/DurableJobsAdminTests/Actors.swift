@@ -2,6 +2,6 @@ import DurableJobsAdmin
 
 extension Operator {
   static let tester = Operator(name: "tester")
-  /// Somebody who may only look.
+  /// A read-only operator.
   static let visitor = Operator(name: "visitor", role: .readOnly)
 }

@@ -28,7 +28,7 @@ import Testing
           told.append("\(second) \(alarm.closedAt == nil ? "opened" : "closed") \(alarm.seconds)")
         }
       }
-      // It is over a fifth below its limit, so that a queue at its limit does not come and go.
+      // It closes a fifth below its limit, so that a queue at its limit does not flap.
       #expect(told == ["2 opened 10.1", "7 closed 10.1", "10 opened 11.0", "11 closed 11.0"])
       #expect(try await book.open().isEmpty)
       #expect(try await book.untold() == nil)
@@ -43,7 +43,7 @@ import Testing
       #expect(try await book.judge([reading(99, running: 99)], at: Self.start).map(\.concern) == [.waiting])
       #expect(try await book.judge([], at: Self.start).isEmpty)
       #expect(try await book.open().map(\.concern) == [.running, .waiting])
-      // With the limit its alarm goes.
+      // Removing the limit closes its alarm.
       let without = AlarmBook(
         stack.database, limits: try AlarmLimits("*:waiting=off,running=60s"), isDelivered: false)
       #expect(try await without.judge([reading(99, running: 99)], at: Self.start).map(\.concern) == [.waiting])
@@ -58,7 +58,7 @@ import Testing
         let told = try await withThrowingTaskGroup(of: [Alarm].self) { group in
           for _ in 0..<12 {
             group.addTask {
-              // A process of its own, as far as the table is concerned.
+              // A separate process, as far as the table is concerned.
               let book = AlarmBook(stack.database, limits: limits, isDelivered: true)
               return try await book.judge([reading(waiting)], at: Self.start)
             }
@@ -76,7 +76,7 @@ import Testing
 
   private struct Refused: Error {}
 
-  /// Takes messages, after it has refused as many as it should.
+  /// Accepts messages, after refusing a given number.
   private final class Receiver: Sendable {
     let messages = Locked<[(request: HTTPRequest, body: [UInt8])]>([])
     let pauses = Locked<[Duration]>([])
@@ -112,7 +112,7 @@ import Testing
       }, pause: { pause in receiver.pauses.withLock { $0.append(pause) } }, now: now, logger: logger)
   }
 
-  /// Tells all that there is to tell now.
+  /// Delivers all pending messages.
   private func tellAll(_ messenger: AlarmMessenger) async throws {
     let (changes, end) = AsyncStream.makeStream(of: Void.self)
     end.finish()
@@ -125,7 +125,7 @@ import Testing
       let receiver = Receiver(answers: [500, nil, 204, 404])
       let messenger = try messenger(book, receiver, secret: "a secret of the tests")
       let alarm = try #require(try await book.judge([reading(12.5)], at: Self.start).first)
-      // It opens and closes before anybody could tell of it: both are told.
+      // It opens and closes before any delivery: both messages are sent.
       _ = try await book.judge([reading(0)], at: Self.start + 60)
       try await tellAll(messenger)
       try await tellAll(messenger)
@@ -158,7 +158,7 @@ import Testing
       let lines = log.withLock { $0 }
       #expect(lines.count == 2 && lines.allSatisfy { $0.contains("fanout") && $0.contains("\(alarm.id)") })
       #expect(lines.first?.contains("it answered with 500") == true)
-      // A webhook's path is as good as a password for the channel that it writes to.
+      // A webhook's path is as secret as a password for its channel.
       #expect(!lines.contains { $0.contains("token=x") || $0.contains("/hook") || $0.contains("of the tests") })
     }
   }

@@ -3,8 +3,8 @@ import Testing
 @testable import DurableJobsAdmin
 
 @Suite struct AutoscalingTests {
-  /// A queue that is simulated second by second: what arrives waits, each worker ends `concurrency / runTime` jobs a second
-  /// at most.
+  /// A queue simulated second by second: arrivals wait, and each worker ends at most `concurrency / runTime` jobs a
+  /// second.
   private struct Simulation {
     var autoscaling = Autoscaling(minWorkers: 1, maxWorkers: 50)
     var runTime: Double
@@ -13,14 +13,15 @@ import Testing
     var load = QueueLoad()
     var ready = 0.0
     var claimed = 0.0
-    /// Parts of jobs that have arrived or ended.
+    /// Fractions of jobs that have arrived or ended.
     private var arrivedParts = 0.0
     private var endedParts = 0.0
     var history: [Int] = []
 
     init(runTime: Double) { self.runTime = runTime }
 
-    /// Five seconds, as between two samples; then as many workers as are wanted, as an autoscaler would start.
+    /// Advances five seconds, the time between two samples; then runs the wanted number of workers, as an autoscaler
+    /// would.
     mutating func step(arrivals: Double) {
       let before = ready + claimed
       var ended = 0
@@ -53,7 +54,7 @@ import Testing
   func aSteadyStreamGetsTheWorkersThatItKeepsBusy(arrivals: Double, runTime: Double, expected: Int) {
     var queue = Simulation(runTime: runTime)
     queue.run(minutes: 15, arrivals: arrivals)
-    // ⌈λ·S ÷ (c·ρ)⌉, c = 4 and ρ = 0.8, and no more than one above it while the last of the backlog goes.
+    // ⌈λ·S ÷ (c·ρ)⌉, c = 4 and ρ = 0.8, and at most one above it while the last of the backlog drains.
     #expect(Set(queue.history.suffix(24)).isSubset(of: [expected, expected + 1]), "\(queue.history)")
     #expect(queue.history.suffix(24).allSatisfy { Double($0) * queue.concurrency > arrivals * runTime })
     #expect(queue.ready <= arrivals * 5)
@@ -81,7 +82,7 @@ import Testing
     for arrivals in [0, 5, 300, 300, 20, 0] { queue.run(minutes: 6, arrivals: Double(arrivals)) }
     #expect(queue.history.allSatisfy { (2...10).contains($0) })
     #expect(queue.history.last == 2)
-    // Up, down and up again between two samples would be workers started and ended for nothing.
+    // Changing direction between two samples would start and stop workers for nothing.
     let changes = zip(queue.history, queue.history.dropFirst()).filter { $0 != $1 }.count
     #expect(changes <= 40, "\(queue.history)")
   }
@@ -101,7 +102,7 @@ import Testing
 
   @Test func whatIsNotKnownYetIsGuessedCautiously() {
     let autoscaling = Autoscaling(minWorkers: 1, maxWorkers: 100)
-    // A thousand jobs, none has ended: a tenth of a second each, or as long as the oldest has run.
+    // A thousand jobs, none ended: a tenth of a second each, or as long as the oldest has run.
     #expect(autoscaling.wanted(QueueLoad(), ready: 1000, claimed: 0, concurrency: 4) == 2)
     #expect(autoscaling.wanted(QueueLoad(), ready: 1000, claimed: 4, concurrency: 4, longest: 3) == 32)
     #expect(autoscaling.wanted(QueueLoad(), ready: 1_000_000_000, claimed: 4, concurrency: 0, longest: 1e9) == 100)
@@ -116,7 +117,7 @@ import Testing
     for _ in 0..<6 { load.note(QueueLoad.Flow(seconds: 5, ended: 0, runSeconds: 0, growth: 0), halfLife: 30) }
     #expect(abs(load.arrivalRate - 5) < 0.01)
     #expect(abs((load.runTime ?? 0) - 0.2) < 1e-9)
-    // Jobs that were taken out of the queue did not arrive backwards.
+    // Removed jobs do not count as negative arrivals.
     load.note(QueueLoad.Flow(seconds: 5, ended: 0, runSeconds: 0, growth: -1_000_000), halfLife: 30)
     #expect(load.arrivalRate == 0)
   }

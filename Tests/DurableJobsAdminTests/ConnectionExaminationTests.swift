@@ -7,7 +7,7 @@ import Testing
 
 @testable import DurableJobsAdmin
 
-/// What the doctor says of workers' connections to Postgres.
+/// The doctor's findings on workers' connections to Postgres.
 @Suite(.timeLimit(.minutes(3))) struct ConnectionExaminationTests {
   private typealias Worker = WorkerConnectionRow
 
@@ -22,7 +22,7 @@ import Testing
     let short = ConnectionExamination.concurrency([good, worker("short", concurrency: 71, pool: 10)])
     #expect(short.status == .warn && short.detail == "short has 71 for a pool of 10 connections")
     #expect(short.advice?.contains("set it to 73") == true, "\(short.advice ?? "")")
-    // One below what the worker itself needs.
+    // One below the worker's own need.
     #expect(ConnectionExamination.concurrency([worker("tight", concurrency: 22, pool: 23)]).status == .warn)
   }
 
@@ -56,7 +56,7 @@ import Testing
       }
       let none = try await findings()
       #expect(none["slots"]?.detail == "no worker runs")
-      // One of a version that says nothing is not judged.
+      // A worker of a version that does not report its pool is not judged.
       _ = try await workers.heartbeat(report("silent", pool: nil))
       _ = try await workers.heartbeat(report("small", pool: 10))
       let short = try await findings()

@@ -10,7 +10,7 @@ import Testing
 
 @testable import DurableJobsAdmin
 
-/// What the doctor finds behind Redis and Postgres, on real servers.
+/// The doctor's findings on Redis and Postgres, on real servers.
 @Suite(.timeLimit(.minutes(3)), .serialized) struct DoctorTests {
   private func redis(_ url: String) async throws -> [String: Finding] {
     let examination = RedisExamination(
@@ -80,7 +80,7 @@ import Testing
       try await redis(cluster.url)["Redis replicas"]?.status == .ok
     }
     #expect(try await redis(cluster.url)["Redis slots"]?.status == .ok)
-    // The replica first, so that nobody takes over.
+    // The replica first, so that none takes over.
     for index in [3, 0] { await cluster.nodes[index].kill9() }
     try await eventually("the slots are missed") {
       try await redis(cluster.url)["Redis slots"]?.status == .fail

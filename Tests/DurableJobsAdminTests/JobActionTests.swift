@@ -12,7 +12,7 @@ import SocialAdmin
 import TestSupport
 import Testing
 
-/// What operators do to jobs: each thing takes effect, is noted, and is refused to somebody who may only look.
+/// Operators' actions on jobs: each takes effect, is recorded, and is refused to a read-only operator.
 @Suite("Acting on jobs", .timeLimit(.minutes(5)))
 struct JobActionTests {
   private func desk(_ stack: TestStack) -> JobAdmin {
@@ -109,7 +109,7 @@ struct JobActionTests {
       }
       let whole: PostgresQuery = "SELECT count(DISTINCT payload) FROM jobs WHERE octet_length(payload) = 1500000"
       #expect(try await stack.count(whole) == 9)
-      // Two at a time: what is over a batch of bytes waits for the next.
+      // Two at a time: jobs past a batch of bytes wait for the next batch.
       #expect(try await actions(stack).filter { $0 == "dead.retry-all" }.count == 5)
       let consumer = try await stack.broker.join("elsewhere", worker: "w", lease: .seconds(120))
       let claims = try await eventual("the claims") {
@@ -172,7 +172,7 @@ struct JobActionTests {
         #expect(refused == .failed)
         #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 1)
       }
-      // Its transaction has ended it: it was faster.
+      // Its transaction ended it first.
       #expect(await refusal { _ = try await desk(stack).cancel(id, by: .tester) } == .notFound)
       #expect(try await actions(stack, id).filter { $0 == "jobs.cancel" }.count == 1)
     }
@@ -224,7 +224,7 @@ struct JobActionTests {
       #expect(try await stack.broker.depth(of: "fanout").ready == 1)
       #expect(try await actions(stack, id) == ["jobs.reschedule", "jobs.reschedule", "jobs.enqueue"])
 
-      // One that the broker has forgotten is known to it again.
+      // A job that the broker forgot is known to it again.
       _ = try await stack.broker.clear("fanout")
       _ = try await desk(stack).reschedule(id, at: moment, by: .tester)
       #expect(try await stack.broker.depth(of: "fanout") == QueueDepth(delayed: 1, known: 1))
@@ -238,7 +238,7 @@ struct JobActionTests {
     var author: Int
   }
 
-  /// Runs a worker for the queue `fanout` whose jobs note in a table that they were done.
+  /// Runs a worker for the queue `fanout` whose jobs record their completion in a table.
   private func work(on stack: TestStack, _ body: @Sendable (RunningWorker) async throws -> Void) async throws {
     try await stack.pool.execute("CREATE TABLE done (id uuid NOT NULL)")
     var registry = JobRegistry<PostgresLedger>()
@@ -345,7 +345,7 @@ struct JobActionTests {
       }
       for id in [one, other] { try await kill(id, on: stack) }
       #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 0, "it went with the last attempt")
-      // One that an earlier version left behind.
+      // An order left by an earlier version.
       _ = try await stack.client.transaction { transaction in
         try await stack.ledger.tellToEnd([ids[1]], queue: "fanout", in: transaction.sql)
       }
@@ -432,7 +432,7 @@ struct JobActionTests {
   }
 }
 
-/// What progress was told.
+/// Records the progress that was reported.
 private final class Told: Sendable {
   private let list = Locked<[Int]>([])
   var numbers: [Int] { list.withLock { $0 } }

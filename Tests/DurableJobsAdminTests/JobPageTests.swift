@@ -9,10 +9,10 @@ import Testing
 @testable import DurableJobsAdmin
 @testable import DurableJobsPostgres
 
-/// Lists of jobs, page by page.
+/// Paged job lists.
 @Suite("Pages of jobs", .timeLimit(.minutes(5)))
 struct JobPageTests {
-  /// Goes through all pages.
+  /// Reads all pages.
   private func all(_ filter: JobFilter, on database: JobsDatabase) async throws -> (
     items: [JobSummary], pages: [JobPage]
   ) {
@@ -27,7 +27,7 @@ struct JobPageTests {
     return (pages.flatMap(\.items), pages)
   }
 
-  /// Owes a job of each of `numbers`, spread over three queues and two kinds, a millisecond apart.
+  /// Adds a pending job for each of `numbers`, spread over three queues and two kinds, a millisecond apart.
   private func owe(_ numbers: Range<Int>, on stack: TestStack) async throws -> [JobID] {
     let start = Int64(1_700_000_000_000)
     let ids = numbers.map { JobID(high: JobID.min(atMilliseconds: start + Int64($0)).high, low: UInt64($0)) }
@@ -115,7 +115,7 @@ struct JobPageTests {
   @Test("A page that is not full says how many jobs it looked at, over queues of which one was enough and one has few")
   func searchedOverQueues() async throws {
     try await TestStack.with { stack in
-      // Newest first: 5,000 that do not fit, 3 that do not, 100 that do.
+      // Newest first: 5,000 that do not match, 3 that do not, 100 that do.
       try await stack.pool.execute(
         """
         INSERT INTO jobs (queue, id, kind, version, payload)
@@ -126,7 +126,7 @@ struct JobPageTests {
         """)
       let (items, pages) = try await all(JobFilter(kind: "sought", limit: 10), on: stack.database)
       #expect(items.count == 100 && Set(items.map(\.id)).count == 100)
-      // A third of the budget of the many, the three, and of the hundred the ten of a page and the next.
+      // A third of the budget of the 5,000, the three, and of the hundred a page of ten plus one.
       #expect(pages[0].items.isEmpty && pages[0].searched == 3333 + 3 + 11)
     }
   }
@@ -134,7 +134,7 @@ struct JobPageTests {
   @Test("Dead and ended jobs come the last to end first, many of one moment too")
   func deadAndEnded() async throws {
     try await TestStack.with { stack in
-      // Seven of each moment, in the middle of a microsecond-sized clock.
+      // Seven at each moment, with times that need the full precision of microseconds.
       try await stack.pool.execute(
         """
         INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, died_at)
@@ -170,7 +170,7 @@ struct JobPageTests {
     }
   }
 
-  /// Jobs whose payloads have a number, a secret and a note; each third has no secret.
+  /// Jobs with a number, a secret and a note in their payloads; every third has no secret.
   private func fillWithSecrets(_ table: String, _ count: Int, on pool: PostgresPool) async throws {
     let columns = table == "jobs" ? "" : ", priority, attempts, failures, created_at, died_at"
     let values =
@@ -216,7 +216,7 @@ struct JobPageTests {
         #expect(
           page.items == nothing.items && page.next == nothing.next && page.searched == nothing.searched, "\(probe)")
       }
-      // What stands in plain sight elsewhere is found there alone.
+      // Text that is also visible elsewhere is found only there.
       #expect(try await numbers(filter("u", limit: 5000)).count == 12_000, "in `number`")
     }
   }

@@ -14,7 +14,7 @@ import Testing
 
 @Suite("The ledger against the broker, and the broker against the ledger", .timeLimit(.minutes(5)))
 struct LedgerAuditTests {
-  /// Lets no time pass: what is to happen while somebody waits happens then.
+  /// Passes no time: each wait runs an action instead.
   private struct Meanwhile: Clock {
     let act: @Sendable (Duration) async throws -> Void
     var now: ContinuousClock.Instant { .now }
@@ -28,7 +28,7 @@ struct LedgerAuditTests {
   private func audit(
     _ stack: TestStack, meanwhile act: @escaping @Sendable (Duration) async throws -> Void = { _ in }
   ) -> LedgerAudit {
-    // As if it were a minute later: nothing is too young to be looked at.
+    // As if a minute had passed: every job is old enough.
     LedgerAudit(
       stack.database, broker: stack.broker, queues: ["fanout", "idle"], clock: Meanwhile(act: act),
       now: { Date().addingTimeInterval(60) })
@@ -40,7 +40,7 @@ struct LedgerAuditTests {
     return records.map(\.id)
   }
 
-  /// Takes rows away as no transaction that ends a job does.
+  /// Deletes rows without ending their jobs.
   private func disown(_ ids: [JobID], on stack: TestStack) async throws {
     try await stack.pool.execute("DELETE FROM jobs WHERE id = ANY(\(ids.map { PostgresUUID($0) }))")
   }
@@ -61,7 +61,7 @@ struct LedgerAuditTests {
       let exact = try await audit(stack) { _ in Issue.record("nothing looked left over") }.leftovers()
       #expect(exact.known >= 2507 && exact.orphaned == 0 && exact.orphanedByQueue.isEmpty)
 
-      // Parked is pending: no worker knows how to run it, and it is nobody's leftover.
+      // Parked jobs are pending: no worker can run them, but they are not leftovers.
       try await stack.pool.execute("UPDATE jobs SET parked = true WHERE id = \(PostgresUUID(ready[9]))")
       try await disown([claimed[0], ready[0], ready[2000], delayed[1], elsewhere[0]], on: stack)
       let found = try await audit(stack).leftovers()
@@ -79,7 +79,7 @@ struct LedgerAuditTests {
       try await disown(ids, on: stack)
       let pauses = Pauses()
       let found = try await audit(stack) { pause in
-        // Acknowledged one after another, the last at the last moment; one is pending again, as a dead letter is.
+        // Acknowledged one after another, the last just in time; one is pending again, as a retried dead letter.
         switch pauses.note(pause) {
         case 1: _ = try await stack.broker.remove([ids[0]], from: "fanout")
         case 2:
@@ -127,11 +127,11 @@ struct LedgerAuditTests {
   }
 }
 
-/// How long somebody was asked to wait, in order.
+/// The requested waits, in order.
 private final class Pauses: Sendable {
   private let list = Locked<[Duration]>([])
   var all: [Duration] { list.withLock { $0 } }
-  /// - Returns: the how manieth it is.
+  /// - Returns: the number of this wait, from 1.
   func note(_ pause: Duration) -> Int {
     list.withLock { list in
       list.append(pause)

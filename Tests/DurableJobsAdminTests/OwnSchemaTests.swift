@@ -12,8 +12,8 @@ import TestSupport
 @testable import DurableJobsAdmin
 @testable import DurableJobsPostgres
 
-/// Another program's queue: its tables in a schema of another name, its keys under another prefix, kinds of its own.
-/// The standard schema has no tables, so a statement that does not name its tables through the schema fails.
+/// Another program's queue: a different schema name, key prefix and set of kinds. The standard schema has no tables, so
+/// a statement that does not name its tables through the schema fails.
 @Suite("Another schema, prefix and registry", .timeLimit(.minutes(5)))
 struct OwnSchemaTests {
   private struct Charge: Job {
@@ -50,7 +50,7 @@ struct OwnSchemaTests {
         .id.description
     }
 
-    /// Runs a worker and a scheduler meanwhile.
+    /// Runs a worker and a scheduler during `body`.
     func work(_ body: @Sendable () async throws -> Void) async throws {
       let ledger = PostgresLedger(database)
       var configuration = WorkerConfiguration(queues: ["orders": 4])

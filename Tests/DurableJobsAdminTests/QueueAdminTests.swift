@@ -101,8 +101,8 @@ struct QueueAdminTests {
           try await desk(stack).clear("busy", by: .tester, patience: .milliseconds(200))
         }
         #expect(error?.code == .failed)
-        // The broker's record of the one that was left goes with the rest: its worker has it, or the relay brings it
-        // back.
+        // The broker's record of the remaining one is removed with the rest: its worker has it, or the relay pushes it
+        // again.
         #expect(error?.message.hasPrefix("1207 jobs of busy are cancelled; 1 more is still") == true)
       }
       #expect(try await stack.count("SELECT count(*) FROM jobs WHERE queue = 'busy'") == 0)
@@ -114,7 +114,7 @@ struct QueueAdminTests {
     }
   }
 
-  /// What handlers of a test did.
+  /// The effects of a test's handlers.
   private struct Deeds: Sendable {
     var begun = 0
     var cancelled = 0

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DurableJobsAdmin
 
-/// The numbers that several types share have their keys beside the type's own.
+/// Types that share these numbers encode them beside their own keys.
 @Suite struct QueueNumbersTests {
   private func keys(_ value: some Encodable) throws -> Set<String> {
     let object = try JSONSerialization.jsonObject(with: try JSONEncoder().encode(value)) as? [String: Any]

@@ -57,7 +57,7 @@ struct ScheduleAdminTests {
       clock.advance(by: .seconds(1))
       #expect(try await desk.list()[1].state == .overdue)
 
-      // Also one that another version had can be paused.
+      // A schedule of another version can be paused too.
       for name in ["gone", "hourly"] { #expect(try await desk.pause(name, by: .terminal).state == .paused) }
       #expect(try await desk.list().map(\.state) == [.paused, .paused, .active])
       #expect(try await desk.resume("gone", by: .terminal).state == .unknown)
@@ -98,7 +98,7 @@ struct ScheduleAdminTests {
       clock.advance(by: .seconds(1))
       let pending = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs, by: .terminal) }
       #expect(pending?.code == .conflict && pending?.message.contains("'hourly'") == true)
-      // What was refused has left nothing behind.
+      // The refused run left nothing behind.
       let store = PostgresScheduleStore(pool: stack.pool)
       #expect(try await store.ticks(of: "hourly", limit: 10).map(\.job.description) == [run.id])
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 1)

@@ -40,7 +40,7 @@ import Testing
         _ = try await stack.ledger.add(
           [JobRecord(kind: "nobody.knows", queue: "tasks", payload: Array("{}".utf8), isDurable: true)], in: sql)
       }
-      // Parked jobs wait in the ledger alone, and dead ones for nobody: neither is a debt.
+      // Parked jobs wait only in the ledger, and dead ones are not waiting: neither counts as debt.
       try await stack.pool.execute(
         """
         INSERT INTO jobs (queue, id, kind, version, payload, parked)
@@ -99,7 +99,7 @@ import Testing
   @Test func whereThereIsNothingToDoLittleIsAsked() async throws {
     try await TestStack.with { stack in
       let queues = JobKinds.app.queues
-      // Their streams stay when their worker goes.
+      // Their streams outlive the worker.
       for queue in queues {
         _ = try await stack.broker.join(queue, worker: "w", lease: .seconds(60))
       }
@@ -111,10 +111,10 @@ import Testing
         let before = try await stack.redisClient.commandCounts().values.reduce(0, +)
         try await sampler.count()
         #expect(try await sampler.sample(at: Date()).broker != nil)
-        // What counts is counted as well.
+        // INFO itself is counted too.
         return try await stack.redisClient.commandCounts().values.reduce(0, +) - before - 1
       }
-      // The first makes the scripts known.
+      // The first round loads the scripts.
       _ = try await round()
       let idle = try await round()
       #expect(queues.count > 5 && idle == 3 * queues.count + 1)
@@ -156,13 +156,13 @@ import Testing
       #expect(abs((first.load.runTime ?? 0) - 0.2) < 1e-9)
       // ⌈(10 + 10 ÷ 30) · 0.2 ÷ (4 · 0.8)⌉
       #expect(first.wanted == 1)
-      // What was counted already is not counted again.
+      // Earlier counts are not counted again.
       try await note(30, 6000)
       let second = try seen("tasks", in: try await sampler.sample(at: start + 10))
       #expect((6...10).contains(second.load.arrivalRate))
       #expect(abs((second.load.runTime ?? 0) - 0.2) < 1e-9)
 
-      // Another process goes on from there.
+      // Another process continues from there.
       let other = self.sampler(stack)
       var kept = StackSample(at: start + 10)
       kept.queues = [second]
@@ -205,10 +205,10 @@ import Testing
         try await eventually("it is shown") {
           try await StackSample.latest(in: stack.database)?.alarms == [.init(queue: "tasks", what: "waiting")]
         }
-        // A message that was sent and not noted yet would be sent again.
+        // A message that was sent but not recorded yet would be sent again.
         let book = AlarmBook(stack.database, limits: watched.limits, isDelivered: true)
         try await eventually("it is noted as told") { try await book.untold() == nil }
-        // The leader goes, and its successor finds the alarm open.
+        // The leader stops, and its successor finds the alarm open.
         group.cancelAll()
       }
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -262,7 +262,7 @@ import Testing
       try await sampler.count()
       let full = try await sampler.sample(at: Date() + 10)
       #expect(try await book.judge(full.readings, at: full.at).map(\.queue) == ["made-up"])
-      // Nobody serves it, nothing is pending there any more, no kind names it.
+      // No worker serves it, nothing is pending there, and no kind names it.
       _ = try await stack.broker.clear("made-up")
       try await stack.pool.execute("DELETE FROM jobs")
       try await sampler.count()

@@ -100,7 +100,7 @@ struct WorkerAdminTests {
       let first = PostgresWorkerRegistry(pool: stack.pool)
       for _ in 1...2 { _ = try await first.heartbeat(report("w", minutes: minutes(), batch: 1)) }
       #expect(try await statistics.totals(.hour, kind: "x").completed == 3)
-      // What the next adds to is locked: its first telling is given up on, and told again, several times at once.
+      // The next batch's rows are locked: its first sending is given up, and repeated several times at once.
       try await stack.pool.transaction { transaction in
         try await transaction.execute("SELECT FROM job_hours FOR UPDATE")
         let impatient = PostgresWorkerRegistry(pool: stack.pool, limit: .milliseconds(200))
@@ -121,7 +121,7 @@ struct WorkerAdminTests {
       #expect(try await statistics.totals(.week, kind: "x").completed == 6, "by the hour too")
       try await first.leave(report("w", minutes: minutes(), batch: 2))
       #expect(try await statistics.totals(.hour, kind: "x").completed == 6)
-      // Another worker's batches are its own.
+      // Another worker's batches are separate.
       try await first.leave(report("another", minutes: minutes(), batch: 1))
       #expect(try await statistics.totals(.hour, kind: "x").completed == 9)
       #expect(try await stack.count("SELECT count(*) FROM workers") == 0)
@@ -136,7 +136,7 @@ struct WorkerAdminTests {
           group.addTask {
             let workers = PostgresWorkerRegistry(pool: stack.pool)
             for round in 0..<25 {
-              // In another order each: what is counted at once must not wait in a circle.
+              // In a different order each time: concurrent counting must not deadlock.
               let shuffled = round % 2 == 0 ? minutes() : minutes().reversed()
               _ = try await workers.heartbeat(report("w\(number)", minutes: shuffled, batch: Int64(round + 1)))
             }
@@ -204,7 +204,7 @@ struct WorkerAdminTests {
   @Test("Dead letters and actions are kept by age and number, and one that is being retried is left")
   func keeping() async throws {
     try await TestStack.with { stack in
-      // Of minute i the i-th: 1 is the newest. Past 500 they are older than three days.
+      // Row i is i minutes old, so 1 is the newest. Rows past 500 are older than three days.
       try await stack.pool.execute(
         """
         INSERT INTO dead_jobs (id, queue, kind, version, priority, payload, attempts, failures, created_at, died_at)
@@ -218,14 +218,14 @@ struct WorkerAdminTests {
         SELECT now() - make_interval(mins => i, days => CASE WHEN i > 500 THEN 3 ELSE 0 END), 'a', 'full', 'x', 's' || i
         FROM generate_series(4950, 1, -1) i
         """)
-      // Without limits all stay.
+      // Without limits every row stays.
       try await sweep(LedgerSweep(endedDays: 3), stack)
       #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 950)
       #expect(try await stack.count("SELECT count(*) FROM actions") == 4950)
 
       let byAge = LedgerSweep.Limit(days: 3, rows: 100_000)
       try await stack.pool.transaction { transaction in
-        // Somebody retries the oldest: the sweep neither takes it nor waits.
+        // The oldest is being retried: the sweep neither deletes it nor waits.
         _ = try await transaction.query("SELECT FROM dead_jobs WHERE kind = 'k950' FOR UPDATE")
         try await sweep(LedgerSweep(endedDays: 3, dead: byAge, actions: byAge), stack)
       }
@@ -242,7 +242,7 @@ struct WorkerAdminTests {
       #expect(
         try await stack.pool.query("SELECT subject FROM actions ORDER BY id DESC").decode(String.self)
           == (1...30).map { "s\($0)" })
-      // Nothing is taken twice.
+      // Nothing is deleted twice.
       try await sweep(LedgerSweep(endedDays: 3, dead: byNumber, actions: byNumber), stack)
       #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 30)
     }
@@ -298,7 +298,7 @@ struct WorkerAdminTests {
       #expect(
         try await stack.pool.query("SELECT name FROM workers ORDER BY name").decode(String.self) == ["away", "counted"])
       #expect(try await WorkerAdmin(stack.database).list().map(\.name) == ["away"])
-      // Told again after so long, a batch is not added again.
+      // A batch sent again after so long is not added again.
       _ = try await PostgresWorkerRegistry(pool: stack.pool).heartbeat(report("counted", minutes: [counted], batch: 1))
       #expect(try await stack.count("SELECT coalesce(sum(completed), 0)::int8 FROM job_minutes WHERE kind = 'x'") == 6)
       #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 1)

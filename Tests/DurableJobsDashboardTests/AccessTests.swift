@@ -32,7 +32,7 @@ import TestSupport
         #expect(try await stranger.post("/ops" + path, [("confirmed", "yes")]).location == "/sign-in", "\(path)")
         #expect(try await mallory.post("/ops" + path, [("confirmed", "yes")]).status == 403, "\(path)")
       }
-      // What a page loads is no secret.
+      // A page's assets are public.
       #expect(try await stranger.get("/ops/assets/style.css").status == 200)
       #expect(try await ActionLog(program.stack.database).page().items.isEmpty)
       #expect(program.reports.reports.withLock { $0.count } == 2)
@@ -66,7 +66,7 @@ import TestSupport
           page.status == 200 && !page.contains("method=\"post\"") && !page.contains("type=\"checkbox\""), "\(path)")
       }
       #expect(try await ann.get("/ops/reports").contains("action=\"/ops/reports/clear\""))
-      // His token is right, his role is not: no page of his shows one.
+      // His token is valid, his role is not: none of his pages shows a token.
       let token = try #require(bob.formCookie)
       for path in Self.actions {
         let reply = try await bob.post("/ops" + path, [("form", token), ("confirmed", "yes"), ("do", "delete-all")])
@@ -117,7 +117,7 @@ import TestSupport
       #expect(program.reports.reports.withLock { $0.isEmpty })
       #expect(try await ann.get("/ops/reports").contains("ann cleared “all” reports."))
       #expect(try await !ann.get("/ops/reports").contains("cleared"))
-      // The queue's own actions are noted under the visitor's name.
+      // The queue's own actions are recorded under the visitor's name.
       #expect(try await ann.post("/ops/queues/invoices/pause", [("form", token)]).status == 303)
       let noted = try await ActionLog(program.stack.database).page().items
       #expect(noted.map { "\($0.actor) \($0.action) \($0.subject)" } == ["ann queues.pause invoices"])

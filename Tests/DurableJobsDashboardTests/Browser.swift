@@ -4,7 +4,7 @@ import Hummingbird
 import Locking
 import Testing
 
-/// A browser of one user: it keeps cookies and sends the forms of pages.
+/// One user's browser: it keeps cookies and sends pages' forms.
 struct Browser: Sendable {
   let program: OpsProgram
   let user: String?
@@ -26,7 +26,7 @@ struct Browser: Sendable {
     /// The token of the page's forms.
     var formToken: String? { text.firstMatch(of: #/name="form" value="([^"]*)"/#).map { String($0.1) } }
 
-    /// Where the page leads or sends something, and what it loads.
+    /// The page's links, form targets and assets.
     var links: [String] {
       text.matches(of: #/(?:href|src|action|data-live)="([^"]*)"/#).map { match in
         String(match.1).replacing("&amp;", with: "&")
@@ -34,7 +34,7 @@ struct Browser: Sendable {
     }
   }
 
-  /// The token that the dashboard's cookie holds.
+  /// The token in the dashboard's cookie.
   var formCookie: String? { cookies.withLock { $0["dashboard_form"] } }
 
   func get(_ path: String) async throws -> Reply { try await send(.get, path) }
@@ -57,7 +57,7 @@ struct Browser: Sendable {
     return Reply(status: response.status.code, headers: response.headers, text: collector.text)
   }
 
-  /// An answer whose body has not been read.
+  /// A response whose body has not been read.
   func open(_ path: String) async throws -> Response { try await program.send(request(.get, path)) }
 
   private func request(
@@ -77,7 +77,7 @@ struct Browser: Sendable {
   }
 }
 
-/// Keeps what an answer writes.
+/// Collects the body that a response writes.
 private final class Collector: ResponseBodyWriter, Sendable {
   private let bytes = Locked<[UInt8]>([])
   var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }

@@ -24,7 +24,7 @@ import TestSupport
       #expect(nothing.status == 404 && nothing.contains("There is no page at this address."))
       #expect(nothing.contains(">Reports</a>"), "a visitor keeps the menu")
       #expect(nothing.headers[.contentSecurityPolicy]?.contains("default-src 'none'") == true)
-      // The program's metrics see the dashboard's routes.
+      // The program's metrics include the dashboard's routes.
       program.routes.withLock { $0 = [] }
       _ = try await ann.get("/ops/queues/invoices")
       #expect(program.routes.withLock { $0 } == ["/ops/queues/{queue}"])
@@ -43,12 +43,12 @@ import TestSupport
         guard seen.insert(path).inserted, path.hasSuffix("/live?window=hour") == false else { continue }
         let page = try await ann.get(path)
         #expect(page.status == 200, "\(path)")
-        // A page's own anchors stay on the page.
+        // A page's anchors stay on the page.
         for link in page.links where !link.hasPrefix("#") {
           #expect(link == base || link.hasPrefix(prefix) || link.hasPrefix(base + "?"), "\(link) on \(path)")
           #expect(!link.contains("//"), "\(link) on \(path)")
           let isAction = page.contains("action=\"\(link)\"")
-          // The charts of each stretch of time are one page.
+          // A page's charts count as one page for all windows.
           if !isAction, !link.contains("/live?"), !link.contains("window=") { next.append(link) }
         }
       }
@@ -57,7 +57,7 @@ import TestSupport
       }
       #expect(seen.contains { $0.hasPrefix(prefix + "assets/style.css?v=") })
       #expect(seen.contains { $0.hasPrefix(prefix + "jobs/0") }, "a job's page is reached")
-      // Nor do those that an action leads to.
+      // Nor do redirects after an action.
       let page = try await ann.get(prefix + "queues/invoices")
       let token = try #require(page.formToken)
       #expect(try await ann.post(prefix + "queues/invoices/pause", [("form", token)]).location == prefix + "queues")

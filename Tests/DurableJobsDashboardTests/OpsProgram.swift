@@ -10,14 +10,14 @@ import Logging
 import ProgramTestSupport
 import TestSupport
 
-/// A program with a router and jobs of its own, and the dashboard mounted on that router as an outsider does it.
+/// A program with its own router and jobs, which mounts the dashboard as an outside package does.
 struct OpsProgram: Sendable {
   static let secret = "a secret of the settings"
 
   let stack: TestStack
   let dashboard: Dashboard
   let reports: ReportPages
-  /// What each user may do; somebody unknown is led to the program's own page for signing in.
+  /// Each user's access; an unknown user is redirected to the program's own sign-in page.
   let roles: Locked<[String: DashboardAccess]>
   /// The routes that the program's middleware saw.
   let routes: Locked<[String]>
@@ -68,7 +68,7 @@ struct OpsProgram: Sendable {
       examine: { findings }, logger: .quiet)
   }
 
-  /// Another one over the same servers, which nothing runs.
+  /// Another dashboard over the same servers, which is not run.
   @discardableResult
   func dashboard(adding pages: any DashboardPages...) throws -> Dashboard {
     try Self.dashboard(stack, Dashboard.Configuration(), [], pages)
@@ -82,7 +82,7 @@ struct OpsProgram: Sendable {
     }
   }
 
-  /// Adds dead letters and jobs that wait, and a worker that runs one.
+  /// Adds dead letters and waiting jobs, and a worker that runs one.
   func addJobs() async throws {
     let pending = record(), dead = record()
     try await stack.ledger.withTransaction { _ = try await stack.ledger.add([pending, dead], in: $0) }
@@ -106,7 +106,7 @@ struct SendInvoice: Job {
   var order: Int
 }
 
-/// The program's context: it knows who asks.
+/// The program's context, which identifies the user.
 struct OpsContext: RequestContext {
   struct Source: RequestContextSource {
     let logger: Logger
@@ -118,7 +118,7 @@ struct OpsContext: RequestContext {
   init(source: Source) { coreContext = CoreRequestContextStorage(source: source) }
 }
 
-/// Signs in whom a header names.
+/// Signs in the user named by a header.
 private struct UserReader: RouterMiddleware {
   func handle(
     _ request: Request, context: OpsContext, next: (Request, OpsContext) async throws -> Response
@@ -129,7 +129,7 @@ private struct UserReader: RouterMiddleware {
   }
 }
 
-/// Keeps what metrics would be labelled with.
+/// Records the routes that metrics would use as labels.
 private struct RouteRecorder: RouterMiddleware {
   let routes: Locked<[String]>
 

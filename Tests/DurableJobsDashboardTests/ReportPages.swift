@@ -2,7 +2,7 @@ import DurableJobsDashboard
 import HTTPTypes
 import Locking
 
-/// Pages of the program's own: a list with an action, a page of plain HTML, and an error of its own.
+/// A program's own pages: a list with an action, a plain HTML page, and an error.
 struct ReportPages: DashboardPages {
   struct Closed: Error {}
 

@@ -61,7 +61,7 @@ import Testing
     let cut = PayloadText(#"{"password":"hunter2","rest":"\#(rest)","token":"hunter3"}"#)
     #expect(cut.cutFrom == "66 kB" && cut.text.hasPrefix("{\n  \"password\": \"••••••\",\n  \"rest\": \"xxx"))
     #expect(!cut.text.contains("hunter"))
-    // A secret that is itself cut off.
+    // A secret that is itself truncated.
     #expect(!PayloadText(#"{"secret":["\#(rest)"]}"#).text.contains("xxx"))
     let nested = String(repeating: "[", count: 400) + String(repeating: "1,", count: 30_000) + "1"
     #expect(PayloadText(nested + String(repeating: "]", count: 400)).text.utf8.count < 5_000_000)

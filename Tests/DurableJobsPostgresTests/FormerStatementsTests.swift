@@ -8,7 +8,7 @@ import Testing
 
 @testable import DurableJobsPostgres
 
-/// Each statement of the last version does to the views what it did to the tables.
+/// Each statement of the last version has the same effect on the views as on the tables.
 @Suite(.timeLimit(.minutes(3))) struct FormerStatementsTests {
   @Test func viewsTakeEveryStatementAsTheTablesDid() async throws {
     let statements = try FormerStatement.all()
@@ -35,19 +35,19 @@ import Testing
       #expect(table.error == nil && table == view, "\(statement.text): \(table.error ?? view.error ?? "")")
       if table.affected > 0 { writing += table.changes ? 1 : 0; reading += table.changes ? 0 : 1 }
     }
-    // What finds no row shows little.
+    // A statement that finds no row proves little.
     #expect(reading > 60 && writing > 30, "\(reading) found rows, \(writing) changed some")
   }
 }
 
 private struct FormerStatement: Sendable {
-  /// What a statement did.
+  /// The effect of a statement.
   struct Effect: Sendable, Equatable {
     var affected = 0
     var rows = 0
-    /// Whether the tables are others than before.
+    /// Whether the tables differ from before.
     var changes = false
-    /// The rows of all tables afterwards, but for times that it took from the clock.
+    /// The rows of all tables afterwards, without times taken from the clock.
     var after: [String] = []
     var error: String?
   }
@@ -67,7 +67,7 @@ private struct FormerStatement: Sendable {
     }
   }
 
-  /// Runs it in a transaction that is rolled back.
+  /// Runs the statement in a transaction that is rolled back.
   func run(on connection: PostgresConnection) async throws -> Effect {
     var effect = Effect()
     do {

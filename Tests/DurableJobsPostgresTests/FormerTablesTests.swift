@@ -12,7 +12,7 @@ import TestSupport
 
 /// A database of the version before the queue had a schema is upgraded in place.
 @Suite(.timeLimit(.minutes(3))) struct FormerTablesTests {
-  /// Where the last version has its tables, and after the upgrade the views.
+  /// The schema of the last version's tables, and of the views after the upgrade.
   static let former = JobsSchema("public")
   /// Columns that later versions of the schema have added.
   static let added = ["trace_span", "trace_sampled", "max_attempts", "timeout_ms"]
@@ -27,7 +27,7 @@ import TestSupport
       let before = try await pool.catalog("public")
       try await JobsSchema.migrate(pool)
       #expect(try await pool.catalog("jobs") == fresh)
-      // Back and forth again, with the app's files.
+      // Down and up again, with the app's migrations.
       let migrator = DatabaseMigrator(try TestDatabase.migrations(), pool: pool)
       let later = migrator.later
       try await migrator.up()
@@ -62,7 +62,7 @@ import TestSupport
       try await JobsSchema.migrate(pool)
       #expect(try await rows("jobs") == before)
       #expect(try await rows("public") == before)
-      // The counter of actions goes on.
+      // The action counter continues.
       let last = try await pool.count("SELECT max(id) FROM jobs.actions")
       try await pool.execute("INSERT INTO actions (actor, role, action, subject) VALUES ('a', 'full', 'x', 'y')")
       #expect(try await pool.count("SELECT max(id) FROM jobs.actions") == last + 1)
@@ -75,7 +75,7 @@ import TestSupport
       try await pool.execute("CREATE TABLE done (id uuid PRIMARY KEY)")
       let (old, new) = (FormerLedger(pool: pool), PostgresLedger(pool: pool))
       let (isOver, isAllAsked) = (Locked(false), Locked(false))
-      // Those of the last version run before and after; those of this one come with the upgrade.
+      // The last version's programs run before and after; this version's start with the upgrade.
       try await withThrowingTaskGroup(of: Void.self) { work in
         try await withThrowingTaskGroup(of: Void.self) { asking in
           for _ in 0..<2 { asking.addTask { try await ask(old, until: isOver) } }
@@ -147,7 +147,7 @@ import TestSupport
       #expect(error?.message.contains("session \(session)") == true)
       #expect(try await holder.query("SELECT to_regclass('jobs.jobs') IS NULL")[0].decode(Bool.self))
 
-      // It is tried on while others work, and happens once the table is free.
+      // It is retried while others work, and succeeds once the table is free.
       try await withThrowingTaskGroup(of: Void.self) { group in
         let isDone = Locked(false)
         group.addTask {
@@ -179,7 +179,7 @@ import TestSupport
       #expect(error?.code == .outdated)
       #expect(error?.message.contains("jobs.refusal") == true)
       #expect(try await pool.query("SELECT to_regnamespace('jobs') IS NULL")[0].decode(Bool.self))
-      // With its files it comes along.
+      // The upgrade is part of the migrations.
       try await DatabaseMigrator(try TestDatabase.migrations(), pool: pool).up()
       try await JobsSchema.standard.check(pool)
     }
@@ -230,7 +230,7 @@ import TestSupport
 
 // MARK: Work
 
-/// Rows in all tables, jobs in all states among them, by the statements of the last version.
+/// Fills all tables, with jobs in all states, using the last version's statements.
 private func fill(_ pool: PostgresPool) async throws {
   let ledger = FormerLedger(pool: pool)
   let jobs = (0..<12).map { JobRecord.test("{\"n\": \($0)}", runAt: $0 % 3 == 0 ? 4_000_000_000_000 : nil) }
@@ -279,7 +279,7 @@ private func ask(_ ledger: some PostgresTransactions, until isOver: Locked<Bool>
       try await transaction.execute("INSERT INTO asked SELECT unnest(\(jobs.map { PostgresUUID($0.id) }))")
     }
     size = size % 5 + 1
-    // As many as are done, and no more.
+    // Paced by the completions.
     try await eventually("not many wait") {
       try await ledger.pendingIDs(queue: .default, after: nil, before: .highest, limit: 200).count < 200
     }
@@ -309,6 +309,6 @@ extension JobID {
 }
 
 extension DatabaseMigrator {
-  /// How many files there are since the last version without a schema of the queue's own.
+  /// The number of migrations since the last version without a separate schema for the queue.
   fileprivate var later: Int { migrations.count { $0.number > TestDatabase.lastFormer } }
 }

@@ -68,7 +68,7 @@ import Testing
       let job = JobRecord.test(queue: "shared")
       try await pool.transaction { _ = try await jobs.add([job], in: $0) }
       #expect(try await mail.pending([job.id], queue: "shared").isEmpty)
-      // Each has a leader of its own.
+      // Each has its own leader.
       try await jobs.lead("watch") {
         try await mail.lead("watch") {}
       }
@@ -96,7 +96,7 @@ import Testing
       #expect(error?.code == .newer)
       #expect(error?.message.contains("version 99") == true)
       #expect(try await code { _ = try await JobsSchema.status(pool) } == .newer)
-      // It serves all the same.
+      // It works all the same.
       try await schema.check(pool)
       try await pool.pipeline([
         "DELETE FROM \(schema.versions) WHERE version = 99", "UPDATE \(schema.versions) SET hash = 'x'",
@@ -134,7 +134,7 @@ import Testing
         """
         DO $$ BEGIN CREATE ROLE queue_owner LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$
         """)
-      // No right to make schemas: this one is given.
+      // Without the right to create schemas, the schema must exist.
       try await pool.execute("CREATE SCHEMA jobs AUTHORIZATION queue_owner")
     }
     try await TestDatabase.withPool(url, user: "queue_owner") { pool in

@@ -6,16 +6,16 @@ import Migrations
 import PrivateServers
 import TestSupport
 
-/// Databases that the tests of the schema begin with.
+/// Starting databases for the schema's tests.
 enum TestDatabase {
-  /// Runs `body` on an empty database of its own.
+  /// Runs `body` on an empty database.
   static func empty<Result: Sendable>(
     connections: Int = 8, _ body: @Sendable (PostgresPool) async throws -> Result
   ) async throws -> Result {
     try await withPool(try await SharedServers.freshDatabase(), connections: connections, body)
   }
 
-  /// Runs `body` on a database as the last version without a schema of the queue's own left it.
+  /// Runs `body` on a database as the last version without a separate schema for the queue left it.
   static func former<Result: Sendable>(
     connections: Int = 8, _ body: @Sendable (PostgresPool) async throws -> Result
   ) async throws -> Result {
@@ -29,7 +29,7 @@ enum TestDatabase {
     return try await SharedServers.freshDatabase(template: template)
   }
 
-  /// The number of that version's last file.
+  /// The number of that version's last migration.
   static let lastFormer = 37
 
   static func migrations() throws -> [Migration] {
@@ -52,7 +52,7 @@ enum TestDatabase {
       defer { group.cancelAll() }
       return try await body(pool)
     }
-    // The database cannot be copied while a session is left in it.
+    // The database cannot be copied while it has an open session.
     try await eventually("the pool is at rest") { await pool.usage().leased == 0 }
     return result
   }
@@ -62,8 +62,8 @@ extension PostgresPool {
   /// The first column of the first row.
   func count(_ query: PostgresQuery) async throws -> Int { try await self.query(query)[0].decode(Int.self) }
 
-  /// What the catalogs say of a schema's tables, without its name: columns in order, defaults, constraints, indexes,
-  /// storage options, sequences.
+  /// A schema's tables according to the catalogs, without the schema's name: columns in order, defaults, constraints,
+  /// indexes, storage options, sequences.
   func catalog(_ schema: String) async throws -> [String] {
     let lines = try await query(
       """

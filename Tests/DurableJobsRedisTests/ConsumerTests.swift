@@ -20,8 +20,8 @@ import Testing
     return claims
   }
 
-  /// Redis hands jobs out in a reply; when that is lost with its connection, they are this worker's and it does not
-  /// know. Nor does a refusal tell it that there are none.
+  /// Redis hands jobs out in a reply. If the reply is lost with its connection, they are this worker's without its
+  /// knowing. A refusal does not tell it that there are none, either.
   @Test(arguments: [false, true])
   func claimsWhoseReplyWasLostAreFound(isRefusedFirst: Bool) async throws {
     let server = try await PrivateRedis.start()
@@ -41,7 +41,7 @@ import Testing
 
       _ = try await fixture.client.send(RedisCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"))
       if isRefusedFirst {
-        // This one finds the connection gone, the next the server unwilling.
+        // The first claim finds the connection closed, the next is refused by the server.
         do { #expect(try await consumer.claim(10, wait: .milliseconds(1)).isEmpty) } catch is BrokerError {}
         try await server.run("CONFIG", "SET", "min-replicas-to-write", "1")
         await #expect(throws: BrokerError.self) { try await consumer.claim(10, wait: .milliseconds(1)) }
@@ -53,14 +53,14 @@ import Testing
       #expect(
         try await fixture.broker.depth(of: .default).counts
           == QueueCounts(workers: 1))
-      // And the usual way goes on.
+      // Normal claims work again.
       try await fixture.broker.push([.test("next")])
       #expect(try await claim(1, consumer).map(\.record.text) == ["next"])
     }
     await server.stop()
   }
 
-  /// Otherwise one job that kills its worker would take along, attempt by attempt, all that are claimed with it.
+  /// Otherwise a job that kills its worker would use up, attempt by attempt, all jobs claimed with it.
   @Test func jobsThatWereInTwoDyingWorkersHandsPartWays() async throws {
     try await RedisFixture.with { fixture in
       let alive = try await fixture.broker.join(.default, worker: "alive", lease: .seconds(120))
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  /// A consumer without a lease, such as one whose read was answered late, is found by those that have one.
+  /// A consumer without a lease, such as one whose read was answered late, is found by the consumers that have one.
   @Test func aConsumerWithoutALeaseIsReaped() async throws {
     try await RedisFixture.with { fixture in
       let alive = try await fixture.broker.join(.default, worker: "alive", lease: .seconds(120))
@@ -143,8 +143,8 @@ import Testing
     }
   }
 
-  /// Redis makes a consumer whose lease has ended once more for a read that was on its way. The first heartbeat of all
-  /// consumers in each third of a lease finds what it was handed.
+  /// For a read still in progress, Redis re-creates a consumer whose lease has ended. The first heartbeat of any
+  /// consumer in each third of a lease finds the jobs that it was handed.
   @Test func claimsWithoutALeaseAreSoonHandedOn() async throws {
     try await RedisFixture.with { fixture in
       let alive = try await fixture.broker.join(.default, worker: "alive", lease: .seconds(6))
@@ -169,8 +169,8 @@ import Testing
     }
   }
 
-  /// A reply that is lost on a connection which stays open: the worker lives, renews its lease, and knows nothing of
-  /// the claim.
+  /// A reply is lost on a connection that stays open: the worker lives, renews its lease, and does not know of the
+  /// claim.
   @Test func claimsThatNeverArriveAtALivingWorkerRun() async throws {
     struct Lost: Job {
       static let kind: JobKind = "test.lost"
@@ -189,8 +189,8 @@ import Testing
         try await eventually("the worker has joined") {
           try await fixture.broker.depth(of: .default).workers == 1
         }
-        // Handed to the worker in replies that somebody else reads, in one step with their arrival: it cannot be
-        // faster.
+        // Handed to the worker in replies that another client reads, in one step with their arrival, so the worker
+        // cannot claim them first.
         let client = JobClient(broker: fixture.broker, ledger: ledger, logger: .quiet)
         try await client.push((0..<3).map { Lost(number: $0) }, options: JobOptions(queue: "elsewhere"))
         let elsewhere = try await fixture.client.send(

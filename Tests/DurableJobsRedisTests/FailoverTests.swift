@@ -8,7 +8,7 @@ import PrivateServers
 import TestSupport
 import Testing
 
-/// A master is killed under load, with sentinels and in a cluster: no job is lost, and the hold-up is printed.
+/// A master is killed under load, with sentinels and in a cluster: no job is lost, and the delay is printed.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct FailoverTests {
   private struct Numbered: Job {
     static let kind: JobKind = "test.numbered"
@@ -21,7 +21,7 @@ import Testing
     var number: Int
   }
 
-  /// When each job was asked for and when its effect was committed first.
+  /// When each job was enqueued, and when its effect was first committed.
   private final class Delays: Sendable {
     private struct Times {
       var asked: [Int: ContinuousClock.Instant] = [:]
@@ -47,7 +47,7 @@ import Testing
     var doneCount: Int { times.withLock { $0.done.count } }
   }
 
-  /// Where handlers wait while it is closed.
+  /// Handlers wait here while it is closed.
   private final class Barrier: Sendable {
     private let closed = Locked(false)
     func close() { closed.withLock { $0 = true } }
@@ -57,7 +57,7 @@ import Testing
 
   private static let queues: [QueueName] = ["a", "b", "c", "d", "e", "f"]
 
-  /// Asks for jobs in six queues all the while, on two workers; `disturb` strikes in the middle. Expects each effect
+  /// Enqueues jobs in six queues continuously, on two workers; `disturb` strikes in the middle. Expects each effect
   /// once.
   private func run(
     _ url: String, _ what: String, disturb: @escaping @Sendable (RedisFixture, Delays, Barrier) async throws -> Void
@@ -89,7 +89,7 @@ import Testing
                 for queue in Self.queues {
                   let numbers = number..<number + 5
                   delays.ask(numbers)
-                  // The ledger has them whatever becomes of the push, and the app does not wait for that.
+                  // The ledger has them whatever happens to the push, and the app does not wait for the push.
                   try await client.transaction { transaction in
                     try await transaction.enqueue(
                       numbers.map { Numbered(number: $0) }, options: JobOptions(queue: queue))
@@ -103,7 +103,7 @@ import Testing
             try await eventually("jobs are done") { delays.doneCount > 500 }
             try await disturb(fixture, delays, barrier)
             let (done, struck) = (delays.doneCount, asked.withLock { $0 })
-            // Far enough that every queue works again.
+            // Late enough that every queue works again.
             try await eventually("jobs are done again", within: .seconds(120)) {
               delays.doneCount > done + 500 && asked.withLock { $0 } > struck + 500
             }
@@ -125,7 +125,7 @@ import Testing
             throw error
           }
           print("\(what): \(asked.withLock { $0 }) jobs, none later than \(delays.longest)")
-          // What was settled before the failover and forgotten by it is settled again.
+          // Jobs settled before the failover and forgotten by it are settled again.
           try await eventually("the broker is through as well") {
             for queue in Self.queues {
               let depth = try await fixture.broker.depth(of: queue)
@@ -162,11 +162,12 @@ import Testing
     await cluster.stop()
   }
 
-  /// What a replica has not got when its master dies: here it is made to have nothing of the last five hundred jobs.
+  /// The replica lacks writes when its master dies: here it is made to miss the last five hundred jobs.
   @Test func aReplicaThatLacksTheLastWritesTakesOver() async throws {
     let group = try await PrivateSentinels.start(replicas: 1)
     try await run(group.url, "sentinel, last writes lost") { fixture, delays, barrier in
-      // It knows of claims in every queue, and of no end of them: each worker would go on to hold what it has done.
+      // The replica knows of claims in every queue but not of their completion: each worker would keep holding finished
+      // jobs.
       barrier.close()
       try await eventually("nothing more is claimed, and the replica knows what is") {
         for queue in Self.queues {
@@ -176,8 +177,8 @@ import Testing
         }
         return true
       }
-      // Held still and hung up on it gets nothing, while the master goes on; then the master is gone, and it goes on
-      // alone. Without the hanging up it would find what was sent to it when it goes on.
+      // Frozen and disconnected, the replica gets nothing while the master continues; then the master is gone, and the
+      // replica continues alone. Without the disconnect it would still receive the buffered writes when it resumes.
       await group.servers[1].freeze()
       try await group.servers[0].run("CLIENT", "KILL", "TYPE", "replica")
       barrier.open()
@@ -190,7 +191,7 @@ import Testing
   }
 
   @Test func queuesOfAClusterMoveUnderLoad() async throws {
-    // No master shall be taken for dead here, however busy the machine is.
+    // The timeout keeps a busy machine from having a master declared dead.
     let cluster = try await PrivateRedisCluster.start(nodeTimeout: 15_000)
     try await run(cluster.url, "cluster, slots moved") { fixture, _, _ in
       for queue in Self.queues.prefix(3) {
@@ -219,7 +220,7 @@ import Testing
       }
       let sizes = try await fixture.client.sendToMasters([RedisCommand("DBSIZE")]).compactMap { $0.replies[0].int }
       #expect(sizes.count == 3 && sizes.allSatisfy { $0 > 30 }, "\(sizes)")
-      // A job of several queues in one push goes to several masters.
+      // A push with jobs of several queues goes to several masters.
       try await fixture.broker.push(queues.map { .test(queue: $0) })
       for queue in queues { #expect(try await fixture.broker.depth(of: queue).ready == 3) }
     }

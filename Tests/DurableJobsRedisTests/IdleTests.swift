@@ -18,16 +18,16 @@ import Testing
           try await fixture.client.commandCounts()["xread", default: 0] >= 3
         }
         let (before, start) = (try await fixture.client.commandCounts(), ContinuousClock.now)
-        // A window, not a wait: what is asserted is a count in it.
+        // A time window, not a wait: the number of commands in it is asserted.
         try await Task.sleep(for: .seconds(4))
         let after = try await fixture.client.commandCounts()
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let counts = after.map { ($0.key, $0.value - before[$0.key, default: 0]) }.filter { $0.1 > 0 }
         let count = counts.reduce(0) { $0 + $1.1 }
         #expect(count > 0)
-        // Six for the heartbeat of each of three queues, one for each read that waits for one and a half seconds.
+        // Six for each of three queues' heartbeats, one for each read that waits one and a half seconds.
         #expect(Double(count) <= 20 * seconds + 10, "\(count) commands in \(seconds) s: \(counts)")
-        // While the connection is the same, nobody asks who the server is.
+        // While the connection is the same, no heartbeat checks which server it is.
         #expect(after["get"] == before["get"])
       }
     }

@@ -53,7 +53,7 @@ import Testing
         }
       }
       #expect(refusal?.code == .full)
-      // What is asked for in the ledger is taken all the same.
+      // Jobs enqueued in the ledger are accepted all the same.
       let id = try await client.enqueue(Heavy(10))
       try await eventually("the broker refuses for good") {
         do {
@@ -67,7 +67,7 @@ import Testing
       #expect(id != nil && pending != nil)
       #expect(try await fixture.broker.missing([pending].compactMap { $0 }, in: .default) == [pending])
 
-      // Working off makes room, and the relay pushes what waited.
+      // Draining makes room, and the relay pushes the waiting jobs.
       var registry = JobRegistry<InMemoryLedger>()
       registry.register(Heavy.self) { _, _ in }
       var configuration = WorkerConfiguration(queues: [.default: 4])
@@ -104,7 +104,7 @@ import Testing
       try await eventually("the broker refuses") { try await isRefusing() }
       for number in 0..<50 { try await client.enqueue(Ordered(number: number)) }
       #expect(try await fixture.broker.depth(of: .default).ready == 0)
-      // Room comes back before anybody relays.
+      // Room is available before the relay pushes.
       _ = try await fixture.broker.clear("heavy")
       try await eventually("the broker takes jobs") { try await !isRefusing() }
       for number in 50..<100 { try await client.enqueue(Ordered(number: number)) }
@@ -139,7 +139,7 @@ import Testing
       try await fixture.broker.push((0..<300).map { .test("\($0)", isDurable: $0 % 2 == 0) })
       let held = try await dead.claim(50, wait: .seconds(5))
       #expect(held.count == 50)
-      // Smaller than what is in use: every command that takes memory is refused from now on.
+      // Below the current use: every command that needs memory is refused from now on.
       _ = try await fixture.client.send(RedisCommand("CONFIG", "SET", "maxmemory", "1"))
       for isDurable in [true, false] {
         let error = await #expect(throws: BrokerError.self) {

@@ -84,7 +84,7 @@ import Testing
     let server = try await PrivateRedis.start()
     try await run(server) { _ in
       await server.freeze()
-      // The length of the freeze is what is tested: twice the lease.
+      // The length of the freeze is under test: twice the lease.
       try await Task.sleep(for: .seconds(2))
       await server.thaw()
     }

@@ -73,7 +73,7 @@ import Testing
     #expect(try Array(RecordCoding.encode(record)[2..<4]) == [0xFF, 0xFF])
   }
 
-  /// What a worker of a version without traces knows of a failure.
+  /// A failure as a worker of a version without traces decodes it.
   private struct PlainFailure: Codable, Equatable {
     var attempt: Int
     var at: Int64
@@ -125,7 +125,7 @@ import Testing
     #expect(read == failures)
     #expect(Array(bytes[(31 + length)...]) == record.payload)
 
-    // And what it writes back has lost the trace, and nothing else.
+    // Its output has lost the trace and nothing else.
     let written = try JSONEncoder().encode(failures)
     let count = (0..<4).map { UInt8(truncatingIfNeeded: written.count >> (24 - 8 * $0)) }
     var expected = record
@@ -143,7 +143,7 @@ import Testing
     let decoded = try decode(bytes)
     #expect(decoded.payload.isEmpty && decoded.payloadInLedger == 1 << 20 && decoded.version == 7)
     #expect(decoded.trace == record.trace && decoded.attempts == 3 && decoded.id == record.id)
-    // With the payload that was read for it, or without.
+    // With or without the payload that was read for it.
     #expect(try RecordCoding.encode(decoded) == bytes)
     var filled = decoded
     filled.payload = record.payload
@@ -160,14 +160,14 @@ import Testing
   @Test func aWorkerThatKnowsNoMarksFindsAVersionThatItCannotRun() throws {
     let record = JobRecord.test(String(repeating: "x", count: 100_000), kind: "kind", version: 1, isDurable: true)
     let bytes = try RecordCoding.encode(record)
-    // What such a worker reads: the version is over any that a kind can have, so that it parks the job, by its id.
+    // Such a worker reads a version above any that a kind can have, so it parks the job by its id.
     #expect(bytes[0] == 1 && Array(bytes[4..<20]) == record.id.bytes)
     #expect(bytes[20..<22].elementsEqual([0xFF, 0xFF]))
     #expect(String(decoding: bytes[23..<27], as: UTF8.self) == "kind")
     var impossible = record
     impossible.version = 65535
     #expect(throws: InvalidJob.self) { try impossible.check() }
-    // What it would write back, the rest as the payload of that version, says the same.
+    // Its output, with the rest as the payload of that version, decodes to the same.
     var written = JobRecord.test("", kind: "kind", version: 65535, isDurable: true)
     (written.id, written.payload) = (record.id, Array(bytes[31...]))
     #expect(try RecordCoding.encode(written) == bytes)

@@ -8,12 +8,12 @@ import PrivateServers
 import TestSupport
 import Testing
 
-/// A queue's slot goes from one master of a cluster to another, a step at a time: between the steps everything is tried
-/// that a worker does.
+/// A queue's slot moves from one master of a cluster to another, a step at a time. Between the steps the test tries
+/// every operation of a worker.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct SlotMoveTests {
   private static let queue: QueueName = "moving"
 
-  /// A queue on a cluster, and its slot's way.
+  /// A queue on a cluster, with the steps of its slot's move.
   private struct Scene: Sendable {
     let cluster: PrivateRedisCluster
     let fixture: RedisFixture
@@ -29,11 +29,11 @@ import Testing
     func depth() async throws -> QueueDepth { try await broker.depth(of: SlotMoveTests.queue) }
   }
 
-  /// - Parameter commandTimeout: so short that what has to wait for the end of a move fails before it.
+  /// - Parameter commandTimeout: short enough that a command which has to wait for the end of a move fails before it.
   private func with(
     commandTimeout: Duration? = nil, _ body: @Sendable (Scene) async throws -> Void
   ) async throws {
-    // No node shall be taken for dead because the machine is busy: a replica in its place would be another test.
+    // The timeout keeps a busy machine from having a node declared dead: a failover would be another test.
     let cluster = try await PrivateRedisCluster.start(replicasEach: 0, nodeTimeout: 15_000)
     try await RedisFixture.with(url: cluster.url, commandTimeout: commandTimeout) { fixture in
       let slot = try #require(Int(try await cluster.nodes[0].run("CLUSTER", "KEYSLOT", "{\(Self.queue)}")))
@@ -43,7 +43,7 @@ import Testing
     await cluster.stop()
   }
 
-  /// What a worker asks of its broker, tried until it succeeds.
+  /// A worker's request to its broker, retried until it succeeds.
   private enum Request {
     case push(JobRecord)
     case acknowledge(Claim)
@@ -52,7 +52,7 @@ import Testing
     case heartbeat
   }
 
-  /// A consumer as a worker treats it: claims of a life that ended are handed back, and come again.
+  /// A consumer used as a worker does: claims of an earlier incarnation are handed back, and come again.
   private struct Hand {
     let scene: Scene
     let consumer: RedisConsumer
@@ -61,9 +61,9 @@ import Testing
     var waiting: [Request] = []
     var refusals: Set<String> = []
     var deliveries: [JobID: Int] = [:]
-    /// How often each has to come.
+    /// How often each has to be delivered.
     var expected: [JobID: Int] = [:]
-    /// Pushed without a record, perhaps twice.
+    /// Pushed without a record, and so possibly twice.
     var doubtful: Set<JobID> = []
     private var incarnation = 0
 
@@ -87,7 +87,7 @@ import Testing
       }
     }
 
-    /// Settles one claim in each way.
+    /// Settles one claim each way.
     mutating func settleSome() {
       if let claim = held.popLast() { waiting.append(.acknowledge(claim)) }
       if let claim = held.popLast() {
@@ -100,7 +100,7 @@ import Testing
       }
     }
 
-    /// Tries what has not succeeded yet, all at once, and the heartbeat with it.
+    /// Sends the requests that have not succeeded yet all at once, with a heartbeat.
     mutating func go() async throws {
       let (broker, consumer) = (scene.broker, consumer)
       let outcomes = try await withThrowingTaskGroup(of: (Request, Heartbeat?, BrokerError?).self) { group in
@@ -142,9 +142,9 @@ import Testing
       }
     }
 
-    /// Only the refusals of a move are in order, and what is late on a busy machine.
+    /// Accepts only the refusals of a move, and timeouts on a busy machine.
     ///
-    /// - Returns: whether it may have been carried out.
+    /// - Returns: whether the request may have been carried out.
     @discardableResult
     private mutating func note(_ error: BrokerError) throws -> Bool {
       guard let cause = error.underlying as? RedisError else { throw error }
@@ -154,7 +154,7 @@ import Testing
       return false
     }
 
-    /// Claims and acknowledges until each job has come as often as it had to, and none is left.
+    /// Claims and acknowledges until each job has been delivered the expected number of times, and none is left.
     mutating func finish() async throws {
       try await eventually("what was refused succeeds") {
         try await go()
@@ -174,8 +174,8 @@ import Testing
     }
   }
 
-  /// With a delayed job every key of a queue exists, so that its scripts can run on the new master before it has the
-  /// slot; without, they have to wait.
+  /// With a delayed job every key of a queue exists, so its scripts can run on the new master before that has the slot;
+  /// without one, they have to wait.
   @Test(arguments: [true, false], [false, true]) func aQueueInTwoPlacesLosesNothing(
     everyKeyExists: Bool, backwards: Bool
   ) async throws {
@@ -200,7 +200,7 @@ import Testing
         try await hand.claim(1)
         try await scene.move(key)
       }
-      // Nobody but the two masters knows, and the one that has the keys must be asked (ASK).
+      // Only the two masters know, and the one with the keys must be asked (ASK).
       hand.push(.test("all moved", queue: Self.queue))
       hand.push(.test("all moved, no record", queue: Self.queue, isDurable: false))
       hand.settleSome()
@@ -227,14 +227,14 @@ import Testing
     }
   }
 
-  /// A worker whose read waits at a master that gives the slot away must not wait there for long.
+  /// A worker's read that waits at a master giving the slot away must not keep waiting there.
   @Test(arguments: [false, true]) func aWaitingReadFollowsTheSlot(isAlone: Bool) async throws {
     try await with { scene in
       let consumer = try await scene.broker.join(Self.queue, worker: "w", lease: .seconds(240))
       let claimed = Locked<[String]>([])
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
-          // Each read would wait for two minutes.
+          // Each read would otherwise wait for two minutes.
           while claimed.withLock({ $0.isEmpty }) {
             let claims = try await consumer.claim(1, wait: .seconds(240))
             claimed.withLock { $0 += claims.map(\.record.text) }
@@ -248,7 +248,7 @@ import Testing
           group.addTask {
             while claimed.withLock({ $0.isEmpty }) {
               _ = try await consumer.heartbeat()
-              // The pace of heartbeats; nothing waits for it.
+              // The interval of heartbeats; nothing depends on it.
               try await Task.sleep(for: .milliseconds(100))
             }
           }
@@ -267,7 +267,7 @@ import Testing
     }
   }
 
-  /// A move that is given up before a key has gone, begun again, and undone by another one when it is over.
+  /// A move is given up before a key has moved, started again, and reversed by another one when it is complete.
   @Test func aMoveThatIsGivenUpChangesNothing() async throws {
     try await with(commandTimeout: .milliseconds(500)) { scene in
       let consumer = try await scene.broker.join(Self.queue, worker: "w", lease: .seconds(120))
@@ -301,7 +301,7 @@ import Testing
     }
   }
 
-  /// Claims whose reply was lost with its connection, while the queue was on its way, are found where it arrives.
+  /// Claims whose reply was lost with its connection during the move are found on the new master.
   @Test func lostClaimsAreFoundAfterAMove() async throws {
     try await with { scene in
       let consumer = try await scene.broker.join(Self.queue, worker: "w", lease: .seconds(120))
@@ -318,7 +318,7 @@ import Testing
       try await scene.begin()
       try await scene.move(streams[2])
       try await scene.cluster.nodes[scene.from].run("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-      // The first finds the connection gone, the others are refused.
+      // The first finds the connection closed, the others are refused.
       for _ in 0..<4 {
         do {
           #expect(try await consumer.claim(10, wait: .milliseconds(1)).isEmpty)
@@ -326,7 +326,7 @@ import Testing
       }
       for key in try await scene.keys() { try await scene.move(key) }
       try await scene.end()
-      // No heartbeat has found out that the server is another one: the claims are this life's.
+      // No heartbeat has noticed that the server is another one: the claims are this incarnation's.
       var found: Set<String> = []
       try await eventually("the claims are found", within: .seconds(20)) {
         do {
@@ -349,7 +349,7 @@ import Testing
     var number: Int
   }
 
-  /// Two workers, whose leases are over before the move is.
+  /// Two workers whose leases expire before the move ends.
   @Test func workersGoOnAfterAMoveThatTakesLong() async throws {
     try await with(commandTimeout: .milliseconds(500)) { scene in
       let ledger = InMemoryLedger()
@@ -372,7 +372,7 @@ import Testing
           defer { asked += count }
           return asked
         }
-        // What cannot be pushed is pending.
+        // Jobs that cannot be pushed are pending.
         try await client.enqueue((first..<first + count).map { Numbered(number: $0) })
       }
       try await RunningWorker.run(worker()) { _ in
@@ -382,7 +382,7 @@ import Testing
           try await ask(200)
           try await scene.begin()
           for key in try await scene.keys() {
-            // Each waits for its push in vain, and meanwhile the workers' heartbeats and claims fail.
+            // Each push times out, and meanwhile the workers' heartbeats and claims fail.
             try await ask(20)
             try await scene.move(key)
           }

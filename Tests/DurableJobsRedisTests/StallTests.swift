@@ -11,15 +11,15 @@ import ServiceLifecycle
 import TestSupport
 import Testing
 
-/// Redis stands still, makes a backup or gets its first replica: whoever runs a job keeps it, and it runs once.
+/// Redis stalls, makes a backup or gets its first replica: each worker keeps its jobs, and each job runs once.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct StallTests {
   private struct Slow: Job {
     static let kind: JobKind = "test.slow"
     var number: Int
   }
 
-  /// Runs two workers with jobs under way, does `disturb` to their Redis, and expects that each job begins once and at
-  /// its first attempt, and that no lease ends.
+  /// Runs two workers with jobs in progress, calls `disturb` with their Redis, and expects that each job begins once,
+  /// at its first attempt, and that no lease ends.
   private func undisturbed(_ disturb: @Sendable (PrivateRedis) async throws -> Void) async throws {
     var options = PrivateRedis.Options()
     options.port = 0
@@ -54,7 +54,7 @@ import Testing
             try await fixture.client.send(RedisCommand("HLEN", "\(fixture.prefix):{default}:begun")).int == 9
           }
           try await disturb(server)
-          // Every consumer renews its lease, and asks which server it is, more than once.
+          // Every consumer renews its lease, and checks which server it is, more than once.
           let beats = try await fixture.client.commandCounts()["info", default: 0]
           try await eventually("the workers have asked who the server is") {
             try await fixture.client.commandCounts()["info", default: 0] > beats + 2

@@ -15,7 +15,7 @@ import Testing
 
   private let stage = Stage()
 
-  /// Else a worker could die between the two, and the job would be run again.
+  /// Otherwise a worker could die in between, and the job would run again.
   @Test func aLastAttemptBeginsOnlyOnceTheBrokerKnowsOfIt() async throws {
     let failing = FailingBroker(stage.broker)
     let (begun, gate) = (Journal<Int>(), Gate())
@@ -31,7 +31,7 @@ import Testing
     try await RunningWorker.run(worker) { _ in
       try await stage.client.enqueue(Once(number: 1))
       try await eventually("the broker cannot be told") { failing.begins.count > 1 }
-      // A first attempt of several waits for nothing.
+      // The first attempt of several waits for nothing.
       try await stage.client.enqueue(Numbered(number: 2))
       try await gate.wait()
       #expect(begun.entries == [2])
@@ -41,7 +41,7 @@ import Testing
     #expect(begun.entries == [2, 1])
   }
 
-  /// A worker that claimed many and died had begun few of them: the others are as they were.
+  /// A worker that claimed many jobs and died had begun only a few: the others are unchanged.
   @Test func jobsThatNeverBeganAreNotBuried() async throws {
     try await stage.client.enqueue((0..<50).map { Once(number: $0) })
     let dead = await stage.broker.join(.default, worker: "dead", lease: .milliseconds(50))
@@ -64,7 +64,7 @@ import Testing
     for death in 0...Numbered.retry.maxAttempts {
       let dying = await stage.broker.join(.default, worker: "dying\(death)", lease: .milliseconds(20))
       let claim = try await eventual("the job is there") { await dying.claim(1, wait: .zero).first }
-      // What comes back is marked before it begins; the first time it dies too soon for that.
+      // A redelivered job is marked before it begins; the first time the worker dies too early for that.
       #expect(claim.isRedelivered == (death > 0))
       #expect(claim.attempt == max(1, death))
       if claim.isRedelivered { #expect(await dying.begin([claim]).count == 1) }

@@ -39,7 +39,7 @@ import Testing
     let runs = try await runs(of: records(0..<32)) { $0.contains(13) }
     let good = (0..<32).filter { $0 != 13 }
     #expect(try stage.effects() == good)
-    // The neighbours were done at the first attempt: only the bad job comes again, alone, and is dead after its third.
+    // The neighbours succeeded at the first attempt: only the bad job is retried, alone, and is dead after its third.
     #expect(runs.count { $0 == [13] } == 3)
     #expect(stage.ledger.dead.map(\.attempts) == [3])
     #expect(stage.ledger.dead.first?.record.failures.map(\.error) == Array(repeating: "a bad job", count: 3))

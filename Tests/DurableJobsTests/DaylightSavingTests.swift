@@ -2,9 +2,9 @@ import DurableJobs
 import Foundation
 import Testing
 
-/// What the table in ``CronExpression`` says.
+/// The table in ``CronExpression``.
 @Suite struct DaylightSavingTests {
-  /// The ticks between two moments, by the clocks of the zone and how far they are ahead of UTC.
+  /// The ticks between two moments, in the zone's local time with its UTC offset.
   private func ticks(_ expression: String, _ zone: String, _ start: String, _ end: String) throws -> [String] {
     let zone = try #require(TimeZone(identifier: zone))
     var style = Date.ISO8601FormatStyle(includingFractionalSeconds: false, timeZone: zone)
@@ -15,12 +15,12 @@ import Testing
     ).map { $0.formatted(style) }
   }
 
-  /// New York puts its clocks from 02:00 to 03:00 on 2026-03-08, at 07:00 UTC.
+  /// New York's clocks go from 02:00 to 03:00 on 2026-03-08, at 07:00 UTC.
   private func inNewYorksGap(_ expression: String) throws -> [String] {
     try ticks(expression, "America/New_York", "2026-03-08T05:59:59Z", "2026-03-08T08:30:00Z")
   }
 
-  /// New York puts its clocks from 02:00 back to 01:00 on 2026-11-01, at 06:00 UTC.
+  /// New York's clocks go from 02:00 back to 01:00 on 2026-11-01, at 06:00 UTC.
   private func inNewYorksFold(_ expression: String) throws -> [String] {
     try ticks(expression, "America/New_York", "2026-11-01T04:30:00Z", "2026-11-01T07:30:00Z")
   }
@@ -37,11 +37,11 @@ import Testing
       "0 0-23 * * *",
       ["2026-03-08T01:00:00-0500", "2026-03-08T03:00:00-0400", "2026-03-08T04:00:00-0400"]
     ),
-    // Every hour goes on as if there were no such hour.
+    // Every hour skips the missing one.
     ("30 * * * *", ["2026-03-08T01:30:00-0500", "2026-03-08T03:30:00-0400", "2026-03-08T04:30:00-0400"]),
     ("0 */2 * * *", ["2026-03-08T04:00:00-0400"]),
     ("30 3 * * *", ["2026-03-08T03:30:00-0400"]),
-    // Another day, month or weekday than the gap's.
+    // A different day, month or weekday than the gap's.
     ("30 2 9 * *", []), ("30 2 * 4 *", []), ("30 2 * * mon", []), ("30 2 8 3 *", ["2026-03-08T03:00:00-0400"]),
   ])
   func theHourThatNeverHappens(expression: String, expected: [String]) throws {
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // Hour and minute fixed: the first time alone.
+    // Hour and minute fixed: the first time only.
     ("30 1 * * *", ["2026-11-01T01:30:00-0400"]),
     ("0,30 1 * * *", ["2026-11-01T01:00:00-0400", "2026-11-01T01:30:00-0400"]),
     ("0 1,2 * * *", ["2026-11-01T01:00:00-0400", "2026-11-01T02:00:00-0500"]),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DurableJobs
 
-/// What becomes of ticks, worked out from a state and the time alone. The schedule ticks every 10 seconds; moments are
+/// The decision on ticks, computed only from a state and the time. The schedule ticks every 10 seconds; moments are
 /// seconds.
 @Suite struct DecisionTests {
   private func schedule(_ missed: MissedTicks, every interval: Duration = .seconds(10)) throws -> Schedule {

@@ -3,14 +3,14 @@ import DurableJobs
 import DurableJobsTesting
 import Locking
 
-/// A broker some of whose calls fail for as long as a test wants.
+/// A broker that fails some calls for as long as a test wants.
 struct FailingBroker: Broker {
   final class Switch: Sendable {
     private let queues = Locked<Set<QueueName>?>([])
     private let failures = Locked(0)
-    /// How many calls have failed.
+    /// The number of failed calls.
     var count: Int { failures.withLock { $0 } }
-    /// - Parameter queue: nil for every one.
+    /// - Parameter queue: nil for every queue.
     func start(in queue: QueueName? = nil) { queues.withLock { $0 = queue.map { [$0] } } }
     func stop() { queues.withLock { $0 = [] } }
     func pass(_ queue: QueueName) throws {
@@ -20,10 +20,10 @@ struct FailingBroker: Broker {
     }
   }
 
-  /// Lets pushes wait for an answer, as those to a server that stands still do.
+  /// Makes pushes hang, as with a stalled server.
   final class Silence: Sendable {
     private let state = Locked((isOn: false, waiters: [CheckedContinuation<Void, Never>]()))
-    /// How many pushes wait.
+    /// The number of hanging pushes.
     var waits: Int { state.withLock { $0.waiters.count } }
     func start() { state.withLock { $0.isOn = true } }
     func stop() {

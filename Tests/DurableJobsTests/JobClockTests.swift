@@ -2,7 +2,7 @@ import Testing
 
 @testable import DurableJobs
 
-/// What becomes of a measured difference between the system's clock and the ledger's. Nothing here sets this process'
+/// Handling of a measured difference between the system's clock and the ledger's. No test here sets this process'
 /// clock.
 @Suite struct JobClockTests {
   @Test func aSmallDifferenceIsLeftAlone() {

@@ -17,7 +17,7 @@ import Testing
 
   /// Runs a pusher until `body` has returned and it has been shut down.
   ///
-  /// - Parameter meanwhile: called when the shutdown has been asked for.
+  /// - Parameter meanwhile: called after the shutdown has been requested.
   private func run(
     _ body: @escaping @Sendable (Client) async throws -> Void, duringShutdown meanwhile: @Sendable () -> Void = {}
   ) async throws {

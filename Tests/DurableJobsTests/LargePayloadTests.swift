@@ -7,7 +7,7 @@ import Testing
 
 @testable import DurableJobs
 
-/// Payloads that stay in the ledger, through all that happens to a job on its way.
+/// Payloads that stay in the ledger, through all stages of a job.
 @Suite(.timeLimit(.minutes(5))) struct LargePayloadTests {
   private struct Large: Job {
     static let kind: JobKind = "test.large"
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// A ledger whose reads of payloads are seen, and fail where a test wants it.
+  /// A ledger that records reads of payloads, and fails them on demand.
   private struct WatchedLedger: Ledger {
     typealias Transaction = InMemoryLedger.Transaction
     let base: InMemoryLedger
@@ -110,7 +110,7 @@ import Testing
     #expect(try Large(payload: dead.record.payload, version: 1).text.utf8.count == 100_000)
   }
 
-  /// A worker of a version without such records parks them.
+  /// A worker of an older version, without such records, parks them.
   @Test func aParkedOneRunsWithItsPayload() async throws {
     let id = try #require(try await stage.client.enqueue(Large(1)))
     let consumer = await stage.broker.join(.default, worker: "older", lease: .seconds(120))
@@ -153,7 +153,7 @@ import Testing
 
   @Test func noMoreIsClaimedWhileABatchOfBytesWaits() async throws {
     var state = QueueState(concurrency: 100)
-    // By a version that had no limits, say.
+    // Claimed by a version without limits, for example.
     _ = state.claimed(
       (0..<5).map { number in
         let record = JobRecord.test(String(repeating: "x", count: 1 << 20), isDurable: false)
@@ -161,7 +161,7 @@ import Testing
       })
     #expect(state.claimTurn() == .wait)
     for left in (0..<5).reversed() {
-      // A batch still waits there, or more.
+      // At least a batch is still waiting there.
       if left >= 3 { #expect(state.roomNow == 0) }
       #expect(state.turn(of: left, at: .start).item?.count == 1)
       let actions = state.ended(left, .one(.complete), at: .after(.seconds(1)))
@@ -174,7 +174,7 @@ import Testing
     let ran = Journal<Int>()
     var registry = Stage.Registry()
     registry.register(Large.self) { job, _ in ran.note(job.number) }
-    // Known to the broker alone, as after a completion whose acknowledgement was lost.
+    // Known only to the broker, as after a completion whose acknowledgement was lost.
     let gone = try JobRecord(Large(1), isDurable: true)
     await stage.broker.push([gone])
     _ = try await stage.client.enqueue(Large(2))

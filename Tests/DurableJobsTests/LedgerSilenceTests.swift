@@ -6,9 +6,9 @@ import Locking
 import TestSupport
 import Testing
 
-/// A worker whose ledger does not answer leaves its jobs to those whose ledger does.
+/// A worker whose ledger does not answer leaves its jobs to workers whose ledger does.
 @Suite(.timeLimit(.minutes(5))) struct LedgerSilenceTests {
-  /// A ledger that one worker reaches and another does not.
+  /// A ledger that one worker can reach and another cannot.
   private struct CutOff: Ledger {
     typealias Transaction = InMemoryLedger.Transaction
     let base: InMemoryLedger
@@ -134,11 +134,11 @@ import Testing
         broker: stage.broker, ledger: stage.ledger, registry: registry("healthy", ran, Gate()), configuration: other,
         logger: .quiet)
       try await RunningWorker.run(healthy) { _ in
-        // What began too: its lease ends.
+        // The job that began too: its lease ends.
         try await eventually("the healthy one does all") { stage.ledger.pendingCount(in: .default) == 0 }
         #expect(Set(ran.entries) == ["healthy 0", "healthy 1", "healthy 2"])
       }
-      // Alone again, and still cut off: it leaves what comes alone.
+      // Alone again, and still cut off: it claims nothing.
       try await stage.client.enqueue(Numbered(number: 3))
       try await eventually("it is not claimed") { await stage.counts().ready == 1 }
       cut.isCut.withLock { $0 = false }

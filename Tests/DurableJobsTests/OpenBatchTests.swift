@@ -2,7 +2,7 @@ import DurableJobs
 import DurableJobsTesting
 import Testing
 
-/// Batches whose handlers end their jobs by themselves.
+/// Batches whose handlers end their jobs themselves.
 @Suite(.timeLimit(.minutes(5))) struct OpenBatchTests {
   private let stage = Stage()
 
@@ -59,7 +59,7 @@ import Testing
     }
     let effects = try stage.effects()
     #expect(Set(effects).count == effects.count)
-    // Each run ended one and no handler ran what had ended; what was left over three times is dead.
+    // Each run ended one job, and no handler ran an ended one; jobs left over three times are dead.
     #expect(effects.count + stage.ledger.dead.count == 10)
     #expect(runs.entries.count >= effects.count)
   }
@@ -104,7 +104,7 @@ import Testing
   @Test func onlyWhatIsStillOwedTakesEffect() async throws {
     let stage = stage
     try await run(0..<20) { batch in
-      // Another delivery is first with the even ones.
+      // Another delivery ends the even ones first.
       let even = batch.jobs.filter { $0.job.number % 2 == 0 }
       try await stage.ledger.complete(even.map(\.id), queue: .default)
       try await batch.transaction(ending: batch.jobs) { live, transaction in

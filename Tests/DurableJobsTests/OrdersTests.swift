@@ -5,7 +5,7 @@ import Locking
 import TestSupport
 import Testing
 
-/// What operators want of a worker, and what it says of itself.
+/// Operators' commands to a worker, and its reports.
 @Suite(.timeLimit(.minutes(5))) struct OrdersTests {
   private let stage = Stage()
   private let workers = InMemoryWorkerRegistry()
@@ -26,7 +26,7 @@ import Testing
     try await RunningWorker.run(worker) { try await body($0, name) }
   }
 
-  /// Waits until the worker has heard what is asked now.
+  /// Waits until the worker has received the current commands.
   private func heard(_ name: String) async throws {
     let before = workers.beats(of: name)
     try await eventually("the worker has heard") { workers.beats(of: name) > before + 2 }
@@ -89,7 +89,7 @@ import Testing
     #expect(begun.entries.count == 6, "no attempt was lost")
   }
 
-  /// They are its own for as long as it lives: nobody would run them.
+  /// They are its own for as long as it lives: no other worker would run them.
   @Test func whatAPauseCannotHandBackIsHandedBackLater() async throws {
     let failing = FailingBroker(stage.broker)
     let (begun, gate) = (Journal<Int>(), Gate())
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func aPauseHoldsBackWhatIsClaimedWhileItComes() async throws {
-    // Paused and resumed again and again while jobs come: each is done once, whatever claim the pause cut.
+    // Paused and resumed repeatedly while jobs arrive: each is done once, whichever claim the pause interrupts.
     let begun = Journal<Int>()
     var registry = Stage.Registry()
     registry.register(Numbered.self) { job, context in
@@ -254,7 +254,7 @@ import Testing
     #expect(counts.run > 0 && counts.wait >= 0)
   }
 
-  /// Takes every report in; the answer to two of three is lost on the way.
+  /// Stores every report; the replies to two of three are lost.
   private struct Unheard: WorkerRegistry {
     let base: InMemoryWorkerRegistry
     let told = Journal<WorkerReport>()
@@ -270,7 +270,7 @@ import Testing
   }
 
   @Test func whatWasDoneIsCountedOnceHoweverOftenItIsTold() async throws {
-    // A push that comes late runs a job again, and that is counted too.
+    // A late push runs a job again, and that counts too.
     let runs = Journal<Int>()
     var registry = Stage.Registry()
     registry.register(Numbered.self) { job, _ in runs.note(job.number) }
@@ -295,7 +295,7 @@ import Testing
     #expect(batches.values.allSatisfy { Set($0.map(\.minutes)).count == 1 }, "and as they were")
   }
 
-  /// Cannot be reached for as long as a test says so.
+  /// Unreachable for as long as a test wants.
   private struct Fading: WorkerRegistry {
     let base: InMemoryWorkerRegistry
     let isAway = Locked(false)
@@ -326,7 +326,7 @@ import Testing
     try await RunningWorker.run(worker) { [name = configuration.name] _ in
       try await heard(name)
       fading.isAway.withLock { $0 = true }
-      // Nobody hears that it is over.
+      // The worker cannot hear that the pause is over.
       workers.resume(.default)
       try await stage.client.enqueue((0..<3).map { Numbered(number: $0) })
       let before = fading.inVain.entries.count

@@ -109,7 +109,7 @@ import Testing
     #expect(await stage.counts() == QueueCounts())
   }
 
-  /// A kind that brings a form of its own.
+  /// A kind with its own encoding.
   private struct Raw: Job {
     static let kind: JobKind = "test.raw"
     var bytes: [UInt8]
@@ -197,7 +197,7 @@ import Testing
     #expect(counts((0..<7).map { _ in record(1) }, 3) == [3, 3, 1])
     #expect(counts((0..<9).map { _ in record(1 << 20) }) == [4, 4, 1])
     #expect(counts([record(5 << 20), record(1), record(6 << 20), record(7 << 20)]) == [1, 1, 1, 1])
-    // The broker carries only the ids of these.
+    // The broker carries only these jobs' ids.
     #expect(counts((0..<9).map { _ in record(1 << 20, isDurable: true) }) == [9])
     #expect(counts((0..<9).map { _ in record(1 << 20, isDurable: true) }, isWhole: true) == [4, 4, 1])
   }
@@ -232,7 +232,7 @@ import Testing
     var inner: Inner
   }
 
-  /// What Foundation's encoder makes of a value and what the payload is say the same.
+  /// Expects that Foundation's encoding of a value and its payload decode to the same.
   private func expectSame<Value: Codable & Equatable & Sendable>(_ value: Value) throws {
     let payload = try Wrapped(inner: value).encodedPayload()
     #expect(try Wrapped<Value>(payload: payload, version: 1).inner == value)
@@ -252,7 +252,7 @@ import Testing
       var nothing: String?
       var empty = Empty()
     }
-    // `@unchecked Sendable`: nobody changes one after it is made.
+    // `@unchecked Sendable`: instances never change after they are made.
     class Base: Codable, @unchecked Sendable {
       var one = 1
     }
@@ -293,7 +293,7 @@ import Testing
     #expect(throws: (any Error).self) { try Mail(to: "", when: .now, parts: [], weight: .nan).encodedPayload() }
   }
 
-  /// Objects, lists and texts put together at random come back as they were.
+  /// Random objects, lists and texts survive encoding and decoding.
   @Test func randomPayloadsComeBack() throws {
     indirect enum Tree: Codable, Equatable, Sendable {
       case flag(Bool)
@@ -323,7 +323,7 @@ import Testing
     for _ in 0..<500 { try expectSame(tree(4)) }
   }
 
-  /// Whatever the bytes are, what is read, or refused, is what Foundation reads or refuses.
+  /// For any bytes, the payload decoder accepts and rejects the same as Foundation's.
   @Test func damagedPayloadsAreReadAsFoundationReadsThem() throws {
     struct Order: Job, Equatable {
       struct Line: Codable, Equatable {

@@ -16,14 +16,14 @@ extension QueueState {
       holds: holds)
   }
 
-  /// Runs what is next in the first processor.
+  /// Runs the next item in the first processor.
   mutating func runNext(for duration: Duration = .zero) -> [Claim] {
     guard let item = turn(of: 0, at: .start).item else { return [] }
     _ = ended(0, .each(item.claims.map { _ in .complete }), at: .after(duration))
     return item.claims
   }
 
-  /// How many jobs may be claimed now.
+  /// The number of jobs that may be claimed now.
   var roomNow: Int {
     var state = self
     guard case .claim(let room) = state.claimTurn() else { return 0 }
@@ -50,11 +50,11 @@ extension [QueueState.Action] {
   var wakesSettler: Bool { contains { if case .wakeSettler = $0 { true } else { false } } }
   var wakesClaim: Bool { contains { if case .broker(.wakeClaim) = $0 { true } else { false } } }
   var stopsClaiming: Bool { contains { if case .broker(.stopClaiming) = $0 { true } else { false } } }
-  /// Processors that can go on.
+  /// Processors that are woken.
   var woken: [Int] { compactMap { if case .wake(let processor) = $0 { processor } else { nil } } }
   /// Processors whose tasks are cancelled.
   var cancelled: [Int] { compactMap { if case .cancel(let processor) = $0 { processor } else { nil } } }
-  /// The receipts of claims that go back.
+  /// The receipts of claims that are released.
   var released: [String] {
     flatMap { if case .broker(.release(let claims)) = $0 { claims.map(\.receipt) } else { [String]() } }
   }

@@ -19,7 +19,7 @@ import Testing
     for text in ["0", "1", "2"] { #expect(state.runNext().map(\.record.text) == [text]) }
   }
 
-  /// A claim that is in none of a worker's places counts as never received, and goes to another worker.
+  /// A claim that a worker does not hold anywhere counts as never received, and goes to another worker.
   @Test(arguments: [true, false]) func aTakenItemIsHeldUntilItIsSettled(waits: Bool) {
     var state = QueueState(concurrency: 2)
     if waits {
@@ -43,7 +43,7 @@ import Testing
     var state = QueueState(concurrency: 2, batchLimits: ["many": 4])
     _ = state.claimed(claims(3, kind: "many") + claims(1) + claims(3, kind: "many"))
     let items = (0..<3).map { _ in state.runNext().map { "\($0.record.kind) \($0.record.text)" } }
-    // What a full batch leaves over waits its turn behind the others.
+    // The rest of a full batch waits its turn behind the others.
     #expect(items == [["many 0", "many 1", "many 2", "many 0"], ["single 0"], ["many 1", "many 2"]])
   }
 
@@ -97,7 +97,7 @@ import Testing
     _ = state.claimed(claims(4))
     for processor in 0..<4 { _ = state.turn(of: processor, at: .start) }
     for processor in 0..<3 { _ = state.ended(processor, .one(.complete), at: .after(.seconds(5))) }
-    // One still runs.
+    // One is still running.
     #expect(state.claimTurn() == .claim(3))
     _ = state.claimed(claims(3))
     #expect(state.claimTurn() == .wait)
@@ -106,7 +106,7 @@ import Testing
     #expect(state.claimTurn() == .claim(1))
   }
 
-  /// The first jobs may be slow ones, which would keep those behind them from idle workers.
+  /// The first jobs may be slow, and would keep those behind them from idle workers.
   @Test func nothingIsClaimedAheadBeforeAJobHasEnded() {
     var state = QueueState(concurrency: 4)
     #expect(state.claimTurn() == .claim(4))
@@ -132,7 +132,7 @@ import Testing
     #expect(state.claimTurn() == .claim(1004))
   }
 
-  /// A kind that runs in batches somewhere makes no worker hoard slow jobs that idle workers could run.
+  /// A kind that runs in batches elsewhere must not make a worker hoard slow jobs that idle workers could run.
   @Test func roomForBatchesIsMadeOnlyWhereTheyCome() {
     var state = QueueState(concurrency: 2, batchLimits: ["many": 500])
     #expect(state.roomNow <= 4)
@@ -250,7 +250,7 @@ import Testing
     #expect(state.turn(of: 0, at: .after(.seconds(1))).restarts)
     state.restarted(0)
     #expect(state.turn(of: 0, at: .after(.seconds(1))).item?.count == 1)
-    // A handler that is over is not cancelled any more: that would meet the next one.
+    // A finished handler is no longer cancelled: that would hit the next one.
     #expect(state.returned(1) == nil)
     #expect(state.tick(Moment.after(.seconds(9)).instant).cancelled == [0])
   }
@@ -292,7 +292,7 @@ import Testing
     #expect(paused.isNew && paused.actions.wakesClaim && paused.actions.released == ["single 1", "single 2"])
     #expect(state.receipts.sorted() == ["single 0", "single 1", "single 2"], "they are on their way")
     #expect(!state.hold(.paused).isNew && state.hold(.paused).actions.isEmpty)
-    // What the broker gave before it heard of it.
+    // The broker delivered these before it knew of the pause.
     let late = claims(1, kind: "late")
     #expect(state.claimed(late).released == ["late 0"])
     state.released(late)
@@ -347,7 +347,7 @@ import Testing
     #expect(actions.stopsClaiming && actions.wakesClaimer && actions.released.count == 6)
     #expect(state.claimTurn() == .stop)
     #expect(state.turn(of: 0, at: .start).stops)
-    // What arrives late begins no more.
+    // Late arrivals are not begun.
     #expect(state.claimed(claims(2, kind: "late")).released.count == 2)
     #expect(state.turn(of: 0, at: .start).stops)
     #expect(state.claimTurn() == .stop)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import DurableJobs
 
-/// What the relay compares when, without any server. The queue is played by a list of ids that are pending.
+/// When the relay compares which ids, without any server. A list of pending ids stands in for the queue.
 @Suite struct QueueSweepTests {
-  /// A queue whose ids are known, and a clock that moves only by what steps take.
+  /// A queue whose ids are known, and a clock that moves only by the duration of steps.
   private struct Rig {
     var sweep: QueueSweep
     var now = ContinuousClock.now
@@ -13,13 +13,13 @@ import Testing
     let base: Int64 = 1_800_000_000_000
     var pending: [JobID] = []
     var missing: Set<JobID> = []
-    /// What reading a range takes, by its bounds.
+    /// The duration of reading a range, by its bounds.
     var cost: (JobID, JobID) -> Duration = { _, _ in .milliseconds(1) }
     var found: [JobID: Duration] = [:]
     var reads = 0
     var spent = Duration.zero
     var steps: [QueueSweep.Step] = []
-    /// The broker gives no answer for a second where it is asked about more.
+    /// The broker does not answer for a second if it is asked about more.
     var most = Int.max
 
     init(page: Int = 1000) {
@@ -39,7 +39,7 @@ import Testing
       pending.sort()
     }
 
-    /// Does what is due, until `duration` has passed.
+    /// Runs the due steps until `duration` has passed.
     mutating func run(_ duration: Duration) {
       let end = now + duration
       while now < end {
@@ -89,7 +89,7 @@ import Testing
   @Test func aSmallQueueIsReadOnceAnInterval() {
     var rig = Rig()
     rig.pending = (0..<500).map { rig.id(secondsAgo: Double(1000 - $0), UInt64($0)) }
-    // At first it is not known how long reading takes.
+    // The duration of reads is unknown at first.
     rig.run(.seconds(20))
     (rig.reads, rig.steps) = (0, [])
     rig.run(.seconds(60))
@@ -109,11 +109,11 @@ import Testing
 
   @Test func withMillionsWaitingWhatWasLostLatelyIsFoundFirst() {
     var rig = Rig(page: 100)
-    // 3,000 pages, 10 of them of the last minute.
+    // 3,000 pages, 10 of them from the last minute.
     rig.pending = (0..<300_000).reversed().map { rig.id(secondsAgo: Double($0) / 20 + 5, UInt64($0)) }
     rig.run(.seconds(30))
     let begun = rig.start.duration(to: rig.now)
-    // One whose push was lost just now, one that the broker has forgotten since, one from the depths.
+    // One whose push was just lost, one that the broker has forgotten since, and a very old one.
     let (new, recent, old) = (rig.id(secondsAgo: 0), rig.pending[rig.pending.count - 500], rig.pending[1000])
     for id in [new, recent, old] { rig.lose(id) }
     rig.run(.seconds(300))
@@ -139,8 +139,8 @@ import Testing
 
   @Test func deadEntriesAreNotWalkedAgainAndAgain() {
     var rig = Rig()
-    // 5,000 jobs a second are done at once, and a snapshot keeps their entries: a microsecond each, for whoever reads
-    // past.
+    // 5,000 jobs a second are done at once, and a snapshot keeps their entries: a microsecond each for every read past
+    // them.
     let origin = rig.base
     for _ in 0..<900 {
       rig.run(.seconds(2))
@@ -151,7 +151,7 @@ import Testing
       }
     }
     #expect(rig.spent < .seconds(1800) * 0.1, "\(rig.spent) of half an hour")
-    // And what is lost in the midst of them is found all the same.
+    // A job lost among them is found all the same.
     let begun = rig.start.duration(to: rig.now)
     let (new, old) = (rig.id(secondsAgo: 1), rig.id(secondsAgo: 1000))
     rig.lose(new)

@@ -3,15 +3,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Compares what is found by calculation with what a walk through all minutes finds.
+/// Compares the calculated ticks with a walk through all minutes.
 @Suite(.timeLimit(.minutes(5))) struct RandomizedCronTests {
-  /// An expression by parts, so that the walk needs nothing of the parser.
+  /// An expression in parts, so that the walk does not need the parser.
   private struct Random {
     var fields: [(text: String, values: Set<Int>)]
 
     init(using generator: inout SeededGenerator) {
       fields = [0...59, 0...23, 1...31, 1...12, 0...6].enumerated().map { index, bounds in
-        // Months and days of the week are mostly free, or the walk would find nothing.
+        // Months and weekdays are usually wildcards, or the walk would find nothing.
         if Int.random(in: 0..<10, using: &generator) < [3, 4, 7, 8, 7][index] {
           return ("*", Set(bounds))
         }
@@ -49,14 +49,14 @@ import Testing
     var isFixed: Bool { isHourFixed && !fields[0].text.hasPrefix("*") }
   }
 
-  /// Every minute of a stretch by the zone's clocks, once for all expressions.
+  /// Every minute of a period in the zone's local time, shared by all expressions.
   private struct Walk {
     struct Minute {
       let moment: Date
       let wall: DateComponents
       /// Whether the clocks have shown it before.
       let isRepeated: Bool
-      /// What the clocks have jumped over just before.
+      /// The local times that were skipped just before.
       let skipped: [DateComponents]
     }
 
@@ -107,7 +107,7 @@ import Testing
     let zone = try #require(TimeZone(identifier: zone))
     let start = try Date(start, strategy: .iso8601)
     let walk = Walk(from: start, days: 3, zone: zone)
-    // The clocks are changed on the second or third day, so that the walk has seen what comes again.
+    // The clocks change on the second or third day, so that the walk has seen the times that repeat.
     let (from, through) = (start + 4 * 3600, start + 3 * 86400 - 60)
     for _ in 0..<150 {
       let random = Random(using: &generator)
@@ -115,7 +115,7 @@ import Testing
       let found = Array(expression.ticks(after: from, through: through, in: zone))
       let expected = walk.ticks(random).filter { $0 > from && $0 <= through }
       #expect(found == expected, "'\(random.text)' in \(zone.identifier), seed \(seed)")
-      // What is found does not depend on where the search begins.
+      // The result does not depend on where the search starts.
       if let middle = expected.randomElement(using: &generator) {
         let before = expression.next(after: middle - Double.random(in: 0.01...59, using: &generator), in: zone)
         #expect(before == middle, "'\(random.text)' before \(middle), seed \(seed)")

@@ -4,8 +4,8 @@ import Testing
 
 @testable import DurableJobs
 
-/// Random events against what must hold after each of them: every claim is in one place or has left, once; and what
-/// waits for the state is woken as soon as it can go on.
+/// Random events, with invariants checked after each: every claim is in one place or has left, once; and each waiter of
+/// the state is woken as soon as it can continue.
 @Suite(.timeLimit(.minutes(5))) struct RandomizedQueueStateTests {
   @Test func eachClaimLeavesOnceAndNothingWaitsInVain() {
     var generator = SeededGenerator("RandomizedQueueStateTests")
@@ -23,7 +23,7 @@ import Testing
   }
 }
 
-/// One queue's state and a model of what goes on around it.
+/// One queue's state and a model of its surroundings.
 private struct Run {
   private static let kinds: [(kind: JobKind, limits: KindLimits)] = [
     ("batch", KindLimits(batch: 3, timeout: .seconds(3), maxAttempts: 5)),
@@ -46,16 +46,16 @@ private struct Run {
   private var claimerWaits = false
   private var settlerWaits = false
   private var isStopping = false
-  /// Claims that the ledger is asked about.
+  /// Claims that are checked with the ledger.
   private var arriving: [Claim]?
-  /// Claims on their way back.
+  /// Claims being released.
   private var returning: [[Claim]] = []
   private var underWay: [String] = []
-  /// How many claims there were.
+  /// The number of claims so far.
   var claimed = 0
-  /// The receipts of those that are in the state.
+  /// The receipts of claims in the state.
   var inside: Set<String> = []
-  /// The receipts of those that have left, and how.
+  /// The receipts of claims that have left, and how.
   var left: [String: String] = [:]
   private var ids: [JobID] = []
 
@@ -75,7 +75,7 @@ private struct Run {
     let receipts = state.receipts
     #expect(receipts.count == Set(receipts).count, "a claim is in two places: seed \(seed)")
     #expect(Set(receipts) == inside, "seed \(seed)")
-    // A value can be asked without being changed.
+    // A copy can be queried without changing the original.
     if claimerWaits {
       var copy = state
       #expect(copy.claimTurn() == .wait, "the claimer was not woken: seed \(seed)")
@@ -245,7 +245,7 @@ private struct Run {
     }
   }
 
-  /// Stops, and goes on until nothing is left to do.
+  /// Stops, and continues until nothing is left to do.
   mutating func end() {
     stop()
     if arriving != nil { claim() }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DurableJobs
 
-/// The relay beside a worker, on a broker and a ledger in memory.
+/// The relay beside a worker, on an in-memory broker and ledger.
 @Suite(.timeLimit(.minutes(5))) struct RelayTests {
   private let stage = Stage()
 
@@ -27,7 +27,7 @@ import Testing
 
   @Test func anIDFromTheFutureIsPushed() async throws {
     var future = try record(1)
-    // By a clock that was an hour ahead.
+    // Made by a clock that was an hour ahead.
     future.id = JobID(high: future.id.high + UInt64(3_600_000) << 16, low: future.id.low)
     try await owe([future])
     let journal = Journal<Int>()
@@ -37,7 +37,7 @@ import Testing
 
   @Test func aJobThatCannotBePushedHoldsUpNoOther() async throws {
     var records = try (0..<20).map { try record($0) }
-    // Nothing that this program would ever write.
+    // Values that this program would never write.
     records[7].kind = JobKind(rawValue: String(repeating: "k", count: 300))
     records[11].version = 70_000
     try await owe(records)
@@ -49,7 +49,7 @@ import Testing
     try await RunningWorker.run(worker) { _ in
       try await eventually("the others are done") { stage.ledger.pendingCount == 2 }
       try await eventually("both are reported") { stage.ledger.refusals.count == 2 }
-      // Later jobs are not held up either.
+      // Later jobs are not blocked either.
       try await owe([try record(20)])
       try await eventually("a later one is done") { stage.ledger.pendingCount == 2 && journal.entries.contains(20) }
     }
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func queuesComeBackTogether() async throws {
-    // The first queue by name has a large backlog, of which the broker knows nothing.
+    // The first queue by name has a large backlog, unknown to the broker.
     try await owe(try (0..<30_000).map { try record($0, queue: "a") })
     try await owe([try record(30_000, queue: "b")])
     let journal = Journal<Int>()
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  /// A leader that is cut off from the broker alone, while the ledger still takes it for alive.
+  /// A leader that is cut off only from the broker, while the ledger still considers it alive.
   @Test func aLeaderThatDoesNotReachTheBrokerLeadsNoMore() async throws {
     let journal = Journal<Int>()
     let cut = FailingBroker(stage.broker)
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test func whatWasLostLatelyIsFoundFirst() async throws {
-    // All of these wait, and the broker knows them: the first one is all that runs.
+    // All of these wait, and the broker knows them: only the first one runs.
     let records = try (0..<100_000).map { try record($0) }
     try await owe(records)
     await stage.broker.push(records)

@@ -15,7 +15,7 @@ import Testing
         #expect(pause >= .zero && pause <= ceiling, "attempt \(attempt), seed \(seed)")
         longest = max(longest, pause)
       }
-      // Full jitter uses the whole span: 200 draws all below a tenth of it are one in 10²⁰⁰.
+      // Full jitter uses the whole span: 200 draws all below a tenth of it have a chance of one in 10²⁰⁰.
       #expect(longest > ceiling / 10, "attempt \(attempt), seed \(seed)")
     }
   }

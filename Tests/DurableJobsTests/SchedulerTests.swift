@@ -7,12 +7,12 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct SchedulerTests {
-  /// Schedulers on a ledger in memory, and a clock that they share.
+  /// Schedulers on an in-memory ledger, with a shared clock.
   private struct Rig: Sendable {
     let stage = Stage()
     let store = InMemoryScheduleStore()
     let clock: ManualClock
-    /// So many that each of them sleeps by itself.
+    /// Enough that each of them sleeps separately.
     let count: Int
 
     init(_ count: Int = 1) throws {
@@ -28,7 +28,7 @@ import Testing
         schedules, client: stage.client, store: store, configuration: configuration, clock: clock, logger: .quiet)
     }
 
-    /// Runs `body` beside a scheduler that waits for its clock by then.
+    /// Runs `body` beside a scheduler that is already waiting for its clock.
     func play<Result: Sendable>(
       _ schedules: [Schedule], _ body: @Sendable (RunningWorker) async throws -> Result
     ) async throws -> Result {
@@ -45,13 +45,13 @@ import Testing
       }
     }
 
-    /// Moves the clock and waits until the ticks up to then have been decided on.
+    /// Moves the clock and waits until the ticks up to then have been decided.
     func advance(_ duration: Duration) async throws {
       clock.advance(by: duration)
       try await eventually("the scheduler waits again") { clock.sleeperCount == count }
     }
 
-    /// The seconds of the minute of what was asked for, in order.
+    /// The seconds of the minute of the enqueued effects, in order.
     func effects() throws -> [Int] { try stage.effects() }
   }
 
@@ -76,7 +76,7 @@ import Testing
       let ids = ledger.pendingIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 10)
       let traces = Set(ledger.records(ids, queue: Effect.queue).compactMap(\.trace))
       #expect(traces.count == 3, "each firing begins a trace of its own")
-      // What was asked for is pushed.
+      // The enqueued jobs are pushed.
       #expect(await rig.stage.counts(Effect.queue).ready == 3)
     }
   }
@@ -107,7 +107,7 @@ import Testing
     // 11 seconds past the last tick, which is one more than the grace.
     rig.clock.advance(by: .seconds(99))
     rig.clock.advance(by: .seconds(2))
-    // 1:41: the tick of 1:40 is on time, and it is what `latest` would have made up for.
+    // 1:41: the tick of 1:40 is on time, and is the one that `latest` would have made up for.
     try await rig.play(schedules) { _ in
       let effects = try rig.effects()
       #expect(effects == (missed == .all ? Array(stride(from: 10, through: 100, by: 10)) : [100]))
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func twoLeadersAtOnceFireATickOnce() async throws {
-    // Each on a ledger whose lock does not keep the other out, on one store.
+    // Each on a ledger whose lock does not exclude the other, on one store.
     struct Leaderless: Ledger {
       let base: InMemoryLedger
       typealias Transaction = InMemoryLedger.Transaction
@@ -291,7 +291,7 @@ import Testing
     let rig = try Rig()
     let schedules = [try everyTenSeconds()]
     try await rig.play(schedules) { await $0.stop() }
-    // Another one leads, and knows what was fired.
+    // Another one leads, and knows the fired ticks.
     try await rig.play(schedules) { _ in
       try await rig.advance(.seconds(10))
       #expect(try rig.effects() == [10])

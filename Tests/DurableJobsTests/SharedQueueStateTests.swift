@@ -10,7 +10,7 @@ import Testing
     numbers.map { Claim(record: .test("\($0)"), attempt: 1, receipt: "\($0)", incarnation: 0) }
   }
 
-  /// A processor's turns until one says more than to wait.
+  /// A processor's turns until one is more than a wait.
   private func turn(of processor: Int, _ state: SharedQueueState) async -> QueueState.Turn {
     while true {
       let turn = state.turn(of: processor, at: .now)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func aProcessorsFirstJobKeepsItsTimeLimit() async {
-    // The race is between a task's first steps and the processor's own set-up: many processors, many tries.
+    // The race is between a task's first steps and the processor's setup: many processors, many tries.
     for _ in 0..<50 {
       let count = 8
       let kinds = KindTable([("test.job", KindLimits(timeout: .zero))])

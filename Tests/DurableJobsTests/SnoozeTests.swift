@@ -4,7 +4,7 @@ import JobsTestSupport
 import TestSupport
 import Testing
 
-/// Handlers that put their jobs off.
+/// Handlers that postpone their jobs.
 @Suite(.timeLimit(.minutes(5))) struct SnoozeTests {
   private struct Once: Job {
     static let kind: JobKind = "test.once"
@@ -44,7 +44,7 @@ import Testing
     #expect(attempts.entries == [1, 1, 1] && stage.ledger.dead.isEmpty)
   }
 
-  /// Else a broker that lost everything would bring it back at once.
+  /// Otherwise the relay would push it at once after the broker lost everything.
   @Test func theLedgerKnowsWhenItIsDue() async throws {
     var registry = Stage.Registry()
     registry.register(Once.self) { _, _ in throw JobSnooze(for: .seconds(3600)) }

@@ -5,7 +5,7 @@ import Locking
 import Logging
 import TestSupport
 
-/// A broker and a ledger in memory, and workers on them.
+/// An in-memory broker and ledger, with workers on them.
 struct Stage: Sendable {
   typealias Registry = JobRegistry<InMemoryLedger>
   let broker = InMemoryBroker()
@@ -15,10 +15,9 @@ struct Stage: Sendable {
     JobClient(broker: broker, ledger: ledger, logger: .quiet)
   }
 
-  /// Heartbeats that come often, so that delays of milliseconds are over soon, and leases that do not end by
-  /// themselves.
+  /// Frequent heartbeats, so that delays of milliseconds end soon, and leases that do not expire on their own.
   ///
-  /// - Parameter claimsAhead: whether more is claimed than runs from the beginning on, as where jobs are known to be
+  /// - Parameter claimsAhead: whether more is claimed than runs right from the start, as where jobs are known to be
   ///   fast.
   static func configuration(
     concurrency: Int = 4, queue: QueueName = .default, claimsAhead: Bool = false
@@ -44,7 +43,7 @@ struct Stage: Sendable {
 
   func counts(_ queue: QueueName = .default) async -> QueueCounts { await broker.depth(of: queue).counts }
 
-  /// Waits until neither ledger nor broker has anything left to do.
+  /// Waits until neither ledger nor broker has any work left.
   func settled(_ queue: QueueName = .default) async throws {
     try await eventually("everything is settled") {
       let now = await counts(queue)
@@ -53,7 +52,7 @@ struct Stage: Sendable {
   }
 }
 
-/// What handlers did, in order.
+/// The actions of handlers, in order.
 final class Journal<Entry: Sendable>: Sendable {
   private let list = Locked<[Entry]>([])
   var entries: [Entry] { list.withLock { $0 } }
@@ -66,7 +65,7 @@ struct Numbered: Job {
   var number: Int
 }
 
-/// Asked for in a handler's transaction: a row in a queue that nobody serves counts an effect.
+/// Enqueued in a handler's transaction: each row in a queue that no worker serves counts an effect.
 struct Effect: Job {
   static let kind: JobKind = "test.effect"
   static let queue: QueueName = "effects"

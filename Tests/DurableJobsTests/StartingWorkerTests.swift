@@ -5,11 +5,11 @@ import Locking
 import TestSupport
 import Testing
 
-/// A worker claims nothing before it knows whether its queues are paused.
+/// A worker claims nothing until it knows whether its queues are paused.
 @Suite(.timeLimit(.minutes(5))) struct StartingWorkerTests {
   private let stage = Stage()
 
-  /// A registry whose answer comes when the gate opens, or fails.
+  /// A registry whose reply comes when the gate opens, or fails.
   private struct Slow: WorkerRegistry {
     let base: InMemoryWorkerRegistry
     let gate: Gate
@@ -40,7 +40,7 @@ import Testing
     try await RunningWorker.run(worker) { _ in try await body(begun) }
   }
 
-  /// Heartbeats have come and gone: had the worker been about to claim, it would have.
+  /// Several heartbeats pass: a worker about to claim would have done so.
   private func aWhile() async throws {
     for _ in 0..<200 { await Task.yield() }
     try await eventually("the worker has joined") { await stage.counts().workers == 1 }

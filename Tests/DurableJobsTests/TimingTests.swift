@@ -11,7 +11,7 @@ import Testing
     #expect(timing.next(after: start)?.formatted(.iso8601) == "2026-01-01T06:00:00Z")
     #expect(timing.next(after: start + 1)?.formatted(.iso8601) == "2026-01-01T12:00:00Z")
     #expect(timing.next(after: start + 0.5)?.formatted(.iso8601) == "2026-01-01T06:00:00Z")
-    // Whoever asks in between gets the same.
+    // Any time in between gives the same result.
     for _ in 0..<50 {
       let moment = start + 1 + Double.random(in: 0..<21_600)
       #expect(timing.next(after: moment)?.formatted(.iso8601) == "2026-01-01T12:00:00Z", "\(moment)")

@@ -17,7 +17,7 @@ import Testing
     #expect(trace.span == 0x00f0_67aa_0ba9_02b7)
     #expect(trace.isSampled)
     #expect(trace.traceparent == Self.header)
-    // A later version may say more, behind what this one says.
+    // A later version may append fields after these.
     let later = "cc" + Self.header.dropFirst(2) + "-what-comes"
     #expect(TraceContext(traceparent: later) == trace)
     #expect(TraceContext(traceparent: Self.header.dropLast() + "2")?.isSampled == false)
@@ -122,7 +122,7 @@ import Testing
     static let kind: JobKind = "part"
   }
 
-  /// Runs two jobs as one batch and returns the traces of what the batch has asked for.
+  /// Runs two jobs as one batch and returns the traces of the jobs that the batch enqueued.
   private func tracesOfChildren(
     _ one: TraceContext, _ other: TraceContext, _ register: (inout JobRegistry<InMemoryLedger>) -> Void
   ) async throws -> [TraceID?] {
@@ -157,7 +157,7 @@ import Testing
     }
     let (one, other) = (TraceContext.begin(), TraceContext.begin())
     #expect(try await tracesOfChildren(one, one, register) == [one.id])
-    // Nobody could say which of the two it follows from.
+    // There is no way to tell which of the two it follows from.
     #expect(try await tracesOfChildren(one, other, register) == [nil])
   }
 

@@ -37,7 +37,7 @@ import Testing
     async let other = executor.run(.single(again))
     var held = 0
     for var outcomes in await [one, other] {
-      // One that meets the other's open transaction is handed back, and runs again.
+      // A job that meets the other's open transaction is handed back, and runs again.
       if case .handBack? = outcomes.first {
         held += 1
         outcomes = await executor.run(.single(again))
@@ -50,7 +50,7 @@ import Testing
     }
     #expect(held <= 1)
     #expect(try stage.effects() == [1])
-    // The effect was pushed as well.
+    // The effect was also pushed.
     #expect(await stage.counts("effects").ready == 1)
   }
 
@@ -105,7 +105,7 @@ import Testing
   @Test func jobsOfEachTransactionOfAHandlerArePushed() async throws {
     var registry = Stage.Registry()
     registry.register(Numbered.self) { job, context in
-      // A fleeting job has no row to end, so it may do so twice.
+      // A fleeting job has no row to end, so it may use two transactions.
       try await context.transaction { try await $0.enqueue(Effect(number: 1)) }
       try await context.transaction { try await $0.enqueue(Effect(number: 2)) }
     }
@@ -148,7 +148,7 @@ import Testing
     #expect(journal.entries.sorted() == Array(0..<2500))
   }
 
-  /// In a cluster one queue's master may be away and the others' not.
+  /// In a cluster one queue's master may be unavailable while the others' are not.
   @Test func theRelayOfAQueueThatIsAwayHoldsUpNoOther() async throws {
     let failing = FailingBroker(stage.broker)
     failing.pushes.start()
@@ -224,7 +224,7 @@ private struct AwayLedger: Ledger {
 }
 
 extension JobExecutor {
-  /// The outcomes of a work item's claims, whose kind is the only one.
+  /// The outcomes of the claims of a work item with a single kind.
   fileprivate func run(_ content: WorkItem.Content) async -> [JobOutcome] {
     switch await run(WorkItem(content, kind: 0), cutoff: { nil }) {
     case .one(let outcome): [outcome]

@@ -100,7 +100,7 @@ import Testing
         return stage.ledger.parkedCount == 3 && depth.ready + depth.claimed == 0
       }
       #expect(journal.entries == [4])
-      // The new version's worker comes while the old one still runs and relays: both may meet the jobs, and all get
+      // The new version's worker starts while the old one still runs and relays: both may get the jobs, and all get
       // done.
       try await stage.work(newer) { _ in
         try await eventually("all are done") { Set(journal.entries) == [1, 2, 3, 4] }
@@ -132,7 +132,7 @@ import Testing
     var registry = Stage.Registry()
     registry.register(Slow.self) { _, _ in try await Task.sleep(for: .seconds(3600)) }
     registry.register(Numbered.self) { job, _ in journal.note(job.number) }
-    // One at a time: it has to go on after each cancellation, and its very first job has to have a limit.
+    // One at a time: the worker has to continue after each cancellation, and its very first job needs a limit.
     try await stage.client.enqueue((0..<5).map { Slow(number: $0) })
     try await stage.client.enqueue(Numbered(number: 1))
     try await stage.work(registry, Stage.configuration(concurrency: 1)) { _ in try await stage.settled() }

@@ -41,7 +41,7 @@ import Testing
         // Nothing was pushed: only the cancellation can have ended it.
         #expect(await group.next()??.code == .cancelled)
       }
-      // What is sent now waits behind the blocked command, whose reply must not be taken for its own.
+      // The next command waits behind the blocked one, whose reply must not be taken for its own.
       async let echoed = connection.send(RedisCommand("ECHO", "mine"))
       async let numbered = connection.send(pipeline: [RedisCommand("INCR", "a"), RedisCommand("INCR", "a")])
       try await client.send(RedisCommand("RPUSH", "q", "dropped"))
@@ -71,7 +71,7 @@ import Testing
     await server.stop()
   }
 
-  /// Every task gets its own replies and nobody else's, whatever is cancelled when.
+  /// Every task gets only its own replies, whatever is cancelled at whatever time.
   @Test func randomEchoes() async throws {
     var generator = SeededGenerator("randomEchoes")
     let seeds = (0..<64).map { _ in generator.next() }
@@ -95,9 +95,9 @@ import Testing
     #expect(cancelled.withLock { $0 } > 0)
   }
 
-  /// Sends one command (`count` 0) or a pipeline, cancelled after some yields if so asked, and checks what comes back.
+  /// Sends one command (`count` 0) or a pipeline, cancelled after some yields if requested, and checks the replies.
   ///
-  /// - Returns: 1 if it ended as cancelled.
+  /// - Returns: 1 if it was cancelled.
   private func echo(_ client: RedisClient, _ tag: String, count: Int, cancelAfter yields: Int?) async -> Int {
     await withTaskGroup(of: Int.self) { group in
       group.addTask {

@@ -21,7 +21,7 @@ import Testing
       let large = (0..<10_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
       try await client.send(RedisCommand("SET", "large", large))
       #expect(try await client.send(RedisCommand("GET", "large")).bytes == large)
-      // Commands of the same turn must come out whole on either side of it.
+      // Commands of the same turn must arrive whole on either side of it.
       let mixed = try await client.send(pipeline: [
         RedisCommand("SET", "a", 1), RedisCommand("GET", "large"), RedisCommand("SET", "large", large.reversed()),
         RedisCommand("GET", "a"), RedisCommand("GET", "large"),
@@ -133,7 +133,7 @@ import Testing
     for (credentials, hint) in [
       (":wrong@", "refuses the login"), ("app:wrong@", "refuses the login"), ("", "asks for a password"),
     ] {
-      // The client says it to whoever waits, without letting the whole wait pass.
+      // The client reports it to its callers at once, without waiting out the limit.
       let configuration = try patient("unix://\(credentials)\(server.socket)")
       try await withClient(configuration) { client async throws in
         let error = await redisError { () throws(RedisError) in try await client.send(RedisCommand("PING")) }

@@ -20,7 +20,7 @@ import Testing
         return await group.reduce(into: [RedisError.Code?]()) { $0.append($1) }
       }
       #expect(codes.contains(.timeout))
-      // What was sent so shortly before that its own limit was not over, or met no connection, is told so.
+      // A command whose own limit was not reached yet, or that found no connection, gets a connection error.
       #expect(codes.allSatisfy { $0 == .timeout || $0 == .connection }, "\(codes)")
       await server.thaw()
       let second = try await retrying { () throws(RedisError) in try await client.send(RedisCommand("CLIENT", "ID")).int
@@ -31,7 +31,7 @@ import Testing
 
   @Test func aLimitOfItsOwnHoldsForOneCommand() async throws {
     try await withRedis(configure: { $0.commandTimeout = .milliseconds(200) }) { _, client async throws in
-      // Blocks longer than the configured limit and shorter than its own: no time-out.
+      // Blocks longer than the configured limit and shorter than its own: no timeout.
       let blocked = try await client.send(RedisCommand("BLPOP", "nothing", 0.5), timeout: .seconds(60))
       #expect(blocked.isNull)
       let connection = try await client.dedicatedConnection(commandTimeout: .seconds(60))
@@ -55,7 +55,7 @@ import Testing
             }
           }
           await client.loop.twoTurns()
-          // Holds the loop's thread, after the command has left, until its time is over.
+          // Blocks the loop's thread, after the command has been sent, until its time is over.
           client.loop.execute {
             let end = ContinuousClock.now + .milliseconds(1100)
             while ContinuousClock.now < end { usleep(10_000) }
@@ -75,7 +75,7 @@ import Testing
           group.addTask(executorPreference: task % 2 == 0 ? client.loop.taskExecutor : nil) {
             var isLast = false
             while true {
-              // Looked at before sending: only a command sent after the restart shows that the client recovered.
+              // Read before sending: only a command sent after the restart shows that the client recovered.
               isLast = restarted.withLock { $0 }
               let error = await redisError { () throws(RedisError) in try await client.send(RedisCommand("ECHO", task))
               }
@@ -169,7 +169,7 @@ import Testing
   @Test func aServerThatLoadsIsNotReadyYet() async throws {
     var options = PrivateRedis.Options()
     options.appendOnly = true
-    // Slow enough to load that a client meets it while it does.
+    // Loads slowly enough that a client connects meanwhile.
     options.settings["key-load-delay"] = "20"
     options.settings["loading-process-events-interval-bytes"] = "1024"
     try await withRedis(options, configure: { $0.connectTimeout = .seconds(60) }) { server, client async throws in
@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  /// Tries until it is no longer the connection that fails.
+  /// Retries as long as the connection fails.
   private func retrying<Output>(_ body: () async throws(RedisError) -> Output) async throws -> Output {
     while true {
       do throws(RedisError) {
@@ -196,7 +196,7 @@ import Testing
 }
 
 extension EventLoop {
-  /// Waits until what was on the loop before has run and its output has left.
+  /// Waits until earlier work on the loop has run and its output has been sent.
   fileprivate func twoTurns() async {
     for _ in 0..<2 { await withCheckedContinuation { next in execute { next.resume() } } }
   }

@@ -7,7 +7,7 @@ import Testing
 
 /// A client that finds its master through real sentinels: one master, two replicas, three sentinels.
 @Suite(.timeLimit(.minutes(3)), .serialized) struct SentinelTests {
-  /// Sends until it is no longer the connection that fails.
+  /// Sends again as long as the connection fails.
   @discardableResult
   private func retrying<Output>(_ body: () async throws(RedisError) -> Output) async throws -> Output {
     while true {
@@ -35,13 +35,13 @@ import Testing
       print("sentinel: a killed master was replaced after \(ContinuousClock.now - start)")
       #expect(value.text == "kept")
       try await retrying { () throws(RedisError) in try await client.send(RedisCommand("SET", "k", "written")) }
-      // A sentinel that has not heard yet still names the old one.
+      // A sentinel that has not been notified yet still names the old master.
       let connection = try await retrying { () throws(RedisError) in
         try await client.dedicatedConnection(commandTimeout: .seconds(60))
       }
       #expect(try await connection.send(RedisCommand("ROLE")).elements?.first?.text == "master")
       await connection.close()
-      // With one sentinel less they are still enough to ask.
+      // With one sentinel fewer, enough remain.
       await group.sentinels[0].kill9()
       let another = try await retrying { () throws(RedisError) in
         try await client.dedicatedConnection(commandTimeout: .seconds(60))
@@ -57,13 +57,13 @@ import Testing
     let group = try await PrivateSentinels.start(replicas: 1, downAfter: 60_000)
     try await withClient(try patient(group.url)) { client in
       try await client.send(RedisCommand("SET", "k", 0))
-      // By hand, behind the sentinels' back: connections stay open, and the next write is refused.
+      // Promoted by hand, without the sentinels: connections stay open, and the next write is refused.
       let port = try #require(group.servers[1].port)
       try await group.servers[1].run("REPLICAOF", "NO", "ONE")
       try await group.servers[0].run("REPLICAOF", "127.0.0.1", "\(port)")
       let error = await redisError { () throws(RedisError) in try await client.send(RedisCommand("SET", "k", 1)) }
       #expect(error?.serverPrefix == "READONLY" && error?.meansAnotherServer == true, "\(String(describing: error))")
-      // The sentinels put it right in their own time; until then the one that they name says itself that it is none.
+      // The sentinels correct it only later; until then the server that they name reports that it is no master.
       for sentinel in group.sentinels { try await group.ask(sentinel, "SENTINEL", "REMOVE", PrivateSentinels.name) }
       for sentinel in group.sentinels {
         try await group.ask(sentinel, "SENTINEL", "MONITOR", PrivateSentinels.name, "127.0.0.1", "\(port)", "2")
@@ -79,7 +79,7 @@ import Testing
     try await withClient(try patient(group.url)) { client in
       try await client.send(RedisCommand("SET", "k", 0))
       try await eventually { try await group.servers[1].run("DBSIZE") == "1" }
-      // Asked for until the sentinel agrees: a replica must have been seen in step a moment ago.
+      // Repeated until the sentinel agrees: a replica must have been seen in sync a moment ago.
       try await eventually {
         do {
           try await group.ask(group.sentinels[0], "SENTINEL", "FAILOVER", PrivateSentinels.name)

@@ -6,7 +6,7 @@ import Reactor
 import TestSupport
 import Testing
 
-/// Runs `body` with a server of its own and a client that is kept running beside it.
+/// Runs `body` with its own server and a client whose `run()` is running.
 func withRedis(
   _ options: PrivateRedis.Options = .init(), configure: (inout RedisConfiguration) -> Void = { _ in },
   _ body: @Sendable (PrivateRedis, RedisClient) async throws -> Void
@@ -18,7 +18,7 @@ func withRedis(
   await server.stop()
 }
 
-/// A configuration whose limits no slow machine reaches: a test that is about a limit sets it.
+/// A configuration whose limits no slow machine reaches; a test of a limit sets it.
 func patient(_ url: String) throws(RedisError) -> RedisConfiguration {
   var configuration = try RedisConfiguration(url: url)
   configuration.connectTimeout = .seconds(60)
@@ -26,7 +26,7 @@ func patient(_ url: String) throws(RedisError) -> RedisConfiguration {
   return configuration
 }
 
-/// Runs `body` with a client that is kept running beside it; the server is the caller's.
+/// Runs `body` with a client whose `run()` is running; the caller provides the server.
 func withClient(
   _ configuration: RedisConfiguration, _ body: @Sendable (RedisClient) async throws -> Void
 ) async throws {
@@ -45,7 +45,7 @@ func withClient(
   loop.stop()
 }
 
-/// What `body` throws.
+/// The error that `body` throws.
 func redisError(_ body: () async throws(RedisError) -> some Any) async -> RedisError? {
   do throws(RedisError) {
     _ = try await body()

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HiredisClient
 
-/// An encrypted connection to a real server, where the build has TLS; the refusal where it has not.
+/// An encrypted connection to a real server if the build has TLS; the refusal if it does not.
 @Suite(.timeLimit(.minutes(2))) struct TLSTests {
-  /// A Redis that speaks TLS alone on its port, with a certificate of its own for `localhost`.
+  /// A Redis that accepts only TLS on its port, with its own certificate for `localhost`.
   private func withServer(_ body: (_ url: String, _ folder: String) async throws -> Void) async throws {
     let folder = NSTemporaryDirectory() + "fanmill-tls-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -93,7 +93,7 @@ import Testing
     try await withServer { url, folder in
       try await withClient(try patient("\(url)?ca=\(folder)/cert.pem")) { client async throws in
         for _ in 0..<5 {
-          // The first may have been on its way when the connection went.
+          // The first command may have been in flight when the connection closed.
           try await eventually {
             await redisError { () throws(RedisError) in try await client.send(RedisCommand("PING")) } == nil
           }

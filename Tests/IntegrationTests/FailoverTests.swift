@@ -9,13 +9,13 @@ import Social
 import TestSupport
 import Testing
 
-/// A master or the primary is killed with SIGKILL while workers that are processes of their own are under load, and
-/// another server takes its place. Every job is done once; the hold-up is printed.
+/// A master or the primary is killed with SIGKILL while separate worker processes are under load, and another server
+/// takes its place. Every job is done once; the delay is printed.
 @Suite("A server that is replaced", .timeLimit(.minutes(5)), .serialized)
 struct FailoverTests {
-  /// Asks for jobs all the while, in the ledger with the time at which each was asked for; `strike` in the middle.
+  /// Enqueues jobs continuously, recording the time of each in the ledger; `strike` comes in the middle.
   ///
-  /// - Returns: how many were asked for.
+  /// - Returns: the number of jobs enqueued.
   private func load(_ scene: Scene, strike: () async throws -> Void) async throws -> Int {
     try await scene.stack.pool.execute(
       "CREATE TABLE asked (number bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp())")
@@ -24,7 +24,7 @@ struct FailoverTests {
     try await scene.post()
     let demand = Demand()
     try await withThrowingTaskGroup(of: Void.self) { group in
-      // Many, so that jobs are asked for while a push waits for a Redis that is away.
+      // Many, so that jobs are enqueued while a push waits for an unavailable Redis.
       for _ in 0..<12 {
         group.addTask {
           while let numbers = await demand.next() {
@@ -46,7 +46,7 @@ struct FailoverTests {
     return await demand.count
   }
 
-  /// What is to be asked for, in numbers without a gap.
+  /// The jobs to enqueue, with consecutive numbers.
   private actor Demand {
     private(set) var count = 0
     private var isOver = false
@@ -108,7 +108,7 @@ struct FailoverTests {
   func postgres() async throws {
     var options = PrivatePostgres.Options.tests
     options.port = 0
-    // A commit is answered when the standby has it: no job that was promised is lost.
+    // A commit returns only when the standby has it, so no committed job is lost.
     let primary = try await PrivatePostgres.start(options: options)
     let standby = try await PrivatePostgres.standby(of: primary, options: options)
     try await primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
@@ -130,7 +130,7 @@ struct FailoverTests {
 }
 
 extension Scene {
-  /// Asks for jobs whose effects are counted, and notes when; goes on until Postgres has them.
+  /// Enqueues jobs whose effects are counted, with their times; retries until Postgres has them.
   fileprivate func ask(_ numbers: Range<Int>) async throws {
     let records = numbers.map { number in
       JobRecord(
@@ -139,7 +139,7 @@ extension Scene {
     while true {
       do {
         _ = try await stack.client.transaction { transaction in
-          // Where an earlier try took effect although its answer was lost, nothing is left to ask for.
+          // If an earlier try took effect although its reply was lost, nothing is left to enqueue.
           let new = try await transaction.sql.execute(
             "INSERT INTO asked (number) SELECT unnest(\(Array(numbers))) ON CONFLICT DO NOTHING")
           if new > 0 { _ = try await transaction.add(records) }
@@ -151,7 +151,7 @@ extension Scene {
     }
   }
 
-  /// How many effects are there, or 0 while Postgres does not answer.
+  /// The number of effects, or 0 while Postgres does not answer.
   fileprivate func knownEffects() async throws -> Int {
     do {
       return try await effects()

@@ -6,7 +6,7 @@ import ProgramTestSupport
 import TestSupport
 import Testing
 
-/// A worker stands still (SIGSTOP) until its lease is over and others have its jobs, and is woken then.
+/// A worker is frozen (SIGSTOP) until its lease has expired and others have its jobs, and then resumed.
 @Suite("A frozen worker", .timeLimit(.minutes(5)))
 struct FrozenWorkerTests {
   @Test("Frozen in a transaction, it delays that job alone, and not beyond its lease's end; woken, it changes nothing")

@@ -5,7 +5,7 @@ import ProgramTestSupport
 import TestSupport
 import Testing
 
-/// A worker joins others that have plenty to do, or leaves them.
+/// A worker joins others that are busy, or leaves them.
 @Suite("A worker that joins or leaves", .timeLimit(.minutes(5)))
 struct JoiningWorkerTests {
   @Test("One that joins takes its share within a second")
@@ -16,7 +16,7 @@ struct JoiningWorkerTests {
       _ = try await scene.startWorker("first")
       try await eventually("the first works") { try await scene.effects(of: "first") > 40 }
       _ = try await scene.startWorker("second")
-      // Redis has its lease: it has joined.
+      // Redis has its lease, so it has joined.
       try await scene.stack.pool.execute("CREATE TABLE joined AS SELECT clock_timestamp() AS at")
       try await scene.post()
       try await scene.expectAllDoneOnce(2000)
@@ -26,7 +26,7 @@ struct JoiningWorkerTests {
         FROM effects, joined WHERE worker = 'second'
         """)
       #expect(delay <= 1000, "its first job took \(delay) ms")
-      // From a second after it joined until nothing waited any more: half of the effects are each worker's.
+      // From a second after it joined until the queue was empty: each worker makes half of the effects.
       let (both, its) = try await scene.stack.pool.query(
         """
         SELECT count(*), count(*) FILTER (WHERE worker = 'second') FROM effects, joined
@@ -47,7 +47,7 @@ struct JoiningWorkerTests {
       try await scene.askForEffects(0..<2, gate: gate)
       let leaving = try await scene.startWorker("leaving", concurrency: 2, claimsAhead: true)
       try await eventually("it runs two") { try await scene.waiting(at: gate) == 2 }
-      // What it holds besides: the claim that waits takes them although it runs as many as it may.
+      // Its other claims: the waiting claim takes them although it runs at full concurrency.
       try await scene.askForEffects(2..<40)
       try await eventually("it holds more than runs") { try await scene.claimed() > 2 }
       leaving.stop()

@@ -7,7 +7,7 @@ import Social
 import TestSupport
 import Testing
 
-/// A worker that removes what a deleted account has left is killed with -9, at whatever moment.
+/// A worker that removes a deleted account's rows is killed with -9 at an arbitrary moment.
 @Suite("A worker killed while it removes an account", .timeLimit(.minutes(5)))
 struct KilledDeletionTests {
   @Test("Nothing of the account is left in the end, no file either, and every count is right")
@@ -39,7 +39,7 @@ struct KilledDeletionTests {
           return try await rows(stack) < before
         }
         if before > 0 { kills += 1 }
-        // In the middle of what comes next.
+        // In the middle of the next step.
         try await Task.sleep(for: .milliseconds(pause))
         worker.send(SIGKILL)
         _ = await worker.outcome()
@@ -65,7 +65,7 @@ struct KilledDeletionTests {
     }
   }
 
-  /// How many rows of the account there are.
+  /// The number of rows of the account.
   private func rows(_ stack: TestStack) async throws -> Int {
     try await stack.count(
       """
@@ -79,7 +79,7 @@ struct KilledDeletionTests {
       """)
   }
 
-  /// Account 1, ann, and 3,000 others: what each step of a removal takes several jobs for.
+  /// Account 1, ann, and 3,000 others: each step of a removal takes several jobs.
   private func populate(_ stack: TestStack) async throws {
     try await stack.pool.execute(
       "INSERT INTO accounts (username) SELECT CASE i WHEN 1 THEN 'ann' ELSE 'a' || i END FROM generate_series(1, 3001) i"

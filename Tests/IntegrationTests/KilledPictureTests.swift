@@ -7,7 +7,7 @@ import Social
 import TestSupport
 import Testing
 
-/// A worker that makes pictures is killed with -9, at whatever moment.
+/// A worker that makes pictures is killed with -9 at an arbitrary moment.
 @Suite("A worker killed while it makes pictures", .timeLimit(.minutes(5)))
 struct KilledPictureTests {
   @Test("Each picture has all its files in the end, and nothing else is in the store")

@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-/// A worker is killed with -9, in each of the windows that a job goes through.
+/// A worker is killed with -9 at each stage of a job.
 @Suite("A killed worker", .timeLimit(.minutes(5)))
 struct KilledWorkerTests {
   @Test("Claimed and not begun: others get the jobs, and nothing is doubled")
   func claimed() async throws {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
-      // One at a time, and it runs: what is claimed besides waits in the worker's memory.
+      // One at a time, and it is running: further claims wait in the worker's memory.
       try await scene.askForEffects(0..<1, gate: gate)
       try await scene.askForEffects(1..<40)
       let worker = try await scene.startWorker(concurrency: 1, claimsAhead: true)
@@ -30,7 +30,7 @@ struct KilledWorkerTests {
       try await scene.askForEffects(0..<20, gate: gate)
       let worker = try await scene.startWorker(concurrency: 4)
       try await scene.post()
-      // Each has deleted its job's row and written its effect, and has not committed.
+      // Each has deleted its job's row and written its effect, but not committed.
       try await eventually("all four are in a transaction") { try await scene.waiting(at: gate) == 4 }
       worker.kill()
       await gate.open()

@@ -8,19 +8,18 @@ import ProgramTestSupport
 import TestSupport
 import Testing
 
-/// Jobs of a megabyte each, by a worker that is a process of its own.
+/// Jobs of a megabyte each, run by a separate worker process.
 @Suite("Large jobs", .timeLimit(.minutes(5)))
 struct LargeJobsTests {
   private static let jobs = 200
-  /// So many of them are pushed; the others the relay finds in the ledger.
+  /// The number of jobs that are pushed; the relay finds the others in the ledger.
   private static let pushed = 40
 
   @Test("Hundreds of a megabyte each survive FLUSHALL, run once, and the worker stays small")
   func flush() async throws {
     try await Scene.play { scene in
       let pool = scene.stack.pool
-      // Text that does not pack: what the servers keep and send is as large as it looks. With its number it is 1 MiB at
-      // most.
+      // Incompressible text, so that the servers store and send its full size. With its number it is at most 1 MiB.
       try await pool.execute(
         """
         CREATE TABLE large_text AS
@@ -36,7 +35,7 @@ struct LargeJobsTests {
         }
         _ = try await scene.stack.client.transaction { try await $0.add(records) }
       }
-      // The broker holds the ids alone.
+      // The broker has only the ids.
       let memory = try await scene.stack.broker.memory()
       #expect(memory.usedMemory < 20 << 20, "Redis uses \(memory.usedMemory) bytes")
       let numbers = Self.pushed..<Self.jobs
@@ -59,14 +58,14 @@ struct LargeJobsTests {
       #expect(lengths == [text.utf8.count])
       let peak = try peakMemory(of: worker.program.pid)
       print("large jobs: \(Self.jobs) jobs, peak of the worker \(peak) MiB")
-      // The thread sanitizer keeps several bytes for each one in use.
+      // The thread sanitizer needs several bytes for each one in use.
       if ProcessInfo.processInfo.environment["TSAN_OPTIONS"] == nil {
         #expect(peak <= 150, "the worker's peak is \(peak) MiB")
       }
     }
   }
 
-  /// What a process had resident at most, in MiB.
+  /// The peak resident memory of a process, in MiB.
   private func peakMemory(of pid: pid_t) throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })

@@ -8,14 +8,15 @@ import Social
 import TestSupport
 import Testing
 
-/// Redis or Postgres go away or forget while posts are on their way.
+/// Redis or Postgres stop or lose their data while posts are being fanned out.
 @Suite("A server that is lost", .timeLimit(.minutes(5)))
 struct LostServerTests {
   @Test("FLUSHALL in the middle of a fan-out loses nothing")
   func flush() async throws {
     try await Scene.play { scene in
       let gate = try await Gate.closed(1, in: scene)
-      // One worker is held up in its transactions, so that jobs are claimed, ready and done at once when Redis forgets.
+      // One worker is held up in its transactions, so that some jobs are claimed, some ready and some done when Redis
+      // forgets.
       try await scene.askForEffects(0..<8, gate: gate)
       try await scene.askForEffects(8..<60)
       try await scene.post(rounds: 2)
@@ -45,10 +46,10 @@ struct LostServerTests {
       await scene.stack.redis.kill9()
       let away = ContinuousClock.now
       await gate.open()
-      // The ledger takes them; their push fails.
+      // The ledger accepts them; their push fails.
       try await scene.post()
       try await scene.askForEffects(40..<50)
-      // The disaster itself lasts this long; nothing is assumed to have happened in it.
+      // The length of the outage; nothing is assumed to have happened during it.
       try await Task.sleep(until: away + .seconds(10))
       try await scene.stack.redis.start()
       try await scene.expectAllDoneOnce(50)
@@ -72,7 +73,7 @@ struct LostServerTests {
       await server.stopImmediate()
       try await server.start()
       await gate.open()
-      // The test's own connections are lost as well.
+      // The test's own connections are lost too.
       try await eventually("the test is connected again") {
         do { return try await scene.pending() >= 0 } catch { return false }
       }

@@ -8,7 +8,7 @@ import SocialAdmin
 import TestSupport
 import Testing
 
-/// Workers that are processes of their own, and an operator who wants something of them.
+/// Separate worker processes and an operator's commands to them.
 @Suite("An operated worker", .timeLimit(.minutes(5)))
 struct OperatedWorkerTests {
   private let actor = Operator(name: "tester")
@@ -23,7 +23,7 @@ struct OperatedWorkerTests {
 
   private func workers(_ scene: Scene) -> WorkerAdmin { WorkerAdmin(scene.stack.database) }
 
-  /// Waits until every worker has reported again, and so has heard what is asked of it.
+  /// Waits until every worker has reported again, and so has received its commands.
   private func heard(_ scene: Scene) async throws {
     for _ in 0..<2 {
       let before = try await workers(scene).list().map(\.seenAt)
@@ -76,7 +76,7 @@ struct OperatedWorkerTests {
       let paused = try #require(try await queues(scene).list().first { $0.queue == "effects" })
       #expect(paused.isPaused && paused.ready == 20 && paused.pending == 20 && paused.workers == 1)
       #expect(try #require(paused.oldestWaiting) >= 0)
-      // Other queues go on meanwhile.
+      // Other queues continue meanwhile.
       try await scene.post()
       try await queues(scene).resume("effects", by: actor)
       try await scene.expectAllDoneOnce(30)

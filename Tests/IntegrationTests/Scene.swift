@@ -12,17 +12,17 @@ import Social
 import TestSupport
 import Testing
 
-/// A stack with followers, posts on their way to them, jobs whose effects are counted, and workers that are processes
-/// of their own: what the disasters befall.
+/// A stack with followers, posts being fanned out to them, jobs whose effects are counted, and separate worker
+/// processes: the setting for the disasters.
 struct Scene: Sendable {
   let stack: TestStack
   private let workers = Workers()
 
-  /// The kinds of `TestWorker`'s own job.
+  /// The queue of `TestWorker`'s own job.
   static let effects: QueueName = "effects"
   private static let effectKind: JobKind = "test.count-effect"
 
-  /// Runs `body` on a stack with three authors of 5, 400 and 25,000 followers, then ends all workers.
+  /// Runs `body` on a stack with three authors of 5, 400 and 25,000 followers, then stops all workers.
   static func play(
     server: PrivatePostgres? = nil, postgresURL: String? = nil,
     redis: PrivateRedis.Options = PrivateRedis.Options(), redisURL: String? = nil,
@@ -64,9 +64,9 @@ struct Scene: Sendable {
 
   // MARK: Work
 
-  /// Asks for `count` jobs whose effects are counted.
+  /// Enqueues jobs whose effects are counted.
   ///
-  /// - Parameter gate: where each of them waits in its transaction.
+  /// - Parameter gate: the gate at which each of them waits in its transaction.
   func askForEffects(_ numbers: Range<Int>, gate: Gate? = nil) async throws {
     let records = numbers.map { number in
       let payload = gate.map { #"{"number":\#(number),"gate":\#($0.key)}"# } ?? #"{"number":\#(number)}"#
@@ -75,7 +75,7 @@ struct Scene: Sendable {
     _ = try await stack.client.transaction { try await $0.add(records) }
   }
 
-  /// Makes each effect take so long.
+  /// Makes each effect take this long.
   func slowEffects(milliseconds: Int) async throws {
     try await stack.pool.execute(
       """
@@ -101,7 +101,7 @@ struct Scene: Sendable {
 
   /// Starts a worker and waits until it serves.
   ///
-  /// - Parameter name: stands beside the effects of its jobs.
+  /// - Parameter name: stored with the effects of its jobs.
   func startWorker(
     _ name: String = "", concurrency: Int = 4, claimsAhead: Bool = false, acknowledgeGate: Gate? = nil,
     tickEvery: Int? = nil, clockAhead: Int? = nil
@@ -130,7 +130,7 @@ struct Scene: Sendable {
 
   // MARK: What is seen
 
-  /// How many sessions wait for `gate`.
+  /// The number of sessions waiting for `gate`.
   func waiting(at gate: Gate) async throws -> Int {
     try await stack.count(
       """
@@ -140,7 +140,7 @@ struct Scene: Sendable {
       """)
   }
 
-  /// The server processes that wait for `gate`.
+  /// The server processes waiting for `gate`.
   func sessions(waitingAt gate: Gate) async throws -> Set<Int> {
     Set(
       try await stack.pool.query(
@@ -159,10 +159,10 @@ struct Scene: Sendable {
   }
   func claimed() async throws -> Int { try await stack.broker.depth(of: Self.effects).claimed }
 
-  /// Waits until all is done, and checks every promise: nothing pending or dead, each effect there once, every feed
-  /// exact.
+  /// Waits until everything is done, and checks every promise: nothing pending or dead, each effect exactly once, every
+  /// feed exact.
   ///
-  /// - Parameter asked: how many effects were asked for, numbered from 0.
+  /// - Parameter asked: the number of effects enqueued, numbered from 0.
   func expectAllDoneOnce(_ asked: Int, location: SourceLocation = #_sourceLocation) async throws {
     try await eventually("all jobs are done", within: .seconds(150)) { try await pending() == 0 }
     #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 0, sourceLocation: location)
@@ -171,8 +171,7 @@ struct Scene: Sendable {
     let audit = try await FeedAudit.run(on: stack.pool)
     #expect(audit.isExact && audit.expected > 0, "\(audit)", sourceLocation: location)
     #expect(audit.pending == 0, sourceLocation: location)
-    // The broker forgets what is done, too: the jobs that were delivered twice are acknowledged by whoever had them
-    // last.
+    // The broker forgets finished jobs too: jobs delivered twice are acknowledged by the worker that had them last.
     try await eventually("the broker is empty") {
       for queue in [Self.effects, SocialJobs.fanOutQueue, SocialJobs.bulkQueue] {
         let left = try await stack.broker.depth(of: queue)
@@ -183,17 +182,17 @@ struct Scene: Sendable {
   }
 }
 
-/// A `TestWorker` that runs.
+/// A running `TestWorker`.
 final class TestWorkerProcess: Sendable {
   let program: RunningProgram
 
   init(_ program: RunningProgram) { self.program = program }
 
-  /// Ends it as a crash does.
+  /// Kills it, as a crash does.
   func kill() { program.send(SIGKILL) }
   func freeze() { program.send(SIGSTOP) }
   func wake() { program.send(SIGCONT) }
-  /// Asks it to end, as a restart does.
+  /// Asks it to stop, as a restart does.
   func stop() { program.send(SIGTERM) }
 }
 
@@ -203,9 +202,9 @@ private actor Workers {
 
   func add(_ worker: TestWorkerProcess) { all.append(worker) }
 
-  /// Ends them in order.
+  /// Stops them in order.
   ///
-  /// - Returns: what each has logged.
+  /// - Returns: the log of each.
   func end() async -> [(String, String)] {
     for worker in all {
       worker.wake()
@@ -218,7 +217,7 @@ private actor Workers {
   }
 }
 
-/// An advisory lock that the test holds: whoever comes to it waits until `open`.
+/// An advisory lock held by the test: jobs that reach it wait until `open`.
 actor Gate {
   nonisolated let key: Int
   private var connection: PostgresConnection?

@@ -3,10 +3,10 @@ import ProgramTestSupport
 import TestSupport
 import Testing
 
-/// Workers fire a schedule together, and the one that leads is lost.
+/// Several workers fire a schedule together, and the leader is lost.
 @Suite("The scheduler of several workers", .timeLimit(.minutes(5)))
 struct SchedulerTests {
-  /// Milliseconds from tick to tick.
+  /// Milliseconds between ticks.
   private static let interval = 200
 
   @Test("The leader is killed, and the next one too: others go on, no tick is left out, none fires twice")
@@ -14,7 +14,7 @@ struct SchedulerTests {
     try await Scene.play { scene in
       var workers = [try await scene.startWorker(tickEvery: Self.interval)]
       try await ticksGoOn(in: scene)
-      // The first one leads: the others came when it did.
+      // The first one leads, since the others started after it led.
       for _ in 0..<2 { workers.append(try await scene.startWorker(tickEvery: Self.interval)) }
       for worker in workers.dropLast() {
         worker.kill()
@@ -50,7 +50,7 @@ struct SchedulerTests {
         )
           == 0
       }
-      // Nobody has led for a while: longer ago than a tick may be late.
+      // As if no worker had led for longer than a tick may be late.
       try await scene.stack.pool.execute("UPDATE schedules SET decided_until = decided_until - interval '30 s'")
       try await scene.stack.pool.execute("DELETE FROM schedule_ticks")
       try await scene.stack.pool.execute("DELETE FROM jobs")
@@ -64,7 +64,7 @@ struct SchedulerTests {
     }
   }
 
-  /// Waits for ticks that are not there yet.
+  /// Waits for new ticks.
   private func ticksGoOn(in scene: Scene) async throws {
     let latest = try await scene.stack.count(
       "SELECT coalesce((extract(epoch FROM max(tick)) * 1000)::bigint, 0) FROM schedule_ticks")
@@ -74,7 +74,7 @@ struct SchedulerTests {
     }
   }
 
-  /// Pauses the schedule, and compares what fired and what was done of it with the ticks that there were.
+  /// Pauses the schedule, and compares the fired ticks and their effects with the expected ticks.
   private func expectEachTickOnce(in scene: Scene, location: SourceLocation = #_sourceLocation) async throws {
     try await scene.stack.pool.execute("UPDATE schedules SET paused = true")
     try await eventually("all jobs are done") { try await scene.pending() == 0 }

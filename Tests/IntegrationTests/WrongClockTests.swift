@@ -14,7 +14,7 @@ struct WrongClockTests {
     try await Scene.play { scene in
       _ = try await scene.startWorker("wrong", tickEvery: 200, clockAhead: seconds)
       try await eventually("ticks fire") { try await scene.stack.count("SELECT count(*) FROM schedule_ticks") > 10 }
-      // Fired as Postgres' clock says: each within seconds of its time.
+      // Fired by Postgres' clock: each within seconds of its time.
       #expect(
         try await scene.stack.count(
           "SELECT count(*) FROM schedule_ticks WHERE abs(extract(epoch FROM fired_at - tick)) > 15") == 0)
@@ -25,7 +25,7 @@ struct WrongClockTests {
         .decode(String.self, Int64.self)
       #expect(beside.count == 1)
       #expect(beside.first.map { abs($0.1 / 1000 - Int64(seconds)) <= 1 } == true, "\(beside)")
-      // A right one beside it takes over and goes on, without a gap and without an hour's silence.
+      // A worker with a correct clock takes over and continues, without a gap and without an hour's silence.
       _ = try await scene.startWorker("right", tickEvery: 200)
       let fired = try await scene.stack.count("SELECT count(*) FROM schedule_ticks")
       try await eventually("ticks go on") {

@@ -3,7 +3,7 @@ import DurableJobs
 import Locking
 import TestSupport
 
-/// Decides what goes wrong, from a seed.
+/// Decides from a seed which calls fail.
 public final class Chaos: Sendable {
   public struct Accident: Error, CustomStringConvertible {
     public let description: String
@@ -15,7 +15,7 @@ public final class Chaos: Sendable {
 
   public init(seed: UInt64) { generator = Locked(SeededGenerator(seed: seed)) }
 
-  /// From now on nothing goes wrong any more.
+  /// Ends the chaos: from now on no call fails.
   public func end() { isCalm.withLock { $0 = true } }
 
   public func happens(_ probability: Double) -> Bool {
@@ -130,7 +130,7 @@ public struct ChaosConsumer<Base: BrokerConsumer>: BrokerConsumer {
   public func releaseUnreceived(_ receipts: [String]) async throws { try await base.releaseUnreceived(receipts) }
 
   public func heartbeat(listingHeld lists: Bool) async throws -> Heartbeat {
-    // A frozen worker: others declare it dead meanwhile, while its handlers go on.
+    // A frozen worker: others declare it dead, while its handlers continue.
     if chaos.happens(0.03) { try await Task.sleep(for: lease * 2) }
     try chaos.mayFail("heartbeat", 0.05)
     return try await base.heartbeat(listingHeld: lists)
@@ -142,7 +142,7 @@ public struct ChaosConsumer<Base: BrokerConsumer>: BrokerConsumer {
   }
 }
 
-/// A ledger whose commits are sometimes not known to have happened.
+/// A ledger whose commits sometimes have an unknown outcome.
 public struct ChaosLedger<Base: Ledger>: Ledger {
   public typealias Transaction = Base.Transaction
   let base: Base

@@ -2,10 +2,10 @@ import DurableJobs
 import Locking
 import TestSupport
 
-/// Many jobs, several workers, and everything goes wrong that may: handlers fail, leases end under running handlers,
-/// replies get lost, workers die, the broker forgets all. Each job's effect must be there exactly once.
+/// Many jobs and several workers, with every kind of failure: handlers fail, leases end under running handlers, replies
+/// get lost, workers die, the broker forgets everything. Each job's effect must exist exactly once.
 ///
-/// The effect of a job is another durable job that it asks for in its transaction, in a queue that nobody serves.
+/// A job's effect is another durable job that it enqueues in its transaction, in a queue that no worker serves.
 public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
   static var effects: QueueName { "effects" }
 
@@ -23,7 +23,7 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
     var number: Int
   }
 
-  /// Runs in batches that end their jobs by themselves, a part at a time.
+  /// Runs in batches that end their jobs themselves, some at a time.
   struct Opened: Job {
     static var kind: JobKind { "test.opened" }
     static var retry: RetryPolicy { Single.retry }
@@ -55,17 +55,17 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
 
   /// Runs all jobs.
   ///
-  /// - Returns: the numbers of the effects, sorted: `0..<jobs` if all is well.
+  /// - Returns: the numbers of the effects, sorted: `0..<jobs` if all went well.
   public func run() async throws -> [Int] {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<3 { group.addTask { await runWorkers(index) } }
       group.addTask { try await loseMemory() }
       try await enqueue()
-      // After a storm of some length the rest has to come through in calm weather.
+      // After a period of failures the rest has to finish without any.
       try await eventually("most jobs are done", within: .seconds(300)) { try await pending(.default).count < jobs / 4 }
       chaos.end()
       try await eventually("all jobs are done", within: .seconds(300)) { try await pending(.default).isEmpty }
-      // What still runs by now is a second delivery: its transaction must find out.
+      // A job still running now is a second delivery, which its transaction must find out.
       try await eventually("the broker is empty", within: .seconds(300)) {
         let depth = try await broker.depth(of: .default)
         return depth.ready == 0 && depth.claimed == 0 && depth.delayed == 0
@@ -96,7 +96,7 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
     var registry = JobRegistry<ChaosLedger<L>>()
     registry.register(Single.self) { [chaos] job, context in
       try chaos.mayFail("before the transaction", 0.1)
-      // Longer than a lease now and then.
+      // Occasionally longer than a lease.
       if chaos.happens(0.02) { try await Task.sleep(for: .milliseconds(chaos.number(100..<600))) }
       try await context.transaction { transaction in
         try await transaction.enqueue(Effect(number: job.number))
@@ -132,7 +132,7 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
     return registry
   }
 
-  /// One worker after another: each lives for a while and is then cut off, or asked to stop.
+  /// One worker after another: each lives for a while and is then cut off or asked to stop.
   private func runWorkers(_ index: Int) async {
     while !Task.isCancelled {
       var configuration = WorkerConfiguration(queues: [.default: 4])

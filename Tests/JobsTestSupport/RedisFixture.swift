@@ -5,13 +5,13 @@ import Logging
 import PrivateServers
 import TestSupport
 
-/// A broker on a Redis of the tests, under a prefix of its own, so that tests run side by side.
+/// A broker on a Redis for tests, with a separate prefix, so that tests can run in parallel.
 public struct RedisFixture: Sendable {
   public let broker: RedisBroker
   public let client: RedisClient
   public let prefix: String
 
-  /// Deletes all of this broker's keys, as a server does that loses its memory.
+  /// Deletes all keys of this broker, as a server that loses its memory.
   public func forgetEverything() async throws {
     let keys = try await client.send(RedisCommand("KEYS", "\(prefix):*")).elements ?? []
     if keys.isEmpty { return }
@@ -22,7 +22,7 @@ public struct RedisFixture: Sendable {
 
   /// Runs `body` with a broker on `server`, or at `url`, or on the Redis that all tests share.
   ///
-  /// - Parameter commandTimeout: instead of the usual one, where a test waits for commands to fail.
+  /// - Parameter commandTimeout: overrides the usual one, where a test waits for commands to fail.
   public static func with<Result: Sendable>(
     server: PrivateRedis? = nil, url: String? = nil, prefix: String = "test-\(JobID.next())",
     commandTimeout: Duration? = nil, _ body: @Sendable (RedisFixture) async throws -> Result

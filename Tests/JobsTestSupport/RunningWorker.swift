@@ -3,18 +3,18 @@ import Logging
 import ServiceLifecycle
 import TestSupport
 
-/// A worker that runs for the time of a closure.
+/// A worker that runs for the duration of a closure.
 public struct RunningWorker: Sendable {
   private let group: ServiceGroup
   private let isStopped = Locked(false)
 
-  /// Asks for a graceful stop, as SIGTERM does; `run` returns when it is complete.
+  /// Requests a graceful stop, as SIGTERM does; `run` returns when it is complete.
   public func stop() async {
     isStopped.withLock { $0 = true }
     await group.triggerGracefulShutdown()
   }
 
-  /// Runs `worker` beside `body`. Unless `body` stopped it, it is cut off when that returns.
+  /// Runs `worker` beside `body`. Unless `body` stopped it, it is cancelled when `body` returns.
   @discardableResult
   public static func run<Result: Sendable>(
     _ worker: some Service, _ body: @Sendable (RunningWorker) async throws -> Result

@@ -36,7 +36,7 @@ import Testing
         } catch let error as PostgresError {
           #expect(error.code == .cancelled)
         }
-        // Statements of others are never ended by it.
+        // The cancellation never hits other callers' statements.
         let other = try await pool.query("SELECT \(round), pg_sleep(0)::text")[0].decode(Int.self, String.self)
         #expect(other.0 == round)
       }
@@ -71,7 +71,7 @@ import Testing
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       #expect(try await pool.query("SELECT count(*) FROM t")[0].decode(Int.self) == 0)
-      // The connection is good for the next one.
+      // The connection can be used for the next transaction.
       try await pool.transaction { tx in _ = try await tx.execute("INSERT INTO t VALUES (2)") }
       #expect(try await pool.query("SELECT n FROM t").decode(Int.self) == [2])
     }
@@ -104,7 +104,7 @@ import Testing
       let error = await failure { try await pool.execute("SELECT pg_sleep(600)", timeout: .milliseconds(20)) }
       #expect(error?.code == .timeout)
       #expect(try await pool.query("SELECT pg_backend_pid()")[0].decode(Int32.self) != session)
-      // The server does not go on working for nobody.
+      // The server stops the abandoned statement.
       try await eventually {
         try await pool.query("SELECT count(*) FROM pg_stat_activity WHERE pid = \(session)")[0].decode(Int.self) == 0
       }

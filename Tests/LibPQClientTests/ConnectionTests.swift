@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func aServerThatSaysNothingTimesOut() async throws {
-    // A listener that nobody accepts on: the connection stands, and then there is silence.
+    // A listener that never accepts: the connection is established, and then there is silence.
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = sockaddr_in()
@@ -75,7 +75,7 @@ import Testing
       #expect(cast?.message.contains("int") == true)
       let syntax = await failure { _ = try await connection.query("SELEC 1") }
       #expect(syntax?.sqlState == "42601")
-      // And the connection goes on.
+      // The connection can still be used.
       #expect(try await connection.query("SELECT count(*) FROM t")[0].decode(Int.self) == 1)
     }
   }
@@ -94,7 +94,7 @@ import Testing
         ])
       }
       #expect(error?.sqlState == "23505")
-      // A statement that does not even parse, between others that are being prepared.
+      // A statement that does not parse, between others that are being prepared.
       let unknown = await failure {
         try await connection.pipeline(["INSERT INTO t VALUES (5)", "SELECT nothing FROM nowhere", "SELECT 6"])
       }
@@ -128,7 +128,7 @@ import Testing
       let count: PostgresQuery = "SELECT count(*) FROM pg_prepared_statements WHERE name <> \("")"
       for _ in 0..<3 { #expect(try await connection.query("SELECT \(1) + 1")[0].decode(Int.self) == 2) }
       #expect(try await connection.query(count)[0].decode(Int.self) == 2)
-      // The same text with another type is another statement.
+      // The same text with another type is a different statement.
       #expect(try await connection.query("SELECT \(1.5) + 1")[0].decode(Double.self) == 2.5)
       for number in 0..<50 {
         let query = PostgresQuery(unescaped: "SELECT \(number)")
@@ -153,12 +153,12 @@ import Testing
       #expect(try await connection.query("SELECT * FROM t")[0].count == 1)
       try await connection.execute("ALTER TABLE t ADD COLUMN name text DEFAULT 'a'")
       #expect(try await connection.query("SELECT * FROM t")[0].count == 2)
-      // In a transaction nothing can be run again by itself: it fails once, and the next one works.
+      // Within a transaction no statement can be retried automatically: it fails once, and the next transaction works.
       try await connection.execute("ALTER TABLE t ADD COLUMN more text")
       let error = await failure { try await connection.transaction { _ = try await $0.query("SELECT * FROM t") } }
       #expect(error?.sqlState == "0A000")
       #expect(try await connection.transaction { try await $0.query("SELECT * FROM t")[0].count } == 3)
-      // Somebody else's DISCARD.
+      // As after DISCARD by another client.
       try await connection.execute("DEALLOCATE ALL")
       #expect(try await connection.query("SELECT * FROM t")[0].count == 3)
     }
@@ -204,7 +204,7 @@ import Testing
     await sender.close()
   }
 
-  /// Whoever reads to the end of a stream knows that it may have missed some.
+  /// A consumer that reaches the end of a stream knows that it may have missed notifications.
   @Test func aStreamThatIsNotReadEnds() async throws {
     let configuration = try await freshConfiguration()
     let listener = try await PostgresConnection.connect(configuration, loop: loop, logger: logger)
@@ -217,7 +217,7 @@ import Testing
     await listener.close()
   }
 
-  /// Whenever it closes, between a caller's look at it and its statement too: nobody waits for an answer from nobody.
+  /// Whenever the connection closes, even between a caller's check and its statement, no caller waits forever.
   @Test func whateverIsAskedOfAConnectionThatClosesEnds() async throws {
     let configuration = try await freshConfiguration()
     for round in 0..<300 {

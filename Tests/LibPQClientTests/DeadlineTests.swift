@@ -4,9 +4,9 @@ import Reactor
 import TestSupport
 import Testing
 
-/// What a caller with a deadline gets from a server that has stopped answering.
+/// The results for a caller with a deadline when a server has stopped answering.
 @Suite(.timeLimit(.minutes(3))) struct DeadlineTests {
-  /// Cancelling would wait for the same server, and so would ROLLBACK: both may take as long as they like here.
+  /// Cancelling would wait for the same server, and so would ROLLBACK: both have no tight limit here.
   private func patient(_ url: String) throws -> PostgresConfiguration {
     var configuration = try PostgresConfiguration(url: url)
     configuration.cancelTimeout = .seconds(3600)

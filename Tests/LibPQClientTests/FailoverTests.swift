@@ -5,7 +5,7 @@ import Testing
 
 @testable import LibPQClient
 
-/// A primary that is killed, and a standby that takes its place: both are real servers.
+/// A primary is killed, and a standby takes its place: both are real servers.
 @Suite(.timeLimit(.minutes(3)), .serialized) struct FailoverTests {
   private static var options: PrivatePostgres.Options {
     var options = PrivatePostgres.Options.tests
@@ -29,7 +29,7 @@ import Testing
     return "postgresql://postgres@\(hosts)/postgres\(query)"
   }
 
-  /// Runs until it is no longer the connection that fails, or a standby that is asked.
+  /// Retries as long as the connection fails, or a standby answers.
   private func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
     while true {
       do {
@@ -51,7 +51,7 @@ import Testing
         await connection.close()
         return answer
       }
-      // The primary, wherever it stands, since several hosts are asked for one that takes writes.
+      // The primary in either position, since several hosts imply one that takes writes.
       #expect(try await !isStandby([standby, primary], ""))
       #expect(try await !isStandby([primary, standby], ""))
       #expect(try await !isStandby([standby, primary], "?target_session_attrs=primary"))
@@ -63,7 +63,7 @@ import Testing
       let error = await failure { _ = try await isStandby([standby], "?target_session_attrs=read-write") }
       #expect(error?.code == .connection)
       #expect(error?.message.contains("read-only") == true, "\(String(describing: error))")
-      // Each says why.
+      // Each error gives its reason.
       await standby.stop()
       let both = await failure {
         _ = try await isStandby([standby, primary], "?target_session_attrs=standby")
@@ -78,7 +78,7 @@ import Testing
       let configuration = try PostgresConfiguration(url: url([primary, standby]))
       try await withPool(configuration, size: 4, waitLimit: .seconds(60)) { pool in
         try await pool.execute("CREATE TABLE t (n int8 PRIMARY KEY)")
-        // Nothing that was committed is lost if the standby confirms each commit.
+        // No commit is lost if the standby confirms each of them.
         try await primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
         try await primary.run("SELECT pg_reload_conf()")
         try await eventually {
@@ -94,8 +94,9 @@ import Testing
               while !isOver.withLock({ $0 }) {
                 let mine = number
                 number += 4
-                // It may have been committed by the try whose answer was lost. A row that is there is written again: to
-                // do nothing waits for no standby, and a dying primary shows rows that none has confirmed.
+                // An earlier try may have committed although its reply was lost. An existing row is written again:
+                // doing nothing would not wait for the standby, and a dying primary shows rows that no standby has
+                // confirmed.
                 _ = try await self.retrying {
                   try await pool.execute("INSERT INTO t VALUES (\(mine)) ON CONFLICT (n) DO UPDATE SET n = excluded.n")
                 }
@@ -106,7 +107,7 @@ import Testing
           try await eventually { written.withLock { $0.count } > 200 }
           let start = ContinuousClock.now
           await primary.kill9()
-          // The promoted one has nobody to wait for.
+          // The promoted server has no standby to wait for.
           try await standby.run("ALTER SYSTEM SET synchronous_standby_names = ''")
           try await standby.promote()
           let before = written.withLock { $0.count }
@@ -123,7 +124,7 @@ import Testing
 
   @Test func aConnectionToAServerThatRefusesToWriteIsReplaced() async throws {
     try await withPair { primary, standby async throws in
-      // One name for two servers, as a floating address is: what stands behind it is found out by writing.
+      // One name for two servers, like a floating address: only a write shows which one answers.
       let configuration = try PostgresConfiguration(url: url([standby, primary], "?target_session_attrs=any"))
       try await withPool(configuration, size: 1) { pool async throws in
         let first = try await pool.query("SELECT pg_backend_pid()")[0].decode(Int32.self)
@@ -145,7 +146,7 @@ import Testing
           func server() async throws -> Int {
             try await reads.query("SELECT inet_server_port()")[0].decode(Int.self)
           }
-          // Nobody has looked yet.
+          // Not checked yet.
           #expect(try await server() == primary.port)
           #expect(reads.age == nil)
           try await withThrowingTaskGroup(of: Void.self) { group in
@@ -153,7 +154,7 @@ import Testing
             try await eventually { try await server() == standby.port }
             #expect(try #require(reads.age) < .seconds(60))
             try await pool.execute("CREATE TABLE t (n int8)")
-            // A replica that does not replay grows old, although it still answers.
+            // A replica that does not replay becomes stale, although it still answers.
             try await replica.execute("SELECT pg_wal_replay_pause()")
             try await pool.execute("INSERT INTO t VALUES (1)")
             try await eventually { try await server() == primary.port }
@@ -161,15 +162,15 @@ import Testing
             try await replica.execute("SELECT pg_wal_replay_resume()")
             try await eventually { try await server() == standby.port }
             #expect(try await reads.query("SELECT n FROM t").decode(Int.self) == [1])
-            // What the replica refuses for being wrong is wrong.
+            // The replica's refusal of an invalid statement is final.
             let error = await failure { _ = try await reads.query("SELECT nonsense FROM t") }
             #expect(error?.sqlState == "42703")
-            // One that is away is not missed.
+            // An unavailable replica is replaced by the primary.
             await standby.kill9()
             #expect(try await server() == primary.port)
             try await standby.start()
             try await eventually { try await server() == standby.port }
-            // One that was promoted is another history.
+            // A promoted replica has a different history.
             try await standby.promote()
             try await eventually { try await server() == primary.port }
             group.cancelAll()
@@ -196,13 +197,13 @@ import Testing
     #expect(!freshness.isFresh(at: start + .milliseconds(1001), limit: limit))
     freshness.replica(at: 200)
     #expect(freshness.asOf == start + .milliseconds(300))
-    // It has everything, but the primary does not answer any more: who knows what was written since.
+    // It has everything, but the primary no longer answers, so later writes are unknown.
     #expect(!freshness.isFresh(at: start + .milliseconds(1301), limit: limit))
     // Nothing was written meanwhile.
     freshness.primary(at: 200, askedAt: start + .seconds(2))
     freshness.replica(at: 200)
     #expect(freshness.isFresh(at: start + .seconds(3), limit: limit))
-    // The log began anew further back.
+    // The log started over at an earlier position.
     freshness.primary(at: 150, askedAt: start + .seconds(4))
     freshness.replica(at: 149)
     #expect(freshness.asOf == start + .seconds(2))

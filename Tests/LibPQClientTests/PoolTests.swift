@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// The only connection comes free just as somebody sets out to wait for it: who missed it would wait for nobody.
+  /// The only connection is returned just as a caller starts to wait for it: a missed wake-up would wait forever.
   @Test func nobodyWaitsWhileAConnectionLiesIdle() async throws {
     try await withPool(size: 1, waitLimit: .seconds(20)) { pool in
       for round in 0..<3000 {
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// Nobody waits for what asking again cannot bring about: the limit here is longer than the test's.
+  /// A refusal that a retry cannot change is reported at once: the limit here is longer than the test's.
   @Test(arguments: [("user", "nobody", "28000"), ("dbname", "nowhere", "3D000")])
   func tellsAtOnceOfARefusal(keyword: String, value: String, state: String) async throws {
     let url = try await SharedServers.freshDatabase()
@@ -109,7 +109,7 @@ import Testing
     try await withPool(PostgresConfiguration(url: server.url), size: 4, waitLimit: .seconds(60)) { pool in
       try await pool.execute("CREATE TABLE t (n int8 PRIMARY KEY)")
       for number in 1...3 {
-        // One is in the middle of a statement when the server goes.
+        // One is in the middle of a statement when the server stops.
         let task = Task { try await pool.query("SELECT pg_sleep(600)") }
         try await eventually {
           try await pool.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")[0].decode(Int.self)
@@ -126,7 +126,8 @@ import Testing
     await server.stop()
   }
 
-  /// Inserts until it is there: a session may outlive its server for a moment, and then breaks under its statement.
+  /// Retries the insert until the row exists: a session may outlive its server for a moment, and then break
+  /// mid-statement.
   private func insert(_ number: Int, _ pool: PostgresPool) async throws {
     try await eventually {
       do {

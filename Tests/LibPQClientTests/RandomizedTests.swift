@@ -7,8 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct RandomizedTests {
   private struct Deliberate: Error {}
 
-  /// Tasks move amounts between accounts, some of them throw, time out, are cancelled or lose their connection;
-  /// whatever happens, the sum stays, and a transfer that was reported as done is there exactly once.
+  /// Tasks move amounts between accounts; some throw, time out, are cancelled or lose their connection. In every case
+  /// the sum stays, and each transfer reported as done exists exactly once.
   @Test func transfersThatWereReportedAreThereOnceAndNothingElse() async throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("seed \(seed)")

@@ -1,5 +1,5 @@
 import Glibc
 
-/// Holds a process still.
+/// Freezes a process.
 func stop(_ process: Int32) { kill(process, SIGSTOP) }
 func resume(_ process: Int32) { kill(process, SIGCONT) }

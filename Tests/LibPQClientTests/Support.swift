@@ -4,7 +4,7 @@ import PrivateServers
 import Reactor
 import Testing
 
-/// One loop for all tests of the process, as a program has.
+/// One loop for all tests of the process, as in a program.
 let loop = EventLoop(name: "test-loop")
 
 let logger: Logger = {
@@ -17,7 +17,7 @@ func freshConfiguration() async throws -> PostgresConfiguration {
   try PostgresConfiguration(url: await SharedServers.freshDatabase())
 }
 
-/// Runs `body` with a connection to a database of its own.
+/// Runs `body` with a connection to a separate database.
 func withConnection(
   _ change: (inout PostgresConfiguration) -> Void = { _ in },
   _ body: (PostgresConnection) async throws -> Void
@@ -32,7 +32,7 @@ func withConnection(
   await connection.close()
 }
 
-/// Runs `body` with a pool that runs meanwhile.
+/// Runs `body` with a running pool.
 func withPool(
   _ configuration: PostgresConfiguration? = nil, size: Int = 4, waitLimit: Duration = .seconds(100),
   _ body: @Sendable (PostgresPool) async throws -> Void

@@ -42,7 +42,7 @@ private struct Deliberate: Error {}
     }
   }
 
-  /// The number of this session's transaction: each takes the next.
+  /// The number of this session's transactions so far, including this one.
   private func transactions(_ connection: PostgresConnection) async throws -> Int {
     let query: PostgresQuery = """
       SELECT split_part(virtualtransaction, '/', 2)::int8 FROM pg_locks
@@ -91,7 +91,7 @@ private struct Deliberate: Error {}
       #expect(await failure { try await leaked.execute("SELECT 1") }?.code == .transactionEnded)
       let unused = try await connection.transaction { $0 }
       #expect(await failure { try await unused.execute("SELECT 1") }?.code == .transactionEnded)
-      // A COMMIT by hand ends it, too: what follows must not run outside of it.
+      // An explicit COMMIT ends it too: later statements must not run outside of it.
       let error = await failure {
         try await connection.transaction { tx in
           try await tx.execute("CREATE TABLE t (n int8)")
@@ -117,7 +117,7 @@ private struct Deliberate: Error {}
       try await withConnection({ $0 = pool.configuration }) { try await sleeperIsThere($0) }
       task.cancel()
       #expect(await failure { try await task.value }?.code == .cancelled)
-      // The pool's only connection is free and at rest.
+      // The pool's only connection is free and idle.
       #expect(try await pool.query("SELECT count(*) FROM t")[0].decode(Int.self) == 0)
     }
   }
@@ -141,7 +141,7 @@ private struct Deliberate: Error {}
 
   @Test func aConnectionLostDuringCommitLeavesADoubt() async throws {
     try await withPool(size: 2) { pool in
-      // A deferred trigger makes the COMMIT wait, so that it can be shot.
+      // A deferred trigger makes the COMMIT wait, so that its session can be terminated.
       try await pool.withConnection { connection in
         try await connection.executeScript(
           """
@@ -171,7 +171,7 @@ private struct Deliberate: Error {}
   }
 }
 
-/// Waits until some session of this database sleeps in `pg_sleep`.
+/// Waits until a session of this database sleeps in `pg_sleep`.
 func sleeperIsThere(_ connection: PostgresConnection) async throws {
   try await eventually {
     let query: PostgresQuery = """

@@ -2,17 +2,17 @@ import Foundation
 import Glibc
 import Locking
 
-/// A mail server on 127.0.0.1 that speaks as much SMTP as a client needs, keeps what it gets and refuses what a test
+/// A mail server on 127.0.0.1 with a minimal SMTP for clients: it keeps received mails and refuses those that a test
 /// wants refused. Each connection has a thread.
 public final class MailStandIn: Sendable {
-  /// A mail that was taken.
+  /// An accepted mail.
   public struct Mail: Sendable, Equatable {
     public var from: String
     public var recipients: [String]
-    /// Head and body, as they were before a dot was put before lines that begin with one.
+    /// Head and body, without the dots added before leading dots.
     public var text: String
 
-    /// What stands in a field of the head, unfolded.
+    /// The value of a header field, unfolded.
     public func field(_ name: String) -> String? {
       let head = text.components(separatedBy: "\r\n\r\n")[0].replacing("\r\n ", with: " ")
       return head.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix(name.lowercased() + ": ") }
@@ -36,14 +36,15 @@ public final class MailStandIn: Sendable {
   private let state = Locked(State())
 
   public var mails: [Mail] { state.withLock { $0.mails } }
-  /// All lines that came, but those of mails.
+  /// All lines received, except those of mails.
   public var commands: [String] { state.withLock { $0.commands } }
 
   /// - Parameters:
   ///   - port: 0 for any free one.
-  ///   - credentials: `user:password`, asked for where they are set.
-  ///   - answers: what is said instead of the usual, by the word that a command begins with; `.` is the end of a mail,
-  ///     and an empty answer is none at all.
+  ///   - credentials: `user:password`, required if set.
+  ///   - answers: replaces the usual replies, by the first word of a command; `.` is the end of a mail, and an empty
+  ///     reply
+  ///     is none at all.
   public init(port: Int = 0, credentials: String? = nil, answers: [String: String] = [:]) throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
@@ -76,7 +77,7 @@ public final class MailStandIn: Sendable {
   }
 
   private func accept() {
-    // Closed by its only reader: a number that is closed elsewhere may be another server's when this comes to it again.
+    // Closed only by its reader: a descriptor closed elsewhere could be another server's by the next call here.
     defer { close(listener) }
     while true {
       let descriptor = Glibc.accept(listener, nil, nil)
@@ -149,7 +150,7 @@ public final class MailStandIn: Sendable {
   }
 }
 
-/// A connection, line by line.
+/// A connection read line by line.
 private final class Line {
   private let descriptor: Int32
   private var bytes: [UInt8] = []
@@ -163,7 +164,7 @@ private final class Line {
       if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
         let line = bytes[..<end]
         bytes = Array(bytes[(end + 1)...])
-        // A carriage return that ends no line stays, for a test to find it.
+        // A carriage return that ends no line stays, so that a test can find it.
         return String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
       }
       let count = recv(descriptor, &chunk, chunk.count, 0)

@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  /// Who goes back to before there were pictures loses those alone, and finds the rest again.
+  /// Migrating down to before pictures loses only those, and migrating up finds the rest again.
   @Test func goingBackAndForthKeepsWhatWasThereBefore() async throws {
     try await withPool { pool in
       let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path

@@ -2,14 +2,14 @@
 import PackageDescription
 
 // A package that uses the queue and nothing else of Fanmill: `scripts/check-outsider` builds and runs it.
-// OUTSIDER_FANMILL is the repository to depend on, OUTSIDER_TRAITS the traits to ask for, with commas; none by default.
+// OUTSIDER_FANMILL is the repository to depend on, OUTSIDER_TRAITS the traits to enable, with commas; none by default.
 let fanmill = Context.environment["OUTSIDER_FANMILL"] ?? "https://github.com/fanmill/fanmill"
 let traits = (Context.environment["OUTSIDER_TRAITS"] ?? "").split(separator: ",").map(String.init)
 
 func product(_ name: String) -> Target.Dependency { .product(name: name, package: "fanmill") }
 
-/// Modules that other packages have: those of swift-jobs, Vapor's redis and queues, NIO and more. They stand here so that
-/// no package needs to be fetched for the proof that none of their names collides.
+/// Names of modules in other packages: those of swift-jobs, Vapor's redis and queues, NIO and more. They are defined
+/// here so that the check for collisions needs to fetch no package.
 let neighbors = [
   "Crypto", "Hummingbird", "Jobs", "JobsPostgres", "JobsRedis", "NIOCore", "NIOPosix",
   "PostgresNIO", "Queues", "RediStack", "Redis",

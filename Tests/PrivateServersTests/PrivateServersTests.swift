@@ -4,7 +4,7 @@ import PrivateServers
 import Testing
 
 @Suite struct FreePortTests {
-  /// Who got a port listens on it seconds later: until then it is nobody else's.
+  /// A port's owner listens on it only seconds later: until then it must not be given out again.
   @Test func noTwoGetTheSamePort() throws {
     let ports = try (0..<500).map { _ in try FreePort.find() }
     #expect(Set(ports).count == 500)
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func takesAGivenFolderAsRootToo() async throws {
-    // A folder that only its owner may enter, and a long name.
+    // A folder that only its owner may enter, with a long name.
     let folder = "/tmp/" + String(repeating: "long-", count: 20) + "\(getpid())"
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -93,7 +93,7 @@ import Testing
     await server.stop()
   }
 
-  /// As docs/servers.md asks of every Redis: what is measured and tried here is what users are told to run.
+  /// As docs/servers.md requires of every Redis: the tests use the settings that users are asked to run.
   @Test func keepsItsStreamsInSmallNodes() async throws {
     let server = try await PrivateRedis.start()
     let answer = try ask(server.socket, "CONFIG GET stream-node-max-entries")

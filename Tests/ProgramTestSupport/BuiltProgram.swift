@@ -1,19 +1,19 @@
 import Foundation
 
-/// A program of the package as it was built for these tests.
+/// A program of the package, as built for these tests.
 public struct BuiltProgram: Sendable {
   public let path: String
 
   public init(_ name: String) {
-    // The tests' own executable lies in the folder of all the others.
+    // The tests' executable is in the same folder as all others.
     let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     path = tests.deletingLastPathComponent().appendingPathComponent(name).path
   }
 
-  /// A program of the machine.
+  /// A program installed on the machine.
   public init(path: String) { self.path = path }
 
-  /// How a program ended and what it printed.
+  /// A program's exit status and output.
   public struct Outcome: Sendable {
     public let status: Int32
     public let output: String
@@ -25,17 +25,17 @@ public struct BuiltProgram: Sendable {
       return try decoder.decode(type, from: Data(output.utf8))
     }
 
-    /// The document's fields, whatever they are.
+    /// The document's fields, untyped.
     public func fields() throws -> [String: Any] {
       try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any] ?? [:]
     }
   }
 
-  /// Runs it to its end.
+  /// Runs the program to completion.
   ///
   /// - Parameters:
-  ///   - environment: all that it finds there besides `PATH`.
-  ///   - folder: the current one for it.
+  ///   - environment: the program's variables besides `PATH`.
+  ///   - folder: its current folder.
   public func run(
     _ arguments: [String], environment: [String: String] = [:], in folder: String = "/"
   ) async throws -> Outcome {
@@ -44,7 +44,7 @@ public struct BuiltProgram: Sendable {
   }
 }
 
-/// A program that runs.
+/// A running program.
 public final class RunningProgram: Sendable {
   private let process: Process
   private let files: (output: String, errors: String)
@@ -59,7 +59,7 @@ public final class RunningProgram: Sendable {
   static func start(
     _ path: String, _ arguments: [String], environment: [String: String], in folder: String
   ) throws -> RunningProgram {
-    // Files, not pipes: what a program prints never makes it wait.
+    // Files, not pipes, so that output never blocks the program.
     let base = NSTemporaryDirectory() + "fanmill-test-\(UUID().uuidString)"
     let files = (output: base + ".out", errors: base + ".err")
     for file in [files.output, files.errors] { try Data().write(to: URL(fileURLWithPath: file)) }
@@ -74,7 +74,7 @@ public final class RunningProgram: Sendable {
     process.standardError = FileHandle(forWritingAtPath: files.errors)
     let (ends, end) = AsyncStream.makeStream(of: Int32.self)
     process.terminationHandler = { process in
-      // A signal's number counts from 128, as a shell has it.
+      // Signals count from 128, as in a shell.
       end.yield(process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus)
       end.finish()
     }
@@ -86,7 +86,7 @@ public final class RunningProgram: Sendable {
 
   public func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-  /// Waits for its end. To be called once.
+  /// Waits for the exit status. To be called once.
   public func outcome() async -> BuiltProgram.Outcome {
     var status: Int32 = -1
     for await end in ends { status = end }
@@ -94,7 +94,7 @@ public final class RunningProgram: Sendable {
     return BuiltProgram.Outcome(status: status, output: Self.read(files.output), errors: Self.read(files.errors))
   }
 
-  /// What it has written to the standard error output so far.
+  /// The output to standard error so far.
   public var errorsSoFar: String { Self.read(files.errors) }
 
   private static func read(_ file: String) -> String {
@@ -103,7 +103,7 @@ public final class RunningProgram: Sendable {
 }
 
 extension BuiltProgram {
-  /// Starts it.
+  /// Starts the program.
   public func start(
     _ arguments: [String] = [], environment: [String: String] = [:], in folder: String = "/"
   ) throws -> RunningProgram {

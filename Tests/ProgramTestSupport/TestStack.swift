@@ -13,28 +13,28 @@ import TestSupport
 /// A database with the schema and a Redis, neither shared with another test, and clients of both.
 public struct TestStack: Sendable {
   public let postgresURL: String
-  /// The stack's own Redis; idle where `redisURL` names others.
+  /// The stack's own Redis; idle if `redisURL` names others.
   public let redis: PrivateRedis
   public let redisURL: String
   public let pool: PostgresPool
   public let redisClient: RedisClient
   public let broker: RedisBroker
 
-  /// Where the queue's tables are.
+  /// The database with the queue's tables.
   public var database: JobsDatabase { JobsDatabase(pool: pool) }
   public var ledger: PostgresLedger { PostgresLedger(database) }
   public var client: JobClient<RedisBroker, PostgresLedger> {
     JobClient(broker: broker, ledger: ledger, logger: .quiet)
   }
 
-  /// The settings that lead a program here.
+  /// The settings that point a program at this stack.
   public var settings: [String: String] {
     [
       "FANMILL_POSTGRES_URL": postgresURL, "FANMILL_REDIS_URL": redisURL, "FANMILL_MEDIA_DIR": mediaFolder,
     ]
   }
 
-  /// Where the programs keep pictures.
+  /// The programs' folder for pictures.
   public let mediaFolder: String
 
   /// The project's folder of migrations.
@@ -44,8 +44,8 @@ public struct TestStack: Sendable {
   /// Runs `body` with a fresh database of the tests' shared cluster, or of `server`.
   ///
   /// - Parameters:
-  ///   - postgresURL: how `server` is reached, if not by itself: with its standby.
-  ///   - redisURL: sentinels or a cluster, in place of a Redis of the stack's own.
+  ///   - postgresURL: the URL of `server` if it includes a standby.
+  ///   - redisURL: sentinels or a cluster, instead of the stack's own Redis.
   public static func with<Result: Sendable>(
     server: PrivatePostgres? = nil, postgresURL: String? = nil,
     redis options: PrivateRedis.Options = PrivateRedis.Options(), redisURL: String? = nil,
@@ -72,7 +72,7 @@ public struct TestStack: Sendable {
           TestStack(
             postgresURL: url, redis: redis, redisURL: redisURL, pool: pool, redisClient: client, broker: broker,
             mediaFolder: media))
-        // Made by the programs that need it.
+        // Created by the programs that need it.
         if FileManager.default.fileExists(atPath: media) { try FileManager.default.removeItem(atPath: media) }
         return result
       }
@@ -94,7 +94,7 @@ public struct TestStack: Sendable {
 
   private static func migrate(_ pool: PostgresPool) async throws {
     try await DatabaseMigrator(Migration.all(in: migrations), pool: pool).up()
-    // The template cannot be copied while a session of its making is left.
+    // The template cannot be copied while a session that made it is open.
     try await eventually("the pool is at rest") { await pool.usage().leased == 0 }
   }
 

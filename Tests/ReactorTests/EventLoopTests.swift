@@ -115,7 +115,7 @@ import Testing
     await loop.run {
       for pipe in pipes {
         loop.register(pipe.reading, interest: .read) { _ in
-          // The first to be served ends all: none of the others may be called any more.
+          // The first one served stops all: none of the others may be called any more.
           served.withLock { $0 += 1 }
           for other in pipes { loop.deregister(other.reading) }
         }
@@ -157,7 +157,7 @@ import Testing
     loop.stop()
   }
 
-  /// Each way through another thread would cost a statement 0.1 ms.
+  /// Each hop through another thread would cost a statement 0.1 ms.
   @Test func anActorCallsItsOwnMethodsWithoutLeavingTheLoop() async {
     let loop = EventLoop()
     #expect(await Counter(loop).isAloneWhileItCallsItself())
@@ -178,7 +178,7 @@ import Testing
     loop.stop()
   }
 
-  /// Whatever falls between the loop's last look at its inbox and its going to sleep must wake it.
+  /// Work that arrives between the loop's last check of its inbox and its sleep must wake it.
   @Test func losesNoWakeUp() async {
     let seed = ProcessInfo.processInfo.environment["FANMILL_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: 0...(.max))
     print("losesNoWakeUp: FANMILL_TEST_SEED=\(seed)")
@@ -189,7 +189,7 @@ import Testing
           var state = seed &+ UInt64(sender)
           for _ in 0..<1000 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            // A pause of a random length, so that the loop is met in every stage of falling asleep.
+            // A random pause, so that work arrives at every stage of falling asleep.
             for _ in 0..<(state >> 56) { withExtendedLifetime(state) {} }
             if state >> 33 & 7 == 0 { await Task.yield() }
             await loop.turn()
@@ -207,7 +207,7 @@ private actor Counter {
   private(set) var value = 0
   private let somebodyElseRan = Locked(false)
 
-  /// Whether nothing else has its turn on the loop between a method and one that it awaits, before and after an answer.
+  /// Whether the loop runs nothing else between a method and one that it awaits, before and after a reply.
   func isAloneWhileItCallsItself() async -> Bool {
     loop.execute { [somebodyElseRan] in somebodyElseRan.withLock { $0 = true } }
     let isAloneAtFirst = await isAlone()
@@ -246,7 +246,7 @@ private struct Pipe {
 }
 
 extension EventLoop {
-  /// Waits until the loop has run what was enqueued before.
+  /// Waits until earlier work on the loop has run.
   fileprivate func turn() async {
     await run {}
   }

@@ -15,7 +15,7 @@ import Testing
     try await API.run { api in
       var (ann, bob) = try await Phone.meet(api)
       let cyd = try await api.openAdult("cyd")
-      // Sealed words, in both directions.
+      // Sealed messages in both directions.
       let record = try ann.record(with: bob)
       for (number, message) in [AgreementMessage.place(record.place), .record(record)].enumerated() {
         let body = ["body": Base64URL.text(try ann.meeting.seal(message))]
@@ -45,11 +45,11 @@ import Testing
         let peer = item["peer"] as? [String: Any]
         #expect(peer?["username"] as? String == (role == "host" ? "bob" : "ann"))
       }
-      // What was said on the way is gone.
+      // The messages of the meeting are deleted.
       #expect(try await api.count("SELECT count(*) FROM agreement_messages") == 0)
       #expect(try await api.count("SELECT count(*) FROM agreement_seals") == 0)
 
-      // Nobody else has any of it.
+      // No third account has access to any of it.
       for (method, path) in [
         ("GET", "/meetings/\(ann.id)"), ("DELETE", "/meetings/\(ann.id)"), ("GET", "/meetings/\(ann.id)/messages"),
         ("GET", "/\(ann.id)"), ("DELETE", "/\(ann.id)"), ("POST", "/\(ann.id)/withdrawal"),
@@ -90,7 +90,7 @@ import Testing
       let fields = try event.fields()
       #expect(event.name == "agreement" && fields["state"] as? String == "withdrawn")
       #expect(fields["id"] as? Int == ann.id)
-      // The first one stands.
+      // The first withdrawal is kept.
       let again = try await bob.send("POST", "/\(ann.id)/withdrawal")
       #expect(again.json["withdrawnAt"] as? String == withdrawn.json["withdrawnAt"] as? String)
       for (phone, key, by) in [(ann, hostKey, "me"), (bob, joinerKey, "peer")] {
@@ -111,7 +111,7 @@ import Testing
       #expect(try await ann.send("GET", "/\(ann.id)").status == 404)
       #expect(try await ann.send("GET", "").items.isEmpty)
       #expect(try await bob.sealed(joinerKey).record.text == Phone.text)
-      // Who has removed the copy can withdraw all the same.
+      // An account that removed its copy can still withdraw.
       #expect(try await ann.send("POST", "/\(ann.id)/withdrawal").status == 200)
       #expect(try await bob.sealed(joinerKey).receipt.withdrawnAt != nil)
       #expect(try await bob.send("DELETE", "/\(ann.id)").status == 204)
@@ -154,7 +154,7 @@ import Testing
       late["expiresAt"] = other.expiresAt + 1
       #expect(try await bob.say("PUT", "/seal", late).code == "seals_differ")
       #expect(try await api.count("SELECT count(*) FROM agreements") == 0)
-      // Until both have sealed, the first can think again.
+      // Until both have sealed, the first can seal again.
       #expect(try await ann.say("PUT", "/seal", try ann.seal(record, key: hostKey)).status == 200)
       let seal = try bob.seal(record, key: joinerKey)
       for _ in 1...2 { #expect(try await bob.say("PUT", "/seal", seal).json["state"] as? String == "sealed") }
@@ -180,7 +180,7 @@ import Testing
       let joined = try await bob.join("ann", code)
       bob.id = try #require(joined.json["id"] as? Int)
       #expect(joined.json["role"] as? String == "joiner" && joined.json["state"] as? String == "joined")
-      // The answer was lost: the same device asks again. Another one of its owner's is a third device.
+      // The reply was lost: the same device asks again. Another device of the same owner is a third device.
       #expect(try await bob.join("ann", code).json["id"] as? Int == bob.id)
       let tablet = Phone(api: api, name: "bob", token: bob.token, meeting: AgreementMeeting(as: .joiner))
       #expect(try await tablet.join("ann", code).code == "wrong_code")
@@ -205,12 +205,12 @@ import Testing
         let seal = try ann.seal(record, key: hostKey).merging([field: value]) { $1 }
         #expect(try await ann.say("PUT", "/seal", seal).code == "invalid_expiresAt")
       }
-      // Whoever leaves ends it.
+      // Either side can leave, which ends the meeting.
       #expect(try await bob.say("DELETE").status == 204)
       let left = try await ann.say("GET").json
       #expect(left["state"] as? String == "ended" && left["ending"] as? String == "left")
       #expect(try await ann.say("PUT", "/seal", try ann.seal(record, key: hostKey)).code == "meeting_ended")
-      // A new meeting ends the one before.
+      // A new meeting ends the previous one.
       var again = ann
       _ = try await again.begin()
       let first = again.id
@@ -236,7 +236,7 @@ import Testing
       #expect(try await cyd.say("PUT", "/seal", try cyd.seal(record, key: hostKey)).status == 200)
       try await api.pool.execute("UPDATE agreement_meetings SET expires_at = now()")
       #expect(try await dan.say("PUT", "/seal", try dan.seal(record, key: joinerKey)).code == "meeting_ended")
-      // What was said in it goes soon, and the rest after a day.
+      // The messages are deleted soon, and the rest after a day.
       _ = try await api.pool.transaction { try await Meetings.sweep(upTo: 100, in: $0) }
       #expect(try await api.count("SELECT count(*) FROM agreement_seals") == 0)
       #expect(try await api.count("SELECT count(*) FROM agreement_meetings") == 2)
@@ -255,12 +255,12 @@ import Testing
       for (one, other) in [(ann, "bob"), (bob, "ann")] {
         let code = try await ann.begin()
         #expect(try await api.send("PUT", "/v1/users/\(other)/block", as: one.token).status == 204)
-        // As if there were no meeting.
+        // The reply is the same as without a meeting.
         let refused = try await bob.join("ann", code)
         #expect((refused.status, refused.code) == (404, "wrong_code"))
         #expect(try await api.send("DELETE", "/v1/users/\(other)/block", as: one.token).status == 204)
       }
-      // Nor do they go on.
+      // Nor do existing meetings continue.
       let (cyd, dan) = try await Phone.meet(api, "cyd", "dan")
       let record = try cyd.record(with: dan)
       let message = ["body": Base64URL.text([UInt8](repeating: 7, count: 40))]
@@ -384,11 +384,11 @@ import Testing
       )
       #expect(try again.open(locked, with: secret) == Array("the keys".utf8))
       #expect(try await ann.send("GET", "/backup").json["triesLeft"] as? Int == 10)
-      // It is nobody else's.
+      // No other account can use it.
       #expect(try await bob.send("GET", "/backup").status == 404)
       #expect(try await bob.send("POST", "/backup/open", ["proof": Base64URL.text(lock.proof)]).status == 404)
       #expect(try await bob.send("DELETE", "/backup").status == 404)
-      // The database alone has neither the secret nor what a passcode proves.
+      // The database alone contains neither the secret nor the proof of a passcode.
       let (hidden, verifier) = try await api.pool.query("SELECT secret, verifier FROM agreement_backups")[0]
         .decode([UInt8].self, [UInt8].self)
       #expect(Data(hidden).range(of: Data(secret)) == nil && verifier != lock.proof)
@@ -398,7 +398,7 @@ import Testing
       let error = await #expect(throws: SocialError.self) {
         _ = try await other.open(proof: lock.proof, of: account, in: api.pool)
       }
-      // Its verifier was made with another key too: nothing tells that from a wrong passcode.
+      // Its verifier was made with another key too, which cannot be told from a wrong passcode.
       #expect(error?.code == .wrongPasscode)
       #expect(try await ann.send("DELETE", "/backup").status == 204)
       #expect(try await api.count("SELECT count(*) FROM agreement_backups") == 0)
@@ -421,7 +421,7 @@ import Testing
         return try await group.reduce(into: [:]) { counts, code in counts[code, default: 0] += 1 }
       }
       #expect(codes == ["wrong_passcode": 9, "backup_destroyed": 1, "not_found": 50])
-      // The right one is too late.
+      // The right passcode is too late.
       #expect(try await ann.send("POST", "/backup/open", ["proof": Base64URL.text(lock.proof)]).status == 404)
       #expect(try await api.count("SELECT count(*) FROM agreement_backups") == 0)
     }

@@ -4,9 +4,9 @@ import LibPQClient
 import Social
 import Testing
 
-/// `block` and `mute`: what keeps two accounts apart, on every route.
+/// `block` and `mute` keep two accounts apart, on every route.
 @Suite(.timeLimit(.minutes(2))) struct BlockRouteTests {
-  /// Two accounts that have everything with one another, and a third that has it with both.
+  /// Two accounts with every relation to one another, and a third with every relation to both.
   private struct World {
     let api: API
     let (ann, bob, cat): (String, String, String)
@@ -49,7 +49,7 @@ import Testing
       return try #require(reply.json["id"] as? Int, "\(reply.json)")
     }
 
-    /// Every list that an account reads, with the usernames that stand in it.
+    /// Every list that an account reads, with the usernames in it.
     func lists(as token: String) async throws -> [String: Set<String>] {
       var found: [String: Set<String>] = [:]
       let paths = [
@@ -77,7 +77,7 @@ import Testing
       }
     }
 
-    /// What `token` asks for by the other's name or ids: method, path and body.
+    /// The requests of `token` about the other's name or ids: method, path and body.
     func requests(about name: String, post: Int, comment: Int, message: Int) -> [(String, String, String?)] {
       [
         ("GET", "users/\(name)", nil), ("GET", "users/\(name)/posts", nil), ("GET", "users/\(name)/followers", nil),
@@ -101,7 +101,7 @@ import Testing
       let world = try await World(api)
       let (ann, bob, cat) = (world.ann, world.bob, world.cat)
       let before = [ann: try await world.lists(as: ann), bob: try await world.lists(as: bob)]
-      // Each list shows the other, or the test shows nothing.
+      // Each list must show the other, or the test proves nothing.
       let own = ["users?query=a", "users?query=b"]
       for (path, names) in try #require(before[ann]) where !own.contains(path) {
         #expect(names.contains("bob"), "\(path): \(names)")
@@ -126,7 +126,7 @@ import Testing
       }
       #expect(try await api.count("SELECT count(*) FROM reports") == 0)
 
-      // Only who blocked knows it, and ends it.
+      // Only the blocking account sees the block, and ends it.
       let blocks = try await api.send("GET", "/v1/me/blocks", as: ann).items
       #expect(blocks.map { $0["username"] as? String } == ["bob"] && blocks[0]["since"] is String)
       #expect(try await api.send("GET", "/v1/me/blocks", as: bob).items.isEmpty)
@@ -134,7 +134,7 @@ import Testing
       #expect(try await api.send("GET", "/v1/users/bob", as: ann).status == 404)
       for _ in 0..<2 { #expect(try await api.send("DELETE", "/v1/users/bob/block", as: ann).status == 204) }
       #expect(try await api.count("SELECT count(*) FROM restrictions") == 0)
-      // All is back but the follows, which ended, and what they had brought.
+      // Everything is back except the follows, which ended, and their effects.
       for token in [ann, bob] {
         let after = try await world.lists(as: token)
         for (path, names) in try #require(before[token]) where path != "feed/following" {
@@ -205,7 +205,7 @@ import Testing
     }
   }
 
-  /// Of a follow and a block that race, no follow is left: whichever comes first.
+  /// No follow survives a race with a block, whichever comes first.
   @Test("A follow that races a block never outlives it")
   func races() async throws {
     try await API.run { api in

@@ -11,7 +11,7 @@ import Testing
 @testable import Social
 @testable import SocialAPI
 
-/// What an account, or a client, may do in an hour.
+/// The hourly budgets of an account and of a client.
 @Suite(.timeLimit(.minutes(3))) struct BudgetRouteTests {
   private let prefix = "budgets-\(JobID.next())"
 
@@ -25,14 +25,14 @@ import Testing
 
   private func budgets(_ limits: RequestLimits = few) -> @Sendable (RedisClient) -> RequestBudgets? {
     { [prefix] client in
-      // A busy machine is no outage.
+      // A busy machine must not count as an outage.
       RequestBudgets(
         limits: limits,
         buckets: TokenBuckets(client: client, prefix: prefix, patience: .seconds(60), logger: logger))
     }
   }
 
-  /// Accounts with sessions, which no client has signed up.
+  /// Accounts with sessions, created without a client.
   private func tokens(_ names: String..., on api: API) async throws -> [String] {
     var tokens: [String] = []
     for name in names {
@@ -68,10 +68,10 @@ import Testing
         #expect((1...1800).contains(wait) && refused.headers["ratelimit"] == "\"\(kind.name)\";r=0;t=\(wait)")
         #expect((refused.json["detail"] as? String)?.contains("more than 2 \(kind.name) in an hour") == true)
       }
-      // Another account's are its own: one of bob's posts is made above.
+      // Another account's budgets are separate: bob made one of the posts above.
       #expect(try await api.send("POST", "/v1/posts", as: users[1], #"{"title":"x"}"#).status == 201)
       #expect(try await api.send("PUT", "/v1/posts/\(post)/like", as: users[1]).status == 204)
-      // What takes back and what reads costs nothing, and nobody's request is refused as before.
+      // Deletions and reads cost nothing, and are never refused.
       for _ in 0..<4 {
         #expect(try await api.send("DELETE", "/v1/posts/\(post)/like", as: users[0]).status == 204)
         #expect(try await api.send("GET", "/v1/posts/\(post)", as: users[0]).status == 200)
@@ -98,7 +98,7 @@ import Testing
       #expect(try await [post(), post(), post()] == [201, 201, 429])
       let life = try await api.redis.send(RedisCommand("PTTL", key)).int ?? 0
       #expect((3_000_000...3_600_000).contains(life), "it goes when it is full")
-      // A token comes every half an hour.
+      // A token is added every half an hour.
       try await shift(minutes: 29)
       #expect(try await post() == 429)
       try await shift(minutes: 1.1)
@@ -129,7 +129,7 @@ import Testing
       func search(_ question: String, as user: String) async throws -> API.Reply {
         try await api.send("GET", "/v1/celebs/search?platform=youtube&q=\(question)", as: user)
       }
-      // One that is under way is shared, by whoever asks.
+      // A lookup in progress is shared by all its askers.
       for _ in 0..<4 { #expect(try await search("one", as: users[0]).status == 202) }
       #expect(try await search("two", as: users[0]).status == 202)
       let refused = try await search("three", as: users[0])
@@ -152,7 +152,7 @@ import Testing
       for _ in 0..<4 { #expect(try await post() == 500) }
       try await api.pool.execute("ALTER TABLE elsewhere RENAME TO posts")
       #expect(try await [post(), post(), post()] == [201, 201, 429])
-      // What the client did wrong is the client's.
+      // The client's own mistakes still cost it.
       let bob = try await tokens("bob", on: api)[0]
       for _ in 0..<2 { #expect(try await api.send("POST", "/v1/posts", as: bob, "{}").status == 422) }
       #expect(try await api.send("POST", "/v1/posts", as: bob, #"{"title":"x"}"#).status == 429)
@@ -172,7 +172,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       defer { group.cancelAll() }
-      // It may be slow to answer on a busy machine: then it is as if it were away.
+      // On a busy machine its reply may be late, which counts as an outage.
       func spend() async throws -> TokenBuckets.Standing? { try await buckets.spend("posts", limit: 1, of: "ann") }
       try await eventually("the budget is kept") { try await spend()?.isAllowed == false }
       lines.withLock { $0 = [] }
@@ -193,7 +193,7 @@ import Testing
     #expect(warnings.count >= 2 && (0...1).contains(warnings.count - notices.count), "\(logged())")
     #expect(warnings.allSatisfy { $0.contains("nothing is refused") })
     await server.stop()
-    // And the API without budgets says nothing of them.
+    // And the API without budgets does not mention them.
     try await API.run { api in
       let ann = try await tokens("ann", on: api)[0]
       let reply = try await api.send("POST", "/v1/posts", as: ann, #"{"title":"x"}"#)

@@ -26,7 +26,7 @@ import Testing
           "https://www.youtube.com/channel/\(channel)", "https://www.instagram.com/an.artist/",
         ])
       #expect(own.allSatisfy { $0["count"] as? Int == 0 && $0["recent"] is NSNull && $0["since"] is String })
-      // Another's list is another's.
+      // Another account has its own list.
       #expect(try await api.send("GET", "/v1/me/celebs", as: bob).items.isEmpty)
       #expect(try await api.send("DELETE", path, as: bob).status == 204)
       #expect(try await api.send("GET", "/v1/me/celebs", as: ann).items.count == 2)
@@ -45,7 +45,7 @@ import Testing
         #expect(try await api.send("PUT", path, as: ann, named).status == 200)
         #expect(try await api.send("PUT", path, as: bob).status == 200)
       }
-      // As a process of an older version writes them, and has written them.
+      // As a process of an older version writes them.
       try await api.pool.pipeline([
         "SELECT register_celeb(id, 'youtube', \(channel), 'Bait', 'https://phishing.example', 3, NULL) FROM accounts",
         "UPDATE celebs SET title = 'Bait', url = 'https://phishing.example' WHERE platform = 'instagram'",
@@ -114,7 +114,7 @@ import Testing
         let refused = try await api.send("GET", "/v1/celebs/" + path, as: ann)
         #expect((refused.status, refused.code) == (422, code))
       }
-      // A search has found it.
+      // As a search found it.
       try await api.pool.execute(
         """
         INSERT INTO channels (id, title, thumbnail, has_details, fetched_at)
@@ -204,7 +204,7 @@ import Testing
       for fan in [ann, bob] { #expect(try await api.send("PUT", path, as: fan).status == 200) }
       let first = try await api.send("POST", path + "/hearts", as: ann, key: "k")
       #expect(first.status == 201 && first.json["count"] as? Int == 1 && first.json["nextAt"] is String)
-      // Sent again with its key, it is the same heart; without, it comes too soon.
+      // Sent again with its key, it is the same heart; without the key, it is too soon.
       #expect(try await api.send("POST", path + "/hearts", as: ann, key: "k").status == 201)
       let soon = try await api.send("POST", path + "/hearts", as: ann)
       #expect((soon.status, soon.code) == (429, "heart_too_soon"))
@@ -222,7 +222,7 @@ import Testing
       var fans: [String] = []
       for number in 1...12 { fans.append(try await api.open("fan\(number)")) }
       for fan in fans { #expect(try await api.send("PUT", path, as: fan).status == 200) }
-      // While one fan's row is held, the hearts of the others gather behind the first batch.
+      // While one fan's row is locked, the hearts of the others wait behind the first batch.
       let blocker = Locked<CheckedContinuation<Void, Never>?>(nil)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
@@ -233,7 +233,7 @@ import Testing
         }
         try await eventually("the rows are held") { blocker.withLock { $0 != nil } }
         for (number, fan) in fans.enumerated() {
-          // The same request twice, one key: one heart.
+          // The same request twice with one key: one heart.
           for _ in 1...2 {
             group.addTask {
               let answer = try await api.send("POST", path + "/hearts", as: fan, key: "key \(number)")
@@ -249,7 +249,7 @@ import Testing
       }
       #expect(try await api.count("SELECT count(*) FROM hearts") == 12)
       #expect(try await api.count("SELECT count(DISTINCT xmin::text) FROM hearts") < 12)
-      // A refused heart gives its key back.
+      // A refused heart frees its key.
       #expect(try await api.send("POST", path + "/hearts", as: fans[0], key: "soon").code == "heart_too_soon")
       try await api.pool.execute("UPDATE celeb_fans SET hearted_at = hearted_at - interval '10 minutes'")
       #expect(try await api.send("POST", path + "/hearts", as: fans[0], key: "soon").status == 201)

@@ -29,7 +29,7 @@ import Testing
       #expect(certificate["username"] as? String == "ann" && certificate["hearts"] as? Int == 0)
       #expect(certificate["rank"] as? Int == 1 && certificate["account"] as? String == channel)
 
-      // As somebody else would, with nothing but the keys.
+      // A third party verifies with only the keys.
       let keys = try await api.send("GET", "/.well-known/jwks.json")
       #expect(keys.status == 200 && keys.headers["content-type"] == "application/jwk-set+json")
       let key = try #require((keys.json["keys"] as? [[String: Any]])?.first)
@@ -54,7 +54,7 @@ import Testing
       let payload = String(decoding: try #require(Base64URL.bytes(parts[1])), as: UTF8.self)
       let better = Base64URL.text(payload.replacing(#""hearts":0"#, with: #""hearts":9"#).utf8)
       #expect(better != parts[1])
-      // The same key, for another use; a key of nobody's; no signature at all.
+      // The same key for another use; an unknown key; no signature at all.
       let keys = SigningKeys(secret: "a key of the tests, 32 characters or more")
       let other = try await keys.current(in: api.pool).sign(["account": "x"], as: "receipt+jwt")
       let own = SigningKey(id: "own", key: try Ed25519PrivateKey())
@@ -90,7 +90,7 @@ import Testing
         let revoked = try await api.send("GET", "/v1/certificates/\(token)" + path)
         #expect((revoked.status, revoked.code) == (410, "certificate_revoked"))
       }
-      // Registered again, it is another fan's time: the old certificate says more than is true.
+      // After another registration the fan's time differs: the old certificate no longer holds.
       try await api.pool.execute("UPDATE celeb_fans SET hearted_at = NULL")
       let next = try await issue(in: api, to: ann)
       try await api.pool.execute("UPDATE celeb_fans SET since = since + interval '1 minute'")
@@ -113,14 +113,14 @@ import Testing
       for text in [token, next] { #expect(try await api.send("GET", "/v1/certificates/\(text)").status == 200) }
       let published = try await api.send("GET", "/.well-known/jwks.json").json["keys"] as? [[String: Any]]
       #expect(published?.count == 2 && published?.first?["kid"] as? String == id)
-      // Many who come first make one key.
+      // Concurrent first requests create one key.
       try await api.pool.execute("DELETE FROM signing_keys")
       let made = try await withThrowingTaskGroup(of: String.self) { group in
         for _ in 0..<8 { group.addTask { try await keys.current(in: api.pool).id } }
         return try await group.reduce(into: Set()) { $0.insert($1) }
       }
       #expect(made.count == 1)
-      // Sealed with another secret it signs nothing.
+      // With a different secret it signs nothing.
       let stranger = SigningKeys(secret: "another key of the tests, of 32 characters")
       let refusal = await #expect(throws: SocialError.self) { _ = try await stranger.current(in: api.pool) }
       #expect(refusal?.code == .certificatesOff)

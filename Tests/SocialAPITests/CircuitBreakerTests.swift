@@ -23,7 +23,7 @@ struct CircuitBreakerTests {
     #expect(breaker.admits(at: start + .seconds(6)) && breaker.admits(at: start + .seconds(6)))
   }
 
-  /// A caller that was let through and is never heard of again holds nobody up.
+  /// A caller that was let through and never reports an outcome blocks no other.
   @Test func anAttemptWithoutAnOutcomeIsFollowedByAnother() {
     let breaker = CircuitBreaker()
     let start = ContinuousClock.now

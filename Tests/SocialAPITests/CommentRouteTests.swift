@@ -30,7 +30,7 @@ import Testing
       #expect(end.items.map { $0["text"] as? String } == ["third"] && end.json["next"] is NSNull)
       let order = try await api.send("GET", "/v1/posts/\(post)/comments?order=loudest", as: eve)
       #expect((order.status, order.code) == (422, "invalid_order"))
-      // Neither the writer's nor the author's doing.
+      // Neither the commenter nor the post's author.
       let refused = try await api.send("DELETE", "/v1/posts/\(post)/comments/\(ids[0])", as: eve)
       #expect((refused.status, refused.code) == (403, "not_yours"))
       #expect(try await api.send("DELETE", "/v1/posts/\(other)/comments/\(ids[0])", as: bob).status == 404)

@@ -14,7 +14,7 @@ import Testing
     return (reply.status, reply.code)
   }
 
-  /// Sends what is owed, and returns the tokens in it.
+  /// Sends the pending mails, and returns the tokens in them.
   private func mailedTokens(_ api: API) async throws -> [String] {
     let folder = NSTemporaryDirectory() + "fanmill-mail-\(UUID().uuidString)"
     let post = MailPost(.folder(folder), logger: logger)
@@ -56,7 +56,7 @@ import Testing
       #expect(try await api.send("GET", "/v1/posts/\(post)", as: bob).status == 404)
       #expect(try await api.exchange("GET", "/media/\(id)/thumb", as: bob).status == 404)
 
-      // Somebody else may be called so, and has nothing of what was there.
+      // A new account may take the name, and gets none of the old data.
       let other = try await api.open("ann")
       #expect(try await api.send("GET", "/v1/me", as: other).json["posts"] as? Int == 0)
       try await api.drain(SocialJobs.bulkQueue)

@@ -14,7 +14,7 @@ import Testing
     var token: String? { text.components(separatedBy: "/confirm/").dropFirst().first.map { String($0.prefix(43)) } }
   }
 
-  /// Sends what is owed, and returns it.
+  /// Sends the pending mails, and returns them.
   private func mails(_ api: API) async throws -> [Mail] {
     let folder = NSTemporaryDirectory() + "fanmill-mail-\(UUID().uuidString)"
     let post = MailPost(.folder(folder), logger: logger)
@@ -82,7 +82,7 @@ import Testing
       #expect(try await ask("second@example.org", as: ann, on: api) == (202, nil))
       let second = try await mails(api).last?.token
       #expect(try await confirm(first, on: api) == (410, "confirmation_expired"))
-      // Somebody else opens an account with it meanwhile.
+      // Another account takes the address meanwhile.
       let body = API.registration("eve").replacing("eve@", with: "second@")
       #expect(try await api.send("POST", "/v1/accounts", body).status == 201)
       #expect(try await confirm(second, on: api) == (409, "email_taken"))
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// The old address may have been somebody else's by then: what was sent there opens nothing any more.
+  /// The old address may belong to another person by then: tokens sent there no longer open anything.
   @Test func tokensForAPasswordEndWithTheAddress() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")
@@ -136,7 +136,7 @@ import Testing
       let guess = try await api.send("POST", "/v1/sessions", signIn.replacing("a password", with: "a guess"))
       #expect(guess.code == "wrong_credentials")
 
-      // The mail was lost; whoever asks for an address that nobody waits for learns the same.
+      // The mail was lost; a request for an unclaimed address gets the same reply.
       _ = try await mails(api)
       for email in ["Ann@example.org", "eve@example.org"] {
         let asked = try await api.send("POST", "/v1/email-confirmations", #"{"email":"\#(email)"}"#)

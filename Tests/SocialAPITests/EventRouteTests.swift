@@ -27,11 +27,11 @@ import Testing
       #expect(comment.name == "comment" && comment.id != nil)
       #expect(try comment.fields()["text"] as? String == "line\nbreak")
       _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"hello"}"#)
-      // Bob's own comment, and what concerned ann, was nothing to tell bob: this is the first that he hears.
+      // Bob gets no event for his own comment or for ann's events: this is his first.
       let message = try #require(await bobs.next())
       let said = try message.fields()
       #expect(message.name == "message" && said["username"] as? String == "ann" && said["text"] as? String == "hello")
-      // Nor was any of it anything to a third: the first that eve hears is what is said to her.
+      // Nor does a third account get any of it: eve's first event is her own message.
       _ = try await api.send("POST", "/v1/conversations/eve/messages", as: ann, #"{"text":"to eve"}"#)
       #expect(try await eves.next()?.fields()["text"] as? String == "to eve")
     }
@@ -50,7 +50,7 @@ import Testing
       var texts: [String] = []
       while texts.count < 2 { texts.append(try #require(await second.next()?.fields()["text"] as? String)) }
       #expect(texts == ["2", "3"])
-      // Without, or with one that never was, it begins with what comes.
+      // Without a cursor, or with an invalid one, the stream starts with new events.
       let third = try await EventSource(port: api.http.port, token: ann, lastEventID: "nonsense")
       _ = try await api.send("POST", path, as: bob, #"{"text":"4"}"#)
       #expect(try await third.next()?.fields()["text"] as? String == "4")
@@ -86,7 +86,7 @@ import Testing
       #expect(event.name == "celeb")
       let said = ["platform": "youtube", "account": channel, "title": channel, "state": "unknown"]
       #expect(try event.fields() as? [String: String] == said)
-      // Who comes later with the cursor of before hears of it too.
+      // A later client with the earlier cursor gets the event too.
       try await api.pool.execute(
         "INSERT INTO channels (id, title, has_details, fetched_at) VALUES (\(channel), 'Developers', false, now())")
       #expect(try await anns.next()?.fields()["state"] as? String == "verified")
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  /// Its connection is ended, so that neither its place nor what was sent to it is held; others go on.
+  /// Its connection is closed, which frees its slot and its buffer; others continue.
   @Test func whoDoesNotReadIsCutOff() async throws {
     try await API.run(patience: .milliseconds(100)) { api in
       let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
@@ -127,10 +127,10 @@ import Testing
           FROM accounts a, accounts b, generate_series(1, 50) WHERE a.username = 'ann' AND b.username = 'bob'
           """)
         sent += 50
-        // The pace of what comes, not a wait for what follows from it.
+        // The pace of events; nothing depends on it.
         try await Task.sleep(for: .milliseconds(2))
       }
-      // Far from all of it was kept for it, and then the connection is over.
+      // Only a small part was buffered for it before its connection ended.
       let heard = await deaf.hearRest()
       #expect(heard < 4_000_000, "\(heard) bytes of \(sent) messages")
       _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"hello"}"#)

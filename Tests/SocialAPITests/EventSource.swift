@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// One client that listens to `events`.
+/// A client of an `events` stream.
 final class EventSource: Sendable {
   struct Event: Sendable {
     var name = ""
@@ -17,10 +17,10 @@ final class EventSource: Sendable {
   private let connection: Connection
   private let lines: AsyncStream<String>
 
-  /// Asks, and returns when the server has begun to answer.
+  /// Sends the request, and returns when the server has begun to respond.
   ///
-  /// - Parameter isDeaf: reads nothing more until `hearRest`, with as little room as there is for what comes.
-  /// - Parameter posts: whose threads are open.
+  /// - Parameter isDeaf: reads nothing more until `hearRest`, with the smallest receive buffer.
+  /// - Parameter posts: the posts whose threads are open.
   init(
     port: Int, token: String, posts: [Int] = [], lastEventID: String? = nil, isDeaf: Bool = false
   ) async throws {
@@ -81,9 +81,9 @@ final class EventSource: Sendable {
 
   func hangUp() { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
 
-  /// Reads what had been sent to who did not read, until the connection ends.
+  /// Reads everything sent to a deaf client, until the connection ends.
   ///
-  /// - Returns: how many bytes.
+  /// - Returns: the number of bytes.
   func hearRest() async -> Int {
     await withCheckedContinuation { continuation in
       Thread { [connection] in
@@ -103,7 +103,7 @@ final class EventSource: Sendable {
   func next() async -> Event? {
     var event = Event()
     for await line in lines {
-      // The last chunk of the response; the connection stays open for another request.
+      // The last chunk of the response; the connection stays open for further requests.
       if line == "0" { return nil }
       let parts = line.split(separator: ": ", maxSplits: 1).map(String.init)
       switch parts.first {
@@ -117,8 +117,8 @@ final class EventSource: Sendable {
   }
 }
 
-/// Closed when nobody holds it any more: not while a thread still reads, which would then read what comes to the next
-/// owner of its number.
+/// Closed when it is no longer referenced: not while a thread still reads, which would then read the data of the next
+/// owner of the descriptor.
 private final class Connection: Sendable {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
 

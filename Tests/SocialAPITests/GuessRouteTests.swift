@@ -4,12 +4,12 @@ import Testing
 
 @testable import Social
 
-/// What guessing at passwords and tokens meets.
+/// The limits on guessing passwords and tokens.
 @Suite(.timeLimit(.minutes(5))) struct GuessRouteTests {
   @Test func guessedAdminTokensAreCountedAtEveryDoor() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")
-      // An account that asks for what is the operators' guesses at nothing.
+      // An account's request for an operators' route is not a guess.
       for _ in 0...AttemptLimit.adminToken.limit {
         #expect(try await api.send("GET", "/v1/jobs/1", as: ann).status == 403)
       }
@@ -27,7 +27,7 @@ import Testing
       let right = try await api.send("GET", "/v1/jobs/1", as: adminToken)
       #expect((right.status, right.code) == (429, "too_many_attempts"))
       #expect((1...900).contains(Int(right.headers["retry-after"] ?? "") ?? 0))
-      // Whoever is no operator goes on.
+      // Requests without an admin token continue to work.
       #expect(try await api.send("GET", "/v1/me", as: ann).status == 200)
       try await api.pool.execute("UPDATE sign_in_attempts SET since = since - interval '15 minutes'")
       #expect(try await api.send("GET", "/v1/autoscaling/x", as: adminToken).status == 503)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func whoTriesManyTokensCostsNobodyASignIn() async throws {
-    // One password may wait: were anything hashed for a token that is none, sign-ins would be refused.
+    // One password may wait: if anything were hashed for an invalid token, sign-ins would be refused.
     let hasher = PasswordHasher(threads: 1, limit: 1, parameters: (logarithm: 14, blockSize: 8, parallelism: 1))
     try await API.run(hasher: hasher) { api in
       _ = try await api.open("ann")
@@ -52,7 +52,7 @@ import Testing
       }
       #expect(statuses.count { $0 == 404 } == 8)
       #expect(statuses.count { $0 == 429 } == 12)
-      // A token that is one still works: it is found before anything is counted.
+      // A valid token still works: it is found before anything is counted.
       let token = try await api.pool.transaction { transaction in
         try await PasswordResets.issue(for: try await Accounts.id(of: "ann", in: transaction), in: transaction).text
       }
@@ -68,7 +68,7 @@ import Testing
       try await count("sign-in by 127.0.0.1", AttemptLimit.signInByClient.limit - 3, on: api)
       for number in 0..<3 {
         #expect(try await signIn("nobody\(number)", "a guess", on: api).status == 401)
-        // Right ones take back what they count.
+        // Correct passwords reset their own count.
         if number < 2 { #expect(try await signIn("ann", "a password", on: api).status == 201) }
       }
       let refused = try await signIn("nobody", "a guess", on: api)
@@ -93,10 +93,10 @@ import Testing
         let reply = try await signIn("ann", "a guess", from: "198.51.100.7", on: api)
         #expect(reply.status == (number < AttemptLimit.signIn.limit ? 401 : 429))
       }
-      // Whoever it is from there: the client is refused, and nobody else.
+      // For any account from there: the client is refused, and no other client is.
       #expect(try await signIn("ann", "a password", from: "198.51.100.7", on: api).status == 429)
       #expect(try await signIn("ann", "a password", from: "203.0.113.1", on: api).status == 201)
-      // The same client in IPv6's clothes, and one that says that it is another.
+      // The same client over IPv4-mapped IPv6, and one with a forged address.
       #expect(try await signIn("ann", "a password", from: "::ffff:198.51.100.7", on: api).status == 429)
       #expect(try await signIn("ann", "a password", from: "203.0.113.9, 198.51.100.7", on: api).status == 429)
     }
@@ -114,7 +114,7 @@ import Testing
 
   @Test func guessesFromEverywhereAreFewAndTheOwnerStillGetsIn() async throws {
     try await API.run(proxies: try TrustedProxies(["127.0.0.1"])) { api in
-      // Signed up from one network, and signed in from another.
+      // Signed up from one network, signed in from another.
       let opened = try await api.send("POST", "/v1/accounts", from: "203.0.113.1", API.registration("ann"))
       #expect(opened.status == 201)
       #expect(try await signIn("ann", "a password", from: "2001:db8:1:2::3", on: api).status == 201)
@@ -124,12 +124,12 @@ import Testing
         #expect(status == (number < 10 ? 401 : 429))
       }
       #expect(try await signIn("ann", "a password", from: "192.0.2.1", on: api).status == 429)
-      // From the same networks, though not the same addresses.
+      // From the same networks, at other addresses.
       for origin in ["203.0.113.77", "2001:db8:1:ffff::9"] {
         #expect(try await signIn("ann", "a password", from: origin, on: api).status == 201)
       }
       #expect(try await signIn("ann", "a password", from: "203.0.114.1", on: api).status == 429)
-      // Whoever guesses from there is bounded as well.
+      // Guesses from there are limited too.
       let network = "sign-in from network to 203.0.113.0/24 ann@example.org"
       try await count(network, AttemptLimit.signInFromNetwork.limit - 3, on: api)
       for number in 0..<5 {
@@ -137,17 +137,17 @@ import Testing
         #expect(status == (number < 3 ? 401 : 429))
       }
       #expect(try await signIn("ann", "a password", from: "2001:db8:1::1", on: api).status == 201)
-      // After ninety days a network is nobody's any more.
+      // A network is forgotten after ninety days.
       try await api.pool.execute("UPDATE account_networks SET seen_at = seen_at - interval '90 days'")
       #expect(try await signIn("ann", "a password", from: "2001:db8:1::1", on: api).status == 429)
-      // An address that nobody has is answered the same.
+      // An unknown address gets the same replies.
       try await count("sign-in to nobody@example.org", AttemptLimit.signInFromEverywhere.limit - 1, on: api)
       #expect(try await signIn("nobody", "a guess", from: "198.51.100.2", on: api).status == 401)
       #expect(try await signIn("nobody", "a guess", from: "203.0.113.1", on: api).status == 429)
     }
   }
 
-  /// As if so many tries had been counted.
+  /// Sets the count of tries.
   private func count(_ subject: String, _ tries: Int, on api: API) async throws {
     try await api.pool.execute(
       """

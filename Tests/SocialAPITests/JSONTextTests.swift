@@ -39,7 +39,7 @@ struct JSONTextTests {
 
   private enum Key: String, CodingKey { case first, second, third }
 
-  /// Containers within containers, as generated conformances do not ask for them.
+  /// Nested containers, as generated conformances do not use them.
   private struct Nested: Encodable {
     func encode(to encoder: any Encoder) throws {
       var outer = encoder.container(keyedBy: Key.self)
@@ -69,7 +69,7 @@ struct JSONTextTests {
     #expect(throws: EncodingError.self) { try JSONText.bytes(of: [Nothing()]) }
   }
 
-  /// What Foundation reads of it is what was written.
+  /// Foundation decodes the written values.
   @Test func isReadBack() throws {
     var random = SeededGenerator("JSON texts")
     for _ in 0..<300 {
@@ -80,7 +80,7 @@ struct JSONTextTests {
     }
   }
 
-  /// What long lists are made of has two ways of writing itself.
+  /// The elements of long lists have two encoders.
   @Test func viewsSayTheSameEitherWay() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")
@@ -147,7 +147,7 @@ struct JSONTextTests {
     return String(String.UnicodeScalarView(scalars))
   }
 
-  /// A text that is the same for the same value, whatever the order of its fields.
+  /// A text that is the same for equal values, whatever the order of fields.
   private static func sorted(_ value: JSONValue) -> String {
     switch value {
     case .object(let fields):

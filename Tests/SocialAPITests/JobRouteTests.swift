@@ -24,7 +24,7 @@ import Testing
       let id = try #require(reply.json["id"] as? String)
       #expect(try await api.send("GET", "/v1/jobs/\(id)", as: adminReadToken).status == 200)
       #expect(try await api.send("GET", "/v1/jobs/\(id)").status == 401)
-      // It is nobody's session.
+      // It is not an account's session.
       #expect(try await api.send("GET", "/v1/me", as: adminReadToken).status == 401)
     }
   }

@@ -12,7 +12,7 @@ import Testing
       for _ in 0..<2 { #expect(try await api.send("PUT", "/v1/posts/\(id)/like", as: bob).status == 204) }
       #expect(try await api.send("PUT", "/v1/posts/\(id)/like", as: ann).status == 204)
       #expect(try await api.send("GET", "/v1/posts/\(id)", as: ann).json["likes"] as? Int == 2)
-      // Whoever asks, on whatever page, sees their own likes and posts.
+      // Each reader sees their own likes and posts, on any page.
       let eve = try await api.open("eve")
       let own = try await api.send("GET", "/v1/feed/following?own=true", as: ann).items
       #expect(own.map { $0["isLiked"] as? Bool } == [true] && own.map { $0["isMine"] as? Bool } == [true])
@@ -24,7 +24,7 @@ import Testing
         }
       }
       #expect(try await api.send("GET", "/v1/me/likes", as: bob).items.map { $0["isLiked"] as? Bool } == [true])
-      // Each like is looked at once: one's own too, for whoever has the post open.
+      // One job per like, including one's own, for readers with the post open.
       #expect(try await api.count("SELECT count(*) FROM jobs WHERE kind = 'notifications.update'") == 2)
       for _ in 0..<2 { #expect(try await api.send("DELETE", "/v1/posts/\(id)/like", as: bob).status == 204) }
       #expect(try await api.send("GET", "/v1/posts/\(id)", as: ann).json["likes"] as? Int == 1)
@@ -51,7 +51,7 @@ import Testing
         path = (page.json["next"] as? Int).map { "/v1/me/likes?limit=2&before=\($0)" }
       }
       #expect(seen == order.reversed())
-      // They are the reader's own.
+      // Likes are private to the reader.
       #expect(try await api.send("GET", "/v1/me/likes", as: ann).items.isEmpty)
       #expect(try await api.send("DELETE", "/v1/posts/\(ids[4])", as: ann).status == 204)
       let left = try await api.send("GET", "/v1/me/likes", as: bob)
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// A number that clients' JSON cannot hold could reach a lock of another kind.
+  /// A number outside the range of clients' JSON could reach a lock of another kind.
   @Test func numbersThatAreNoIDsReachNoLock() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")
@@ -96,7 +96,7 @@ import Testing
         }
       }
       #expect(try await api.send("GET", "/v1/me/likes?limit=0", as: ann).code == "invalid_limit")
-      // An account that is gone takes its sessions along.
+      // Deleting an account deletes its sessions.
       try await api.pool.execute("DELETE FROM accounts WHERE username = 'ann'")
       let gone = try await api.send("PUT", "/v1/posts/\(id)/like", as: ann)
       #expect((gone.status, gone.code) == (401, "not_signed_in"))

@@ -12,14 +12,14 @@ import Testing
 @testable import Social
 @testable import SocialAPI
 
-/// `events?posts=…` and what a client's other devices hear.
+/// `events?posts=…` and the events for a client's other devices.
 @Suite(.timeLimit(.minutes(2))) struct LiveRouteTests {
   private func comment(_ text: String, on post: Int, as token: String, _ api: API) async throws -> Int {
     let reply = try await api.send("POST", "/v1/posts/\(post)/comments", as: token, #"{"text":"\#(text)"}"#)
     return try #require(reply.json["id"] as? Int, "\(reply.json)")
   }
 
-  /// The next event that is none of `counts`, which come when they come.
+  /// The next event except `counts`, which arrive at any time.
   private func next(_ source: EventSource, but passed: Set<String> = ["counts"]) async throws -> EventSource.Event {
     while true {
       let event = try #require(await source.next())
@@ -35,7 +35,7 @@ import Testing
       let anns = try await EventSource(port: api.http.port, token: ann, posts: [post])
       let eves = try await EventSource(port: api.http.port, token: eve, posts: [post, other, 99])
       let elsewhere = try await EventSource(port: api.http.port, token: eve, posts: [other])
-      // What is not there is gone.
+      // A missing post is reported as removed.
       #expect(try await next(eves).fields()["postId"] as? Int == 99)
       let first = try await comment("hello", on: post, as: bob, api)
       let own = try await comment("mine", on: post, as: ann, api)
@@ -51,7 +51,7 @@ import Testing
       for id in [first, own] {
         #expect(try await api.send("DELETE", "/v1/posts/\(post)/comments/\(id)", as: ann).status == 204)
       }
-      // However often the job looks.
+      // However often the job runs.
       for _ in 0..<3 {
         _ = try await client(api).enqueue(NotificationUpdate(comment: first, on: post, by: 2, to: 1))
       }
@@ -63,7 +63,7 @@ import Testing
       }
       #expect(try await api.send("DELETE", "/v1/posts/\(post)", as: ann).status == 204)
       #expect(try await next(eves).fields() as? [String: Int] == ["postId": post])
-      // Who had another post open heard nothing of it.
+      // A reader with another post open got none of it.
       _ = try await comment("here", on: other, as: bob, api)
       try await api.drain("notifications")
       #expect(try await next(elsewhere).fields()["postId"] as? Int == other)
@@ -112,7 +112,7 @@ import Testing
         heard.append("\(event.name) \(id ?? 0)")
         return event.id
       }
-      // It is cut off between two events that came together.
+      // It is cut off between two events of the same transaction.
       let last = try await hear(first)
       first.hangUp()
       #expect(try await api.send("DELETE", "/v1/posts/\(post)/comments/\(short)", as: ann).status == 204)
@@ -120,13 +120,13 @@ import Testing
       try await api.drain("notifications")
       let second = try await EventSource(port: api.http.port, token: bob, posts: [post], lastEventID: last)
       for _ in 0..<2 { _ = try await hear(second) }
-      // 'short' came and went while nobody listened: its going alone is told.
+      // 'short' was added and removed while no stream was open: only its removal is sent.
       #expect(heard == ["comment-added \(kept)", "comment-removed \(short)", "comment-added \(late)"])
       let end = try await comment("end", on: post, as: ann, api)
       try await api.drain("notifications")
       _ = try await hear(second)
       #expect(heard.last == "comment-added \(end)")
-      // What was swept away meanwhile is not known: the client reads all again.
+      // Events swept meanwhile are unknown: the client reads everything again.
       try await api.pool.execute("UPDATE live_events SET created_at = now() - interval '2 days'")
       _ = try await client(api).enqueue(SessionSweep())
       try await api.drain(.default)
@@ -164,7 +164,7 @@ import Testing
       let check = try await next(phone)
       #expect(check.name == "checked")
       #expect(try check.fields()["unread"] as? Int == 0)
-      // Bob hears the two messages, and nothing of what ann reads.
+      // Bob gets the two messages, and nothing about ann's reading.
       #expect(try await next(bobs).fields()["own"] as? Bool == false)
       #expect(try await next(bobs).fields()["own"] as? Bool == true)
       _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"bye"}"#)
@@ -209,7 +209,7 @@ import Testing
       let blocked = try await next(source)
       #expect(blocked.name == "post-removed")
       #expect(try blocked.fields() as? [String: Int] == ["postId": anns])
-      // What others say there is nothing to bob either.
+      // Bob gets none of the others' comments there either.
       _ = try await comment("unheard", on: anns, as: eve, api)
       _ = try await comment("heard", on: eves, as: eve, api)
       try await api.drain("notifications")

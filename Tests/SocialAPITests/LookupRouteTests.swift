@@ -9,7 +9,7 @@ import Testing
   private static let key = YouTubeKey("a key")
   private static let search = "/v1/celebs/search?platform=youtube&q="
 
-  /// Does what a worker would: ends a lookup with one channel.
+  /// Ends a lookup with one channel, as a worker would.
   private func answer(_ lookup: String, in api: API) async throws {
     try await api.pool.pipeline([
       """
@@ -36,7 +36,7 @@ import Testing
       #expect((waiting.status, waiting.json["state"] as? String) == (200, "waiting"))
       #expect(waiting.items.isEmpty)
       #expect(waiting.json["retryAt"] == nil)
-      // Another user who asks the same shares it, and sees no more than the answer.
+      // Another user with the same query shares it, and sees only the result.
       let shared = try await api.send("GET", Self.search + "some+%20body", as: bob)
       #expect(shared.json["lookup"] as? String == lookup)
       try await answer(lookup, in: api)
@@ -80,10 +80,10 @@ import Testing
         "INSERT INTO channel_answers (question, channels, fetched_at) VALUES ('text:art', ARRAY['UC2'], now())",
         "UPDATE lookups SET state = 'done', ended_at = now() WHERE id = \(lookup)::uuid", "DELETE FROM jobs",
       ])
-      // YouTube's own answer, while it is fresh, is all there is.
+      // While it is fresh, YouTube's own result is complete.
       let found = try await api.send("GET", Self.search + "art", as: ann)
       #expect(found.json["more"] as? Bool == false && found.items.map { $0["id"] as? String } == ["UC2"])
-      // Nothing is known of it: it is searched for.
+      // Nothing is stored for it, so a search starts.
       #expect(try await api.send("GET", Self.search + "nothing+like+it", as: ann).status == 202)
       let bad = try await api.send("GET", Self.search + "art&more=yes", as: ann)
       #expect((bad.status, bad.code) == (422, "invalid_more"))
@@ -127,7 +127,7 @@ import Testing
       let other = try await api.send("GET", Self.search + "other", as: ann)
       #expect((other.status, other.code) == (503, "quota_exhausted"))
       #expect(try await api.count("SELECT count(*) FROM jobs") == 0)
-      // An id or a handle is paid from another budget.
+      // Ids and handles are paid from another budget.
       #expect(try await api.send("GET", Self.search + "@other", as: ann).status == 202)
     }
   }
@@ -143,7 +143,7 @@ import Testing
       let wait = try #require(refused.headers["retry-after"].flatMap { Int($0) })
       #expect((1...25 * 3600).contains(wait))
       #expect(try await api.send("GET", Self.search + "more", as: bob).status == 202)
-      // What bob asked is shared, and costs ann nothing; a handle is paid from another budget.
+      // Bob's query is shared, and costs ann nothing; a handle is paid from another budget.
       #expect(try await api.send("GET", Self.search + "more", as: ann).status == 202)
       #expect(try await api.send("GET", Self.search + "@other", as: ann).status == 202)
     }

@@ -107,7 +107,7 @@ import Testing
       try await api.pool.execute("DELETE FROM media")
       #expect(try await api.count("SELECT count(*) FROM media_removals") == 1)
       #expect(try await api.count("SELECT count(*) FROM media_files") == 0)
-      // The same bytes again are another file, which what is still removed does not touch.
+      // The same bytes again become another file, which the pending removal does not affect.
       let again = try await api.picture(bytes, as: ann)
       try await api.drain(SocialJobs.pictureQueue)
       #expect(try await api.exchange("GET", "/media/\(again)/thumb").status == 200)
@@ -139,7 +139,7 @@ import Testing
   @Test func aBrokenPictureFailsWithAReasonAndNothingOfItStays() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")
-      // The header is whole, the pixels are not.
+      // The header is complete, the pixels are not.
       let id = try await api.picture(Array(png(600, 600).prefix(2000)), as: ann)
       try await api.drain(SocialJobs.pictureQueue)
       try await api.drain(.default)
@@ -166,7 +166,7 @@ import Testing
       }
       let end = Array("--b--\r\n".utf8)
       let type = "multipart/form-data; boundary=\"b\""
-      // A file's name is nobody's business.
+      // The client's file name is ignored.
       let good = try await api.upload(part(picture, "../../etc/passwd") + end, type: type, as: ann)
       #expect(good.status == 201)
       #expect((good.json["width"] as? Int, good.json["height"] as? Int) == (30, 20))
@@ -321,7 +321,7 @@ extension API {
 
 /// A PNG of one shade of grey.
 ///
-/// - Parameter declared: the size in its header, if it lies.
+/// - Parameter declared: a false size for its header.
 private func png(_ width: Int, _ height: Int, shade: UInt8 = 128, declaring declared: (Int, Int)? = nil) -> [UInt8] {
   var bytes = StoredPNG(width: width, height: height) { _, _ in [shade, shade, shade] }.bytes
   if let declared {

@@ -19,7 +19,7 @@ import Testing
     Meetings(secrets: secrets, attempts: AttemptBook(pool: api.pool, memory: .zero))
   }
 
-  /// - Returns: their ids.
+  /// - Returns: the accounts' ids.
   private func adults(_ count: Int, _ api: API) async throws -> [Int] {
     try await api.pool.query(
       """
@@ -83,7 +83,7 @@ import Testing
           group.addTask {
             var counts: [SocialError.Code: Int] = [:]
             for number in stride(from: actor, to: 10_000, by: 8) {
-              // All but the right one.
+              // Every code but the right one.
               let guess = String(repeating: "0", count: 6 - "\(number)".count) + "\(number)"
               if guess == code { continue }
               do {
@@ -105,7 +105,7 @@ import Testing
       #expect(event.name == "agreement" && fields["state"] as? String == "ended")
       #expect(try await ann.say("GET").json["ending"] as? String == "guessed")
       #expect(try await api.count("SELECT wrong_codes::bigint FROM agreement_meetings WHERE id = \(ann.id)") == 5)
-      // The right one is too late, and an eleventh guess of an account is not looked at.
+      // The right one is too late, and an account's eleventh guess is not checked.
       let bob = try await Phone.make("bob", .joiner, api)
       #expect(try await bob.join("ann", code).code == "wrong_code")
       var again = try await Phone.make("cyd", .host, api)
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  /// The server's process of a seal dies before each of its statements in turn.
+  /// The server process of a seal dies before each of its statements in turn.
   @Test func aKilledSealLeavesBothOrNeither() async throws {
     try await API.run { api in
       try await api.pool.transaction {
@@ -156,14 +156,14 @@ import Testing
         } catch is PostgresError {
           deaths += 1
         }
-        // Neither, and the peer's seal waits.
+        // Neither is stored, and the peer's seal waits.
         #expect(try await api.count("SELECT count(*) FROM agreements") == 0)
         #expect(try await api.count("SELECT count(*) FROM agreement_copies") == 0)
         #expect(try await api.count("SELECT count(*) FROM agreement_seals") == 1)
         try #require(deaths < 50)
       }
       #expect(deaths >= 10)
-      // Both. The device that never heard so asks again, and hears it.
+      // Both are stored. The device that got no reply asks again, and gets it.
       #expect(try await api.count("SELECT count(*) FROM agreement_copies") == 2)
       let again = try await api.pool.transaction { try await Meetings.seal(bobs, bob.id, of: bobsID, in: $0) }
       #expect(again)
@@ -173,7 +173,7 @@ import Testing
 
   // MARK: What the server knows
 
-  /// Looks through all that the servers keep for what two agree on, in every form that it could be written in.
+  /// Searches everything that the servers store for the agreed words, in every form that they could have.
   @Test func nothingThatIsSaidIsKeptAnywhere() async throws {
     var options = PrivatePostgres.Options.tests
     options.settings["log_statement"] = "all"
@@ -184,7 +184,7 @@ import Testing
     let recorder = Logger(label: "all") { _ in LogRecorder(log) }
     try await API.run(postgres: postgres, redis: redis, logger: recorder) { api in
       var (ann, bob) = try await Phone.meet(api)
-      // Of a meeting that nobody has joined yet; an Idempotency-Key has no answer kept that has the code in it.
+      // A meeting that has not been joined: its Idempotency-Key stores no reply with the code.
       let cyd = try await Phone.make("cyd", .host, api)
       let introduction = String(decoding: try JSONSerialization.data(withJSONObject: cyd.introduction), as: UTF8.self)
       let begun = try await api.send("POST", "/v1/agreements/meetings", as: cyd.token, key: "a-key", introduction)
@@ -217,7 +217,7 @@ import Testing
       }
       #expect(try await bob.sealed(key).record == record)
       #expect(try await bob.send("POST", "/\(bob.id)/withdrawal").status == 200)
-      // What is to be found: in a post, in Redis, in a dead letter, in a log.
+      // Text that must be found, in a post, in Redis, in a dead letter, in a log.
       let control = "the planted kingfisher"
       _ = try await api.post(control, as: ann.token)
       _ = try await api.redis.send(RedisCommand("SET", "control", control))
@@ -235,7 +235,7 @@ import Testing
         for text in secrets + [#""code":"\#(code)""#, "heron", "73914682", "keys of the heron"] {
           #expect(Self.hits(text, in: bytes) == 0, "\(text) is in \(place)")
         }
-        // What opens a backup is no text.
+        // The secret of a backup is not text.
         for bytes2 in [secret, lock.proof] {
           let forms = [
             Data(bytes2), Data(bytes2.hexadecimal.utf8), Data(Base64URL.text(bytes2).utf8),
@@ -247,7 +247,7 @@ import Testing
     }
   }
 
-  /// All files, one behind the other.
+  /// The contents of all files, concatenated.
   private static func bytes(under folder: URL) throws -> Data {
     var all = Data()
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
@@ -264,7 +264,8 @@ import Testing
       Data(plain), Data(plain.hexadecimal.utf8), Data(plain.flatMap { [$0, 0] }),
       Data(text.replacing(" ", with: "%20").utf8), Data(text.replacing("'", with: "\\u0027").utf8),
     ]
-    // In Base64 a text has three forms, by where it begins; the characters at its ends belong to its neighbours too.
+    // In Base64 a text has three forms, depending on its offset; the characters at its ends depend on its neighbours
+    // too.
     for offset in 0..<3 {
       let encoded = Data([UInt8](repeating: 0x20, count: offset) + plain).base64EncodedString()
       let (first, last) = (offset == 0 ? 0 : offset + 1, (offset + plain.count) * 8 / 6)

@@ -23,13 +23,13 @@ import Testing
       let next = try #require(page.json["next"] as? Int)
       let rest = try await api.send("GET", "/v1/conversations/ann/messages?before=\(next)", as: bob)
       #expect(rest.items.map { $0["text"] as? String } == ["hello"] && rest.json["next"] is NSNull)
-      // Each has the conversation once, with its own count.
+      // Each has the conversation once, with a separate count.
       let anns = try await api.send("GET", "/v1/conversations", as: ann).items
       #expect(anns.map { ($0["with"] as? [String: Any])?["username"] as? String } == ["bob"])
       #expect(anns.map { $0["unread"] as? Int } == [1])
       #expect((anns.first?["last"] as? [String: Any])?["id"] as? Int == third)
       #expect(try await api.send("GET", "/v1/conversations", as: bob).items.map { $0["unread"] as? Int } == [2])
-      // Read up to a message, and never back.
+      // The read position only moves forward.
       for (upTo, unread) in [(second, 0), (0, 0)] {
         let read = try await api.send("POST", "/v1/conversations/ann/read", as: bob, #"{"upTo":\#(upTo)}"#)
         #expect(read.status == 200 && read.json["unread"] as? Int == unread)
@@ -38,7 +38,7 @@ import Testing
       for name in ["ann", "bob"] {
         #expect(try await api.send("GET", "/v1/conversations/\(name)/messages", as: eve).items.isEmpty)
       }
-      // Somebody else's reading changes nothing here.
+      // Another account's read position changes nothing here.
       #expect(try await api.send("POST", "/v1/conversations/bob/read", as: eve, #"{"upTo":99}"#).status == 200)
       #expect(try await api.send("GET", "/v1/conversations", as: ann).items.map { $0["unread"] as? Int } == [1])
     }
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  /// Many write to each other and read at once: no deadlock, copies and counts are right.
+  /// Many accounts write to each other and read at once: no deadlock, and copies and counts are right.
   @Test func countsAreRightAfterManyAtOnce() async throws {
     try await API.run { api in
       let names = ["ann", "bob", "cid", "dan"]
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  /// A cursor is a place in an order that all accounts share; what is read from there on is one's own.
+  /// A cursor is a position in an order shared by all accounts; a page from there shows only the reader's own items.
   @Test func aCursorOfAnotherAccountShowsNothingOfIt() async throws {
     try await API.run { api in
       let (ann, bob, eve) = (try await api.open("ann"), try await api.open("bob"), try await api.open("eve"))

@@ -40,7 +40,7 @@ import Testing
       let token = try await api.open("ann")
       for _ in 0..<20 { #expect(try await change("a guess of it", to: "another one", as: token, on: api).0 == 403) }
       #expect(try await change("a password", to: "another one", as: token, on: api) == (429, "too_many_attempts"))
-      // Others' guesses are theirs.
+      // Another account's guesses do not count here.
       let bob = try await api.open("bob")
       #expect(try await change("a password", to: "another one", as: bob, on: api) == (204, nil))
     }
@@ -72,7 +72,7 @@ import Testing
       #expect(![here, there, third].contains { text.contains($0) })
 
       let id = try #require(sessions[0]["id"] as? String)
-      // Nobody else ends it.
+      // No other account can end it.
       #expect(try await api.send("DELETE", "/v1/me/sessions/\(id)", as: bob).status == 404)
       #expect(try await api.send("DELETE", "/v1/me/sessions/\(id)").status == 401)
       #expect(try await isOpen(third, on: api))

@@ -26,7 +26,7 @@ import Testing
     ).status
   }
 
-  /// A token, as an operator makes one.
+  /// An operator's token.
   private func issue(for name: String, on api: API) async throws -> String {
     try await api.pool.transaction { transaction in
       try await PasswordResets.issue(for: try await Accounts.id(of: name, in: transaction), in: transaction).text
@@ -52,7 +52,7 @@ import Testing
       #expect(server.mails.count == 1 && mail.recipients == ["ann@example.org"])
       let token = String(mail.body.components(separatedBy: "https://app.example/reset/")[1].prefix(43))
 
-      // A password that is none leaves the token as it is.
+      // An invalid password does not use up the token.
       let short = try await choose("short", with: token, on: api)
       #expect((short.status, short.code) == (422, "invalid_password"))
       #expect(try await api.send("GET", "/v1/me", as: ann).status == 200)
@@ -62,7 +62,7 @@ import Testing
       #expect(try await signIn("ann", "a password", on: api) == 401)
       #expect(try await signIn("ann", "another password", on: api) == 201)
       #expect(try await api.send("GET", "/v1/me", as: ann).status == 401)
-      // Nobody else is signed out.
+      // No other account is signed out.
       #expect(try await api.send("GET", "/v1/me", as: bob).status == 200)
       #expect(try await signIn("bob", "a password", on: api) == 201)
       for used in [token, other] {
@@ -80,7 +80,7 @@ import Testing
       var left: [[String]] = []
       for email in ["ann@example.org", "nobody@example.org"] {
         replies.append(try await ask(email, on: api))
-        // The same is left to do, whoever it is for.
+        // The same jobs are pending, whoever it is for.
         left.append(
           try await api.pool.query(
             "SELECT kind || ' ' || queue || ' ' || version || ' ' || attempts || coalesce(unique_key, '') FROM jobs"
@@ -108,7 +108,7 @@ import Testing
         #expect((1...900).contains(Int(refused.headers["retry-after"] ?? refused.headers["Retry-After"] ?? "") ?? 0))
       }
       #expect(try await api.count("SELECT count(*) FROM jobs") == 2 * AttemptLimit.resetOfAddress.limit)
-      // Signing in is counted apart.
+      // Sign-ins are counted separately.
       #expect(try await signIn("ann", "a password", on: api) == 201)
       try await api.pool.execute("UPDATE sign_in_attempts SET since = since - interval '16 minutes'")
       #expect(try await ask("ann@example.org", on: api).status == 202)
@@ -135,7 +135,7 @@ import Testing
         let unknown = try await choose("another password", with: token, on: api)
         #expect((unknown.status, unknown.code) == (404, "not_found"))
       }
-      // A session's token is none for this.
+      // A session token is not accepted here.
       let session = try await api.send("POST", "/v1/sessions", #"{"email":"ann@example.org","password":"a password"}"#)
       let text = try #require(session.json["token"] as? String)
       #expect(try await choose("another password", with: text, on: api).status == 404)

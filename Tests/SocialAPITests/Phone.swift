@@ -3,7 +3,7 @@ import Cryptography
 import Foundation
 import Testing
 
-/// A device that meets another one through the API, as an app would do it.
+/// A device that meets another one through the API, as an app does.
 struct Phone: Sendable {
   let api: API
   let name: String
@@ -11,7 +11,7 @@ struct Phone: Sendable {
   var meeting: AgreementMeeting
   var id = 0
 
-  /// Opens an account of an adult.
+  /// Opens an adult's account.
   static func make(_ name: String, _ role: AgreementRole, _ api: API) async throws -> Phone {
     Phone(
       api: api, name: name, token: try await api.openAdult(name), meeting: AgreementMeeting(as: role))
@@ -27,7 +27,7 @@ struct Phone: Sendable {
     return try await api.send(method, "/v1/agreements" + path, as: token, text)
   }
 
-  /// The same about its meeting.
+  /// Sends a request about its meeting.
   func say(_ method: String, _ path: String = "", _ body: [String: Any]? = nil) async throws -> API.Reply {
     try await send(method, "/meetings/\(id)" + path, body)
   }
@@ -51,12 +51,12 @@ struct Phone: Sendable {
     return try Self.bytes(peer?[field])
   }
 
-  /// What stands in a field of an answer.
+  /// The bytes in a field of a response.
   static func bytes(_ value: Any?) throws -> [UInt8] {
     try #require((value as? String).flatMap { Base64URL.bytes($0) })
   }
 
-  /// Gives its opening.
+  /// Sends its opening.
   mutating func give() async throws {
     let (key, commitment) = (try await peer("publicKey"), try await peer("commitment"))
     let nonce = try meeting.meet(publicKey: key, commitment: commitment)
@@ -64,14 +64,14 @@ struct Phone: Sendable {
     try #require(reply.status == 204, "\(reply.status) \(reply.json)")
   }
 
-  /// Takes the peer's.
+  /// Receives the peer's opening.
   ///
   /// - Returns: the words.
   mutating func take() async throws -> [String] {
     try meeting.open(await peer("nonce"))
   }
 
-  /// Two that have met.
+  /// Two devices that have met.
   static func meet(_ api: API, _ host: String = "ann", _ joiner: String = "bob") async throws -> (Phone, Phone) {
     var host = try await make(host, .host, api)
     var joiner = try await make(joiner, .joiner, api)
@@ -105,7 +105,7 @@ struct Phone: Sendable {
     ]
   }
 
-  /// Its copy and its receipt, checked as an app does it.
+  /// Its copy and its receipt, verified as in an app.
   func sealed(_ key: [UInt8]) async throws -> (record: AgreementRecord, receipt: AgreementReceipt) {
     let item = try await send("GET", "/\(id)").json
     let copy = try AgreementCopy(
@@ -125,7 +125,7 @@ extension API {
     return try #require(reply.json["token"] as? String)
   }
 
-  /// What receipts are checked with.
+  /// The keys that verify receipts.
   func signingKeys() async throws -> [String: [UInt8]] {
     let keys = try await send("GET", "/.well-known/jwks.json").json["keys"] as? [[String: Any]] ?? []
     return Dictionary(

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Social
 
-/// Reports, takedowns and suspensions: what is hidden is hidden from everybody at once, and comes back exactly.
+/// Reports, takedowns and suspensions: hidden content is hidden from everyone at once, and is restored exactly.
 @Suite(.timeLimit(.minutes(2))) struct SafetyRouteTests {
   private func client(_ api: API) -> JobClient<RedisBroker, PostgresLedger> {
     JobClient(broker: api.broker, ledger: PostgresLedger(pool: api.pool), logger: logger)
@@ -17,7 +17,7 @@ import Testing
 
   private func admin(_ api: API) -> SafetyAdmin { SafetyAdmin(JobsDatabase(pool: api.pool)) }
 
-  /// Everything that an account can read, as it is.
+  /// Everything that an account can read.
   private func view(as token: String, posts: [Int], _ api: API) async throws -> [String: String] {
     let paths =
       [
@@ -87,7 +87,7 @@ import Testing
       }
       #expect(try await report(bodies[2], as: ann, api).code == "cannot_report_yourself")
       #expect(try await api.send("POST", "/v1/reports", bodies[2]).code == "not_signed_in")
-      // Its own message is nobody's to report, and somebody else's message none of a stranger's.
+      // An account cannot report its own message, and a stranger cannot report a message of others.
       #expect(try await report(bodies[3], as: ann, api).code == "not_found")
       let eve = try await api.open("eve")
       #expect(try await report(bodies[3], as: eve, api).code == "not_found")
@@ -186,7 +186,7 @@ import Testing
         let after = try await view(as: token, posts: posts, api)
         for (path, body) in old { #expect(after[path] == body, "\(path)") }
       }
-      // Each is told what happened to its own, once.
+      // Each owner is notified once about its own content.
       let notices = try await api.send("GET", "/v1/me/notices?limit=4", as: back)
       let actions = notices.items.map { "\($0["action"] ?? "") \($0["subject"] ?? "") \($0["reason"] ?? "")" }
       let id = try await api.count("SELECT id FROM accounts WHERE username = 'ann'")

@@ -7,7 +7,7 @@ import TestSupport
 @testable import SocialAPI
 
 @Suite(.timeLimit(.minutes(2))) struct SearchGateTests {
-  /// Takes a gate's place until it is told to leave.
+  /// Holds a gate's place until it is released.
   private final class Holder: Sendable {
     private let leaving = Locked(CheckedContinuation<Void, Never>?.none)
 

@@ -2,9 +2,9 @@ import Foundation
 import LibPQClient
 import Testing
 
-/// What the API answers when Postgres has run out of something.
+/// The API's responses when Postgres has run out of a resource.
 @Suite(.timeLimit(.minutes(5))) struct ShortageTests {
-  /// Puts the device in the place of a table's file on which every write finds the disk full.
+  /// Replaces a table's file with a device on which every write fails with a full disk.
   private func fill(_ table: String, of api: API) async throws -> String {
     let (folder, path) = try await api.pool.query(
       "SELECT current_setting('data_directory'), pg_relation_filepath(\(table))")[0].decode(String.self, String.self)
@@ -18,7 +18,7 @@ import Testing
   private func makeRoom(_ file: String, _ api: API) async throws {
     try FileManager.default.removeItem(atPath: file)
     try FileManager.default.moveItem(atPath: file + ".kept", toPath: file)
-    // Sessions keep files open, the one that asks for it among them.
+    // Sessions keep files open, including the one that runs this.
     let ended = await #expect(throws: PostgresError.self) {
       try await api.pool.execute(
         """

@@ -9,9 +9,9 @@ import Testing
 
 @testable import SocialAPI
 
-/// What clients get while a server has stopped answering.
+/// The responses to clients while a server has stopped answering.
 @Suite(.timeLimit(.minutes(3))) struct SilentServerTests {
-  /// Runs `body` while Postgres holds still.
+  /// Runs `body` while Postgres is frozen.
   private func whileFrozen(_ server: PrivatePostgres, _ body: () async throws -> Void) async throws {
     await server.freeze()
     do {
@@ -63,7 +63,7 @@ import Testing
     await server.stop()
   }
 
-  /// The requests go on when the server does, long after their clients have gone.
+  /// The requests continue when the server does, long after their clients have gone.
   @Test func streamsThatAreBrokenOffWhileTheyAreAskedForHoldNoPlace() async throws {
     let server = try await PrivatePostgres.start(options: .tests)
     try await API.run(postgres: server) { api in
@@ -72,7 +72,7 @@ import Testing
         for number in 0..<60 {
           let client = try RawConnection(port: api.http.port)
           try client.send("GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(ann)\r\n\r\n")
-          // Closed at the end of the turn: in order, or so that not even the head of an answer can be written.
+          // Closed at the end of the turn: in order, or in a way that not even the head of a response can be written.
           if number.isMultiple(of: 2) { client.resetOnClose() }
         }
         try await eventually { await api.pool.usage().waiting > 0 }
@@ -89,7 +89,7 @@ import Testing
     await server.stop()
   }
 
-  /// A client that half-closes its connection reads on; one that listens to events is gone.
+  /// A client that half-closes its connection still reads; a client of an event stream is gone.
   @Test func aStreamEndsWhenItsClientSendsNothingMore() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")

@@ -27,14 +27,14 @@ let logger: Logger = {
   return logger
 }()
 
-/// The API on a free port, over servers of its own, and a client for it.
+/// The API on a free port over its own servers, with a client for it.
 struct API: Sendable {
   let http: LoopbackHTTP
   let pool: PostgresPool
   let broker: RedisBroker
   let redis: RedisClient
   let events: EventHub
-  /// Where its pictures are.
+  /// Its store of pictures.
   let store: MediaFolder
   let mediaFolder: String
 
@@ -168,7 +168,7 @@ struct API: Sendable {
     _ method: String, _ path: String, as token: String? = nil, key: String? = nil, from origin: String? = nil,
     _ body: String? = nil
   ) async throws -> Reply {
-    // On a thread of its own: the client blocks, and the server needs the few threads that tasks share.
+    // On a dedicated thread: the client blocks, and the server needs the few threads that tasks share.
     let answer = try await exchange(
       method, path, as: token, body: Array((body ?? "").utf8),
       headers: ["Idempotency-Key": key, "X-Forwarded-For": origin].compactMapValues(\.self))
@@ -183,7 +183,7 @@ struct API: Sendable {
       try await exchange("POST", "/v1/media", as: token, body: body, type: type, headers: headers))
   }
 
-  /// What the server says, as it is.
+  /// The server's raw response.
   func exchange(
     _ method: String, _ path: String, as token: String? = nil, body: [UInt8] = [], type: String = "application/json",
     headers: [String: String] = [:]
@@ -219,7 +219,7 @@ struct API: Sendable {
     return try #require(reply.json["id"] as? Int)
   }
 
-  /// Does every job that waits in a queue.
+  /// Runs every job waiting in a queue.
   func drain(_ queue: QueueName, mailer: Mailer? = nil) async throws {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(

@@ -12,11 +12,11 @@ import Testing
     }
     #expect(wait(250, after: 0) == .zero)
     #expect(wait(250, after: 0) == .zero)
-    // Used up: each waits until those before it are paid for.
+    // Used up: each upload waits until those before it are paid for.
     #expect(wait(250, after: 0) == .zero)
     #expect(wait(250, after: 0) == .milliseconds(250))
     #expect(wait(100, after: 0.25) == .milliseconds(250))
-    // A long pause is worth a burst, no more.
+    // A long pause allows one burst, no more.
     #expect(wait(500, after: 100) == .zero)
     #expect(wait(100, after: 100) == .zero)
     #expect(wait(100, after: 100) == .milliseconds(100))

@@ -44,7 +44,7 @@ import Testing
         #expect(try await api.send("GET", "/v1/\(path)?query=%00", as: ann).code == "invalid_query")
         #expect(try await api.send("GET", "/v1/\(path)?query=a&limit=101", as: ann).code == "invalid_limit")
         #expect(try await api.send("GET", "/v1/\(path)?query=a").code == "not_signed_in")
-        // The rest is text like any other.
+        // All other characters are ordinary text.
         for query in [
           "%25", "_", "%5B%28%E3%84%B1%EA%B0%80", "%5C", "%FF", "a%0Ab", "%E3%84%B1%E3%84%B1%5C", "''", "%24%24",
         ] {

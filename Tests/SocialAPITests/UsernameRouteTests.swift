@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct UsernameRouteTests {
-  /// Opens an account without a username and returns the one that it got.
+  /// Opens an account without a username and returns the generated one.
   private func open(_ name: String, email: String, on api: API) async throws -> String {
     let reply = try await api.send(
       "POST", "/v1/accounts", #"{"email":"\#(email)","password":"a password","name":"\#(name)"}"#)
@@ -41,7 +41,7 @@ import Testing
       #expect((moved.status, moved.code) == (301, "moved"))
       #expect(moved.headers["location"] == "/v1/users/anna/posts?limit=3")
       #expect(moved.json["username"] as? String == "anna")
-      // A redirected PUT stays one.
+      // A redirected PUT stays a PUT.
       let follow = try await api.send("PUT", "/v1/users/ann/follow", as: bob)
       #expect(follow.status == 308 && follow.headers["location"] == "/v1/users/anna/follow")
       #expect(try await api.send("PUT", "/v1/users/anna/follow", as: bob).status == 204)
@@ -51,13 +51,13 @@ import Testing
       #expect((taken.status, taken.code) == (409, "username_taken"))
       #expect(try await open("Ann", email: "eve@example.org", on: api) != "ann")
 
-      // Its owner has it back, and another case of it is no other name.
+      // Its owner can take it back, and it is the same name in another case.
       #expect(try await rename("ANN", as: ann, on: api) == (200, nil))
       #expect(try await rename("ann", as: ann, on: api) == (200, nil))
       #expect(try await api.send("GET", "/v1/users/ann", as: bob).status == 200)
       #expect(try await api.send("GET", "/v1/users/anna", as: bob).headers["location"] == "/v1/users/ann")
 
-      // After its time it is anybody's.
+      // When its time is over, any account may take it.
       try await api.pool.execute("UPDATE former_usernames SET kept_until = now() WHERE username = 'anna'")
       #expect(try await api.send("GET", "/v1/users/anna", as: bob).status == 404)
       #expect(try await rename("anna", as: bob, on: api) == (200, nil))
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  /// While one gives a name up, others want it: it is kept for the one, whoever comes first.
+  /// While one account gives up a name, others want it: it is reserved for its former owner, whichever comes first.
   @Test func aNameIsKeptFromWhoWaitedForIt() async throws {
     try await API.run { api in
       let ann = try await api.open("ann")
@@ -128,7 +128,7 @@ import Testing
       let body = API.registration("ann").replacing(#""name":"ann""#, with: #""name":"\#(piled)""#)
       let reply = try await api.send("POST", "/v1/accounts", body)
       #expect((reply.status, reply.code) == (422, "invalid_name"))
-      // Families and flags of emoji are characters like any other.
+      // Emoji families and flags count as one character each.
       let family = API.registration("ann").replacing(#""name":"ann""#, with: #""name":"👩🏽‍👩🏽‍👧🏽‍👦🏽 🏴󠁧󠁢󠁥󠁮󠁧󠁿""#)
       #expect(try await api.send("POST", "/v1/accounts", family).status == 201)
     }

@@ -56,7 +56,7 @@ import Testing
         try await app.pool.transaction { try await Accounts.change(id, changes, in: $0) }
         return try await Accounts.own(id, in: app.pool).profile
       }
-      // As an account of before pictures were kept here.
+      // An account from before pictures were stored here.
       try await app.pool.execute("UPDATE accounts SET avatar = 'https://example.org/a.png'")
       let first = try await change(AccountChanges(name: "Ann B", bio: "Hi"))
       #expect(first.name == "Ann B" && first.bio == "Hi" && first.avatar == "https://example.org/a.png")

@@ -6,7 +6,8 @@ import Testing
 @testable import Social
 
 @Suite(.timeLimit(.minutes(2))) struct BatchedFeedTests {
-  /// Holds back every statement that reads feeds until all of `requests` wait for it, or for a batch; then lets go.
+  /// Holds back every statement that reads feeds until all of `requests` wait for it or for a batch, then releases
+  /// them.
   private func together<Answer: Sendable>(
     _ app: App, _ feeds: BatchedFeeds, _ tokens: [SessionToken],
     _ read: @escaping @Sendable (SessionToken) async throws -> Answer
@@ -42,7 +43,7 @@ import Testing
   @Test func readersOfOneStatementHaveTheirOwnFeeds() async throws {
     try await App.run { app in
       let ids = try await app.accounts(6)
-      // Each follows the two after it; the fifth follows nobody, and the sixth has muted the first.
+      // Each follows the next two; the fifth follows none, and the sixth has muted the first.
       for reader in 0..<4 {
         for author in [(reader + 1) % 6, (reader + 2) % 6] { try await app.follow(ids[author], by: ids[reader]) }
       }
@@ -60,7 +61,7 @@ import Testing
       for id in ids { tokens.append(try await app.pool.transaction { try await Sessions.open(for: id, in: $0) }) }
       let ended = tokens[2]
       try await app.pool.transaction { try await Sessions.close(ended, in: $0) }
-      // A stranger's token, and twice the same.
+      // An unknown token, and one token twice.
       tokens += [SessionToken(), tokens[0]]
       let expected = [[2, 1], [3, 2], nil, [5, 4], [], [1], nil, [2, 1]]
 
@@ -84,7 +85,7 @@ import Testing
         }
       }
 
-      // One waits for the lock, the others are the next batch.
+      // One waits for the lock, the others form the next batch.
       let feeds = BatchedFeeds(pool: app.pool, homesFrom: app.pool, width: 1)
       let followings = try await together(app, feeds, tokens) { try await feeds.following($0, PageRequest()) }
       try check(followings.map { answer in answer.map(\.page) }, expected)
@@ -119,7 +120,7 @@ import Testing
         tokens.append(token)
         cursors[token] = posts[5 - place]
       }
-      // A reader who is asleep shares the statement, and its feed is put together.
+      // A sleeping reader shares the statement, and its feed is assembled.
       try await app.pool.execute("INSERT INTO feed_sleepers (account_id) VALUES (\(ids[3]))")
       let feeds = BatchedFeeds(pool: app.pool, homesFrom: app.pool, width: 1)
       let before = cursors

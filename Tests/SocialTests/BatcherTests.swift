@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct BatcherTests {
   private struct Refused: Error {}
 
-  /// Serves numbers by doubling them; each batch waits until the test lets it go.
+  /// Serves numbers by doubling them; each batch waits until the test releases it.
   private final class Counter: Sendable {
     let batches = Locked([[Int]]())
     private let begun = AsyncStream<[Int]>.makeStream()
@@ -34,7 +34,7 @@ import Testing
     /// Waits for the next batch to begin.
     func next() async { for await _ in begun.stream { return } }
 
-    /// Waits until the test says how a batch ends.
+    /// Waits until the test decides how a batch ends.
     private func isAllowed() async -> Bool {
       await withCheckedContinuation { continuation in
         let permit = permits.withLock { permits -> Bool? in
@@ -48,7 +48,7 @@ import Testing
       }
     }
 
-    /// Lets a batch end.
+    /// Ends a batch.
     func allow(_ isRight: Bool) {
       let waiting = permits.withLock { permits in
         if permits.waiting.isEmpty {
@@ -122,7 +122,7 @@ import Testing
     let second = Task { try await batcher.answer(2, for: 0) }
     let third = Task { try await batcher.answer(3, for: 0) }
     await waiting(2, in: batcher)
-    // One is in a batch, and may have taken effect; the other waits.
+    // One is in a batch, and may have taken effect; the other is waiting.
     first.cancel()
     second.cancel()
     await #expect(throws: CancellationError.self) { try await second.value }
@@ -186,7 +186,7 @@ import Testing
       #expect(answer == 2 * number)
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
-      // Alone; the first of its batch, and nearly late; with one that has no limit.
+      // Alone; first in its batch and close to its limit; with one that has no limit.
       group.addTask { try await ask(0, .seconds(100)) }
       await counter.next()
       for (number, limit) in [Duration.zero, .seconds(300), .seconds(200)].enumerated() {

@@ -61,7 +61,7 @@ extension App {
     return items
   }
 
-  /// A celeb's hearts and followers of all time, as they are counted so far.
+  /// A celeb's hearts and followers of all time, as counted so far.
   func counts(_ account: CelebAccount) async throws -> [Int] {
     let rows = try await pool.query("SELECT hearts, followers FROM celebs WHERE account = \(account.name)")
       .decode(Int.self, Int.self)

@@ -36,10 +36,10 @@ import Testing
       let channel = try CelebAccount.channel(1)
       let first = try await app.register(channel, by: fans[0])
       #expect(first.title == channel.name && first.url == channel.url && first.count == 0 && first.recent == nil)
-      // Again, it changes nothing.
+      // Registering again changes nothing.
       #expect(try await app.register(channel, by: fans[0]) == first)
       #expect(try await app.register(channel, by: fans[1]).title == channel.name)
-      // What YouTube says goes before the account.
+      // YouTube's title takes precedence over the account's.
       try await app.pool.execute(
         "INSERT INTO channels (id, title, has_details, fetched_at) VALUES (\(channel.name), 'The channel', false, now())"
       )
@@ -81,7 +81,7 @@ import Testing
       #expect(try await Celebs.list(of: fans[1], in: app.pool).count == 5)
       #expect(try await Celebs.list(of: fans[2], in: app.pool).isEmpty)
       #expect(refused.withLock { $0 } == 48 - 8)
-      // Room that a removal makes is for one, whoever races for it.
+      // A removal makes room for one, however many race for it.
       let celebs = try await Celebs.list(of: fans[0], in: app.pool)
       try await app.remove(CelebAccount(.youtube, celebs[0].account), by: fans[0])
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -112,7 +112,7 @@ import Testing
       try await app.drain()
       #expect(try await app.counts(two) == [1, 0])
       #expect(try await app.counts(three) == [0, 1])
-      // What was registered once comes back with no hearts, and with the pause of its last one.
+      // A former registration returns without hearts, but with the pause after its last one.
       let back = try await app.replace(three, by: two, of: fan)
       #expect(back.count == 0 && back.recent != nil && back.since > new.since)
       #expect(try await code { try await app.heart(two, by: fan) } == .heartTooSoon)
@@ -120,7 +120,7 @@ import Testing
       #expect(try await code { try await app.replace(one, by: two, of: fan) } == .celebRegistered)
       #expect(try await code { try await app.replace(one, by: one, of: fan) } == .celebRegistered)
       #expect(try await Celebs.list(of: fan, in: app.pool).map(\.account) == [two.name, one.name])
-      // Who has more than is allowed by now replaces one for one.
+      // A fan above the current limit can still replace one for one.
       try await app.pool.execute("UPDATE accounts SET celeb_limit = 1 WHERE id = \(fan)")
       try await app.replace(one, by: three, of: fan)
       #expect(try await code { try await app.register(one, by: fan) } == .celebLimit)
@@ -187,7 +187,7 @@ import Testing
       #expect(try await order(of: fans[1]) == [0, 1, 2, 3])
       #expect(try await Celebs.list(of: fans[1], in: app.pool).allSatisfy { $0.note == nil })
       #expect(try await app.edit(channels[3], Celebs.Edit(note: ""), of: fans[0]).note == nil)
-      // Removed and registered again, it has neither its note nor its place.
+      // Removed and registered again, it has lost its note and its place.
       try await app.edit(channels[3], Celebs.Edit(note: "again"), of: fans[0])
       try await app.remove(channels[3], by: fans[0])
       #expect(

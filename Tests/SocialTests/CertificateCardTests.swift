@@ -16,7 +16,7 @@ import Testing
       title: title, name: name, picture: picture, address: "https://api.example.org/v1/certificates/a.b.c")
   }
 
-  /// As another program draws the same text with the same mask.
+  /// Another program draws the same code for this text and mask.
   @Test func aCodeIsThatOfTheStandard() throws {
     let code = try #require(QRCode("h"))
     #expect(code.size == 21)
@@ -57,7 +57,7 @@ import Testing
     #expect(!drawn.contains("<script") && !drawn.contains("<image") && !drawn.contains("\u{0}"))
     #expect(drawn.contains("&lt;script&gt;") && drawn.contains("1,234") && drawn.contains("#3"))
     #expect(drawn.contains("2026-09-21"))
-    // What is no picture is left out, and so is one that would be another document.
+    // Data that is not a picture is left out, and so is an embedded document.
     #expect(!drawing(picture: Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8)).svg.contains("<image"))
     #expect(drawing(picture: [0xFF, 0xD8, 0xFF, 0xE0]).svg.contains("data:image/jpeg;base64,/9j/4A=="))
     let long = drawing(title: String(repeating: "가나다라", count: 30)).svg
@@ -97,7 +97,7 @@ import Testing
       let header = try PictureHeader(path: folder.path)
       #expect((header.width, header.height) == (1200, 630))
       try FileManager.default.removeItem(at: folder)
-      // Sooner or later it goes, and with its account at once.
+      // It is deleted after a day, or at once with its account.
       try await app.pool.execute("UPDATE certificate_cards SET made_at = now() - interval '25 hours'")
       try await app.client.enqueue(MediaSweep())
       try await app.drain()
@@ -107,7 +107,7 @@ import Testing
       try await app.client.transaction { try await Deletions.delete(fan, in: $0) }
       try await app.drain()
       #expect(try await app.count("SELECT count(*) FROM certificate_cards") == 0)
-      // A card of what was revoked is not drawn.
+      // A revoked certificate gets no card.
       try await app.client.enqueue(CertificateCard(token: token))
       try await app.drain(cards: studio)
       #expect(try await app.count("SELECT count(*) FROM certificate_cards") == 0)

@@ -29,7 +29,7 @@ import Testing
     #expect(verdict(of: token, CertificateKey("another key of thirty-two characters")) == .forgedCertificate)
   }
 
-  /// As the fans of earlier versions have them, whose signatures came from another library.
+  /// Issued by earlier versions, whose signatures came from another library.
   @Test func certificatesSignedByEarlierVersionsAreValid() throws {
     let signed =
       "eyJhIjoiYW4uYXJ0aXN0IiwiZiI6MiwiaCI6MywiaSI6MTc5MDAwMDAwMCwicCI6Imluc3RhZ3JhbSIsInIiOjEsInMiOjE3OTAwMDAwMDAsInUi"

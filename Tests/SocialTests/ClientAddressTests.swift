@@ -18,13 +18,13 @@ import Testing
   }
 
   static let hops: [(peer: String?, forwarded: [String], key: String)] = [
-    // Nobody is believed who is not trusted.
+    // Only trusted proxies are believed.
     ("198.51.100.1", ["192.0.2.9"], "198.51.100.1"),
-    // The last that is no proxy of ours, whatever stands before it.
+    // The last address that is not one of our proxies, whatever precedes it.
     ("10.1.2.3", ["192.0.2.9"], "192.0.2.9"), ("10.1.2.3", ["1.1.1.1, 192.0.2.9"], "192.0.2.9"),
     ("10.1.2.3", ["1.1.1.1", "192.0.2.9, 10.9.9.9"], "192.0.2.9"), ("::ffff:10.1.2.3", ["192.0.2.9:55"], "192.0.2.9"),
     ("fd00::1", ["2001:db8:1:2::1"], "20010db800010002::/64"), ("10.1.2.3", ["::ffff:192.0.2.9"], "192.0.2.9"),
-    // What cannot be read ends what can be believed.
+    // An unreadable entry ends the trusted part.
     ("10.1.2.3", ["192.0.2.9, unknown"], "10.1.2.3"), ("10.1.2.3", ["192.0.2.9, , 10.9.9.9"], "10.9.9.9"),
     ("10.1.2.3", [], "10.1.2.3"), ("10.1.2.3", [""], "10.1.2.3"), ("10.1.2.3", ["10.4.4.4"], "10.4.4.4"),
     (nil, ["192.0.2.9"], "local"),

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Social
 
-/// An account is deleted: it is gone for all others at once, and nothing of it is left in the end.
+/// A deleted account is gone for all others at once, and in the end none of its data is left.
 @Suite("Deleted accounts", .timeLimit(.minutes(3))) struct DeletionTests {
-  /// Three accounts that have everything with one another; the first is deleted.
+  /// Three accounts with every relation to one another; the first is deleted.
   private struct World {
     let app: App
     let ids: [Int]
@@ -58,7 +58,7 @@ import Testing
         INSERT INTO idempotency_keys (account_id, key, request_hash) VALUES (\(ids[0]), 'a key', '\\x00')
         """)
       try await app.drain()
-      // What is checked outlives the follow that it tells of.
+      // A checked notification outlives its follow.
       let newest = try await app.notifications(of: ids[1])[0].id
       try await app.check(upTo: newest, of: ids[1])
     }
@@ -85,7 +85,7 @@ import Testing
       try await app.client.transaction { try await Deletions.delete(ann, in: $0) }
     }
 
-    /// Nobody sees anything of the account that is gone.
+    /// No other account sees anything of the deleted one.
     func expectGoneForOthers(_ location: SourceLocation = #_sourceLocation) async throws {
       let (pool, page) = (app.pool, try PageRequest(limit: 100))
       for viewer in [bob, cat] {
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  /// Does what is pending but what needs a store of pictures.
+  /// Runs the pending jobs except those that need a store of pictures.
   private func drain(_ app: App) async throws {
     try await app.working {
       try await eventually {
@@ -161,10 +161,10 @@ import Testing
         try await world.expectGoneForOthers()
         try await drain(app)
         try await world.expectNothingLeft()
-        // The files go with the job that has a store.
+        // The job with a store removes the files.
         #expect(try await app.count("SELECT count(*) FROM media_removals") == 3)
         try await world.expectGoneForOthers()
-        // Twice, as a job may come: nothing more.
+        // Running twice, as a job may, changes nothing more.
         _ = try await app.client.transaction { try await $0.enqueue(AccountRemoval(account: world.ann)) }
         try await drain(app)
       }
@@ -191,7 +191,7 @@ import Testing
           }
         }
         #expect(refusal == .notFound)
-        // Only who has such a conversation reads it.
+        // Only a participant of such a conversation can read it.
         for name in ["~\(world.cat)", "~\(world.bob)", "~0", "~", "~x"] {
           #expect(
             try await code {
@@ -202,7 +202,7 @@ import Testing
     }
   }
 
-  /// A request that the account sent before the end, and whose transaction ends long after: the removal waits for it.
+  /// A request that the account sent before the end commits long after; the removal waits for it.
   @Test func whatIsStillBeingWrittenIsRemovedToo() async throws {
     try await App.run { app in
       let ids = try await app.accounts(2)
@@ -222,7 +222,7 @@ import Testing
           try await eventually {
             try await app.count("SELECT count(*) FROM hidden_accounts WHERE cardinality(writers) > 0") == 1
           }
-          // It looks again and again, and the like's transaction is still there.
+          // The removal retries, and the like's transaction is still open.
           let removals: PostgresQuery = "SELECT id::text FROM jobs WHERE kind = 'accounts.remove'"
           let first = try await app.pool.query(removals).decode(String.self)
           try await eventually { try await app.pool.query(removals).decode(String.self) != first }
@@ -238,7 +238,7 @@ import Testing
     }
   }
 
-  /// What a deleted account's sessions still ask for is refused, each in its own transaction.
+  /// Requests from a deleted account's sessions are refused, each in its own transaction.
   @Test func nobodyWritesForAnAccountThatIsGone() async throws {
     try await App.run { app in
       let world = try await World(app)

@@ -5,7 +5,7 @@ import Testing
 @testable import Social
 
 @Suite(.timeLimit(.minutes(1))) struct FairGateTests {
-  /// What waits for the test, as a search waits for Postgres.
+  /// Work that waits for the test, as a search waits for Postgres.
   private final class Work: Sendable {
     private struct State {
       var running: [String: CheckedContinuation<Void, Never>] = [:]
@@ -84,7 +84,7 @@ import Testing
 
   @Test func whoGivesUpTakesNoPlace() async throws {
     let (gate, work) = (FairGate<Int>(width: 1), Work())
-    // Tasks of their own, all awaited here: one of them is cancelled.
+    // Unstructured tasks, all awaited here: one of them is cancelled.
     let first = Task { try await gate.pass(for: 1) { await work.run("first") } }
     try await eventually { work.order == ["first"] }
     let second = Task { try await gate.pass(for: 1) { await work.run("second") } }

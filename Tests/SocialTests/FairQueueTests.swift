@@ -13,7 +13,7 @@ import Testing
     queue.append(20, for: "two")
     #expect(queue.count == 6 && queue.count(of: "busy") == 4 && queue.count(of: "nobody") == 0)
     var order: [Int] = []
-    // Who comes back has no place kept.
+    // A returning client has no place reserved.
     while let next = queue.popFirst() {
       order.append(next)
       if next == 10 { queue.append(11, for: "one") }
@@ -28,12 +28,12 @@ import Testing
     let gate = DispatchSemaphore(value: 0)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await hasher.run(for: "busy") { gate.wait() } }
-      // Waits behind what holds the only thread.
+      // Waits behind the work on the only thread.
       func wait(_ client: String, _ count: Int) async throws {
         group.addTask { try await hasher.run(for: client) { ended.withLock { $0.append(client) } } }
         try await eventually { hasher.waiting(of: client) == count }
       }
-      // The last of its four places is free once the first has the thread.
+      // The last of its four places is free once the first runs on the thread.
       try await eventually { hasher.waiting(of: "busy") == 0 }
       for count in 1...4 { try await wait("busy", count) }
       do {

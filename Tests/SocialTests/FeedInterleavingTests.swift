@@ -6,8 +6,8 @@ import Testing
 
 @testable import Social
 
-/// Every pair of what changes feeds, or what feeds should hold, in every order of their statements: when all is done,
-/// each feed holds what follows and posts say.
+/// Every pair of operations that change feeds, or what feeds should contain, in every order of their statements: in the
+/// end each feed matches follows and posts.
 @Suite(.timeLimit(.minutes(10))) struct FeedInterleavingTests {
   @Test(arguments: Plan.all)
   func everyOrderLeavesFeedsExact(plan: Plan) async throws {
@@ -26,7 +26,7 @@ import Testing
             walk.choose($0, $1)
           }
           for error in run.errors {
-            // Such as that somebody else has deleted the post before.
+            // For example, the other activity may have deleted the post before.
             try #require(error is SocialError, "\(plan), \(walk.describe(run)): \(error)")
           }
           try await stage.runJobs()
@@ -45,7 +45,7 @@ import Testing
   }
 }
 
-/// What goes on at once, and what is there before.
+/// The concurrent activities and the initial state.
 struct Plan: Sendable, CustomTestStringConvertible, CustomStringConvertible {
   enum Operation: String, CaseIterable {
     case follow, unfollow, post, fanOut, delete, purge, backfill, rebuild
@@ -68,7 +68,7 @@ struct Plan: Sendable, CustomTestStringConvertible, CustomStringConvertible {
   func has(_ operation: Operation) -> Bool { first == operation || second == operation }
 }
 
-/// The orders of two activities' steps, one after the other: all of them where they are few, else some that are drawn.
+/// The orders of two activities' steps, one after the other: all of them if they are few, otherwise a random selection.
 struct Walk {
   private static let maxCount = 150
   private static let drawn = 80
@@ -119,7 +119,7 @@ struct Walk {
   }
 }
 
-/// An author with a post, a fan, and somebody else who follows.
+/// An author with a post, a fan, and another follower.
 private struct Stage {
   let app: App
   let plan: Plan
@@ -139,7 +139,7 @@ private struct Stage {
   private let fresh = 2
   private let purged = 3
 
-  /// Makes everything as it was before the first run.
+  /// Restores the initial state.
   func set() async throws {
     let followers = plan.follows ? [fan, other] : [other]
     try await app.pool.pipeline(
@@ -148,7 +148,7 @@ private struct Stage {
       } + [
         "INSERT INTO follows (follower_id, followee_id) SELECT unnest(\(followers)), \(author)",
         "INSERT INTO posts (id, author_id, title) VALUES (\(old), \(author), 'old')",
-        // A backfill or a rebuild has something to add, and a rebuild something to remove.
+        // Gives a backfill or a rebuild a row to add, and a rebuild a row to remove.
         """
         INSERT INTO following_user_posts SELECT \(other), \(old)
         UNION SELECT \(fan), \(old)
@@ -188,7 +188,7 @@ private struct Stage {
     }
   }
 
-  /// Does what the two have asked for, and nothing that would repair what they left.
+  /// Runs the jobs that the two enqueued, and none that would repair their errors.
   func runJobs() async throws {
     while true {
       let jobs = try await app.pool.query("DELETE FROM jobs RETURNING kind, payload").decode(String.self, String.self)
@@ -208,7 +208,7 @@ private struct Stage {
     }
   }
 
-  /// How many rows are missing, how many are stale, and how many deletions and fan-outs are not done.
+  /// The number of missing rows, of stale rows, and of unfinished deletions and fan-outs.
   func differences() async throws -> (Int, Int, Int) {
     try await app.pool.query(
       """

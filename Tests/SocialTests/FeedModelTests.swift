@@ -8,10 +8,10 @@ import Testing
 
 @testable import Social
 
-/// Many accounts follow, unfollow, post and delete at once, with workers running; at the end every feed must be what a
-/// plain model says.
+/// Many accounts follow, unfollow, post and delete concurrently, with workers running; at the end every feed must match
+/// a simple model.
 @Suite(.timeLimit(.minutes(3))) struct FeedModelTests {
-  /// What follows and posts are, by what each account did itself.
+  /// The follows and posts, from each account's own actions.
   private struct Model: Sendable {
     var follows: [Int: Set<Int>] = [:]
     var posts: [Int: Set<Int>] = [:]
@@ -32,13 +32,13 @@ import Testing
     print("feedsAreWhatTheModelSays: seed \(seed)")
     try await FeedSizes.$current.withValue(FeedSizes(chunk: 3, followAtOnce: 2, backfillPage: 2)) {
       try await App.run(connections: 24) { app in
-        // Ids a few thousand apart, so that followers fall under several of an author's locks.
+        // Ids a few thousand apart, so that followers map to several of an author's locks.
         try await app.pool.execute("ALTER SEQUENCE accounts_id_seq INCREMENT BY 9973")
         let accounts = try await app.accounts(14)
         try await app.pool.transaction { try await $0.executeScript(slowCommits) }
         let model = Locked(Model())
         try await app.working {
-          // Short rounds, each checked: what one round got wrong the next would often put right.
+          // Short rounds, each checked: later rounds would often repair the errors of earlier ones.
           for round in 0..<12 {
             try await withThrowingTaskGroup(of: Void.self) { group in
               for (index, account) in accounts.enumerated() {
@@ -68,20 +68,20 @@ import Testing
     }
   }
 
-  /// What one account does, one thing after the other. Its follows and posts are its own, so the model knows them;
-  /// whatever happens at once happens between accounts.
+  /// An account's actions in sequence. Its follows and posts are its own, so the model knows them; concurrency is only
+  /// between accounts.
   private func act(
     as account: Int, among accounts: [Int], _ app: App, _ model: Locked<Model>, _ random: inout SeededGenerator
   ) async throws {
-    // Two accounts post all the time and the others mostly come and go with them: races are between a post and a follow
-    // of one author.
+    // Two accounts post all the time and the others usually follow and unfollow them: races are between a post and a
+    // follow of one author.
     let celebrities = Array(accounts.prefix(2))
     let isCelebrity = celebrities.contains(account)
     for step in 0..<6 {
       let follows = model.withLock { $0.follows[account, default: []] }
       let posts = model.withLock { $0.posts[account, default: []] }
       if Double.random(in: 0..<1, using: &random) < (isCelebrity ? 0.85 : 0.1) {
-        // The latest more often than others: its fan-out may be under way.
+        // The latest more often than others: its fan-out may be in progress.
         let candidate = Bool.random(using: &random) ? posts.max() : posts.sorted().randomElement(using: &random)
         if let post = candidate, Int.random(in: 0..<3, using: &random) == 0 {
           try await app.delete(post, by: account)
@@ -105,8 +105,8 @@ import Testing
   }
 }
 
-/// Makes one transaction in eight wait for 80 ms before it commits, with its statements done and its locks held: long
-/// enough for others to go all the way through meanwhile. Else such races are open for microseconds.
+/// Makes one transaction in eight wait for 80 ms before it commits, with its statements done and its locks held, so
+/// that others can run completely meanwhile. Otherwise such races are open for microseconds.
 let slowCommits = """
   CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN IF random() < 0.125 THEN PERFORM pg_sleep(0.08); END IF; RETURN NULL; END $$;

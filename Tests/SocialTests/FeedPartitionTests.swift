@@ -13,7 +13,7 @@ import Testing
       try await app.client.transaction { try await FeedPartitions().run(in: $0) }
       #expect(try await partitions(app).count == 10)
       #expect(try await app.count("SELECT ensure_feed_partitions(9)") == 2)
-      // Several at once take turns.
+      // Concurrent calls take turns.
       let made = try await withThrowingTaskGroup(of: Int.self) { group in
         for _ in 0..<4 { group.addTask { try await app.count("SELECT ensure_feed_partitions(12)") } }
         return try await group.reduce(0, +)
@@ -31,7 +31,7 @@ import Testing
       for partition in try await partitions(app) where partition.name != "following_user_posts_older" {
         try await app.pool.execute("DROP TABLE \(unescaped: partition.name)")
       }
-      // As they are after nobody made any for long: the newest is of yesterday.
+      // As after a long time without new ones: the newest is from yesterday.
       try await app.pool.transaction { transaction in
         try await transaction.executeScript(
           """
@@ -79,7 +79,7 @@ import Testing
         try await app.expectExactFeeds()
         let bounds = try await partitions(app)
         for (one, next) in zip(bounds, bounds.dropFirst()) { #expect(one.end == next.start) }
-        // Pages go on below the floor, and a new follow adds nothing there.
+        // Pages continue below the floor, and a new follow adds nothing there.
         for limit in [1, 4, 50] { #expect(try await read(app, ids[2], limit: limit) == posts.reversed()) }
         try await app.follow(ids[0], by: ids[1])
         try await app.drain()
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// A worker that ended after it detached a partition leaves a table, which the next one drops.
+  /// A worker that stopped after detaching a partition leaves a table, which the next one drops.
   @Test func whatIsLeftDetachedIsDropped() async throws {
     try await App.run { app in
       try await makeOldPartitions(app)
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  /// While a statement that takes long keeps the feeds' lock from the trimming, everybody else reads and follows.
+  /// While a slow statement keeps the trimming from the feeds' lock, all others read and follow.
   @Test func trimmingThatHasToWaitHoldsNobodyUp() async throws {
     try await App.run { app in
       try await makeOldPartitions(app)
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// Partitions of the last 20 days, as if they had been made all the while.
+  /// Partitions of the last 20 days, as if they had been created daily.
   private func makeOldPartitions(_ app: App) async throws {
     try await app.pool.transaction { transaction in
       try await transaction.executeScript(

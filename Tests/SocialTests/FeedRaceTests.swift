@@ -7,8 +7,8 @@ import Testing
 
 @testable import Social
 
-/// Each race between what adds rows to feeds and what changes which rows belong there, provoked: one transaction is
-/// held open after its last statement, the other one begins and must wait, or must not need to.
+/// Provokes each race between operations that add rows to feeds and operations that change which rows belong there. One
+/// transaction is held open after its last statement; the other one begins and must wait, or must not need to.
 @Suite(.timeLimit(.minutes(2))) struct FeedRaceTests {
   @Test func postWaitsForAFollowThatHasReadThePosts() async throws {
     try await race { app, author, fan, _ in
@@ -64,7 +64,7 @@ import Testing
 
   @Test func chunkWaitsForADeletionAndAddsNothing() async throws {
     try await race(following: true) { app, author, _, post in
-      // The purge is through before the chunk gets its turn: what it added now would stay.
+      // The purge completes before the chunk's turn: a row added now would stay.
       try await app.interleave {
         try await Posts.delete(post, by: author, in: $0)
         try await RemovePostFromFeeds(post: post, author: author).run(in: $0)
@@ -147,7 +147,7 @@ import Testing
       try await app.drain()
       try await app.delete(post, by: author)
       try await app.unfollow(author, by: fan)
-      // What the purge will not find: it goes by follows.
+      // The purge would not find it, since it goes by follows.
       #expect(try await app.count("SELECT count(*) FROM following_user_posts WHERE user_id = \(fan)") == 0)
     }
   }
@@ -180,7 +180,7 @@ import Testing
   @Test func chunksOfOneRangeDoNotWaitForUnfollowsInAnother() async throws {
     try await App.run { app in
       let author = try await app.account("author")
-      // Ids so far apart that they fall under different locks of the author's sixteen.
+      // Ids so far apart that they map to different ones of the author's sixteen locks.
       try await app.pool.pipeline([
         "ALTER SEQUENCE accounts_id_seq RESTART WITH 70000", "SELECT nextval('accounts_id_seq')",
       ])
@@ -200,7 +200,7 @@ import Testing
     PostFanOutChunk(post: post, author: author, first: 0, pastLast: .max)
   }
 
-  /// Runs `body` with an author, a post of his, and a fan; then all jobs; then every feed must be exact.
+  /// Runs `body` with an author, one of his posts, and a fan; then all jobs; then every feed must be exact.
   private func race(
     following: Bool = false, _ body: @Sendable (App, _ author: Int, _ fan: Int, _ post: Int) async throws -> Void
   ) async throws {
@@ -219,7 +219,7 @@ import Testing
   }
 }
 
-/// A transaction that has done its statements and waits to be told to commit.
+/// A transaction that has run its statements and waits for permission to commit.
 struct HeldTransaction: Sendable {
   fileprivate let gate: AsyncStream<Void>.Continuation
   fileprivate let task: Task<Void, any Error>
@@ -248,21 +248,21 @@ extension App {
     return HeldTransaction(gate: gateContinuation, task: task)
   }
 
-  /// Posts, and does the fan-out at once; no job is left that could repair what it missed.
+  /// Posts, and runs the fan-out at once; no job is left that could repair an error.
   func postAndFanOut(by author: Int) async throws {
     let post = try await post(by: author)
     try await client.transaction { try await PostFanOut(post: post, author: author).run(in: $0) }
     try await pool.execute("DELETE FROM jobs WHERE payload::json ->> 'post' = \(String(post))")
   }
 
-  /// Deletes a post, and purges it at once; no job is left that could repair what it missed.
+  /// Deletes a post, and purges it at once; no job is left that could repair an error.
   func deleteAndPurge(_ post: Int, by author: Int) async throws {
     try await delete(post, by: author)
     try await client.transaction { try await RemovePostFromFeeds(post: post, author: author).run(in: $0) }
     try await pool.execute("DELETE FROM jobs WHERE payload::json ->> 'post' = \(String(post))")
   }
 
-  /// Holds `first` open, starts `second`, lets it run until it waits for a lock or has ended, and then commits `first`.
+  /// Holds `first` open, starts `second`, waits until it waits for a lock or has ended, and then commits `first`.
   func interleave(
     _ first: @escaping @Sendable (AppTransaction) async throws -> Void,
     with second: @escaping @Sendable () async throws -> Void

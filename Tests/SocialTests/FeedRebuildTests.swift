@@ -7,13 +7,13 @@ import Testing
 @testable import Social
 
 @Suite(.timeLimit(.minutes(3))) struct FeedRebuildTests {
-  /// Follows, unfollows, posts and deletions by several at once, while all feeds are rebuilt again and again: whatever
-  /// comes between whichever two statements, no row is left that should not be there, and none is missing.
+  /// Concurrent follows, unfollows, posts and deletions while all feeds are rebuilt repeatedly: in any interleaving of
+  /// statements, no stale row is left and none is missing.
   @Test(arguments: [UInt64.random(in: 0...UInt64.max), 1])
   func rebuildBesideEverythingElse(seed: UInt64) async throws {
     print("rebuildBesideEverythingElse: seed \(seed)")
     try await App.run(connections: 24) { app in
-      // Ids a few thousand apart, so that followers fall under several of an author's locks.
+      // Ids a few thousand apart, so that followers map to several of an author's locks.
       try await app.pool.execute("ALTER SEQUENCE accounts_id_seq INCREMENT BY 9973")
       let authors = try await app.accounts(3, "author")
       let fans = try await app.accounts(12, "fan")
@@ -22,7 +22,7 @@ import Testing
         for number in 0..<5 { try await app.post("\(number)", by: author) }
       }
       try await app.drain()
-      // Rows of some who do not follow, to become right ones when they do; and of some who do, missing.
+      // Rows of non-followers, which become right when they follow, and missing rows of followers.
       try await app.pool.execute(
         """
         INSERT INTO following_user_posts (user_id, post_id)
@@ -37,7 +37,7 @@ import Testing
             group.addTask { try await storm(app, authors, fans, seed: seed &+ UInt64(task)) }
           }
           group.addTask {
-            // One rebuild at least is whole, and the last ends while the others still change things, or just after.
+            // At least one rebuild completes, and the last ends while the others still make changes, or just after.
             for _ in 0..<8 { _ = try await FeedRebuild(account: nil).run(on: app.pool) }
           }
           group.addTask {
@@ -51,7 +51,8 @@ import Testing
     }
   }
 
-  /// A follow finds a stale row of the feed there and adds none: taken out for stale, the row would be missing.
+  /// A follow finds a stale row in the feed and adds none: if the rebuild removed that row as stale, it would be
+  /// missing.
   @Test func rebuildWaitsForAFollowThatFoundAStaleRow() async throws {
     try await App.run { app in
       let author = try await app.account("author")

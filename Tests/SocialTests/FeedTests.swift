@@ -36,7 +36,7 @@ import Testing
       let post = try await app.post("Hello", by: ids[0])
       try await app.drain()
       let feeds = BatchedFeeds(pool: app.pool, homesFrom: app.pool)
-      // A feed with a post, and one without: where no row says whose the session is.
+      // A feed with a post, and one without, in which no row tells whose session it is.
       for (reader, posts) in [(ids[1], [post]), (ids[2], [])] {
         let token = try await app.pool.transaction { try await Sessions.open(for: reader, in: $0) }
         func read() async throws -> BatchedFeeds.Reading { try await feeds.following(token, PageRequest()) }
@@ -72,7 +72,7 @@ import Testing
         let followers = try await app.accounts(50)
         for follower in followers { try await app.follow(author, by: follower) }
         let post = try await app.post(by: author)
-        // Somebody has the row already, as after a follow that came between the post and its fan-out.
+        // Some have the row already, as after a follow between the post and its fan-out.
         try await app.pool.execute(
           "INSERT INTO following_user_posts SELECT unnest(\([followers[3], followers[30], followers[49]])), \(post)")
         try await app.drain()
@@ -80,7 +80,7 @@ import Testing
         #expect(progress.followers == 50 && progress.delivered == 50 && progress.isDone)
         #expect(try await app.count("SELECT chunks FROM fan_outs") == 8)
         try await app.expectExactFeeds()
-        // Asked for again, it changes nothing and counts anew.
+        // Enqueued again, it changes nothing and counts from the start.
         try await app.client.enqueue(PostFanOut(post: post, author: author))
         try await app.drain()
         #expect(try await FanOutProgress.of(post, seenBy: 0, in: app.pool).delivered == 50)
@@ -113,7 +113,7 @@ import Testing
         for _ in 0..<12 { posts.append(try await app.post(by: author)) }
         #expect(posts == posts.sorted() && Set(posts).count == 12 && posts.allSatisfy { $0 < 1 << 53 })
         try await app.follow(author, by: fan)
-        // The latest are there with the follow itself.
+        // The follow itself adds the latest posts.
         #expect(try await Set(app.feedRows().map(\.post)) == Set(posts.suffix(3)))
         try await app.drain()
         #expect(try await Set(app.feedRows().map(\.post)) == Set(posts))
@@ -148,7 +148,7 @@ import Testing
         #expect(try await read(own: false, limit: limit) == others.reversed())
         #expect(try await read(own: true, limit: limit) == posts.reversed())
       }
-      // Deleted, and their rows not yet purged: pages stay full.
+      // Deleted, with their rows not yet purged: pages stay full.
       for post in [posts[9], posts[7], posts[6]] {
         try await app.delete(post, by: try await app.count("SELECT author_id FROM posts WHERE id = \(post)"))
       }
@@ -169,7 +169,7 @@ import Testing
         try await app.pool.transaction { try await Posts.edit(post, changes, by: account, in: $0) }
       }
       #expect(try await code { try await edit(PostChanges(title: "yours"), by: ids[1]) } == .notYours)
-      // As a post of before pictures were kept here.
+      // A post from before pictures were stored here.
       try await app.pool.execute("UPDATE posts SET image = 'https://example.org/x.png' WHERE id = \(post)")
       try await edit(PostChanges(title: "edited"), by: ids[0])
       let edited = try await Posts.post(post, seenBy: 0, in: app.pool)

@@ -21,7 +21,7 @@ import Testing
           progress.withLock { $0 } == [.readingUsers, .readingFollows, .addingUsers, .addingFollows, .done])
         let cat = try await Accounts.profile(of: "cat", seenBy: 0, in: app.pool)
         #expect(cat.major == "Art" && cat.following == 1)
-        // Again: nothing changes. And in the other way of writing files.
+        // A second import, from compressed files, changes nothing.
         for path in [users, follows] { try pack(path) }
         let again = try await GraphImport(users: users + ".gz", follows: follows + ".gz").run(on: app.pool)
         #expect(again == GraphImport.Report(accountsAdded: 0, accountsKnown: 4, followsAdded: 0, followsKnown: 4))
@@ -48,7 +48,7 @@ import Testing
       let ids = try await app.accounts(2)
       try await withFiles("", "account2\taccount1\n") { _, follows in
         try await app.interleave { transaction in
-          // What an import does, held before its commit.
+          // An import, held before its commit.
           try await GraphFile.follows(follows).load(into: transaction.sql) { _ in }
           var report = GraphImport.Report()
           try await GraphImport.addFollows(follows, in: transaction.sql, &report)
@@ -113,7 +113,7 @@ import Testing
     try await body(files.0.path, files.1.path)
   }
 
-  /// Packs a file beside itself.
+  /// Compresses a file beside itself.
   private func pack(_ path: String) throws {
     let gzip = Process()
     gzip.executableURL = URL(filePath: "/bin/gzip")

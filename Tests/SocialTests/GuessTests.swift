@@ -4,7 +4,7 @@ import Testing
 
 @testable import Social
 
-/// What a guess at a password costs, and what is known of where an owner is.
+/// The cost of guessing a password, and the known networks of an owner.
 @Suite(.timeLimit(.minutes(2))) struct GuessTests {
   private static let weak: PasswordHash.Parameters = (logarithm: 4, blockSize: 8, parallelism: 1)
   private static let strong: PasswordHash.Parameters = (logarithm: 4, blockSize: 8, parallelism: 3)
@@ -34,10 +34,10 @@ import Testing
       func kept() async throws -> String {
         try await app.pool.query("SELECT password_hash FROM accounts")[0].decode(String.self)
       }
-      // A wrong one renews nothing.
+      // A wrong password renews nothing.
       #expect(try await code { _ = try await signIn("a guess") } == .wrongCredentials)
       #expect(try await kept() == old)
-      // Two at once: whichever renews it, both get in.
+      // Two concurrent sign-ins: whichever renews it, both succeed.
       async let one = signIn("long enough")
       async let other = signIn("long enough")
       for known in try await [one, other] {
@@ -47,7 +47,7 @@ import Testing
       #expect(renewed.hasPrefix("$scrypt$ln=4,r=8,p=3$"))
       let known = try await signIn("long enough")
       #expect(try await kept() == renewed, "what is strong enough stays")
-      // A password that was chosen meanwhile keeps out who knew the one before, and is not renewed away.
+      // A password changed meanwhile rejects the old one, and is not overwritten by the renewal.
       let chosen = try await hasher.hash("another one", for: "c")
       try await app.pool.execute("UPDATE accounts SET password_hash = \(chosen) WHERE id = \(id)")
       let late = try await code { _ = try await app.pool.transaction { try await Sessions.open(for: known, in: $0) } }
@@ -82,7 +82,7 @@ import Testing
       try await app.client.enqueue(SessionSweep())
       try await app.drain()
       #expect(try await app.pool.query("SELECT network FROM account_networks").decode(String.self) == ["192.0.2.0/24"])
-      // Who comes again is known from then on.
+      // A returning network is known from then on.
       try await app.pool.execute("UPDATE account_networks SET seen_at = now() - interval '80 days'")
       try await app.pool.transaction { try await AccountNetworks.note("192.0.2.0/24", of: ann, in: $0) }
       #expect(

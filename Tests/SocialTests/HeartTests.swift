@@ -61,7 +61,7 @@ import Testing
         case .failure(let error): error.code.rawValue
         }
       }
-      // The two of one fan for one celeb race: either may be the one that is taken.
+      // The two hearts of one fan for one celeb race: either may be accepted.
       #expect([seen[0], seen[4]].sorted() == ["1", "heart_too_soon"])
       #expect(Array(seen[1...3]) == ["celeb_not_registered", "heart_too_soon", "1"])
       try await app.drain()
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// Batches that name the same fans in opposite orders lock them in the same.
+  /// Batches with the same fans in opposite orders lock them in the same order.
   @Test func batchesNeverWaitForEachOther() async throws {
     try await App.run(connections: 8) { app in
       let fans = try await app.accounts(40)
@@ -103,7 +103,7 @@ import Testing
       try await app.register(two, by: fan, now: noon)
       let first = try await app.heart(one, by: fan, now: noon)
       #expect(first.count == 1 && first.nextAt == noon.addingTimeInterval(600))
-      // Another celeb's time is its own.
+      // Each celeb has its own pause.
       #expect(try await app.heart(two, by: fan, now: noon).count == 1)
       do {
         try await app.heart(one, by: fan, now: noon.addingTimeInterval(599.5))
@@ -130,14 +130,14 @@ import Testing
       #expect(try await code { try await app.heart(channel, by: fan, now: later) } == .heartTooSoon)
       #expect(try await app.heart(channel, by: fan, now: noon.addingTimeInterval(600)).count == 1)
       try await app.drain()
-      // The first heart counts once, for good.
+      // The first heart counts once, permanently.
       #expect(try await app.counts(channel) == [2, 1])
       try await app.expectExactRankings(now: noon.addingTimeInterval(600))
     }
   }
 
-  /// Many fans of two celebs give hearts, come and go, while workers count and rankings are made: nothing is lost,
-  /// nothing counted twice, and what is left is what the fans saw accepted.
+  /// Many fans of two celebs give hearts, register and unregister, while workers count and rankings are made: nothing
+  /// is lost or counted twice, and the result matches the accepted hearts.
   @Test(arguments: [UInt64.random(in: 0...UInt64.max), 7])
   func everyHeartCountsOnce(seed: UInt64) async throws {
     print("everyHeartCountsOnce: seed \(seed)")
@@ -159,7 +159,7 @@ import Testing
                     registered.remove(channel.name)
                     model.withLock { $0.fans[channel.name, default: 0] -= 1 }
                   } else {
-                    // Each step is an hour, in the fan's own past.
+                    // Each step is an hour, in the fan's past.
                     let now = Date(timeIntervalSinceNow: Double(step - 20) * 3600)
                     try await app.heart(channel, by: fan, now: now)
                     model.withLock { $0.hearts[channel.name, default: 0] += 1 }

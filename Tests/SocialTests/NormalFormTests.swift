@@ -17,8 +17,7 @@ import Testing
 
   @Test func theFormOfAFormIsItself() {
     func scalars(_ text: String) -> [Unicode.Scalar] { Array(text.unicodeScalars) }
-    // The letters that have a case or are composed, and white space; not Han, Hangul and the like, which are their own
-    // form.
+    // Letters with case or composition, and white space; not Han, Hangul and the like, which are their own form.
     let ranges: [ClosedRange<UInt32>] = [
       0...0x33FF, 0xA640...0xABFF, 0xF900...0xFFFF, 0x10400...0x10FFF, 0x1E900...0x1E95F,
     ]
@@ -57,7 +56,7 @@ import Testing
         #expect(try await code { _ = try await open("bob", email) } == .emailTaken)
         #expect(try await signIn(email, "long enough") == nil)
       }
-      // What is one address is counted as one; what is another is none of its spellings.
+      // Spellings of one address count as one; a different address is none of its spellings.
       _ = try await open("iii", "iiii@example.org")
       for number in 0..<AttemptLimit.signIn.limit {
         #expect(try await signIn(spellings[number % 3], "a guess") == .wrongCredentials)
@@ -79,7 +78,7 @@ import Testing
       try await insert("c", "\u{c4}@example.org")
       try await insert("d", "A\u{308}@example.org")
       try await insert("e", "Plain@example.org")
-      // Of ASCII the index itself folds the case.
+      // For ASCII the index itself folds the case.
       await #expect(throws: PostgresError.self) { try await insert("f", "PLAIN@example.org") }
       let before = try await EmailAddresses.collisions(in: app.pool)
       #expect(before.map(\.username) == ["a", "d"] && before.map(\.other) == ["b", "c"])

@@ -8,8 +8,8 @@ import Testing
 
 @testable import Social
 
-/// Many accounts like, comment, follow, take it back, delete and check at once, with workers whose jobs fail, are tried
-/// again and overtake one another; at the end notifications must be what a plain model says, and their counts at every
+/// Many accounts like, comment, follow, undo it, delete and check concurrently, with workers whose jobs fail, are
+/// retried and overtake one another. At the end notifications must match a simple model, and their counts must at every
 /// moment.
 @Suite(.timeLimit(.minutes(3))) struct NotificationModelTests {
   private struct Told: Hashable, Sendable {
@@ -25,7 +25,7 @@ import Testing
     var post: Int
   }
 
-  /// What likes, comments, follows and posts are, by what each account did itself.
+  /// The likes, comments, follows and posts, from each account's own actions.
   private struct Model: Sendable {
     var posts: [Int: Set<Int>] = [:]
     var likes: [Int: Set<Int>] = [:]
@@ -73,7 +73,7 @@ import Testing
       try await app.drain()
       try await app.pool.transaction { try await $0.executeScript(badLuck) }
       try await app.working {
-        // Short rounds, each checked: what one round got wrong the next would often put right.
+        // Short rounds, each checked: later rounds would often repair the errors of earlier ones.
         for round in 0..<8 {
           try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, account) in accounts.enumerated() {
@@ -106,7 +106,7 @@ import Testing
         owner: owner, type: NotificationType(rawValue: type), actor: actor, post: post == 0 ? nil : post,
         comment: comment == 0 ? nil : comment)
       if !isChecked { unread[owner, default: 0] += 1 }
-      // A follow that is over stays told if it was seen.
+      // The notification of an ended follow stays if it was seen.
       if told.type == .follow, isChecked, !expected.contains(told) { continue }
       #expect(found.insert(told).inserted, "\(place): told twice: \(told)")
     }
@@ -121,8 +121,8 @@ import Testing
     try #require(audit.isExact, "\(place): \(audit)")
   }
 
-  /// What one account does, once. Its likes, comments and follows are its own, so the model knows them; whatever
-  /// happens at once happens between accounts.
+  /// One action of an account. Its likes, comments and follows are its own, so the model knows them; concurrency is
+  /// only between accounts.
   private func act(
     as account: Int, among accounts: [Int], _ app: App, _ model: Locked<Model>, _ random: inout SeededGenerator
   ) async throws {
@@ -186,20 +186,20 @@ import Testing
         try await orGone { try await app.check(item.id, of: owner) }
       }
     default:
-      // Counts are right at every moment, whatever is on its way.
+      // Counts are right at every moment, whatever is in progress.
       let audit = try await NotificationAudit.run(on: app.database)
       try #require(audit.miscounted == 0, "\(audit.miscountedOwners)")
     }
   }
 
-  /// Does something to what somebody else may have taken away meanwhile.
+  /// Ignores errors about a target that another account may have removed meanwhile.
   private func orGone(_ body: () async throws -> Void) async throws {
     do { try await body() } catch let error as SocialError where error.code == .notFound {}
   }
 }
 
 /// Makes one transaction in eight wait for 40 ms before it commits, with its statements done and its locks held; and
-/// one of the jobs' in twenty fail then, to be tried again after others.
+/// makes one in twenty of the jobs' fail then, to be retried after others.
 private let badLuck = """
   CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN IF random() < 0.125 THEN PERFORM pg_sleep(0.04); END IF; RETURN NULL; END $$;

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Social
 
-/// Each race between what writes notifications and what changes which belong there, provoked: one transaction is held
-/// open after its last statement, the other one begins and must wait, or must not need to.
+/// Provokes each race between operations that write notifications and operations that change which belong there. One
+/// transaction is held open after its last statement; the other one begins and must wait, or must not need to.
 @Suite(.timeLimit(.minutes(2))) struct NotificationRaceTests {
   @Test func anUnlikesUpdateWaitsForTheOneThatSawTheLike() async throws {
     try await race { app, author, fan, post in
@@ -167,7 +167,7 @@ import Testing
       try await app.follow(author, by: fan)
       try await app.drain()
       try await app.unfollow(author, by: fan)
-      // The check is first: the notification was seen, and stays.
+      // The check comes first: the notification was seen, and stays.
       try await app.interleave {
         try await Notifications.check(upTo: EntityID.all.upperBound, of: author, in: $0.sql)
       } with: {
@@ -183,7 +183,7 @@ import Testing
       for owner in ids[..<6] { for fan in ids[6...] { try await app.follow(owner, by: fan) } }
       try await app.pool.execute("DELETE FROM jobs")
       let updates = ids[..<6].flatMap { owner in ids[6...].map { NotificationUpdate(followOf: owner, by: $0) } }
-      // The arrays as a set made them, in another order each time.
+      // Arrays made from a set, in another order each time.
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<6 {
           group.addTask { for _ in 0..<20 { try await app.update(updates.shuffled()) } }
@@ -199,15 +199,15 @@ import Testing
     NotificationUpdate(like: post, by: fan, to: author)
   }
 
-  /// Runs `body` with an author, a fan and a post; then everything must be exact, without a job that could repair what
-  /// was missed.
+  /// Runs `body` with an author, a fan and a post; then everything must be exact, without a job that could repair an
+  /// error.
   private func race(
     _ body: @Sendable (App, _ author: Int, _ fan: Int, _ post: Int) async throws -> Void
   ) async throws {
     try await App.run { app in
       let ids = try await app.accounts(2)
       let post = try await app.post(by: ids[0])
-      // Who is told for the first time gets a row, and two that make it wait for each other by that alone.
+      // An owner's first notification inserts a row, and two such inserts alone would wait for each other.
       try await app.pool.execute("INSERT INTO notification_counts (owner_id) VALUES (\(ids[0]))")
       try await body(app, ids[0], ids[1], post)
       try await app.pool.execute("DELETE FROM jobs")
@@ -217,7 +217,7 @@ import Testing
 }
 
 extension App {
-  /// Does at once what jobs would do.
+  /// Does the jobs' work at once.
   func update(_ updates: NotificationUpdate...) async throws { try await update(updates) }
 
   func update(_ updates: [NotificationUpdate]) async throws {

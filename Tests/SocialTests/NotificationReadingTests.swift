@@ -5,7 +5,7 @@ import Testing
 
 @testable import Social
 
-/// Groups, pages, checking, and how long notifications are kept.
+/// Groups, pages, checking, and the retention of notifications.
 @Suite(.timeLimit(.minutes(2))) struct NotificationReadingTests {
   @Test func likesOfOnePostInOneDayAreOneItem() async throws {
     try await App.run { app in
@@ -20,7 +20,7 @@ import Testing
       try await app.comment(one, by: ids[1])
       try await app.comment(one, by: ids[2])
       try await app.drain()
-      // As if it had been the day before yesterday.
+      // As if liked the day before yesterday.
       try await app.pool.pipeline([
         "UPDATE likes SET created_at = created_at - interval '2 days' WHERE account_id = \(ids[1])",
         "UPDATE notifications SET created_at = created_at - interval '2 days' WHERE actor_id = \(ids[1]) AND type = 0",
@@ -59,7 +59,7 @@ import Testing
       try await app.drain()
       let group = try #require(try await app.notifications(of: ids[0], grouped: true).first)
       #expect(group.count == 2 && !group.isChecked)
-      // It grows before the reader checks what was read: the newcomer is not checked with it.
+      // It grows before the reader checks the page: the newcomer is not checked with it.
       try await app.like(post, by: ids[3])
       try await app.drain()
       try await app.check(group.id, of: ids[0])
@@ -111,7 +111,7 @@ import Testing
       try await app.check(upTo: 0, of: ids[0])
       #expect(try await app.unread(of: ids[0]) == 1)
       #expect(try await app.notifications(of: ids[0]).map(\.isChecked) == [true, false, true, true, true])
-      // What comes after is unread, however great the number was.
+      // Later ones are unread, however great the number was.
       try await app.check(upTo: EntityID.all.upperBound, of: ids[0])
       try await app.follow(ids[0], by: ids[6])
       try await app.drain()
@@ -131,7 +131,7 @@ import Testing
       try await app.check(upTo: item.id, of: ids[2])
       #expect(try await app.unread(of: ids[0]) == 1)
       #expect(try await app.notifications(of: ids[0]).map(\.isChecked) == [false])
-      // What is gone meanwhile does not keep the others from being checked.
+      // An item deleted meanwhile does not keep the others from being checked.
       try await app.check(item.id, 4711, of: ids[0])
       #expect(try await app.unread(of: ids[0]) == 0)
       let wrong = try await code {
@@ -161,7 +161,7 @@ import Testing
           of: ids[0], grouped: grouped, try PageRequest(before: cursor, limit: 2), in: app.pool)
         seen += page.items
         cursor = page.next
-        // A group that has been shown grows: it is not shown again.
+        // A group that has been shown grows, but is not shown again.
         if seen.count == 4 {
           try await app.pool.execute(
             """
@@ -182,7 +182,7 @@ import Testing
       try await App.run { app in
         let ids = try await app.accounts(18)
         let owners = Array(ids[..<5])
-        // The first has too many, the second and the last old ones, the others neither.
+        // The first has too many, the second and the last have old ones, the others neither.
         for follower in ids[5...] { try await app.follow(owners[0], by: follower) }
         for owner in owners[1...] { for follower in ids[5..<10] { try await app.follow(owner, by: follower) } }
         try await app.drain()
@@ -207,7 +207,7 @@ import Testing
         for owner in owners[1...] { counts.append(try await app.unread(of: owner)) }
         #expect(counts == [2, 5, 5, 2])
         try await app.expectExactNotifications()
-        // What was trimmed is not told again.
+        // Trimmed notifications are not created again.
         try await app.client.enqueue(ids[5...].map { NotificationUpdate(followOf: owners[0], by: $0) })
         try await app.client.enqueue(ids[5...].map { NotificationUpdate(followOf: owners[1], by: $0) })
         try await app.drain()

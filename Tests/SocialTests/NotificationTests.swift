@@ -39,7 +39,7 @@ import Testing
       let post = try await app.post(by: author)
       #expect(try await app.like(post, by: author))
       let comment = try await app.comment(post, by: author)
-      // Nor by a job that somebody asks for by hand.
+      // Nor by a manually enqueued job.
       try await app.client.enqueue([
         NotificationUpdate(like: post, by: author, to: author),
         NotificationUpdate(comment: comment, on: post, by: author, to: author),
@@ -61,7 +61,7 @@ import Testing
       let post = try await app.post(by: ids[0])
       try await app.like(post, by: ids[1])
       try await app.client.enqueue([
-        // Another owner than the author, nobody's like, a comment and a post that are not there, a type of the future.
+        // An owner other than the author, a like that does not exist, a missing comment and post, a type of the future.
         NotificationUpdate(like: post, by: ids[1], to: ids[2]), NotificationUpdate(like: post, by: ids[2], to: ids[0]),
         NotificationUpdate(comment: 4711, on: post, by: ids[1], to: ids[0]),
         NotificationUpdate(like: 4711, by: ids[1], to: ids[0]), NotificationUpdate(followOf: ids[0], by: ids[1]),
@@ -108,7 +108,7 @@ import Testing
       let first = try #require(try await app.notifications(of: ids[0]).first)
       try await app.check(upTo: first.id, of: ids[0])
       #expect(try await app.unread(of: ids[0]) == 0)
-      // No job looks between the two.
+      // No job runs between the two.
       try await app.unlike(post, by: ids[1])
       try await app.like(post, by: ids[1])
       try await app.drain()
@@ -126,7 +126,7 @@ import Testing
       try await app.follow(ids[0], by: ids[1])
       try await app.drain()
       let first = try #require(try await app.notifications(of: ids[0]).first)
-      // Not seen yet: it goes with the follow, and comes with the next.
+      // Not seen yet: it is removed with the follow, and returns with the next.
       try await app.unfollow(ids[0], by: ids[1])
       try await app.drain()
       #expect(try await app.notifications(of: ids[0]).isEmpty)
@@ -135,7 +135,7 @@ import Testing
       try await app.drain()
       let second = try #require(try await app.notifications(of: ids[0]).first)
       #expect(second.id > first.id)
-      // Seen: it stays, and nothing lights the dot again.
+      // Seen: it stays, and the unread mark stays off.
       try await app.check(second.id, of: ids[0])
       for _ in 0..<3 {
         try await app.unfollow(ids[0], by: ids[1])
@@ -203,7 +203,7 @@ import Testing
         #expect(try await app.count("SELECT count(*) FROM likes") == 1)
         #expect(try await app.count("SELECT count(*) FROM comments") == 0)
         try await app.expectExactNotifications()
-        // A sweep that somebody asks for by hand leaves alone what is there.
+        // A manually enqueued sweep leaves existing ones alone.
         try await app.client.enqueue(DeletePostReactions(post: other, author: ids[0]))
         try await app.drain()
         #expect(try await app.count("SELECT count(*) FROM likes") == 1)
@@ -232,7 +232,7 @@ import Testing
       try await app.drain()
       let exact = try await NotificationAudit.run(on: app.database)
       #expect(exact.isExact && exact.expected == 4 && exact.found == 4 && exact.pending == 0)
-      // One that is gone, one of nothing, one of another time, an unannounced follow, and two wrong counts.
+      // A missing one, one without a cause, one with another time, an unannounced follow, and two wrong counts.
       try await app.pool.execute("DELETE FROM notifications WHERE actor_id = \(ids[2])")
       try await app.pool.execute("DELETE FROM likes WHERE account_id = \(ids[3])")
       try await app.pool.execute("UPDATE notifications SET created_at = now() WHERE actor_id = \(ids[1]) AND type = 0")

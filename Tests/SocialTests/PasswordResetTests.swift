@@ -25,7 +25,7 @@ import Testing
       """)[0].decode(Int.self)
   }
 
-  /// Hands the mails to a server on this machine.
+  /// Sends the mails to a server on this machine.
   private func mailer(_ app: App, port: Int) throws -> Mailer {
     let server = try MailServer(url: "smtp://127.0.0.1:\(port)")
     return try self.mailer(app) { message in
@@ -46,7 +46,7 @@ import Testing
       resetLink: try #require(TokenLink("https://app.example/reset?token={token}&from=mail")), post: post)
   }
 
-  /// Serves the mails until none is pending, trying again at once what is to be tried later.
+  /// Serves the mails until none is pending, and runs delayed retries at once.
   private func work(
     _ app: App, _ mailer: Mailer?, logger: Logger = logger, until isDone: () async throws -> Bool
   ) async throws {
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  /// The first attempt's mail may be the one that arrived.
+  /// The mail that arrived may be the first attempt's.
   @Test func aRetryLeavesTheFirstMailsTokenWorkingAndTheUseOfOneEndsBoth() async throws {
     try await App.run { app in
       _ = try await open("ann", in: app)
@@ -210,7 +210,7 @@ import Testing
     }
   }
 
-  /// Who knew the old password and had it checked just before is out all the same.
+  /// A sign-in with the old password, checked just before the reset, fails all the same.
   @Test func aSignInThatAResetOvertakesOpensNothing() async throws {
     let hasher = PasswordHasher(threads: 1, limit: 8, parameters: weak)
     try await App.run { app in
@@ -222,7 +222,7 @@ import Testing
         attempts: AttemptBook(pool: app.pool),
         in: app.pool)
       let token = try await app.pool.transaction { try await PasswordResets.issue(for: ann, in: $0) }
-      // Held open: the sign-in waits for it to end, and then sees what it did.
+      // Held open: the sign-in waits for it to end, and then sees its effect.
       let held = try await app.hold {
         try await PasswordResets.use(token.text, passwordHash: "new", from: ClientAddress("192.0.2.1"), in: $0.sql)
       }

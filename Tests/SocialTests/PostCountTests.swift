@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// Beyond what counting on each read could afford.
+  /// Above the number that counting on each read could handle.
   @Test func countsHaveNoLimit() async throws {
     try await App.run { app in
       let author = try await app.account("author")
@@ -118,7 +118,7 @@ import Testing
         try await group.waitForAll()
       }
       #expect(try await FanLevelAudit.run(on: app.pool).isExact)
-      // Each certificate says what counting all fans says.
+      // Each certificate matches a count of all fans.
       for celeb in celebs {
         let ranked = try await app.pool.query(
           """
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  /// What was liked before the counts were kept is counted by the migration.
+  /// The migration counts the likes from before the counts were stored.
   @Test func theUpgradeCountsWhatIsThere() async throws {
     try await App.run { app in
       let ids = try await app.accounts(12)

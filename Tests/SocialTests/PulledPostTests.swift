@@ -6,7 +6,7 @@ import Testing
 
 @testable import Social
 
-/// Posts that are pulled, and readers who sleep.
+/// Posts that are pulled, and sleeping readers.
 @Suite(.timeLimit(.minutes(2))) struct PulledPostTests {
   @Test func authorsPastTheLimitAreNotFannedOut() async throws {
     try await App.run { app in
@@ -24,7 +24,7 @@ import Testing
         let progress = try await FanOutProgress.of(post, seenBy: author, in: app.pool)
         #expect(progress.mode == mode && progress.isDone && progress.delivered == progress.followers)
       }
-      // Fewer again: the next one is pushed, and the others stay as they are.
+      // Below the limit again: the next one is pushed, and the others stay as they are.
       for fan in fans[2...] { try await app.unfollow(author, by: fan) }
       let last = try await app.post(by: author, mostPushed: 3)
       try await app.workOff()
@@ -36,8 +36,8 @@ import Testing
     }
   }
 
-  /// Follows, unfollows, posts on both sides of the limit, deletions and rebuilds, in any order and beside each other;
-  /// then every feed is what follows and posts say, read in pages of any size.
+  /// Follows, unfollows, posts on both sides of the limit, deletions and rebuilds, in any order and concurrently; then
+  /// every feed matches follows and posts, in pages of any size.
   @Test func mixedFeedsAreExact() async throws {
     var random = SeededGenerator("mixedFeedsAreExact")
     let seed = random.next()
@@ -113,7 +113,7 @@ import Testing
         for author in ids[..<5] { try await app.follow(author, by: reader) }
         var posts = [try await app.post(by: ids[0])]
         try await app.workOff()
-        // Nobody falls asleep before reads have been recorded for 30 days.
+        // No reader falls asleep before reads have been recorded for 30 days.
         try await app.sleep(days: 30)
         #expect(try await app.sleepers() == [])
         try await app.pool.execute("UPDATE feed_sleep SET noted_since = current_date - 31")
@@ -127,7 +127,7 @@ import Testing
         #expect(try await app.feedRows(of: posts[3]) == [])
         #expect(try await FeedAudit.run(on: app.pool).isExact)
         #expect(try await FeedRebuild(account: nil).run(on: app.pool) == FeedRebuild.Report())
-        // Asleep, awaking, awake: always the same.
+        // Asleep, waking, awake: always the same feed.
         for limit in [2, 100] { #expect(try await app.feed(of: reader, limit: limit) == posts.reversed()) }
         #expect(try await app.feedWaking(of: reader) == posts.reversed())
         posts.append(try await app.post(by: ids[4]))
@@ -137,7 +137,7 @@ import Testing
         #expect(try await app.feed(of: reader) == posts.reversed())
         #expect(try await app.feedRows(of: posts[0]) == [reader])
         #expect(try await FeedAudit.run(on: app.pool).isExact)
-        // Turned off, the record of reads starts over.
+        // Turning it off resets the record of reads.
         try await app.sleep(days: 0)
         #expect(try await app.pool.query("SELECT count(*) FROM feed_sleep")[0].decode(Int.self) == 0)
       }
@@ -160,7 +160,7 @@ extension App {
     }
   }
 
-  /// Whose feeds hold a row of it.
+  /// The accounts whose feeds have a row of it.
   fileprivate func feedRows(of post: Int) async throws -> [Int] {
     try await pool.query("SELECT user_id FROM following_user_posts WHERE post_id = \(post) ORDER BY 1").decode(Int.self)
   }
@@ -176,7 +176,7 @@ extension App {
     return ids
   }
 
-  /// As the API reads it.
+  /// Read as in the API.
   fileprivate func feedWaking(of reader: Int) async throws -> [Int] {
     let token = try await pool.transaction { try await Sessions.open(for: reader, in: $0) }
     let reading = try await BatchedFeeds(pool: pool, homesFrom: pool).following(token, PageRequest(limit: 100))

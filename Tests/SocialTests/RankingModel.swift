@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Social
 
-/// Rankings as a plain reading of their definition makes them: from every counted event, with Foundation's calendar.
+/// Rankings computed directly from their definition: from every counted event, with Foundation's calendar.
 struct RankingModel {
   struct Heart: Hashable {
     let account: String
@@ -16,7 +16,7 @@ struct RankingModel {
     let at: Date
   }
 
-  /// Of one platform.
+  /// The hearts of one platform.
   var hearts: [Heart] = []
   var fans: [FanChange] = []
   let timeZone: TimeZone
@@ -36,7 +36,7 @@ struct RankingModel {
     var followersAt = Date.distantPast
   }
 
-  /// The first moment of the window that `now` is in.
+  /// The start of the window that contains `now`.
   func start(of window: RankingKey.Window, _ now: Date) -> Date {
     var calendar = Calendar(identifier: .iso8601)
     calendar.timeZone = timeZone

@@ -6,9 +6,8 @@ import Testing
 
 @testable import Social
 
-/// Fans come, go and give hearts over days and months, in different time zones, while counting lags behind in any
-/// order; each snapshot must be what a plain model says, the incremental ones and those that count everything anew
-/// alike.
+/// Fans register, unregister and give hearts over days and months, in different time zones, while counting lags behind
+/// in any order. Each snapshot must match a simple model, both the incremental ones and the full recounts.
 @Suite(.timeLimit(.minutes(3))) struct RankingModelTests {
   private static let zones = ["Asia/Seoul", "America/New_York", "UTC", "Pacific/Apia", "Australia/Lord_Howe"]
 
@@ -25,14 +24,14 @@ import Testing
     try await App.run { app in
       var random = SeededGenerator(seed: seed)
       let zone = try #require(Self.zones.randomElement(using: &random))
-      // Lists that hold more celebs than they keep, and lists that hold all.
+      // Lists with more celebs than they keep, and lists that keep all.
       let depth = [2, 3, 100].randomElement(using: &random) ?? 2
       var model = RankingModel(timeZone: try #require(TimeZone(identifier: zone)), depth: depth)
       let channels = try (0..<30).map { try CelebAccount.channel($0) }
       // Whole seconds, a few days before the clocks and the month change.
       var now = Date(timeIntervalSince1970: 1_793_000_000 + Double(Int.random(in: 0..<400_000, using: &random)))
       var fans = try await app.accounts(40).map { Fan(id: $0) }
-      // Little more is kept than shown, so that lists run short and are made of all celebs again.
+      // Little more is kept than shown, so that lists run short and are rebuilt from all celebs.
       try await app.pool.execute(
         """
         CREATE OR REPLACE FUNCTION kept_entries(depth integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN depth + 1
@@ -40,10 +39,10 @@ import Testing
       try await app.refresh(RankingRefresh(depth: depth, timeZone: zone), now: now)
       for round in 0..<25 {
         for _ in 0..<Int.random(in: 0..<30, using: &random) {
-          // Often at the same moment, so that accounts decide.
+          // Often at the same moment, so that the account decides.
           now += [0, 0, 1, 60, 600, 7200].randomElement(using: &random) ?? 0
           let index = Int.random(in: 0..<fans.count, using: &random)
-          // A few celebs are loved most.
+          // A few celebs get most hearts.
           let channel = channels[min(Int.random(in: 0..<30, using: &random), Int.random(in: 0..<30, using: &random))]
           try await act(&fans[index], channel, app, now, &random)
         }
@@ -73,7 +72,7 @@ import Testing
     }
   }
 
-  /// What a fan does, and whether it is answered as the model says.
+  /// A fan's action, with its reply checked against the model.
   private func act(
     _ fan: inout Fan, _ channel: CelebAccount, _ app: App, _ now: Date, _ random: inout SeededGenerator
   ) async throws {
@@ -99,7 +98,7 @@ import Testing
     }
   }
 
-  /// Counts a share of what waits, in any order and in batches of any size, as workers might.
+  /// Counts a share of the waiting events, in any order and in batches of any size, as workers might.
   private func count(
     share: Double, _ app: App, _ model: inout RankingModel, _ random: inout SeededGenerator
   ) async throws {

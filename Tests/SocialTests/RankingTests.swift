@@ -21,7 +21,7 @@ import Testing
       try await app.heart(one, by: fans[0], now: sunday)
       try await app.drain()
       try await app.refresh(now: sunday)
-      // As many hearts at the same moment: the account decides.
+      // The same number of hearts at the same moment: the account decides.
       let first = try await app.ranking(RankingKey(.youtube))
       #expect(first.map(\.account) == [one.name, two.name] && first.allSatisfy { $0.previousRank == nil })
       #expect(first.map(\.followers) == [3, 3])
@@ -32,12 +32,12 @@ import Testing
       #expect(second.map(\.account) == [two.name, one.name])
       #expect(second.map(\.previousRank) == [2, 1] && second.map(\.change) == [1, -1])
       #expect(second.map(\.hearts) == [2, 1])
-      // As many, but later.
+      // The same number, but later.
       try await app.heart(one, by: fans[1], now: sunday + 3)
       try await app.drain()
       try await app.refresh(now: sunday + 4)
       #expect(try await app.ranking(RankingKey(.youtube)).map(\.account) == [two.name, one.name])
-      // A snapshot with nothing new: each is where it was.
+      // A snapshot with nothing new: each keeps its rank.
       try await app.refresh(now: sunday + 5)
       #expect(try await app.ranking(RankingKey(.youtube)).map(\.change) == [0, 0])
       #expect(try await app.ranking(RankingKey(.instagram)).isEmpty)
@@ -61,7 +61,7 @@ import Testing
       try await app.drain()
       try await app.refresh(now: sunday + 3599.5)
       #expect(try await hearts() == [1, 1, 1, 1])
-      // Monday, and a heart of Monday that is counted before a late one of Sunday.
+      // Monday, with a heart of Monday counted before a late one of Sunday.
       try await app.refresh(now: sunday + 3600)
       #expect(try await hearts() == [0, 0, 1, 1])
       try await app.expectExactRankings(now: sunday + 3600)
@@ -69,7 +69,7 @@ import Testing
       try await app.drain()
       try await app.refresh(now: sunday + 5000)
       #expect(try await hearts() == [1, 1, 2, 2])
-      // In New York the whole is one Sunday.
+      // In New York all of it is one Sunday.
       let moved = try await app.refresh(RankingRefresh(timeZone: "America/New_York"), now: sunday + 5000)
       #expect(moved.isRecount)
       #expect(try await hearts() == [2, 2, 2, 2])
@@ -93,11 +93,11 @@ import Testing
       try await app.remove(channels[0], by: fans[2], now: sunday + 1)
       try await app.drain()
       try await app.refresh(now: sunday + 2)
-      // The new snapshot begins with another celeb; the old one goes on as it was.
+      // The new snapshot begins with another celeb; pages of the old one continue unchanged.
       #expect(try await app.ranking(key).first?.account == channels[1].name)
       let rest = try await Rankings.page(of: key, PageRequest(before: first.next), in: app.pool)
       #expect(rest.items.map(\.account) == [channels[1].name, channels[2].name] && rest.computedAt == first.computedAt)
-      // Kept for a day, but the last two always.
+      // Kept for a day, except for the last two, which are always kept.
       try await app.refresh(RankingRefresh(historyDays: 1), now: sunday + 90_000)
       #expect(try await app.count("SELECT count(*) FROM ranking_snapshots") == 2)
       #expect(try await app.ranking(key).map(\.change) == [0, 0, 0])
@@ -139,7 +139,7 @@ import Testing
           let audit = try await RankingAudit.run(examples: 20, .standard, transaction, now: sunday)
           #expect(!audit.isExact && audit.differences.contains { $0.what == what }, "\(breakage): \(audit)")
           if !breakage.contains("celeb_fans"), !breakage.contains("hearts SELECT"), !breakage.contains("FROM hearts") {
-            // Counting everything anew puts it right.
+            // A full recount repairs it.
             try await RankingRefresh(recount: true).run(in: transaction, now: sunday)
             let repaired = try await RankingAudit.run(examples: 20, .standard, transaction, now: sunday)
             #expect(repaired.isExact, "\(breakage): \(repaired)")
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  /// Runs `body` in a transaction that changes nothing in the end.
+  /// Runs `body` in a transaction that is rolled back.
   private func rollingBack(_ app: App, _ body: (PostgresTransaction) async throws -> Void) async throws {
     struct Done: Error {}
     do {
@@ -205,7 +205,7 @@ import Testing
       try await app.refresh(now: sunday)
       #expect(try await points(one) == [RankPoint(day: "2026-10-11", rank: 1, count: 1)])
       #expect(try await points(two).isEmpty)
-      // The day's last snapshot is what stays of it.
+      // Only the day's last snapshot is kept.
       for fan in fans { try await app.heart(two, by: fan, now: sunday + 1) }
       try await app.drain()
       try await app.refresh(now: sunday + 2)
@@ -216,9 +216,9 @@ import Testing
           RankPoint(day: "2026-10-12", rank: 1, count: 2), RankPoint(day: "2026-10-11", rank: 1, count: 2),
         ])
       #expect(try await points(one).map(\.rank) == [2, 2])
-      // In a new day nothing is counted yet.
+      // On a new day nothing is counted yet.
       #expect(try await points(two, .day) == [RankPoint(day: "2026-10-11", rank: 1, count: 2)])
-      // Days without a snapshot have no point, and old points go.
+      // Days without a snapshot have no point, and old points are deleted.
       try await app.refresh(RankingRefresh(historyDays: 1, pointDays: 3), now: sunday + 4 * day)
       #expect(try await points(two).map(\.day) == ["2026-10-15", "2026-10-12"])
       try await app.refresh(RankingRefresh(recount: true), now: sunday + 5 * day)
@@ -249,7 +249,7 @@ import Testing
       #expect(first.contains("\(channels[2].name) followers day 10") && !first.joined().contains(channels[1].name))
       try await app.refresh(now: sunday + 1)
       #expect(try await told().count == 40)
-      // One comes in, one goes out and comes back.
+      // One enters, one leaves and returns.
       for fan in fans.suffix(11) { try await app.register(channels[0], by: fan, limit: 20, now: sunday + 2) }
       try await app.drain()
       try await app.refresh(now: sunday + 3)

@@ -5,15 +5,14 @@ import Testing
 
 @testable import Social
 
-/// What a request reads must not grow with how many fans, likes, followees or lookups there are. Counted by Postgres,
-/// in rows.
+/// A request's reads must not grow with the number of fans, likes, followees or lookups. Postgres counts them, in rows.
 @Suite(.timeLimit(.minutes(2))) struct ReadCostTests {
   @Test func aCertificateReadsFewFans() async throws {
     try await App.run { app in
       let fan = try await app.account("fan")
       let channel = try CelebAccount.channel(1)
       try await app.register(channel, by: fan)
-      // Before it, half of them with more hearts and half with as many.
+      // Ranked before it: half of them with more hearts and half with as many.
       try await app.pool.execute(
         """
         INSERT INTO celeb_fans (account_id, celeb_id, since, hearts, reached_at)
@@ -54,7 +53,7 @@ import Testing
         "INSERT INTO likes (post_id, account_id) SELECT p.id, i FROM posts p, generate_series(1, 1000) i",
         "INSERT INTO comments (post_id, account_id, text) SELECT p.id, i, 'x' FROM posts p, generate_series(1, 1000) i",
       ])
-      // Of as many posts that it is no small table.
+      // Counts of enough posts that the table is not small.
       try await app.pool.execute(
         "INSERT INTO post_counts (post_id, shard) SELECT i, 0 FROM generate_series(1, 20000) i")
       try await app.pool.execute("ANALYZE likes, comments, post_counts")
@@ -70,7 +69,7 @@ import Testing
     try await App.run { app in
       let reader = try await app.account("reader")
       let (loud, stranger) = (try await app.account("loud"), try await app.account("stranger"))
-      // It follows one who posts now and then, and 20,000 who never do.
+      // It follows one account that posts occasionally, and 20,000 that never do.
       try await app.pool.pipeline([
         "INSERT INTO follows (follower_id, followee_id) SELECT \(reader), 100000 + i FROM generate_series(1, 20000) i",
         "INSERT INTO follows (follower_id, followee_id) VALUES (\(reader), \(loud))",
@@ -97,14 +96,14 @@ import Testing
     }
   }
 
-  /// Which posts a reader likes and is shown must not read all that the reader likes, and all whom it keeps away.
+  /// Which posts a reader likes and may see must be decided without reading all the reader's likes and restrictions.
   @Test func listsOfPostsReadFewLikesAndRestrictions() async throws {
     try await App.run { app in
       let (reader, author) = (try await app.account("reader"), try await app.account("author"))
       try await app.follow(author, by: reader)
       for number in 0..<20 { try await app.post("\(number)", by: author) }
       try await app.drain()
-      // Others like one post and keep one away: the planner expects as little of the reader.
+      // Others like one post and restrict one account, so the planner expects equally few for the reader.
       try await app.pool.pipeline([
         """
         INSERT INTO likes (post_id, account_id)
@@ -134,7 +133,7 @@ import Testing
     }
   }
 
-  /// Whether the viewer follows the accounts of a list must not read all whom the viewer follows.
+  /// Whether the viewer follows the accounts of a list must be decided without reading all the viewer's follows.
   @Test func listsOfAccountsReadFewFollows() async throws {
     try await App.run { app in
       let (star, viewer) = (try await app.account("star"), try await app.account("viewer"))
@@ -163,12 +162,12 @@ import Testing
     }
   }
 
-  /// What `body` returns, and how many rows of these tables it read.
+  /// The result of `body`, and the number of rows that it read from these tables.
   private func rowsRead<Value: Sendable>(
     _ app: App, of tables: String..., body: @Sendable (PostgresTransaction) async throws -> Value
   ) async throws -> (Value, Int) {
     try await app.pool.transaction { transaction in
-      // What the session has not reported yet is counted too.
+      // Includes counts that the session has not reported yet.
       let count: PostgresQuery = """
         SELECT coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::bigint
         FROM pg_stat_xact_user_tables WHERE relname = ANY (\(tables))

@@ -66,7 +66,7 @@ import Testing
       #expect(try await find("ㄱ민ㅅ") == ["one"])
       #expect(try await find("강ㅁ") == [])
       #expect(try await find("ㄱㅅ") == ["three"])
-      // What a keyboard makes of ㄱ and ㅅ.
+      // A keyboard's combination of ㄱ and ㅅ.
       #expect(try await find("ㄳ") == ["three"])
       #expect(try await find("ㅅㄱㄷㅈㅇ") == ["one"])
       #expect(try await find("ㅋㅋ") == ["four"])
@@ -90,8 +90,8 @@ import Testing
     }
   }
 
-  /// Compares every page of many searches with what a plain look at all rows finds. The rows lie far apart, in several
-  /// blocks of the index, so that few are among the nearest.
+  /// Compares every page of many searches with a full scan. The rows lie far apart, in several blocks of the index, so
+  /// that few are among the nearest.
   @Test func findsWhatALookAtAllFinds() async throws {
     var random = SeededGenerator("findsWhatALookAtAllFinds")
     func text(_ lengths: ClosedRange<Int>, of letters: String = "abAB1 김민강ㄱㅁ가나") -> String {
@@ -147,8 +147,7 @@ import Testing
     }
   }
 
-  /// What is renamed, edited or deleted is found as it is now.
-  /// As autovacuum, `pg_restore` and `REINDEX` do.
+  /// Builds the indexes as autovacuum, `pg_restore` and `REINDEX` do.
   @Test func indexesAreMadeWithAnEmptySearchPath() async throws {
     try await App.run { app in
       try await app.pool.execute("INSERT INTO accounts (username, name) VALUES ('one', '김민수')")
@@ -166,6 +165,7 @@ import Testing
     }
   }
 
+  /// Renamed, edited and deleted rows are found as they are now.
   @Test func followsChanges() async throws {
     try await App.run { app in
       let ann = try await app.account("ann")
@@ -193,7 +193,7 @@ import Testing
   }
 }
 
-/// What is kept for searches beside what there is.
+/// The search tables compared with the data.
 @Suite(.timeLimit(.minutes(2))) struct SearchAuditTests {
   @Test func findsWhatTriggersDidNotFollow() async throws {
     try await App.run { app in
@@ -240,13 +240,13 @@ import Testing
   }
 }
 
-/// An account as a look at all of them compares it, and a post with its name as title and its major as description.
+/// An account in the form that a full scan compares, and a post with its name as title and its major as description.
 private struct Model {
   let fields: [String]
 
   private static let initials = Array("ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ".unicodeScalars)
 
-  /// As scalars: to Swift, two of them may be one character.
+  /// As scalars, since Swift may treat two of them as one character.
   private static func form(_ text: String) -> [Unicode.Scalar] {
     Array(NormalForm.compared(text).split(separator: " ").joined(separator: " ").unicodeScalars)
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import Social
 
 @Suite(.timeLimit(.minutes(2))) struct SessionTests {
-  /// As strong as nothing, as fast as tests need.
+  /// As weak as possible, for the speed of tests.
   private let weak = (logarithm: 4, blockSize: 1, parallelism: 1)
 
   @Test func derivesWhatTheStandardSays() throws {
@@ -28,7 +28,7 @@ import Testing
     #expect(known.description == "$scrypt$ln=14,r=8,p=1$\(salt)$\(hash)")
   }
 
-  /// As they stand in databases of earlier versions, whose hashes came from another library.
+  /// In the form of earlier versions' databases, whose hashes came from another library.
   @Test(arguments: [
     (
       "correct horse battery staple",
@@ -36,7 +36,7 @@ import Testing
     ),
     ("", "$scrypt$ln=4,r=8,p=1$AwoRGB8mLTQ7QklQV15lbA$BaI5aaMwB7deLz+OUh9TQem+vSRh2lWyJN0LWKUjXuw"),
     ("pa\u{0} ss", "$scrypt$ln=10,r=8,p=2$AwoRGB8mLTQ7QklQV15lbA$bRmghSFFykNsXGy941sdUFGlMiubBPtIMveh2MpG6Fo"),
-    // With letters that were typed decomposed.
+    // With letters typed in decomposed form.
     (
       "na\u{303}o \u{1112}\u{1161}\u{11AB}",
       "$scrypt$ln=14,r=8,p=1$AwoRGB8mLTQ7QklQV15lbA$4RNYwqV7XUm+pCOzEguSEniJiIIXHFqizEOiPHpnjow"
@@ -123,7 +123,7 @@ import Testing
       #expect(SessionToken(token.text) == token)
       #expect(try await Sessions.viewer(token, in: app.pool) == Sessions.Viewer(id: id))
       #expect(try await Sessions.viewer(SessionToken(), in: app.pool) == nil)
-      // Only a hash of it is there.
+      // Only its hash is stored.
       #expect(try await app.count("SELECT count(*) FROM sessions WHERE token_hash = \(Array(token.text.utf8))") == 0)
       let old = try await app.pool.transaction { try await Sessions.open(for: id, in: $0) }
       try await app.pool.transaction { try await Sessions.close(token, in: $0) }
@@ -154,12 +154,12 @@ import Testing
           return error.code
         }
       }
-      // A right one forgets the wrong ones before it.
+      // A correct password resets the wrong tries before it.
       for _ in 1..<AttemptLimit.signIn.limit {
         #expect(try await signIn("ann@example.org", "wrong") == .wrongCredentials)
       }
       #expect(try await signIn("ann@example.org", "long enough") == nil)
-      // What was wrong still counts for the client and for the address from everywhere, and the right one not.
+      // Wrong tries still count for the client and for the address from everywhere; the correct one does not.
       let counts = try await app.pool.query("SELECT attempts FROM sign_in_attempts").decode(Int32.self)
       #expect(counts == [Int32](repeating: Int32(AttemptLimit.signIn.limit - 1), count: 2))
       try await app.pool.execute("DELETE FROM sign_in_attempts")
@@ -204,7 +204,7 @@ import Testing
       #expect(try await claim("k", nil, hash) == .first)
       #expect(try await code { _ = try await claim("k", 1, [9]) } == .idempotencyKeyReused)
       #expect(try await code { _ = try await claim("", 1, hash) } == .invalid("Idempotency-Key"))
-      // The second of two at once waits for the first and gets its answer.
+      // The second of two concurrent requests waits for the first and gets its response.
       let held = try await app.hold { transaction in
         let both = try IdempotencyKeys.Request("both", account: 1, hash: hash)
         _ = try await IdempotencyKeys.claim(both, in: transaction.sql)

@@ -35,7 +35,7 @@ import Testing
   @Test func expiredSessionsGoInBatchesAndTheOthersStay() async throws {
     try await App.run { app in
       let account = try await app.account("somebody")
-      // A little more than two batches.
+      // Slightly more than two batches.
       try await app.pool.execute(
         """
         INSERT INTO sessions (token_hash, account_id, expires_at)

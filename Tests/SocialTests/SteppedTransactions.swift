@@ -4,11 +4,10 @@ import Locking
 
 @testable import Social
 
-/// Two activities on one database, of which one at a time runs a statement of a transaction, in an order that the test
-/// decides.
+/// Two activities on one database whose transactions run one statement at a time, in an order that the test decides.
 ///
-/// Each waits before each of its statements, COMMIT included, for an advisory lock that the test holds. What plpgsql
-/// functions do is stepped through too: `prepare` gives them such waits.
+/// Each waits before each of its statements, COMMIT included, for an advisory lock that the test holds. The statements
+/// of plpgsql functions are stepped too: `prepare` adds such waits to them.
 struct SteppedTransactions: Sendable {
   typealias Body = @Sendable () async throws -> Void
 
@@ -34,17 +33,17 @@ struct SteppedTransactions: Sendable {
 
   func close() async { await control.close() }
 
-  /// What one run was: who took each step, and who could have.
+  /// A run: which activity took each step, and which could have.
   struct Run {
     var choices: [Int] = []
     var alternatives: [[Int]] = []
-    /// What the two threw.
+    /// The errors of the two.
     var errors: [any Error] = []
   }
 
   /// Runs both, step by step.
   ///
-  /// - Parameter choose: which of those that can take a step takes it.
+  /// - Parameter choose: picks the one to step among those that can.
   func run(_ first: @escaping Body, _ second: @escaping Body, choose: (Int, [Int]) -> Int) async throws -> Run {
     try await control.pipeline(["ALTER SEQUENCE step_0 RESTART", "ALTER SEQUENCE step_1 RESTART"])
     let ends = Locked<[(any Error)?]>([nil, nil])
@@ -83,7 +82,7 @@ struct SteppedTransactions: Sendable {
 
   /// Waits until each has ended, waits for its next step, or waits for the other.
   ///
-  /// - Returns: who waits for its next step.
+  /// - Returns: those that wait for their next step.
   private func settle(_ ended: Locked<[Bool]>) async throws -> [Int] {
     while true {
       let over = ended.withLock { $0 }
@@ -101,30 +100,30 @@ struct SteppedTransactions: Sendable {
       ).decode(Int.self, Bool.self, Bool.self)
       let steps = rows.filter { $0.1 }.map { $0.0 }.sorted()
       let blocked = rows.filter { !$0.1 && $0.2 }.map { $0.0 }
-      // Both blocked is for the server to resolve: one of them gets an error.
+      // If both are blocked, the server resolves it: one of them gets an error.
       let isSettled = (0...1).allSatisfy {
         over[$0] || steps.contains($0) || (blocked.contains($0) && blocked.count == 1)
       }
       if isSettled, !steps.isEmpty || over == [true, true] { return steps }
-      // Whoever is to settle needs the processor more than this question.
+      // The activities need the CPU more than this check does.
       try await Task.sleep(for: .microseconds(500))
     }
   }
 
-  /// Whether the order of this statement and another activity's can matter. If not, it belongs to the step before it.
+  /// Whether the order of this statement and the other activity's can matter. If not, it belongs to the step before it.
   @Sendable private static func isStep(_ statement: some StringProtocol) -> Bool {
     let others = [
       "\"jobs\" (", "SET LOCAL", "to_regclass", "fan_outs", "post_lock(", "UPDATE deleted_posts",
       "DELETE FROM deleted_posts",
-      // These step by themselves.
+      // These have their own steps.
       "deliver_post(", "purge_post(",
-      // Where a block ends; and a row that the transaction has locked.
+      // The end of a block; and a row that the transaction has already locked.
       "INTO high", "FROM posts WHERE id = post FOR KEY SHARE",
     ]
     return !others.contains { statement.contains($0) }
   }
 
-  /// One statement a line begins in these functions where the line before it ended one, or opened a block.
+  /// In these functions a statement starts on a line after one that ends a statement or opens a block.
   private static func withWaits(_ definition: String) -> String {
     let verbs = ["PERFORM ", "SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "]
     var lines: [Substring] = []
@@ -144,7 +143,7 @@ struct SteppedTransactions: Sendable {
     return lines.joined(separator: "\n")
   }
 
-  /// A marker lock says which session is whose; the locks of 7000 and 7001 are held by the test, in turn.
+  /// A marker lock identifies each session; the test holds the locks 7000 and 7001, in turn.
   private static let schema = """
     CREATE SEQUENCE step_0 MINVALUE 0 START 0;
     CREATE SEQUENCE step_1 MINVALUE 0 START 0;

@@ -20,7 +20,7 @@ let logger: Logger = {
   return logger
 }()
 
-/// A database with the project's schema, and what it takes to use it.
+/// A database with the project's schema, and the services to use it.
 struct App: Sendable {
   let pool: PostgresPool
   let broker = InMemoryBroker()
@@ -33,9 +33,9 @@ struct App: Sendable {
     client = JobClient(broker: broker, ledger: PostgresLedger(pool: pool), logger: logger)
   }
 
-  /// Runs `body` on a database of its own, with a pool that runs meanwhile.
+  /// Runs `body` on a separate database, with a running pool.
   static func run(connections: Int = 8, _ body: @Sendable (App) async throws -> Void) async throws {
-    // It has the feeds' partitions of a day: what begins after midnight, in UTC, gets another.
+    // It has the feeds' partitions for a day: tests that start after midnight, in UTC, get another.
     let day = Int(Date.now.timeIntervalSince1970) / 86_400
     let template = try await SharedServers.template("social_\(day)") { url in
       try await withPool(url, connections: 2) { pool in
@@ -61,7 +61,7 @@ struct App: Sendable {
       try await body(pool)
       group.cancelAll()
     }
-    // The database cannot be copied or dropped while a session is left in it.
+    // The database cannot be copied or dropped while it has an open session.
     try await eventually { await pool.usage().leased == 0 }
   }
 
@@ -85,7 +85,7 @@ struct App: Sendable {
     }
   }
 
-  /// Waits until no job is pending, with a worker that runs meanwhile.
+  /// Waits until no job is pending, with a running worker.
   func waitForJobs() async throws {
     try await eventually {
       try #require(try await count("SELECT count(*) FROM dead_jobs") == 0, "a job was given up")
@@ -93,7 +93,7 @@ struct App: Sendable {
     }
   }
 
-  /// Does every job that is pending, and those that they ask for.
+  /// Runs every pending job, and those that they enqueue.
   func drain(youtube: YouTube? = nil, cards: CardStudio? = nil) async throws {
     try await working(youtube: youtube, cards: cards) { try await waitForJobs() }
   }

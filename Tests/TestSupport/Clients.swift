@@ -14,7 +14,7 @@ extension Logger {
 
 /// Runs `body` with a client of the Redis at `url`.
 ///
-/// - Parameter commandTimeout: instead of the usual one, where a test waits for commands to fail.
+/// - Parameter commandTimeout: overrides the usual one, where a test waits for commands to fail.
 public func withRedisClient<Result: Sendable>(
   url: String, commandTimeout: Duration? = nil, _ body: @Sendable (RedisClient) async throws -> Result
 ) async throws -> Result {

@@ -1,7 +1,7 @@
 import HiredisClient
 
 extension RedisClient {
-  /// How often the server carried out each command, those inside scripts among them.
+  /// How often the server ran each command, including those inside scripts.
   public func commandCounts() async throws -> [Substring: Int] {
     let text = try await send(RedisCommand("INFO", "commandstats")).text ?? ""
     var counts: [Substring: Int] = [:]

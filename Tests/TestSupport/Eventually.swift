@@ -1,10 +1,9 @@
-/// What a test waited for did not come.
+/// The condition that a test waited for did not occur.
 public struct NeverHappened: Error, CustomStringConvertible {
   public let description: String
 }
 
-/// Waits until `condition` holds: at once where it does, and for a generous while where it does not, since a busy
-/// machine is slow and not wrong.
+/// Waits until `condition` holds. It gives up only after a generous time, since a busy machine is slow, not wrong.
 public func eventually(
   _ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
 ) async throws {
@@ -17,14 +16,14 @@ public func eventually(
   }
 }
 
-/// The same where the line that waits says enough; the test's own time limit is what ends it.
+/// The same where the source line says enough; the test's own time limit ends it.
 public func eventually(_ condition: () async throws -> Bool) async throws {
   let looks = Looks()
   while try await !condition() { try await looks.pause() }
 }
 
-/// The pauses between looks at a condition: short at first, then a seventh of what was waited so far, up to 50 ms. Tests
-/// that wait for long leave the processor to those that work.
+/// The pauses between checks of a condition: short at first, then a seventh of the time waited so far, up to 50 ms.
+/// Tests that wait for long leave the CPU to the others.
 private struct Looks {
   private let begun = ContinuousClock.now
 
@@ -33,7 +32,7 @@ private struct Looks {
   }
 }
 
-/// Waits until `found` is `expected`, and says what it was the last time where it never is.
+/// Waits until `found` returns `expected`; on giving up it reports the last value.
 public func eventually<Value: Equatable & Sendable>(
   _ what: String, is expected: Value, within limit: Duration = .seconds(60), _ found: () async throws -> Value
 ) async throws {
@@ -49,7 +48,7 @@ public func eventually<Value: Equatable & Sendable>(
   }
 }
 
-/// Waits until `produce` has something.
+/// Waits until `produce` returns a value.
 public func eventual<Value>(
   _ what: String, within limit: Duration = .seconds(60), _ produce: () async throws -> Value?
 ) async throws -> Value {

@@ -1,6 +1,6 @@
 import Locking
 
-/// Opens once, for all that wait.
+/// A gate that opens once, for all waiters.
 public final class Gate: Sendable {
   private let isOpen = Locked(false)
 

@@ -1,7 +1,7 @@
 import Locking
 import Logging
 
-/// Keeps all that is logged, whatever its level: a line each, with its metadata.
+/// Records all log messages of any level, a line each, with their metadata.
 public struct LogRecorder: LogHandler {
   public var metadata: Logger.Metadata = [:]
   public var logLevel = Logger.Level.trace

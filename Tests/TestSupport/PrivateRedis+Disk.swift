@@ -3,10 +3,10 @@ import HiredisClient
 import PrivateServers
 
 extension PrivateRedis {
-  /// A server that refuses to change anything, since it could not write its snapshot: a folder is in the way. One whose
-  /// disk is full refuses in the same words. It does not stop in order either, only by `kill9`.
+  /// A server that refuses all changes because it could not write its snapshot: a folder is in the way. A server with a
+  /// full disk refuses with the same message. It cannot shut down in order either, only by `kill9`.
   ///
-  /// - Parameter refuses: false for one whose settings let it go on without a snapshot.
+  /// - Parameter refuses: false for a server whose settings let it continue without a snapshot.
   public static func withoutDisk(refuses: Bool = true) async throws -> PrivateRedis {
     var options = Options()
     options.settings = ["dbfilename": "taken", "save": "3600 1", "stop-writes-on-bgsave-error": refuses ? "yes" : "no"]

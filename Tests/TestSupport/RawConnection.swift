@@ -6,7 +6,7 @@ import Glibc
 public final class RawConnection: Sendable {
   private let descriptor: Int32
 
-  /// - Parameter source: the address to come from, of this machine's own.
+  /// - Parameter source: the local address to connect from.
   public init(port: Int, from source: String? = nil) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     if let source {
@@ -37,24 +37,24 @@ public final class RawConnection: Sendable {
     }
   }
 
-  /// Lets the connection be reset when it is closed, as it is for a client whose process was killed with data unread.
+  /// Makes `close` reset the connection, as for a client whose process was killed with unread data.
   public func resetOnClose() {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
   }
 
-  /// Says that nothing more follows, and goes on reading.
+  /// Sends the end of the stream, and keeps reading.
   public func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// What comes up to `end`, or until the server ends the connection.
+  /// The bytes up to `end`, or until the server ends the connection.
   public func answer(endingWith end: String) async -> String { await read { $0.hasSuffix(end) } }
 
-  /// What comes until the server ends the connection.
+  /// The bytes until the server ends the connection.
   public func rest() async -> String { await read { _ in false } }
 
   private func read(until isWhole: @escaping @Sendable (String) -> Bool) async -> String {
     await withCheckedContinuation { continuation in
-      // On a thread of its own: the call blocks.
+      // On a dedicated thread, since the call blocks.
       DispatchQueue.global().async { [self] in
         var received: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)

@@ -2,8 +2,7 @@ import Foundation
 import Glibc
 import Locking
 
-/// A server on 127.0.0.1 that answers byte for byte what a test writes down, however broken. Each connection has a
-/// thread.
+/// A server on 127.0.0.1 that answers with the exact bytes of a test, however broken. Each connection has a thread.
 public final class ScriptedServer: Sendable {
   private struct State {
     var connections: [Int32] = []
@@ -15,9 +14,9 @@ public final class ScriptedServer: Sendable {
   private let state = Locked(State())
   private let counter = Locked((accepted: 0, requests: 0))
 
-  /// How many connections there were.
+  /// The number of connections so far.
   public var accepted: Int { counter.withLock { $0.accepted } }
-  /// How many requests came in whole.
+  /// The number of complete requests so far.
   public var requests: Int { counter.withLock { $0.requests } }
 
   public init(_ script: @escaping @Sendable (ScriptedConnection) -> Void) throws {
@@ -39,7 +38,7 @@ public final class ScriptedServer: Sendable {
   }
 
   private func accept(_ script: @escaping @Sendable (ScriptedConnection) -> Void) {
-    // Closed by its only reader: a number that is closed elsewhere may be another server's when this comes to it again.
+    // Closed only by its reader: a descriptor closed elsewhere could be another server's by the next call here.
     defer { close(listener) }
     while true {
       let descriptor = Glibc.accept(listener, nil, nil)
@@ -52,7 +51,7 @@ public final class ScriptedServer: Sendable {
       if isStopped { shutdown(descriptor, Int32(SHUT_RDWR)) }
       Thread { [self] in
         script(ScriptedConnection(descriptor) { self.counter.withLock { $0.requests += 1 } })
-        // Under the lock: a number that is closed here may be somebody else's at once.
+        // Under the lock, since a closed descriptor may be reused at once.
         state.withLock { state in
           state.connections.removeAll { $0 == descriptor }
           close(descriptor)
@@ -145,7 +144,7 @@ public struct ScriptedConnection {
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }
 
-  /// Whether the client hangs up within a few milliseconds: the pace of a slow server.
+  /// Whether the client hangs up within a few milliseconds, for a slow server's pacing.
   public func hangsUp(within milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&request, 1, milliseconds) > 0

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Random numbers that a printed seed brings back (SplitMix64: Steele, Lea, Flood, 2014).
+/// Random numbers reproducible from a printed seed (SplitMix64: Steele, Lea, Flood, 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Prints its seed; `FANMILL_TEST_SEED=…` brings it back.
+  /// Prints its seed; `FANMILL_TEST_SEED=…` reproduces it.
   ///
-  /// - Parameter name: of the test.
+  /// - Parameter name: the name of the test.
   public init(_ name: String) {
     let given = ProcessInfo.processInfo.environment["FANMILL_TEST_SEED"].flatMap(UInt64.init)
     let seed = given ?? .random(in: 0...(.max))

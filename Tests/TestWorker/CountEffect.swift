@@ -2,14 +2,14 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Writes a row into `effects`, whose rows for one job are counted: more than one is one too many. Then, still in the
-/// transaction, waits at a gate, if one is named.
+/// Inserts a row into `effects`, whose rows per job are counted: more than one is an error. Then, still in the
+/// transaction, it waits at a gate, if one is named.
 struct CountEffect: Job {
   static let kind: JobKind = "test.count-effect"
   static let queue: QueueName = "effects"
 
   var number: Int
-  /// The advisory lock to wait for; nil waits for nothing.
+  /// The advisory lock to wait for; nil for none.
   var gate: Int?
 
   static func run(_ job: CountEffect, _ context: JobContext<PostgresLedger>) async throws {

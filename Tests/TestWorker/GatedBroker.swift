@@ -3,12 +3,12 @@ import DurableJobs
 import DurableJobsRedis
 import LibPQClient
 
-/// An advisory lock that a test holds for as long as it wants somebody to wait.
+/// An advisory lock that a test holds for as long as the worker should wait.
 struct Gate: Sendable {
   let key: Int
   let pool: PostgresPool
 
-  /// Returns when nobody holds the gate.
+  /// Waits until the gate is free.
   func pass() async throws {
     try await pool.transaction { transaction in
       _ = try await transaction.query("SELECT pg_advisory_xact_lock_shared(\(key))", timeout: .seconds(600))
@@ -16,7 +16,7 @@ struct Gate: Sendable {
   }
 }
 
-/// The broker on Redis, whose workers wait at a gate before they acknowledge.
+/// The broker on Redis, except that workers wait at a gate before they acknowledge.
 struct GatedBroker: Broker {
   let base: RedisBroker
   let gate: Gate?

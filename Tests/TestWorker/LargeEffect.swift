@@ -2,7 +2,7 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Writes its number and the length of its text into `effects` and `large_effects`, in one transaction.
+/// Inserts its number and the length of its text into `effects` and `large_effects`, in one transaction.
 struct LargeEffect: Job {
   static let kind: JobKind = "test.large-effect"
   static let queue: QueueName = "effects"

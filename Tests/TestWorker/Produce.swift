@@ -6,10 +6,10 @@ import DurableJobsRedis
 import LibPQClient
 import Logging
 
-/// Asks for jobs whose effects are counted, and ends when all are asked for, through any outage.
+/// Enqueues jobs whose effects are counted, and ends when all are enqueued, through any outage.
 ///
-/// Each batch is noted in `asked (first, count)` by the transaction that asks for it. A batch whose commit was not
-/// confirmed is tried again, and the note tells whether it exists.
+/// The transaction that enqueues a batch records it in `asked (first, count)`. A batch whose commit was not confirmed
+/// is retried, and the record tells whether it exists.
 struct Produce: AsyncParsableCommand {
   @OptionGroup var options: SettingsOptions
 
@@ -39,7 +39,7 @@ struct Produce: AsyncParsableCommand {
             if rate > 0 { try await Task.sleep(until: start + .seconds(1) * offset / rate) }
             try await askUntilNoted(first + offset..<first + min(offset + batch, count), client, program.logger)
           }
-          // What is not pushed yet is the relay's.
+          // The relay pushes the remaining jobs.
           group.cancelAll()
         }
       }

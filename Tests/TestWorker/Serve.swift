@@ -7,7 +7,7 @@ import Logging
 import ServiceLifecycle
 import Social
 
-/// Works: the app's jobs, and a job whose effects can be counted and which stops where a test wants it to.
+/// Runs the app's jobs, and a job whose effects can be counted and which stops where a test wants it to.
 struct Serve: AsyncParsableCommand {
   @OptionGroup var options: SettingsOptions
 

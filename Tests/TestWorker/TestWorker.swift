@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A worker for tests, and what gives it work.
+/// A worker for tests, and a producer of its jobs.
 @main
 struct TestWorker: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -19,7 +19,7 @@ struct ShapeTests {
         #expect(!title.contains("<") && !title.contains("\"") && !title.contains("'"))
         #expect(((snippet["thumbnails"] as? [String: Any])?["default"] as? [String: Any])?["url"] is String)
       }
-      // Always the same, whoever asks.
+      // Always the same, for any key.
       #expect(try await stage.search("tom   JERRY s", key: "other").bytes == answer.bytes)
     }
   }
@@ -35,7 +35,7 @@ struct ShapeTests {
     }
   }
 
-  /// What a search finds is found by its id and by its handle, unescaped.
+  /// A channel found by a search is also found by its id and by its handle, unescaped.
   @Test func channelsByIDAndHandle() async throws {
     try await withStandIn { stage async throws in
       for query in ["IU", "IU friends", "Blackpink club", "두 번째", "a b c d"] {
@@ -54,7 +54,7 @@ struct ShapeTests {
           #expect((again.first?["snippet"] as? [String: Any])?["title"] as? String == snippet["title"] as? String)
         }
       }
-      // An id that nobody has asked for by a name is a channel, too, if it can be one.
+      // A valid id that was never found by a name is a channel too.
       let unnamed = "UC" + String(repeating: "x", count: 21) + "Q"
       #expect(try await stage.channels("id=\(unnamed)").items?.first?["id"] as? String == unnamed)
     }
@@ -90,7 +90,7 @@ struct ShapeTests {
       let ids = (0..<51).map { "UC" + String(repeating: "x", count: 19) + "\(10 + $0)A" }
       let fifty = try await stage.channels("id=" + ids.prefix(50).joined(separator: ","))
       #expect(fifty.items?.count == 50)
-      // Not in the order in which they were asked for.
+      // Not in the order of the request.
       #expect(fifty.items?.compactMap { $0["id"] as? String } != Array(ids.prefix(50)))
       let more = try await stage.channels("id=" + ids.joined(separator: ","))
       #expect(more.status == 400 && more.reasons == ["invalidFilters"])

@@ -11,14 +11,14 @@ import Testing
 /// The stand-in and a client for it.
 struct Stage: Sendable {
   struct Answer: @unchecked Sendable {
-    // `@unchecked Sendable`: `json` is what JSONSerialization made, which nobody changes.
+    // `@unchecked Sendable`: `json` comes from JSONSerialization and never changes.
     let status: Int
     let etag: String?
     let bytes: [UInt8]
     let json: [String: Any]
 
     var items: [[String: Any]]? { json["items"] as? [[String: Any]] }
-    /// The reason of an error in the older shape, and of one in the newer.
+    /// The error's reason in the older format, and in the newer.
     var reasons: [String] {
       let error = json["error"] as? [String: Any] ?? [:]
       return ((error["errors"] as? [[String: Any]] ?? []) + (error["details"] as? [[String: Any]] ?? []))
@@ -56,7 +56,7 @@ struct Stage: Sendable {
   }
 }
 
-/// Runs `body` with a stand-in of its own.
+/// Runs `body` with its own stand-in.
 func withStandIn(
   _ configure: (inout StandInConfiguration) -> Void = { _ in },
   client configureClient: (inout HTTPClientConfiguration) -> Void = { _ in },

@@ -84,7 +84,7 @@ struct TroubleTests {
       for _ in 0..<2 { #expect(try await stage.search("x").status == 200) }
       let search = try await stage.search("x")
       #expect(search.status == 429 && search.message.contains("per day"))
-      // A request that is refused costs, too.
+      // A refused request costs too.
       #expect(try await stage.channels("mine=true").status == 400)
       for _ in 0..<2 { #expect(try await stage.channels("forHandle=x").status == 200) }
       let list = try await stage.channels("forHandle=x")

@@ -36,7 +36,7 @@ struct Bench {
 
   init(_ options: Options) { self.options = options }
 
-  /// Measures, prints the report, and says whether every bound holds.
+  /// Measures, prints the report, and returns whether every bound holds.
   func run() async throws -> Bool {
     let only = options.only
     let chosen = Self.measurements.filter { only.isEmpty || only.contains($0.name) }

@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// A control group whose processes have a processor only while nobody else wants it, as docs/pictures.md describes.
+/// A control group whose processes run only on otherwise idle CPUs, as docs/pictures.md describes.
 struct IdleGroup {
   let path: String
 
-  /// nil where this user may make none.
+  /// nil if this user may not create one.
   init?() {
-    // Where the kernel's first version has it, and its second.
+    // The kernel's first version of control groups, then its second.
     for root in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"] {
       let path = "\(root)/fanmill-bench-\(getpid())"
       guard mkdir(path, 0o755) == 0 else { continue }

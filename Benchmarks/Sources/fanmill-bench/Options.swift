@@ -1,4 +1,4 @@
-/// What the program was asked for.
+/// The command-line options of the program.
 struct Options: Sendable {
   enum Format: Sendable { case text, markdown, json }
 
@@ -57,12 +57,12 @@ struct UsageError: Error {
   init(_ message: String) { self.message = message }
 }
 
-/// A run whose outcome cannot be trusted: the whole benchmark fails with it.
+/// A run whose result cannot be trusted: it fails the whole benchmark.
 struct BenchError: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
 
-  /// Fails unless exactly what was asked for was done.
+  /// Fails unless exactly the expected amount was done.
   static func check(_ what: String, _ found: Int, equals expected: Int) throws {
     guard found == expected else { throw BenchError("\(what): \(found) instead of \(expected)") }
   }

@@ -2,28 +2,28 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Something that somebody did.
+/// One entry of the action log.
 public struct ActionEntry: Codable, Sendable, Hashable {
   public let id: Int
   public let at: Date
   public let actor: String
   public let role: String
-  /// Such as `jobs.cancel`.
+  /// The action's name, such as `jobs.cancel`.
   public let action: String
-  /// What it was done to: a job's id, the name of a queue, a worker, a schedule.
+  /// The target: a job's id, or the name of a queue, a worker or a schedule.
   public let subject: String
-  /// What else there is to say.
+  /// Further details.
   public let detail: [String: String]
 }
 
-/// A page of actions, the latest first.
+/// A page of actions, newest first.
 public struct ActionPage: Codable, Sendable {
   public let items: [ActionEntry]
-  /// What to ask for to get the next page; nil at the end.
+  /// The cursor of the next page; nil at the end.
   public let next: Int?
 }
 
-/// What operators did, at a terminal or in the dashboard.
+/// The log of operators' actions, from the terminal and the dashboard.
 public struct ActionLog: Sendable {
   private let database: JobsDatabase
 
@@ -31,9 +31,9 @@ public struct ActionLog: Sendable {
     self.database = database
   }
 
-  /// Notes an action in the transaction that does it: both take effect or neither.
+  /// Records an action in the transaction that performs it: both take effect or neither.
   ///
-  /// - Throws: `.forbidden` for an actor who may only look.
+  /// - Throws: `.forbidden` for a read-only actor.
   public func record(
     _ action: String, _ subject: String, detail: [String: String] = [:], by actor: Operator,
     in transaction: PostgresTransaction
@@ -41,9 +41,9 @@ public struct ActionLog: Sendable {
     try await database.schema.note(try Self.entry(action, subject, detail, actor), in: transaction)
   }
 
-  /// Notes an action that is done elsewhere than in Postgres, before it is done.
+  /// Records an action on something outside Postgres, before it is performed.
   ///
-  /// - Throws: `.forbidden` for an actor who may only look.
+  /// - Throws: `.forbidden` for a read-only actor.
   public func record(
     _ action: String, _ subject: String, detail: [String: String] = [:], by actor: Operator
   ) async throws {
@@ -59,7 +59,7 @@ public struct ActionLog: Sendable {
 
   /// - Parameters:
   ///   - before: the `next` of an earlier page.
-  ///   - subject: only what was done to this.
+  ///   - subject: returns only the actions on this target.
   ///   - limit: 1 to 100,000.
   public func page(before: Int? = nil, subject: String? = nil, limit: Int = 50) async throws -> ActionPage {
     try OperationError.check(limit: limit)

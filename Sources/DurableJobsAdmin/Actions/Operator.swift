@@ -1,11 +1,11 @@
 import Foundation
 
-/// Who does something, as the action log names them.
+/// The actor behind an operation, as the action log names it.
 public struct Operator: Sendable, Hashable, Codable {
-  /// What somebody may do.
+  /// The permissions of an operator.
   public enum Role: String, Sendable, Hashable, Codable, CaseIterable {
     case full
-    /// Look, and change nothing.
+    /// Views, and changes nothing.
     case readOnly = "read-only"
   }
 
@@ -17,14 +17,14 @@ public struct Operator: Sendable, Hashable, Codable {
     self.role = role
   }
 
-  /// Whoever is at this terminal, by the name under which they are logged in.
+  /// The operator at this terminal, under the login name.
   public static var terminal: Operator {
     let environment = ProcessInfo.processInfo.environment
     let name = environment["SUDO_USER"] ?? environment["USER"] ?? environment["LOGNAME"] ?? ""
     return Operator(name: name.isEmpty ? "terminal" : "\(name) (terminal)")
   }
 
-  /// - Throws: `.forbidden` for somebody who may only look.
+  /// - Throws: `.forbidden` for a read-only operator.
   func mustBeAbleToAct() throws(OperationError) {
     if role != .full { throw OperationError(.forbidden, "\(name) may look and change nothing") }
   }

@@ -1,13 +1,13 @@
 import DurableJobs
 import Foundation
 
-/// A queue's oldest job waits, or runs, longer than it should.
+/// An alarm: a queue's oldest job waits, or runs, longer than its limit.
 public struct Alarm: Sendable, Hashable {
-  /// What takes too long.
+  /// The time that passed its limit.
   public enum Concern: String, Codable, Sendable, CaseIterable {
-    /// The job that is ready longest is not claimed.
+    /// The job that has been ready longest is not claimed.
     case waiting
-    /// The job that runs longest does not end.
+    /// The job that has run longest does not end.
     case running
   }
 
@@ -16,10 +16,10 @@ public struct Alarm: Sendable, Hashable {
   public var concern: Concern
   /// In seconds.
   public var limit: Double
-  /// How long it was when the limit was found passed, in seconds.
+  /// The measured time when the limit was found exceeded, in seconds.
   public var seconds: Double
   public var openedAt: Date
-  /// When it was found to be over; nil as long as it is not.
+  /// When the alarm closed; nil while it is open.
   public var closedAt: Date?
 
   /// One sentence for people.

@@ -4,16 +4,16 @@ import Foundation
 
 /// The alarms in Postgres.
 ///
-/// At most one of a kind is open for a queue, by a unique index: whoever looks, and however often, one writes the row,
-/// and is the one to tell of it.
+/// A unique index allows one open alarm of each kind per queue. However many processes check, and however often, one of
+/// them inserts the row, and that one sends the message.
 public struct AlarmBook: Sendable {
-  /// How long the oldest job of a queue waits and runs now.
+  /// How long the oldest job of a queue has waited, and how long the oldest has run.
   public struct Reading: Sendable, Hashable {
     public var queue: String
-    /// In seconds; nil where none does.
+    /// In seconds; nil if no job waits.
     public var waiting: Double?
     public var running: Double?
-    /// Whether an operator has paused it: then its jobs are meant to wait.
+    /// Whether an operator has paused the queue: then its jobs are meant to wait.
     public var isPaused: Bool
 
     public init(queue: String, waiting: Double? = nil, running: Double? = nil, isPaused: Bool = false) {
@@ -31,23 +31,24 @@ public struct AlarmBook: Sendable {
     }
   }
 
-  /// The part of its limit below which an alarm is over: a queue that stays at its limit does not come and go.
+  /// The fraction of its limit below which an alarm closes, so that a queue at its limit does not flap.
   private static let over = 0.8
 
   private let database: JobsDatabase
   private let limits: AlarmLimits
   private let isDelivered: Bool
 
-  /// - Parameter isDelivered: whether alarms are delivered somewhere, not logged alone.
+  /// - Parameter isDelivered: whether alarms are delivered somewhere, not only logged.
   public init(_ database: JobsDatabase, limits: AlarmLimits, isDelivered: Bool) {
     self.database = database
     self.limits = limits
     self.isDelivered = isDelivered
   }
 
-  /// Opens what has passed its limit and closes what is within it again; a queue without a reading is left as it is.
+  /// Opens an alarm for each limit exceeded, and closes the alarms back within theirs. A queue without a reading keeps
+  /// its alarms.
   ///
-  /// - Returns: what was opened and closed by this very call.
+  /// - Returns: the alarms that this call opened or closed.
   public func judge(_ readings: [Reading], at now: Date) async throws -> [Alarm] {
     let known = try await open()
     var changed: [Alarm] = []
@@ -68,7 +69,7 @@ public struct AlarmBook: Sendable {
     return changed
   }
 
-  /// Those that are not over.
+  /// The open alarms.
   public func open() async throws -> [Alarm] { try await database.openAlarms().map { Alarm($0) } }
 
   private func add(_ alarm: Alarm) async throws -> Bool {
@@ -85,12 +86,12 @@ public struct AlarmBook: Sendable {
     return over
   }
 
-  /// Forgets what was over before `date`.
+  /// Deletes the alarms that closed before `date`.
   public func forget(before date: Date) async throws { try await database.forgetAlarms(before: date) }
 
   // MARK: Messages
 
-  /// The oldest message that is not delivered yet: of an alarm its opening, as it was then, before its end.
+  /// The oldest undelivered message. An alarm's opening, as it was then, comes before its end.
   func untold() async throws -> Alarm? {
     guard let (row, isOpeningTold) = try await database.untoldAlarm() else { return nil }
     var alarm = Alarm(row)

@@ -1,23 +1,23 @@
 import DurableJobs
 
-/// How long the oldest job of each queue may wait and run, before an alarm is given.
+/// The limits on how long the oldest job of each queue may wait and run before an alarm opens.
 ///
-/// Written as `QUEUE:waiting=TIME,running=TIME`, entries separated by semicolons; `*` is every queue that is not named,
-/// or for which a time is left out. A time is `500ms`, `30s`, `5m`, `2h`, or `off` for no limit.
+/// Written as `QUEUE:waiting=TIME,running=TIME`, with entries separated by semicolons. `*` applies to every queue that
+/// is not named, and to every time left out. A time is `500ms`, `30s`, `5m`, `2h`, or `off` for no limit.
 public struct AlarmLimits: Sendable, Hashable {
-  /// Why a text is not such limits.
+  /// Why a text cannot be parsed as limits.
   public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong and what would be right.
+    /// The mistake and the correct form.
     public let description: String
   }
 
-  /// A limit, as far as one was said.
+  /// A limit, where one is set.
   private enum Limit: Hashable {
     case off
     case seconds(Double)
   }
 
-  /// How long the oldest job of a queue may wait and run; nil leaves that to what holds of every queue.
+  /// How long the oldest job of a queue may wait and run; nil falls back to the limit for every queue.
   public struct Times: Sendable, Hashable {
     public var waiting: Duration?
     public var running: Duration?
@@ -28,16 +28,16 @@ public struct AlarmLimits: Sendable, Hashable {
     }
   }
 
-  /// As they are written.
+  /// The limits in their written form.
   public let text: String
   private var limits: [String: [Alarm.Concern: Limit]] = [:]
 
-  /// What holds of every queue unless a program says otherwise: a minute to wait, ten to run.
+  /// The defaults for every queue: a minute to wait, ten to run.
   public static let standard = AlarmLimits(Times(waiting: .seconds(60), running: .seconds(600)))
 
   /// - Parameters:
-  ///   - all: of every queue that is not named, or for which a time is left out.
-  ///   - queues: of single ones, to the millisecond.
+  ///   - all: for every queue that is not named, and for every time left out.
+  ///   - queues: per queue, to the millisecond.
   public init(_ all: Times, queues: [String: Times] = [:]) {
     var entries: [String] = []
     for (queue, times) in [("*", all)] + queues.sorted(by: { $0.key < $1.key }) {
@@ -75,7 +75,7 @@ public struct AlarmLimits: Sendable, Hashable {
     }
   }
 
-  /// In seconds; nil for none.
+  /// The limit in seconds; nil for none.
   public func limit(of queue: String, _ concern: Alarm.Concern) -> Double? {
     switch limits[queue]?[concern] ?? limits["*"]?[concern] ?? .off {
     case .off: nil

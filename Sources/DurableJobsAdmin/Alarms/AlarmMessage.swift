@@ -1,20 +1,20 @@
 import DurableJobs
 import Foundation
 
-/// Delivers one message of an alarm; an error has it tried again.
+/// Delivers one alarm message; a thrown error causes a retry.
 public typealias AlarmDelivery = @Sendable (AlarmMessage) async throws -> Void
 
-/// One message of an alarm: that it opened, or that it is over.
+/// One alarm message: that an alarm opened, or that it closed.
 ///
 /// As JSON it is one object:
 ///
 ///     {"id", "event": "opened" or "closed", "queue", "what": "waiting" or "running", "limit", "seconds", "openedAt",
 ///      "closedAt", "text"}
 ///
-/// Limit and seconds are in seconds, times as ISO 8601 has them. `text` is a sentence for people, where chat services
-/// look for one. `id` and `event` name the message, which may come twice.
+/// `limit` and `seconds` are in seconds, times are ISO 8601. `text` is a sentence for people, under the key that chat
+/// services expect. `id` and `event` identify the message, which may be delivered twice.
 public struct AlarmMessage: Sendable, Hashable {
-  /// As it is at this message: open, or over.
+  /// The alarm as of this message: open, or closed.
   public let alarm: Alarm
 
   public init(alarm: Alarm) { self.alarm = alarm }
@@ -31,7 +31,7 @@ public struct AlarmMessage: Sendable, Hashable {
     var text: String
   }
 
-  /// One JSON object.
+  /// The message as one JSON object.
   public func json() throws -> [UInt8] {
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     let encoder = JSONEncoder()
@@ -44,11 +44,11 @@ public struct AlarmMessage: Sendable, Hashable {
           openedAt: alarm.openedAt.formatted(style), closedAt: alarm.closedAt?.formatted(style), text: alarm.text)))
   }
 
-  /// Carries the alarm's id as the trace, which its log lines have too; nil for an id that is none.
+  /// Carries the alarm's id as the trace, which its log lines carry too; nil if the id is not a valid trace.
   public var traceparent: String? { alarm.trace.map { TraceContext.begin(in: $0).traceparent } }
 }
 
 extension Alarm {
-  /// What its log lines and its messages are found by.
+  /// The trace id shared by the alarm's log lines and messages.
   public var trace: TraceID? { TraceID(high: id.high, low: id.low) }
 }

@@ -2,8 +2,8 @@ import DurableJobs
 import Foundation
 import Logging
 
-/// Delivers alarms, one message after the other, in order. A message that is not taken is tried again, with growing
-/// pauses, for a day; whatever happens here keeps nothing else waiting.
+/// Delivers alarm messages one at a time, in order. A message that is not accepted is retried for a day, with growing
+/// pauses. A failing delivery blocks nothing else.
 struct AlarmMessenger: Sendable {
   let book: AlarmBook
   let deliver: AlarmDelivery
@@ -11,10 +11,10 @@ struct AlarmMessenger: Sendable {
   let now: @Sendable () -> Date
   let logger: Logger
 
-  /// After so long nobody needs to be told any more.
+  /// The age after which an undelivered message is given up, since it no longer matters.
   static let patience: TimeInterval = 86_400
 
-  /// Tells what there is to tell each time that `changes` has something, and at first, until cancelled.
+  /// Delivers pending messages at the start and on each element of `changes`, until cancelled.
   func run(_ changes: AsyncStream<Void>) async throws {
     try await tellAll()
     for await _ in changes { try await tellAll() }
@@ -39,7 +39,7 @@ struct AlarmMessenger: Sendable {
     }
   }
 
-  /// - Returns: whether the message is done with.
+  /// - Returns: whether the message is finished with, delivered or given up.
   private func tell(_ message: Alarm) async throws -> Bool {
     var metadata: Logger.Metadata = [LogKeys.queue: "\(message.queue)", "alarm": "\(message.id)"]
     do {

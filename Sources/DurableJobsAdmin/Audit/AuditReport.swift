@@ -1,30 +1,30 @@
-/// What one audit found, in numbers.
+/// The counts of one audit.
 public struct AuditFinding: Codable, Sendable, Hashable {
-  /// What it comes to.
+  /// The result of an audit.
   public enum Verdict: String, Codable, Sendable, CaseIterable {
-    /// All is as it should be.
+    /// Everything matches.
     case exact
-    /// Something differs, and jobs are pending that may put it right: audit again when they are done.
+    /// Something differs, and pending jobs may still fix it: audit again when they are done.
     case pending
-    /// Something differs that nobody is about to put right.
+    /// Something differs, and no pending job will fix it.
     case wrong
   }
 
-  /// What was compared, such as `jobs`.
+  /// The name of the comparison, such as `jobs`.
   public let audit: String
   public let verdict: Verdict
-  /// How many were compared.
+  /// How many items were compared.
   public let compared: Int
   /// How many of them differ.
   public let differing: Int
-  /// Pending jobs and change what was compared.
+  /// Pending jobs that change the compared items.
   public let pending: Int
-  /// What to do where something differs; nil where nothing does.
+  /// The remedy where something differs; nil where nothing does.
   public let advice: String?
 
   /// - Parameters:
-  ///   - audit: what was compared, in a word or two.
-  ///   - advice: what to do where something differs and no pending job may put it right.
+  ///   - audit: the name of the comparison, in a word or two.
+  ///   - advice: the remedy where something differs and no pending job may fix it.
   public init(_ audit: String, compared: Int, differing: Int, pending: Int, advice: String) {
     self.audit = audit
     self.compared = compared
@@ -40,9 +40,9 @@ public struct AuditFinding: Codable, Sendable, Hashable {
   }
 }
 
-/// Every audit in one verdict.
+/// All audits under one verdict.
 public struct AuditReport: Codable, Sendable {
-  /// The worst of all.
+  /// The worst verdict of all findings.
   public let verdict: AuditFinding.Verdict
   public let items: [AuditFinding]
 

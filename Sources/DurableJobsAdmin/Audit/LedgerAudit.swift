@@ -3,30 +3,30 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 
-/// Compares what the ledger owes with what the broker knows, and the other way round.
+/// Compares the ledger's pending jobs with the jobs that the broker knows, in both directions.
 ///
-/// A job that the ledger owes and the broker does not know is not lost: the relay of a worker that serves its queue
-/// pushes it within seconds. Where that does not happen, no worker runs, or Redis refuses what is pushed.
+/// A job pending in the ledger and unknown to the broker is not lost: the relay of a worker that serves its queue
+/// pushes it within seconds. If that does not happen, no worker runs, or Redis refuses the push.
 ///
-/// A job that the broker knows and the ledger does not owe changes nothing: whoever runs it finds no row to end, and
-/// what its transaction wrote is undone. It takes memory, and what its handler does outside is done in vain.
+/// A job that only the broker knows changes nothing: the worker that runs it finds no ledger row to end, and its
+/// transaction is rolled back. It costs memory, and its handler's outside effects are wasted.
 public struct LedgerAudit: Sendable {
-  /// What was found.
+  /// The result of comparing the ledger with the broker.
   public struct Report: Sendable, Hashable {
-    /// Pending jobs, not parked, and old enough for their push to have arrived.
+    /// Pending jobs that are not parked and are old enough for their push to have arrived.
     public var pending = 0
-    /// Those among them that the broker does not know.
+    /// Those of them that the broker does not know.
     public var missing = 0
-    /// By queue, where there are any.
+    /// Missing jobs by queue, without the queues that have none.
     public var missingByQueue: [QueueName: Int] = [:]
   }
 
-  /// What was found of the durable jobs that the broker has: ready, delayed and claimed ones.
+  /// The result of comparing the broker's durable jobs, ready, delayed or claimed, with the ledger.
   public struct Leftovers: Sendable, Hashable {
     public var known = 0
-    /// Those among them that the ledger does not owe, and did not all the while that they were looked at.
+    /// Those of them that were not pending in the ledger at any check.
     public var orphaned = 0
-    /// By queue, where there are any.
+    /// Orphaned jobs by queue, without the queues that have none.
     public var orphanedByQueue: [QueueName: Int] = [:]
   }
 
@@ -41,10 +41,10 @@ public struct LedgerAudit: Sendable {
   private let now: @Sendable () -> Date
 
   /// - Parameters:
-  ///   - queues: those to look at besides the ones that the ledger owes something in.
-  ///   - limit: how many jobs of a queue to look at, the oldest.
-  ///   - age: younger jobs are left out; the relay looks at jobs of 5 seconds every 5 seconds.
-  ///   - clock: measures the pause before what looks unknown is looked at again.
+  ///   - queues: queues to check besides those with pending jobs in the ledger.
+  ///   - limit: how many jobs to check per queue, oldest first.
+  ///   - age: the minimum age of a checked job; the relay checks jobs of 5 seconds every 5 seconds.
+  ///   - clock: measures the pauses before jobs that differ are checked again.
   public init(
     _ database: JobsDatabase, broker: RedisBroker, queues: [QueueName], limit: Int = .max,
     age: Duration = .seconds(15), clock: any Clock<Duration> = ContinuousClock(),
@@ -59,7 +59,7 @@ public struct LedgerAudit: Sendable {
     self.now = now
   }
 
-  /// Compares each queue's ledger with the broker, and looks a second time at what differed, since jobs move meanwhile.
+  /// Compares each queue's ledger with the broker, and checks differences a second time, since jobs move meanwhile.
   public func run() async throws -> Report {
     var report = Report()
     var suspects: [QueueName: [JobID]] = [:]
@@ -80,7 +80,7 @@ public struct LedgerAudit: Sendable {
     }
     suspects = suspects.filter { !$0.value.isEmpty }
     if suspects.isEmpty { return report }
-    // A job that was pending again under its old id, as a dead letter is, may be on its way.
+    // A job that became pending again under its old id, such as a retried dead letter, may still be on its way.
     try await clock.sleep(for: .seconds(1))
     for (queue, ids) in suspects {
       let unknown = try await inPages(ids) { page in
@@ -92,12 +92,12 @@ public struct LedgerAudit: Sendable {
     return report
   }
 
-  /// Walks through all that the broker knows, a thousand at a time, so neither server is held up and what is kept here
-  /// is only what looks left over.
+  /// Walks through all the jobs that the broker knows, a thousand at a time. Neither server is held up, and only
+  /// suspects are kept in memory.
   ///
-  /// A job that ended is known until it is acknowledged, a moment later; where its worker died in between, until the
-  /// lease is over and another worker has dropped it. So what looks left over is looked at again, for seven seconds at
-  /// most.
+  /// The broker knows an ended job until it is acknowledged, a moment later. If its worker dies in between, that takes
+  /// until the lease expires and another worker drops the job. So suspects are checked again, for at most seven
+  /// seconds.
   public func leftovers() async throws -> Leftovers {
     var report = Leftovers()
     var suspects: [QueueName: Set<JobID>] = [:]

@@ -1,16 +1,16 @@
 import Foundation
 
-/// What comes to a queue and what it costs, smoothed: what was seen counts half as much after each half-life.
+/// A queue's arrivals and run time, smoothed: a measurement's weight halves with each half-life.
 public struct QueueLoad: Codable, Sendable, Hashable {
-  /// What happened between two looks at a queue.
+  /// The changes between two measurements of a queue.
   public struct Flow: Sendable {
-    /// How long it was between them.
+    /// The time between them, in seconds.
     public var seconds: Double
-    /// Attempts that ended, whether they were done or failed.
+    /// Attempts that ended, successful or failed.
     public var ended: Int
-    /// For how long these ran, together.
+    /// The total run time of these attempts.
     public var runSeconds: Double
-    /// By how many jobs, ready and claimed, the queue grew; negative where it shrank.
+    /// By how many jobs, ready and claimed, the queue grew; negative if it shrank.
     public var growth: Int
 
     public init(seconds: Double, ended: Int, runSeconds: Double, growth: Int) {
@@ -21,8 +21,8 @@ public struct QueueLoad: Codable, Sendable, Hashable {
     }
   }
 
-  /// The weighted sums of arrivals, of ended attempts and of running jobs, each a second, and the weight of them all:
-  /// less than 1 as long as little was seen, so that the first looks count in full.
+  /// The weighted sums of arrivals, ended attempts and running jobs, per second, and their total weight. The weight is
+  /// below 1 while measurements are few, so that the first ones count in full.
   private var arrivals = 0.0
   private var endings = 0.0
   private var busy = 0.0
@@ -30,11 +30,11 @@ public struct QueueLoad: Codable, Sendable, Hashable {
 
   public init() {}
 
-  /// Jobs that become ready, a second. What is neither there any more nor ended did not arrive, so arrivals are what
-  /// ended and what the queue grew by. A job that failed arrives again when it is due again.
+  /// Jobs that become ready, per second. Arrivals are the ended attempts plus the queue's growth, so a job that left
+  /// the queue without an attempt does not count. A failed job arrives again when it is due again.
   public var arrivalRate: Double { weight > 0 ? max(0, arrivals / weight) : 0 }
 
-  /// How long an attempt runs, in seconds; nil before one has ended.
+  /// How long an attempt runs, in seconds; nil until one has ended.
   public var runTime: Double? { endings > 1e-9 ? busy / endings : nil }
 
   /// - Parameter halfLife: in seconds.

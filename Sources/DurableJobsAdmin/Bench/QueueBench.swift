@@ -5,28 +5,28 @@ import Foundation
 import Locking
 import Logging
 
-/// What a small load test measured.
+/// The results of a small load test.
 public struct QueueBenchReport: Codable, Sendable, Hashable {
-  /// The private queue that was used.
+  /// The private queue that the test used.
   public let queue: String
   public let jobs: Int
-  /// Handlers that ran at once, in this process.
+  /// Handlers that ran at once in this process.
   public let concurrency: Int
-  /// Jobs a second, each pending by a transaction of its own, 16 callers at once.
+  /// Enqueued jobs a second, in one transaction each, by 16 concurrent callers.
   public let enqueuedSingly: Double
-  /// Jobs a second, pending and pushed a thousand at a time.
+  /// Enqueued and pushed jobs a second, in batches of a thousand.
   public let enqueuedInBatches: Double
-  /// Jobs a second, from claim to the ledger row's end.
+  /// Jobs a second, from the claim to the end of the ledger row.
   public let drained: Double
-  /// Seconds from asking for a job until its handler runs, while nothing else waits: half of them take less.
+  /// The median time from enqueuing a job to the start of its handler on an idle queue, in seconds.
   public let pickup: Double
-  /// 99 of 100 take less.
+  /// The 99th percentile of the same.
   public let slowPickup: Double
 }
 
-/// Measures the job queue on the servers that are there: jobs that do nothing, on a queue that nobody else serves.
+/// Measures the job queue on the configured servers, with no-op jobs in a private queue.
 ///
-/// Call `cleanUp` whatever `run` did: it takes away all that is left of the queue.
+/// Call `cleanUp` after `run`, also if it throws: it removes everything left of the queue.
 public struct QueueBench: Sendable {
   /// A job that does nothing.
   private struct NoOp: Job {
@@ -34,7 +34,7 @@ public struct QueueBench: Sendable {
     var number: Int
   }
 
-  /// What it is doing.
+  /// The phase of the test.
   public enum Progress: Sendable {
     case enqueuing(Int)
     case draining(Int)
@@ -53,7 +53,7 @@ public struct QueueBench: Sendable {
   private static let pickups = 200
 
   /// - Parameters:
-  ///   - jobs: how many of them, half enqueued singly up to 10,000.
+  ///   - jobs: how many jobs to run; half of them, up to 10,000, are enqueued singly.
   ///   - concurrency: how many handlers run at once.
   public init(_ database: JobsDatabase, broker: RedisBroker, jobs: Int, concurrency: Int, logger: Logger) {
     self.database = database
@@ -64,7 +64,7 @@ public struct QueueBench: Sendable {
     queue = QueueName(rawValue: "bench-\(JobID.next())")
   }
 
-  /// Runs all of it in a queue of its own, which is empty again at the end.
+  /// Runs the whole test in its private queue, which is empty again at the end.
   public func run(progress: @escaping @Sendable (Progress) -> Void = { _ in }) async throws -> QueueBenchReport {
     let client = JobClient(broker: broker, ledger: PostgresLedger(database), logger: logger)
     let singly = min(jobs / 2, 10_000)
@@ -119,7 +119,7 @@ public struct QueueBench: Sendable {
     }
   }
 
-  /// Takes away the queue's jobs, its dead letters, what was counted of it and its keys in the broker.
+  /// Removes the queue's jobs, dead letters, statistics and broker keys.
   public func cleanUp() async throws {
     try await database.deleteQueue(queue)
     try await broker.forget(queue)

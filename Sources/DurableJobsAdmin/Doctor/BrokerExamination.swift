@@ -6,7 +6,7 @@ import LibPQClient
 import Logging
 import Reactor
 
-/// The doctor's look at the oldest jobs that the ledger owes: whether the broker knows them.
+/// The doctor's check that the broker knows the oldest jobs pending in the ledger.
 struct BrokerExamination {
   let postgres: PostgresConfiguration
   let tables: JobsSchema
@@ -16,7 +16,7 @@ struct BrokerExamination {
   let loop: EventLoop
   let logger: Logger
 
-  /// So many of each queue tell whether the relay does its work.
+  /// The number of jobs per queue that is enough to tell whether the relay works.
   private static let sample = 1000
 
   func run() async -> [Finding] {

@@ -2,8 +2,8 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// The doctor's look at connections to Postgres: whether each job that a worker runs finds one, and whether
-/// the server has as many as its workers may open.
+/// The doctor's check of Postgres connections: whether each job that a worker runs finds one, and whether the server
+/// allows as many as its workers may open.
 struct ConnectionExamination: Examination {
   let schema: JobsSchema
   let terms: DoctorTerms

@@ -7,7 +7,7 @@ import LibPQClient
 import Logging
 import Reactor
 
-/// Looks at everything that a queue rests on and says what is wrong with it.
+/// Checks everything that a queue depends on and reports problems.
 public struct Doctor: Sendable {
   private let postgres: PostgresConfiguration
   private let tables: JobsSchema
@@ -21,13 +21,14 @@ public struct Doctor: Sendable {
   private let logger: Logger
 
   /// - Parameters:
-  ///   - tables: the schema that holds the queue's tables.
-  ///   - replica: where reads may go; nil if there is none.
-  ///   - prefix: of the broker's keys in Redis.
-  ///   - queues: those that should have workers.
-  ///   - schema: says whether the app's tables are there; if it fails, or the queue's are not, none is looked at.
-  ///   - more: what the app has to look at besides.
-  ///   - terms: for advice.
+  ///   - tables: the schema with the queue's tables.
+  ///   - replica: the replica for reads; nil if there is none.
+  ///   - prefix: the prefix of the broker's keys in Redis.
+  ///   - queues: the queues that should have workers.
+  ///   - schema: checks that the app's tables exist; if it fails, or the queue's tables are missing, no table is
+  ///     checked.
+  ///   - more: the app's own checks.
+  ///   - terms: the wording of advice.
   public init(
     postgres: PostgresConfiguration, tables: JobsSchema = .standard, replica: PostgresConfiguration? = nil,
     redis: RedisConfiguration, prefix: String = RedisBroker.standardPrefix, queues: [QueueName],
@@ -48,10 +49,9 @@ public struct Doctor: Sendable {
     self.logger = logger
   }
 
-  /// Looks; changes nothing.
+  /// Runs all checks and changes nothing.
   ///
-  /// - Returns: what was found, in the order in which to read it. It never throws for a server that is away: that is a
-  ///   finding.
+  /// - Returns: the findings, in reading order. It never throws for an unreachable server: that is a finding.
   public func examine() async -> [Finding] {
     let loop = EventLoop(name: "fanmill-doctor")
     defer { loop.stop() }
@@ -67,7 +67,7 @@ public struct Doctor: Sendable {
     findings += await RedisExamination(
       configuration: redis, prefix: prefix, queues: queues, terms: terms, loop: loop, logger: logger
     ).run()
-    // What the two know of each other can be compared only where both answer.
+    // The ledger and the broker can be compared only if both answer.
     if findings.contains(where: { $0.status == .fail }) { return findings }
     return findings
       + (await BrokerExamination(
@@ -75,11 +75,11 @@ public struct Doctor: Sendable {
       ).run())
   }
 
-  /// How far a server's clock is from this machine's: asked at `before`, answered at `after`.
+  /// The offset between a server's clock and this machine's, from a question sent at `before` and answered at `after`.
   static func clock(_ server: String, _ time: Date, before: Date, after: Date) -> Finding {
     let here = before.addingTimeInterval(after.timeIntervalSince(before) / 2)
     let difference = time.timeIntervalSince(here)
-    // Half the round trip is what the comparison itself can be wrong by.
+    // The comparison itself can be off by half the round trip.
     let detail =
       "\(server)'s clock is \(seconds(abs(difference))) \(difference < 0 ? "behind" : "ahead of") this machine's"
     let advice = "set both clocks by NTP: due times, leases and ids that sort by time rely on them"

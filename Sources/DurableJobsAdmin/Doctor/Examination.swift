@@ -1,7 +1,7 @@
 import LibPQClient
 
-/// Something more for the doctor to look at, such as tables of the app's.
+/// A further check for the doctor, such as one of the app's tables.
 public protocol Examination: Sendable {
-  /// Looks; changes nothing.
+  /// Runs the check and changes nothing.
   func run(in transaction: PostgresTransaction) async throws -> [Finding]
 }

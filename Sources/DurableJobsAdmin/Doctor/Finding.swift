@@ -1,9 +1,9 @@
-/// One thing that the doctor looked at.
+/// The result of one check by the doctor.
 public struct Finding: Codable, Sendable, Hashable {
-  /// How it stands with it; the worse, the greater.
+  /// How serious the finding is; a worse one compares greater.
   public enum Status: String, Codable, Sendable, Comparable {
     case ok
-    /// It works, and something should be done about it.
+    /// It works, but needs attention.
     case warn
     /// It does not work.
     case fail
@@ -18,25 +18,25 @@ public struct Finding: Codable, Sendable, Hashable {
     public static func < (one: Status, other: Status) -> Bool { one.rank < other.rank }
   }
 
-  /// What was looked at.
+  /// The subject of the check.
   public let name: String
   public let status: Status
-  /// What was found.
+  /// The result.
   public let detail: String
-  /// What to do about it; nil where nothing is to be done.
+  /// The remedy; nil if none is needed.
   public let advice: String?
 
-  /// All is well.
+  /// A finding without a problem.
   public static func ok(_ name: String, _ detail: String) -> Finding {
     Finding(name: name, status: .ok, detail: detail, advice: nil)
   }
 
-  /// It works, and `advice` should be followed.
+  /// A finding about something that works and for which `advice` should be followed.
   public static func warn(_ name: String, _ detail: String, _ advice: String) -> Finding {
     Finding(name: name, status: .warn, detail: detail, advice: advice)
   }
 
-  /// It does not work; `advice` mends it.
+  /// A finding about something that does not work; `advice` fixes it.
   public static func fail(_ name: String, _ detail: String, _ advice: String) -> Finding {
     Finding(name: name, status: .fail, detail: detail, advice: advice)
   }

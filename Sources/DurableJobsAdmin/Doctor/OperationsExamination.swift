@@ -3,13 +3,13 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// The doctor's look at what operators watch: workers that went without a word, schedules that nobody fires, queues
-/// that stand still.
+/// The doctor's check of what operators watch: workers that vanished, schedules that no worker fires, queues that
+/// are stalled.
 struct OperationsExamination: Examination {
   let schema: JobsSchema
   let terms: DoctorTerms
 
-  /// From how many seconds on an old snapshot is worth a word.
+  /// The age in seconds from which an old snapshot is reported.
   private static let longSnapshot: Double = 300
 
   func run(in transaction: PostgresTransaction) async throws -> [Finding] {
@@ -29,7 +29,7 @@ struct OperationsExamination: Examination {
       "their jobs went to others; `\(terms.command) workers list` shows when, their logs may say why")
   }
 
-  /// What processes say of their machines' clocks; those that are right say nothing.
+  /// Reports the machines' clocks as processes measured them; `off` has only those that are wrong.
   private func clocks(_ off: [ProcessClock]) -> Finding {
     if off.isEmpty { return .ok("process clocks", "none is off by more than a second") }
     let processes = off.map { clock in
@@ -54,7 +54,7 @@ struct OperationsExamination: Examination {
       "`\(terms.command) queues resume QUEUE` when what it was paused for is over")
   }
 
-  /// Owed jobs that the broker cannot take, as the relay has left word.
+  /// Reports pending jobs that the broker cannot accept, as recorded by the relay.
   private func refused(_ refused: [(id: JobID, queue: String, refusal: String)]) -> Finding {
     if refused.isEmpty { return .ok("refused jobs", "none") }
     return .warn(
@@ -65,7 +65,7 @@ struct OperationsExamination: Examination {
       """)
   }
 
-  /// What keeps Postgres from cleaning up after jobs that are done.
+  /// Reports the snapshot that keeps Postgres from cleaning up after finished jobs.
   private func snapshot(_ oldest: OldestSnapshot?) -> Finding {
     guard let oldest else { return .ok("oldest snapshot", "none is held") }
     let detail = "held for \(Int(oldest.seconds)) s by \(oldest.holder)"

@@ -4,7 +4,7 @@ import LibPQClient
 import Logging
 import Reactor
 
-/// The doctor's look at Postgres.
+/// The doctor's checks of Postgres.
 struct PostgresExamination {
   let configuration: PostgresConfiguration
   let tables: JobsSchema
@@ -19,7 +19,7 @@ struct PostgresExamination {
     do {
       connection = try await PostgresConnection.connect(configuration, loop: loop, logger: logger)
     } catch {
-      // Without another session nothing more can be asked.
+      // Without a free session, no further check can run.
       if error.sqlState == "53300" {
         return [
           .fail("Postgres", error.message, "raise max_connections, run fewer workers, or lower \(terms.poolSize)")

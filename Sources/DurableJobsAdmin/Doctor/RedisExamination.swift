@@ -5,7 +5,7 @@ import HiredisClient
 import Logging
 import Reactor
 
-/// The doctor's look at Redis and at the workers that it knows.
+/// The doctor's checks of Redis and of the workers registered there.
 struct RedisExamination {
   let configuration: RedisConfiguration
   let prefix: String
@@ -57,7 +57,7 @@ struct RedisExamination {
   }
 
   private func eviction(_ facts: ServerFacts) -> Finding {
-    // Some hosts hide the setting; the broker then starts, and so does the doctor's patient.
+    // Some hosts hide the setting. The broker starts all the same, so this is a warning.
     if facts.policy.isEmpty { return .warn("Redis eviction", "it does not say", "make sure that it is noeviction") }
     if facts.policy == "noeviction" { return .ok("Redis eviction", "noeviction: no job is dropped for room") }
     return .fail(
@@ -76,7 +76,7 @@ struct RedisExamination {
     return .warn("Redis memory", detail, "raise maxmemory or add workers: from 90 % on new jobs wait in the ledger")
   }
 
-  /// PING is refused as writes are, so that nothing need be changed to know.
+  /// Redis refuses PING as it refuses writes, so the check changes nothing.
   private func disk(_ client: RedisClient, _ facts: ServerFacts) async throws(RedisError) -> Finding {
     do throws(RedisError) {
       _ = try await client.sendToMasters([RedisCommand("PING")])

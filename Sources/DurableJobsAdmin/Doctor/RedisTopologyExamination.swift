@@ -1,6 +1,6 @@
 import HiredisClient
 
-/// The doctor's look at what stands behind Redis: who takes over when a master is lost.
+/// The doctor's check of failover: which server takes over when a Redis master is lost.
 struct RedisTopologyExamination {
   let topology: RedisTopology
   let configured: RedisConfiguration.Topology

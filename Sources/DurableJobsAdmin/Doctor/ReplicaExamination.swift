@@ -2,7 +2,7 @@ import LibPQClient
 import Logging
 import Reactor
 
-/// The doctor's look at the replica that reads may go to.
+/// The doctor's checks of the replica for reads.
 struct ReplicaExamination {
   let primary: PostgresConfiguration
   let replica: PostgresConfiguration
@@ -10,7 +10,7 @@ struct ReplicaExamination {
   let loop: EventLoop
   let logger: Logger
 
-  /// How long the replica gets to show what the primary has.
+  /// How long the replica gets to catch up with the primary.
   private static let patience = Duration.seconds(2)
 
   func run() async -> [Finding] {

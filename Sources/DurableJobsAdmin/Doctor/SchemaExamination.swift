@@ -1,7 +1,7 @@
 import DurableJobsPostgres
 import LibPQClient
 
-/// The doctor's look at the queue's schema: whether it is as new as this program.
+/// The doctor's check that the queue's schema is as new as this program.
 struct SchemaExamination: Examination {
   let schema: JobsSchema
   let terms: DoctorTerms

@@ -1,11 +1,11 @@
 import Dispatch
 import Glibc
 
-/// A file that is written whole or not at all: it takes its name when it is complete. Packed by gzip where the name
-/// ends in `.gz`; `-` is the standard output. Writes block, so they run on a thread of their own.
+/// A file that is written whole or not at all: it gets its name when it is complete. It is compressed with gzip if the
+/// name ends in `.gz`; `-` is standard output. Writes block, so they run on a dedicated thread.
 public final class ExportFile {
   public let path: String
-  /// Where it is written before it has its name; nil for the standard output.
+  /// The temporary path until the file is complete; nil for standard output.
   private let draft: String?
   private var descriptor: Int32
   private var packer: pid_t?
@@ -31,7 +31,7 @@ public final class ExportFile {
   }
 
   deinit {
-    // Not finished: nothing is left of it.
+    // An unfinished file is removed.
     if let draft, descriptor >= 0 {
       close(descriptor)
       if let packer { waitpid(packer, nil, 0) }
@@ -46,7 +46,7 @@ public final class ExportFile {
     if buffer.count >= Self.block { try await flush() }
   }
 
-  /// Completes it and gives it its name.
+  /// Completes the file and gives it its name.
   ///
   /// - Throws: `.noOutput`.
   public func finish() async throws(OperationError) {
@@ -82,9 +82,9 @@ public final class ExportFile {
     if let problem { throw Self.failure(path, problem) }
   }
 
-  /// Puts gzip between what is written and the file.
+  /// Pipes the output through gzip into the file.
   private func pack() throws(OperationError) {
-    // Should gzip die, a write tells so; it must not end this process.
+    // If gzip dies, the write reports it; SIGPIPE must not end this process.
     signal(SIGPIPE, SIG_IGN)
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { throw Self.failure(path, errno) }

@@ -3,15 +3,14 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Writes pending jobs or dead letters as JSON lines, one a job, as they are at one moment.
+/// Writes pending jobs or dead letters as JSON lines, one job a line, as of one moment.
 public struct JobExport: Sendable {
-  /// Which jobs are written.
+  /// The jobs to export.
   public enum Which: Sendable {
     case pending
     case dead
   }
 
-  /// A line.
   fileprivate struct Line: Encodable {
     let id: String
     let kind: String
@@ -33,14 +32,14 @@ public struct JobExport: Sendable {
   private let which: Which
   private let path: String
 
-  /// - Parameter path: packed by gzip where it ends in `.gz`; `-` is the standard output.
+  /// - Parameter path: compressed with gzip if it ends in `.gz`; `-` is standard output.
   public init(_ which: Which, to path: String) {
     self.which = which
     self.path = path
   }
 
-  /// - Returns: how many lines there are.
-  /// - Throws: `.noOutput` for a file that cannot be written; then it is not there.
+  /// - Returns: the number of lines written.
+  /// - Throws: `.noOutput` for a file that cannot be written; then no file is left.
   public func run(on database: JobsDatabase, progress: @Sendable (Int) -> Void = { _ in }) async throws -> Int {
     try await database.pool.transaction(.snapshot) { transaction in
       let file = try ExportFile(path: path)

@@ -3,19 +3,19 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import LibPQClient
 
-/// What an operator does with jobs that are not tried any more, one or many at a time.
+/// Operations on dead letters, one or many at a time.
 public struct DeadLetters: Sendable {
   private let client: JobClient<RedisBroker, PostgresLedger>
-  /// So many in one transaction.
+  /// The number of dead letters per transaction.
   private static let batch = 1000
 
-  /// Which dead letters.
+  /// A selection of dead letters.
   public enum Choice: Sendable {
     case one(JobID)
     /// All, or all of one kind.
     case all(kind: String?)
 
-    /// How the action log names them.
+    /// The selection's name in the action log.
     fileprivate var subject: String {
       switch self {
       case .one(let id): id.description
@@ -30,7 +30,7 @@ public struct DeadLetters: Sendable {
       }
     }
 
-    /// The next of them behind an id.
+    /// The next batch after an id.
     fileprivate func batch(after id: JobID) -> DeadBatch {
       switch self {
       case .one(let id): .one(id)
@@ -45,12 +45,12 @@ public struct DeadLetters: Sendable {
 
   private var database: JobsDatabase { client.ledger.database }
 
-  /// Owes dead letters again, from their first attempt on, under their old ids.
+  /// Makes dead letters pending again, from their first attempt, under their old ids.
   ///
-  /// One whose unique key is pending by another job stays where it is.
+  /// A dead letter stays if another job is pending under its unique key.
   ///
-  /// - Parameter progress: is called after each batch with how many are pending again so far.
-  /// - Returns: those that are pending again.
+  /// - Parameter progress: called after each batch with the number of jobs made pending so far.
+  /// - Returns: the jobs that are pending again.
   /// - Throws: `.forbidden`.
   public func retry(
     _ choice: Choice, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
@@ -70,10 +70,10 @@ public struct DeadLetters: Sendable {
     }
   }
 
-  /// Throws dead letters away; a record of each is kept for a while.
+  /// Deletes dead letters; a record of each is kept for a while.
   ///
-  /// - Parameter progress: is called after each batch with how many are gone so far.
-  /// - Returns: those that are gone.
+  /// - Parameter progress: called after each batch with the number deleted so far.
+  /// - Returns: the deleted ones.
   /// - Throws: `.forbidden`.
   public func delete(
     _ choice: Choice, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
@@ -90,9 +90,9 @@ public struct DeadLetters: Sendable {
     }
   }
 
-  /// Goes through the dead letters in the order of their ids. What died meanwhile may come too.
+  /// Walks through the dead letters in order of their ids. Jobs that die meanwhile may be included.
   ///
-  /// - Parameter body: what was done, and the last id that was looked at; nil where there is no more.
+  /// - Parameter body: returns the jobs it changed and the last id it read; nil at the end.
   private func inBatches(
     _ choice: Choice, _ progress: @Sendable (Int) -> Void, _ body: (JobID) async throws -> (done: [JobID], last: JobID?)
   ) async throws -> [JobID] {
@@ -110,31 +110,31 @@ public struct DeadLetters: Sendable {
 }
 
 extension JobAdmin {
-  /// Dead letters, to be tried again or thrown away.
+  /// The dead letters, to retry or delete.
   public var deadLetters: DeadLetters { DeadLetters(client: client) }
 
-  /// Tries all dead letters again, or those of one kind; one whose unique key is pending stays.
+  /// Retries all dead letters, or those of one kind. A dead letter whose unique key is pending stays.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number retried.
   public func retryDead(
     kind: String?, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> Int {
     try await deadLetters.retry(.all(kind: kind), by: actor, progress: progress).count
   }
 
-  /// Throws all dead letters away, or those of one kind.
+  /// Deletes all dead letters, or those of one kind.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number deleted.
   public func deleteDead(
     kind: String?, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> Int {
     try await deadLetters.delete(.all(kind: kind), by: actor, progress: progress).count
   }
 
-  /// Tries one dead letter again.
+  /// Retries one dead letter.
   ///
-  /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not dead, or its unique key is pending by
-  ///   another job.
+  /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not dead, or another job is pending under its
+  ///   unique key.
   public func retryDead(_ text: String, by actor: Operator) async throws -> JobSummary {
     let id = try Self.parse(text)
     guard let job = try await summary(id) else { throw Self.unknown(id) }

@@ -2,10 +2,10 @@ import DurableJobs
 import DurableJobsPostgres
 import Foundation
 
-/// Puts a page of dead or ended jobs together, the last to die or end first.
+/// Builds a page of dead or ended jobs, most recent first.
 ///
-/// Filters that no index answers look at a bounded number of rows, however many there are, and the page then says where
-/// to go on.
+/// A filter without an index reads a bounded number of rows, however many there are, and the page then says where to
+/// continue.
 struct FinishedListing {
   let filter: JobFilter
   let database: JobsDatabase
@@ -29,7 +29,7 @@ struct FinishedListing {
     return JobPage(items: items, next: edge?.cursor, searched: edge.map { _ in PendingListing.budget })
   }
 
-  /// The first that fit, one more than a page has, among those that a page looks at.
+  /// The first matches, one more than a page has, among the rows that a page reads.
   private func look(
     at jobs: FinishedJobs, from start: FinishedPlace, to end: FinishedPlace, _ search: PayloadSearch
   ) async throws -> [JobRow] {
@@ -51,7 +51,7 @@ struct FinishedListing {
 }
 
 extension FinishedPlace {
-  /// - Throws: `.usage` for what no page has given.
+  /// - Throws: `.usage` for a cursor that no page returned.
   fileprivate init(cursor: String) throws(OperationError) {
     let parts = cursor.split(separator: ".")
     guard parts.count == 2, let microseconds = Int64(parts[0]), let id = JobID(String(parts[1])) else {
@@ -60,6 +60,6 @@ extension FinishedPlace {
     self.init(at: Date(timeIntervalSinceReferenceDate: Double(microseconds) / 1e6), id: id)
   }
 
-  /// Microseconds, as the server keeps them, so that nothing is left out between two pages.
+  /// Microseconds, the server's precision, so that no job is skipped between two pages.
   fileprivate var cursor: String { "\(Int64((at.timeIntervalSinceReferenceDate * 1e6).rounded())).\(id)" }
 }

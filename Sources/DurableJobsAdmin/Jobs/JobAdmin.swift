@@ -4,21 +4,21 @@ import DurableJobsRedis
 import Foundation
 import LibPQClient
 
-/// What an operator does with jobs: look, ask for one, try one again, stop one. What changes something takes the name
-/// of who does it, and stands in the action log.
+/// Operations on jobs: view, enqueue, retry, cancel. Each operation that makes a change takes the actor and is
+/// recorded in the action log.
 public struct JobAdmin: Sendable {
   let client: JobClient<RedisBroker, PostgresLedger>
   public let kinds: JobKinds
   let clock: any Clock<Duration>
 
-  /// Where the jobs are.
+  /// The database that stores the jobs.
   public var database: JobsDatabase { client.ledger.database }
-  /// Which of them runs next.
+  /// The broker that decides which of them runs next.
   public var broker: RedisBroker { client.broker }
 
   /// - Parameters:
-  ///   - client: leads to the jobs, and says how long their push may take.
-  ///   - clock: measures how long somebody waits.
+  ///   - client: gives access to the jobs, and limits how long their push may take.
+  ///   - clock: measures how long callers wait.
   public init(
     _ client: JobClient<RedisBroker, PostgresLedger>, kinds: JobKinds, clock: any Clock<Duration> = ContinuousClock()
   ) {
@@ -29,20 +29,19 @@ public struct JobAdmin: Sendable {
 
   // MARK: Look
 
-  /// A page of the jobs that `filter` lets through: pending ones, unless it asks for a state in which nothing is
-  /// pending.
+  /// A page of the jobs that match `filter`: pending ones, unless it names a state of jobs that are not pending.
   ///
-  /// - Throws: `.usage` for a limit or a cursor that cannot be.
+  /// - Throws: `.usage` for an invalid limit or cursor.
   public func page(_ filter: JobFilter) async throws -> JobPage { try await Self.page(filter, on: database) }
 
-  /// The same, where there is a database and no broker.
+  /// The same with a database and no broker.
   public static func page(_ filter: JobFilter, on database: JobsDatabase) async throws -> JobPage {
     try OperationError.check(limit: filter.limit)
     if filter.state?.isPending ?? true { return try await PendingListing(filter: filter, database: database).page() }
     return try await FinishedListing(filter: filter, database: database).page()
   }
 
-  /// - Throws: `.usage` if `id` cannot be a job's, `.notFound` if it is neither pending nor dead and no record of its
+  /// - Throws: `.usage` if `id` cannot be a job's; `.notFound` if it is neither pending nor dead and no record of its
   ///   end is kept.
   public func show(_ id: String) async throws -> JobDetail {
     let id = try Self.parse(id)
@@ -54,14 +53,14 @@ public struct JobAdmin: Sendable {
     return JobDetail(job, isInBroker: !isMissing, history, isRunning: running.contains(id))
   }
 
-  /// The job as the ledger knows it now, to which a running one waits; nil if there is none.
+  /// The job's current ledger entry, in which a running job looks like a waiting one; nil if there is none.
   func summary(_ id: JobID) async throws -> JobSummary? { try await database.job(id).map { JobSummary($0) } }
 
   static func unknown(_ id: JobID) -> OperationError {
     OperationError(.notFound, "no job \(id) is pending or dead: it is done, or it never was")
   }
 
-  /// - Parameter what: what the text should be, for the message.
+  /// - Parameter what: the name of the expected value, for the message.
   static func parse(_ text: String, _ what: String = "a job's id") throws(OperationError) -> JobID {
     guard let id = JobID(text) else {
       throw OperationError(
@@ -73,9 +72,9 @@ public struct JobAdmin: Sendable {
 }
 
 extension JobAdmin {
-  /// Owes a job and pushes it.
+  /// Enqueues a job and pushes it.
   ///
-  /// - Throws: `.usage`, `.data`, `.forbidden`; `.conflict` if its unique key is pending already.
+  /// - Throws: `.usage`, `.data`, `.forbidden`; `.conflict` if its unique key is already pending.
   public func enqueue(_ request: JobRequest, by actor: Operator) async throws -> JobRecord {
     let record = try kinds.record(request)
     do {
@@ -95,9 +94,9 @@ extension JobAdmin {
     return record
   }
 
-  /// Lets a job run at once: a dead letter from its first attempt on, one that waits for its time now.
+  /// Makes a job run at once: a dead letter starts over from its first attempt, a delayed job is due now.
   ///
-  /// - Returns: the job as it is then.
+  /// - Returns: the job after the change.
   /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` where there is nothing to do.
   public func retry(_ text: String, by actor: Operator) async throws -> JobSummary {
     let id = try Self.parse(text)
@@ -126,7 +125,7 @@ extension JobAdmin {
       try await ActionLog(database).record("jobs.retry", id.description, by: actor, in: transaction)
     }
     if try await client.broker.promote([id], in: queue).isEmpty {
-      // Pushing what it knows changes nothing.
+      // Pushing a job that the broker already knows changes nothing.
       await client.pushPending(try await client.ledger.records([id], queue: queue))
     }
     guard let now = try await summary(id) else { throw Self.unknown(id) }
@@ -135,7 +134,7 @@ extension JobAdmin {
 
   /// Reschedules a job that is not running.
   ///
-  /// - Returns: the job as it is then.
+  /// - Returns: the job after the change.
   /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it runs, is parked, dead or ended.
   public func reschedule(_ text: String, at moment: Date, by actor: Operator) async throws -> JobSummary {
     let id = try Self.parse(text)
@@ -146,20 +145,20 @@ extension JobAdmin {
     let queue = QueueName(rawValue: job.queue)
     let isRunning = OperationError(.conflict, "job \(id) runs, or is about to: it cannot be rescheduled")
     try await database.pool.transaction { transaction in
-      // Who runs it may hold the row.
+      // The worker that runs the job may hold the row.
       guard try await database.schema.reschedule(id, in: queue, at: moment, in: transaction) else { throw isRunning }
       try await ActionLog(database).record(
         "jobs.reschedule", id.description, detail: ["at": moment.formatted(.iso8601)], by: actor, in: transaction)
       let isMoved = try await !client.broker.reschedule([id], in: queue, to: moment).isEmpty
       if !isMoved, try await client.broker.missing([id], in: queue).isEmpty { throw isRunning }
     }
-    // Where the broker did not know it, it does now; or later, if it has no room for it.
+    // The broker now knows the job if it did not before; if it has no room, the relay pushes it later.
     await client.pushPending(try await client.ledger.records([id], queue: queue))
     guard let now = try await summary(id) else { throw Self.unknown(id) }
     return now
   }
 
-  /// Throws a dead letter away; a record of it is kept for a while.
+  /// Deletes a dead letter; a record of it is kept for a while.
   ///
   /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not dead.
   public func delete(_ text: String, by actor: Operator) async throws -> JobSummary {
@@ -173,9 +172,9 @@ extension JobAdmin {
     return now
   }
 
-  /// Waits until a job is not pending any more.
+  /// Waits until a job is no longer pending.
   ///
-  /// - Returns: the job as it ended; `dead` is such an end.
+  /// - Returns: the job in its final state, which may be `dead`.
   /// - Throws: `.usage`, `.notFound`; `.failed` if it is still pending after `limit`.
   public func wait(for text: String, limit: Duration) async throws -> JobSummary {
     let id = try Self.parse(text)
@@ -186,7 +185,7 @@ extension JobAdmin {
         if !job.state.isPending { return job }
         last = job
       } else {
-        // A job that is done at its first attempt leaves one trace: that somebody asked for it.
+        // A job that succeeds at its first attempt leaves one trace: the action that enqueued it.
         if let last { return last.done }
         guard let done = try await asked(id) else { throw Self.unknown(id) }
         return done
@@ -204,7 +203,7 @@ extension JobAdmin {
     }
   }
 
-  /// A job of which only the action is known that asked for it.
+  /// The job that an enqueue action in the log names, when nothing else is known of it.
   private func asked(_ id: JobID) async throws -> JobSummary? {
     try await database.action("jobs.enqueue", on: id.description).map { action in
       JobSummary(
@@ -225,11 +224,11 @@ extension JobSummary {
 }
 
 extension JobAdmin {
-  /// Ends a pending job, without its effects: one that waits at once; of one that runs, the worker is told, and what
-  /// its transaction wrote is undone.
+  /// Cancels a pending job without its effects. A waiting job ends at once. The worker of a running one is notified,
+  /// and its transaction is rolled back.
   ///
   /// - Parameter patience: how long to wait for a worker.
-  /// - Returns: the job as it is then: cancelled, or done where it was faster.
+  /// - Returns: the job after the change: cancelled, or done if it finished first.
   /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not pending; `.failed` if its worker has not
   ///   ended it within `patience`, and then it may still do so.
   public func cancel(_ text: String, by actor: Operator, patience: Duration = .seconds(10)) async throws -> JobSummary {
@@ -246,7 +245,7 @@ extension JobAdmin {
       isNoted = true
       let now = try await summary(id)
       if now?.state.isPending != true {
-        // It may have ended while the order was written.
+        // The job may have ended while the order was written.
         try await database.forgetOrder(toEnd: id)
         guard let now else { throw OperationError(.conflict, "job \(id) is done: it was faster") }
         return now
@@ -263,9 +262,9 @@ extension JobAdmin {
     return now
   }
 
-  /// Ends a job. Where an open transaction holds it, the worker that runs it is told to cancel it.
+  /// Ends a job. If an open transaction holds it, the worker that runs it is ordered to cancel it.
   ///
-  /// - Parameter actor: who asks, to be noted; nil if that is noted already.
+  /// - Parameter actor: the requester to record; nil if that is already recorded.
   /// - Returns: whether it has ended.
   private func end(_ id: JobID, _ queue: QueueName, _ actor: Operator?) async throws -> Bool {
     try await database.pool.transaction { transaction in
@@ -276,10 +275,10 @@ extension JobAdmin {
     }
   }
 
-  /// Lets the broker forget a job that has ended. Where a worker has it, the worker is told: its transaction finds
-  /// nothing to end whatever it does, and told, it does not go on in vain.
+  /// Removes an ended job from the broker. If a worker has the job, the worker is notified: its transaction would find
+  /// nothing to end in any case, and the notice saves it the rest of the run.
   ///
-  /// - Parameter isTold: whether it was told already, and has let go.
+  /// - Parameter isTold: whether the worker was already notified and has dropped the job.
   private func forget(_ id: JobID, _ queue: QueueName, isTold: Bool) async throws {
     if try await client.broker.remove([id], from: queue).isEmpty, !isTold,
       try await client.broker.missing([id], in: queue).isEmpty

@@ -1,12 +1,12 @@
 import DurableJobsPostgres
 import Foundation
 
-/// Something that happened to a job, or is to happen.
+/// One event in a job's timeline, past or future.
 public struct JobEvent: Codable, Sendable, Hashable {
   public let at: Date
   /// Such as `asked for`, `attempt 2 failed`, `running`, `due`, `dead`, or an action such as `jobs.cancel`.
   public let what: String
-  /// The error, the worker, who did it.
+  /// The error, the worker or the actor.
   public let detail: String?
 
   init(_ what: String, at: Date, _ detail: String? = nil) {
@@ -15,7 +15,7 @@ public struct JobEvent: Codable, Sendable, Hashable {
     self.detail = detail
   }
 
-  /// All that is known of a job, oldest first.
+  /// All known events of a job, oldest first.
   static func timeline(of job: JobSummary, failures: [JobDetail.Failure], _ history: JobHistory) -> [JobEvent] {
     var events = [JobEvent("asked for", at: job.createdAt)]
     events += history.actions.map { JobEvent($0.action, at: $0.at, "by \($0.actor)") }
@@ -27,7 +27,7 @@ public struct JobEvent: Codable, Sendable, Hashable {
     if let runAt = job.runAt { events.append(JobEvent("due", at: runAt)) }
     if let diedAt = job.diedAt { events.append(JobEvent("dead", at: diedAt)) }
     if let endedAt = job.endedAt { events.append(JobEvent(job.state.rawValue, at: endedAt)) }
-    // What is of one moment stays in the order in which it was put together.
+    // Events of the same moment keep their original order.
     return events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
   }
 }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Which jobs to list, and which page of them.
+/// A filter for jobs, and the page of the result to return.
 public struct JobFilter: Sendable, Hashable {
-  /// nil for all that are pending.
+  /// nil for all pending jobs.
   public var state: JobState?
   public var kind: String?
   public var queue: String?
-  /// Stands in the payload as it is shown, letter for letter: what `SecretFields` masks is not searched.
+  /// Matches the payload as it is shown, byte for byte: values that `SecretFields` masks are not searched.
   public var text: String?
-  /// What is blotted out wherever it would be shown, and so is not found by `text`.
+  /// Strings that are masked wherever they would be shown, and so are not found by `text`.
   public var blotted: [String] = []
-  /// Owed jobs that were asked for from this moment on; of dead and ended ones, those that died or ended from then on.
+  /// The start of the range: pending jobs by when they were enqueued, dead and ended ones by when they died or ended.
   public var since: Date?
-  /// And before this one.
+  /// The end of the range, exclusive.
   public var until: Date?
   /// The `next` of an earlier page; nil for the first.
   public var before: String?
@@ -34,12 +34,12 @@ public struct JobFilter: Sendable, Hashable {
   }
 }
 
-/// A page of jobs, the newest first; of dead and ended ones, the last to die or end first.
+/// A page of jobs, newest first; dead and ended jobs by when they died or ended, most recent first.
 public struct JobPage: Codable, Sendable {
   public let items: [JobSummary]
-  /// What to ask for to get the next page; nil at the end.
+  /// The cursor of the next page; nil at the end.
   public let next: String?
-  /// How many rows were looked at, where a filter has no index and the look ended before the page was full: then the
-  /// page may be short or empty, and `next` goes on.
+  /// How many rows were read, if a filter without an index hit the row limit before the page was full. The page may
+  /// then be short or empty, and `next` continues.
   public let searched: Int?
 }

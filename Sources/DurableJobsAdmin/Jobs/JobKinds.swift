@@ -1,22 +1,22 @@
 import DurableJobs
 import DurableJobsPostgres
 
-/// A kind of job, for people who look at it.
+/// A kind of job, for display.
 public struct KindSummary: Codable, Sendable, Hashable {
   public let kind: String
-  /// Where its jobs wait unless the enqueuer says otherwise.
+  /// The queue of its jobs unless the enqueuer names another.
   public let queue: String
   /// The newest version of the payload that this program knows.
   public let version: Int
-  /// The attempts after which a job is a dead letter.
+  /// The number of attempts after which a job becomes a dead letter.
   public let maxAttempts: Int
   /// How long a handler may run, in seconds; nil for no limit.
   public let timeout: Double?
-  /// The payload's fields; nil where nobody can say.
+  /// The payload's fields; nil if they are unknown.
   public let fields: [PayloadField]?
 }
 
-/// The kinds of a registry, and what to say of a kind that is not among them.
+/// The kinds of a registry, with suggestions for unknown names.
 public struct JobKinds: Sendable {
   let registry: JobRegistry<PostgresLedger>
 
@@ -24,19 +24,19 @@ public struct JobKinds: Sendable {
     self.registry = registry
   }
 
-  /// Their names, in order.
+  /// The kinds' names, in order.
   public var names: [String] { registry.entries.keys.map(\.rawValue).sorted() }
 
-  /// The queues that they name.
+  /// The queues that the kinds name.
   public var queues: [QueueName] { registry.queues }
 
-  /// The kind whose name is nearest to one that no kind has; nil for one that a kind has.
+  /// The known kind nearest to an unknown name; nil if the name is known.
   public func nearest(to kind: String) -> String? {
     if knows(kind) { return nil }
     return names.min { EditDistance.between(kind, $0) < EditDistance.between(kind, $1) }
   }
 
-  /// A warning about a queue that no kind names; nil for one that a kind names.
+  /// A warning about a queue that no kind names; nil if a kind names it.
   public func warning(queue: String) -> String? {
     let names = queues.map(\.rawValue)
     if names.contains(queue) { return nil }
@@ -44,10 +44,10 @@ public struct JobKinds: Sendable {
     return "no kind of job has the queue '\(queue)'\(meant): only a worker that is configured to serve it does"
   }
 
-  /// Whether a kind of this name can be asked for.
+  /// Whether a kind of this name exists.
   public func knows(_ kind: String) -> Bool { registry.entries[JobKind(rawValue: kind)] != nil }
 
-  /// All of them, by name. Asks each for its payload's fields, which takes longer than its name alone: `names`.
+  /// All kinds, by name. It reads each payload's fields, so it is slower than `names`.
   public var list: [KindSummary] {
     registry.entries.values.sorted { $0.kind < $1.kind }.map { entry in
       KindSummary(
@@ -57,22 +57,22 @@ public struct JobKinds: Sendable {
     }
   }
 
-  /// - Throws: `.usage`, naming the nearest kind and all there are.
+  /// - Throws: `.usage`, naming the nearest kind and all kinds.
   func entry(_ name: String) throws(OperationError) -> JobRegistry<PostgresLedger>.Entry {
     if let entry = registry.entries[JobKind(rawValue: name)] { return entry }
     throw EditDistance.unknown("kind of job", name, of: names)
   }
 }
 
-/// How many letters must be put in, taken out or changed to make one word from another (Levenshtein).
+/// The number of letters to insert, delete or change to turn one word into another (Levenshtein).
 public enum EditDistance {
-  /// The nearest of `names`, where that is near enough to be what was meant.
+  /// The nearest of `names`, if it is close enough to be the intended one.
   public static func meant(by word: String, of names: [String]) -> String? {
     names.sorted().map { (name: $0, distance: EditDistance.between(word, $0)) }
       .filter { $0.distance <= max(2, word.count / 3) }.min { $0.distance < $1.distance }?.name
   }
 
-  /// What to say to somebody who asks for something by a name that nothing has.
+  /// The error for a name that does not exist.
   public static func unknown(_ what: String, _ name: String, of names: some Sequence<String>) -> OperationError {
     let names = names.sorted()
     var message = "there is no \(what) called '\(name)'"

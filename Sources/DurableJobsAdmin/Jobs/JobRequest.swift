@@ -2,17 +2,17 @@ import DurableJobs
 import DurableJobsPostgres
 import Foundation
 
-/// A job as an operator asks for it.
+/// An operator's request for a job.
 public struct JobRequest: Sendable {
   public var kind: String
   /// The payload's text.
   public var payload: [UInt8]
-  /// Another queue than the kind's own.
+  /// Overrides the kind's own queue.
   public var queue: String?
   public var priority: JobPriority
-  /// When it is due; nil for at once.
+  /// When the job is due; nil for at once.
   public var runAt: Date?
-  /// While a job of this key is pending in the queue, another is not added.
+  /// While a job with this key is pending in the queue, no second one is added.
   public var uniqueKey: String?
 
   public init(
@@ -29,10 +29,9 @@ public struct JobRequest: Sendable {
 }
 
 extension JobKinds {
-  /// The job that `request` asks for, in the newest version of its kind's payload.
+  /// Builds the record for `request`, in the newest version of its kind's payload.
   ///
-  /// - Throws: `.usage` for a kind or a queue that cannot be, `.data` for a payload that does not decode, naming the
-  ///   field.
+  /// - Throws: `.usage` for an invalid kind or queue; `.data` for a payload that does not decode, naming the field.
   public func record(_ request: JobRequest) throws(OperationError) -> JobRecord {
     let entry = try entry(request.kind)
     var queue = entry.queue
@@ -51,7 +50,7 @@ extension JobKinds {
       uniqueKey: request.uniqueKey, trace: .current ?? .begin())
     do {
       try record.check()
-      // Decoding it names no field that it passes over.
+      // Decoding ignores unknown fields, so they are checked first.
       if let stranger = Self.unknownField(in: request.payload, of: entry) { throw stranger }
       try entry.validate(request.payload, entry.version)
     } catch let error as OperationError {
@@ -62,7 +61,7 @@ extension JobKinds {
     return record
   }
 
-  /// A field that the kind does not know: mostly one that is spelled wrong, which decoding alone would pass over.
+  /// Reports a field that the kind does not have, usually a misspelled one, which decoding alone would ignore.
   private static func unknownField(
     in payload: [UInt8], of entry: JobRegistry<PostgresLedger>.Entry
   ) -> OperationError? {
@@ -71,7 +70,7 @@ extension JobKinds {
     do {
       found = try JSONSerialization.jsonObject(with: Data(payload))
     } catch {
-      // That it is no JSON is told by decoding it.
+      // Decoding reports that this is not JSON.
       return nil
     }
     let names = fields.map(\.name)

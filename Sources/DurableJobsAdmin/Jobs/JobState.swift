@@ -1,22 +1,22 @@
 import DurableJobsPostgres
 
-/// Where a durable job is, as the ledger and the workers' reports know it.
+/// The state of a durable job, as the ledger and the workers' reports show it.
 public enum JobState: String, Codable, Sendable, CaseIterable {
-  /// Due, and in nobody's hands as far as workers have said.
+  /// Due, and not reported as running.
   case waiting
-  /// A worker says that it runs it, as of a second ago.
+  /// Reported as running by a worker, up to a second ago.
   case running
   /// Not due yet.
   case delayed
-  /// Failed, and not due again yet.
+  /// Failed, and not yet due again.
   case retrying
   /// No worker knows its kind and version.
   case parked
-  /// Not tried any more.
+  /// Out of attempts, and no longer retried.
   case dead
-  /// Done. Of jobs that never failed no record is kept.
+  /// Finished. Jobs that never failed leave no record.
   case done
-  /// Somebody did not want it any more.
+  /// Cancelled by an operator or the app.
   case cancelled
   /// A dead letter that an operator deleted.
   case deleted
@@ -25,7 +25,7 @@ public enum JobState: String, Codable, Sendable, CaseIterable {
   /// A dead letter that was retried with another payload, as another job.
   case replaced
 
-  /// Whether the ledger still owes it.
+  /// Whether the job is still pending in the ledger.
   public var isPending: Bool {
     switch self {
     case .waiting, .running, .delayed, .retrying, .parked: true
@@ -35,7 +35,7 @@ public enum JobState: String, Codable, Sendable, CaseIterable {
 }
 
 extension JobState {
-  /// As the job's row tells it; a job that runs looks like one that waits.
+  /// The state in the job's row, where a running job looks like a waiting one.
   init(_ place: JobRow.Place) {
     self =
       switch place {
@@ -52,7 +52,7 @@ extension JobState {
       }
   }
 
-  /// What the ledger calls it; nil for a state that is none of a pending job, or that the ledger does not know.
+  /// The ledger's name for the state; nil for a state that is not pending, or that the ledger does not know.
   var pending: PendingState? {
     switch self {
     case .waiting: .waiting
@@ -63,7 +63,7 @@ extension JobState {
     }
   }
 
-  /// The end of which a record is kept; nil for a state that is no such end.
+  /// The recorded end; nil for a state that is not such an end.
   var end: EndState? {
     switch self {
     case .done: .done

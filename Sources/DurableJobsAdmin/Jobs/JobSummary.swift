@@ -2,28 +2,28 @@ import DurableJobs
 import DurableJobsPostgres
 import Foundation
 
-/// A job, in a line.
+/// A one-line summary of a job.
 public struct JobSummary: Codable, Sendable, Hashable {
   public let id: String
   public let kind: String
   public let queue: String
   public let state: JobState
   public let priority: String
-  /// Attempts that the ledger knows of; one that is under way is not among them.
+  /// Attempts recorded in the ledger, without the one in progress.
   public let attempts: Int
   public let createdAt: Date
-  /// When it is due; nil for at once.
+  /// When the job is due; nil for at once.
   public let runAt: Date?
   /// When it became a dead letter.
   public let diedAt: Date?
   /// When it was done, cancelled, deleted, discarded or replaced.
   public let endedAt: Date?
   public let uniqueKey: String?
-  /// The latest error, if one was noted.
+  /// The latest error, if one was recorded.
   public let error: String?
 }
 
-/// All that is known of one job.
+/// Everything known about one job.
 public struct JobDetail: Codable, Sendable {
   /// One failed attempt.
   public struct Failure: Codable, Sendable, Hashable {
@@ -36,21 +36,21 @@ public struct JobDetail: Codable, Sendable {
   public let job: JobSummary
   /// The payload's version.
   public let version: Int
-  /// The payload as it is kept, JSON for most kinds.
+  /// The stored payload, JSON for most kinds.
   public let payload: String
   /// Oldest first.
   public let failures: [Failure]
-  /// Whether the broker knows it; nil for a job that is not pending. One that is due and unknown there is pushed by the
-  /// relay.
+  /// Whether the broker knows the job; nil if the job is not pending. The relay pushes a due job that the broker does
+  /// not know.
   public let isInBroker: Bool?
-  /// What has happened to it so far, oldest first.
+  /// The job's history so far, oldest first.
   public let timeline: [JobEvent]
-  /// Follows the request that asked for it through logs; nil where none is known.
+  /// The trace of the request that enqueued the job, for finding it in logs; nil if unknown.
   public let traceID: String?
 }
 
 extension JobSummary {
-  /// - Parameter isRunning: whether a worker says that it runs it, which its row does not tell.
+  /// - Parameter isRunning: whether a worker reports the job as running, which its row does not show.
   init(_ row: JobRow, isRunning: Bool = false) {
     let state = JobState(row.place)
     id = row.id.description
@@ -73,7 +73,7 @@ extension JobSummary {
 
 extension JobDetail {
   /// - Parameters:
-  ///   - history: what happened to it besides what its own row tells.
+  ///   - history: the events that the job's own row does not show.
   ///   - isRunning: as for a `JobSummary`.
   init(_ job: WholeJob, isInBroker: Bool?, _ history: JobHistory, isRunning: Bool = false) {
     self.job = JobSummary(job.row, isRunning: isRunning)

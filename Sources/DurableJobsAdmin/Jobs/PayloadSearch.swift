@@ -1,38 +1,37 @@
 import DurableJobs
 import DurableJobsPostgres
 
-/// The search for a text in payloads, which finds what is shown and nothing else.
+/// The text search in payloads, which matches only what is shown.
 ///
-/// Which payloads may have a secret in them does not depend on the text: Postgres hands all of these out, and they are
-/// masked and searched here; the others it searches itself. So neither what a page lists, nor where the next one
-/// begins, nor how long the look takes, tells of what is masked.
+/// Which payloads may contain a secret does not depend on the text: Postgres returns all of these, and they are masked
+/// and searched here; it searches the others itself. So a page's contents, the start of the next page and the time of
+/// the search reveal nothing about masked values.
 struct PayloadSearch {
   let text: String?
   private let bytes: [UInt8]?
   private let blotted: [[UInt8]]
 
-  /// So many rows are asked for at a time, where the first did not make a page.
+  /// The number of rows per read after the first, if that did not fill the page.
   static let batch = 1000
-  /// The most bytes of a payload that comes with its row, so that a batch of rows has no more than a batch of bytes.
+  /// The most bytes of a payload that is read with its row, so that a batch of rows stays within a batch of bytes.
   /// Larger ones are read one by one.
   private static let carried = PayloadLimit.batch / batch
 
   init(_ filter: JobFilter) {
     text = filter.text
     bytes = filter.text.map { Array($0.utf8) }
-    // The longest first: one may be a part of another.
+    // Longest first, since one may be a part of another.
     blotted = filter.blotted.map { Array($0.utf8) }.filter { !$0.isEmpty }.sorted { $0.count > $1.count }
   }
 
-  /// What Postgres checks; nil where nothing is searched for.
+  /// The condition that Postgres checks; nil without a search text.
   var condition: PayloadCondition? {
     text.map { PayloadCondition(text: $0, orWords: SecretFields.words, carried: Self.carried) }
   }
 
-  /// Whether a job that Postgres let through is among those looked for.
+  /// Whether a job that Postgres returned matches the search.
   ///
-  /// - Parameter payload: reads the payload where it is too large to come with its row; nil where the job has ended
-  ///   since.
+  /// - Parameter payload: reads a payload that is too large to come with its row; nil if the job has ended since.
   func isFound(_ job: FoundJob, payload: (JobRow) async throws -> String?) async throws -> Bool {
     guard let bytes else { return true }
     if let payload = job.payload { return isFound(bytes, in: payload) }
@@ -59,7 +58,7 @@ struct PayloadSearch {
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-  /// Where `part` is first found, byte for byte.
+  /// The first position of `part`, byte for byte.
   func place(of part: [UInt8]) -> Int? {
     guard let first = part.first else { return startIndex }
     var from = startIndex

@@ -2,24 +2,24 @@ import DurableJobs
 import DurableJobsPostgres
 import Foundation
 
-/// Puts a page of pending jobs together: a look into each queue, the newest first, merged by id.
+/// Builds a page of pending jobs: each queue is read newest first, and the results are merged by id.
 ///
-/// What a partial index holds (delayed, retrying and parked jobs) is found at once. Another filter looks at a bounded
-/// number of rows, however many there are, and the page then says where to go on.
+/// Delayed, retrying and parked jobs have partial indexes and are found at once. Any other filter reads a bounded
+/// number of rows, however many there are, and the page then says where to continue.
 struct PendingListing {
   let filter: JobFilter
   let database: JobsDatabase
 
-  /// How many rows a page looks at, where no index leads to those that fit.
+  /// How many rows a page reads if no index covers the filter.
   static let budget = 10_000
 
-  /// What a look at a queue's range found.
+  /// The result of reading a queue's range.
   private struct Look {
     let range: PendingRange
-    /// Its last row, where there are further ones behind it.
+    /// The last row read, if more follow.
     let edge: JobID?
     var found: [JobSummary] = []
-    /// Down to this id everything that fits has been found; nil for all there is.
+    /// All matches down to this id have been found; nil for the whole range.
     var horizon: JobID?
   }
 
@@ -46,7 +46,7 @@ struct PendingListing {
     return JobPage(items: items, next: horizon.description, searched: try await searched(looks, share: share))
   }
 
-  /// The greatest id that cannot have been made before a moment.
+  /// The smallest id that can have been made at a moment, an exclusive upper bound for those made before it.
   private func bound(_ moment: Date?) -> JobID {
     moment.map { JobID.min(at: $0) } ?? JobID(high: .max, low: .max)
   }
@@ -56,9 +56,9 @@ struct PendingListing {
     return try await database.pendingQueues()
   }
 
-  /// - Parameter share: how many rows of each range are looked at.
+  /// - Parameter share: how many rows of each range are read.
   private func look(at ranges: [PendingRange], share: Int, _ running: RunningJobs) async throws -> [Look] {
-    // Where every row fits a page is full before it has looked at many.
+    // If every row matches, a page fills before many rows are read.
     let isFiltered = filter.state != nil || filter.kind != nil || filter.text != nil
     let edges = isFiltered ? try await database.edges(of: ranges, rows: share) : ranges.map { _ in nil }
     let search = PayloadSearch(filter)
@@ -87,7 +87,7 @@ struct PendingListing {
     return looks
   }
 
-  /// How many jobs a page has looked at that is not full.
+  /// How many jobs a page that is not full has read.
   private func searched(_ looks: [Look], share: Int) async throws -> Int {
     let whole = looks.filter { $0.horizon != nil && $0.horizon == $0.edge }
     let others = looks.filter { $0.horizon == nil || $0.horizon != $0.edge }

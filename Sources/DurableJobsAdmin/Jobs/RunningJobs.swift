@@ -1,7 +1,7 @@
 import DurableJobs
 import DurableJobsPostgres
 
-/// What workers say that they run, as of a second ago; of a worker that runs very many, `WorkerReport.maxRunning`.
+/// The running jobs as workers reported them, up to a second ago; at most `WorkerReport.maxRunning` per worker.
 struct RunningJobs: Sendable {
   private let queues: [JobID: QueueName]
 
@@ -11,7 +11,7 @@ struct RunningJobs: Sendable {
 
   func contains(_ id: JobID) -> Bool { queues[id] != nil }
 
-  /// A page of those that are still pending: each is looked up by its key, however many others wait.
+  /// A page of those that are still pending. Each is read by its key, however many others wait.
   func page(_ filter: JobFilter, before: JobID, since: JobID, on database: JobsDatabase) async throws -> JobPage {
     let search = PayloadSearch(filter)
     let jobs = try await database.pendingJobs(

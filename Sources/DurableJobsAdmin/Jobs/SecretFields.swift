@@ -1,17 +1,17 @@
-/// What a payload keeps to itself: the values under names that tell of a secret.
+/// Masks the secret values of a payload: those under names that indicate a secret.
 ///
-/// What is shown and what is searched is masked here, by the same names: else a search would tell, letter by letter,
-/// what no page shows.
+/// Display and search share this mask and its names. Otherwise a search would reveal, letter by letter, what no page
+/// shows.
 public enum SecretFields {
-  /// A field is secret whose name has one of these in it, in capitals or not.
+  /// A field is secret if its name contains one of these, in either case.
   ///
-  /// A search lets Postgres hand out every payload that has one of them.
+  /// A search makes Postgres return every payload that contains one of them.
   static let words = ["password", "secret", "token", "apikey", "api_key", "authorization", "email"]
   private static let mask = Array(#""••••••""#.utf8)
   private static let needles = words.map { Array($0.utf8) }
 
-  /// JSON with a mask for each value that is secret, and otherwise byte for byte as it was; a part of some, and what is
-  /// none, too.
+  /// Returns JSON with each secret value masked and every other byte unchanged. It also takes incomplete JSON and text
+  /// that is not JSON.
   public static func masked(_ json: [UInt8]) -> [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(json.count)
@@ -35,13 +35,13 @@ public enum SecretFields {
     return output
   }
 
-  /// The letters A to Z alone are made small, as `lower` does with the collation C, so that both say the same.
+  /// Only the letters A to Z are lowercased, as `lower` does with collation C, so that both agree.
   private static func isSecret(_ name: ArraySlice<UInt8>) -> Bool {
     let name = name.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
     return needles.contains { name.place(of: $0) != nil }
   }
 
-  /// Where the value begins that belongs to a name which ends at `index`; nil if it is no name.
+  /// The start of the value whose name ends at `index`; nil if that is not a name.
   private static func value(after index: Int, in json: [UInt8]) -> Int? {
     let colon = JSONText.skipSpace(json, from: index)
     guard colon < json.count, json[colon] == UInt8(ascii: ":") else { return nil }

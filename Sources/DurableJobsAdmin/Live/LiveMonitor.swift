@@ -3,12 +3,12 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 
-/// Looks at queues, workers and failures in one go, cheaply enough to do it each second.
+/// Reads queues, workers and failures at once, cheaply enough to run every second.
 public struct LiveMonitor: Sendable {
   private let queues: QueueAdmin
   private let now: @Sendable () -> Date
 
-  /// How many failures are shown at most.
+  /// The most failures shown.
   private static let failures = 50
 
   public init(_ queues: QueueAdmin, now: @escaping @Sendable () -> Date = { JobClock.now }) {
@@ -16,10 +16,10 @@ public struct LiveMonitor: Sendable {
     self.now = now
   }
 
-  /// What there is to see now: a few statements, the same however many jobs wait.
+  /// The current view, in a few statements, the same number however many jobs wait.
   public func look() async throws -> LiveView {
     let now = now()
-    // The minute that is under way, and the one before.
+    // The current minute and the one before.
     let since = Date(timeIntervalSince1970: (now.timeIntervalSince1970 / 60).rounded(.down) * 60 - 60)
     async let summaries = queues.list()
     async let workers = WorkerAdmin(queues.database).list()
@@ -46,7 +46,7 @@ public struct LiveMonitor: Sendable {
       failuresPerMinute: Double(counted.values.reduce(0) { $0 + $1.failed + $1.dead }) / seconds * 60)
   }
 
-  /// The newest dead letters, and of each queue the newest jobs that are tried again.
+  /// The newest dead letters, and the newest retrying jobs of each queue.
   private func failures() async throws -> [LiveView.Failure] {
     try await queues.database.failedJobs(of: queues.known, limit: Self.failures).map { job in
       LiveView.Failure(

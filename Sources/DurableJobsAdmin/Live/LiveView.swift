@@ -1,6 +1,6 @@
 import Foundation
 
-/// How things stand at one moment, for somebody who watches them.
+/// The state of the queues at one moment, for live display.
 public struct LiveView: Sendable {
   /// A queue. It has the members of its ``numbers``.
   @dynamicMemberLookup
@@ -10,7 +10,7 @@ public struct LiveView: Sendable {
     public let rate: Double
     /// Attempts that failed in that time.
     public let failed: Int
-    /// How long an attempt ran on average, in seconds; nil where there was none.
+    /// The mean run time of an attempt, in seconds; nil if there was none.
     public let meanRun: Double?
 
     public subscript<Value>(dynamicMember member: KeyPath<QueueNumbers, Value>) -> Value { numbers[keyPath: member] }
@@ -23,13 +23,13 @@ public struct LiveView: Sendable {
       public let id: String
       public let kind: String
       public let attempt: Int
-      /// For how many seconds it has run.
+      /// How long it has run, in seconds.
       public let since: Double
     }
 
     public let name: String
     public let state: String
-    /// For how many seconds it has been there.
+    /// How long the worker has been up, in seconds.
     public let since: Double
     public let running: [Job]
   }
@@ -47,9 +47,9 @@ public struct LiveView: Sendable {
   public let at: Date
   public let queues: [Queue]
   public let workers: [Worker]
-  /// The newest first.
+  /// Newest first.
   public let failures: [Failure]
-  /// Attempts a minute that fail, over the last minute or two.
+  /// Failed attempts a minute, over the last minute or two.
   public let failuresPerMinute: Double
 
   public var rate: Double { queues.reduce(0) { $0 + $1.rate } }

@@ -1,7 +1,7 @@
 import ServiceLifecycle
 
-/// How long one write to a client that listens may take: a client that does not read holds what it was sent, a place
-/// among the few that there are, and the end of the program.
+/// Limits how long one write to a streaming client may take. A client that does not read holds its unsent data and one
+/// of the few stream slots, and delays the program's shutdown.
 public struct WriteTimeout: Sendable {
   private let limit: Duration
   private let clock: any Clock<Duration>
@@ -13,8 +13,8 @@ public struct WriteTimeout: Sendable {
 
   /// Waits for a write.
   ///
-  /// - Parameter hangUp: ends the connection, so that the write fails; called when it takes too long, and when the
-  ///   program is asked to stop meanwhile.
+  /// - Parameter hangUp: ends the connection, so that the write fails; called when the write takes too long, and when
+  ///   the program is asked to stop meanwhile.
   public func wait(
     for write: () async throws -> Void, orElse hangUp: @escaping @Sendable () -> Void
   ) async throws {
@@ -27,7 +27,7 @@ public struct WriteTimeout: Sendable {
     do {
       try await cancelWhenGracefulShutdown { [clock, limit] in try await clock.sleep(for: limit) }
     } catch {
-      // Cancelled by the write's end, or by the program's.
+      // Cancelled by the end of the write or of the program.
       if Task.isCancelled { return }
     }
     hangUp()

@@ -4,7 +4,7 @@ import DurableJobsRedis
 import Foundation
 import LibPQClient
 
-/// What an operator does with queues: look, pause, resume, clear, drain.
+/// Operations on queues: view, pause, resume, clear, drain.
 public struct QueueAdmin: Sendable {
   let database: JobsDatabase
   let broker: RedisBroker
@@ -13,9 +13,9 @@ public struct QueueAdmin: Sendable {
   let clock: any Clock<Duration>
 
   /// - Parameters:
-  ///   - known: the queues to list even if nothing is pending in them.
-  ///   - now: the time of day, beside which waiting times are told.
-  ///   - clock: measures how long somebody waits.
+  ///   - known: the queues to list even if they have no pending jobs.
+  ///   - now: the current time, for waiting times.
+  ///   - clock: measures how long callers wait.
   public init(
     _ database: JobsDatabase, broker: RedisBroker, known: [QueueName],
     now: @escaping @Sendable () -> Date = { JobClock.now }, clock: any Clock<Duration> = ContinuousClock()
@@ -29,7 +29,7 @@ public struct QueueAdmin: Sendable {
 
   // MARK: Look
 
-  /// All queues, by name: known ones, and those that have pending jobs, are paused or have a worker.
+  /// All queues, by name: known ones, and those with pending jobs, a pause or a worker.
   public func list() async throws -> [QueueSummary] {
     let facts = try await facts()
     return try await withThrowingTaskGroup(of: QueueSummary.self) { group in
@@ -40,7 +40,7 @@ public struct QueueAdmin: Sendable {
     }
   }
 
-  /// - Throws: `.notFound` for a queue that nobody knows, naming the nearest.
+  /// - Throws: `.notFound` for an unknown queue, naming the nearest.
   public func show(_ name: String) async throws -> QueueDetail {
     let facts = try await facts()
     let queue = try Self.queue(name, of: facts)
@@ -71,7 +71,6 @@ public struct QueueAdmin: Sendable {
     return QueueSummary(numbers, pending: depth.known, parked: facts.parked[queue] ?? 0)
   }
 
-  /// The queue of this name.
   func queue(_ name: String) async throws -> QueueName { try Self.queue(name, of: try await facts()) }
 
   private static func queue(_ name: String, of facts: QueueStates) throws(OperationError) -> QueueName {
@@ -82,7 +81,7 @@ public struct QueueAdmin: Sendable {
 }
 
 extension QueueAdmin {
-  /// Lets workers claim nothing more from a queue; what runs goes on. Nothing changes where it is paused already.
+  /// Stops workers from claiming from a queue; running jobs continue. Pausing a paused queue changes nothing.
   ///
   /// - Throws: `.notFound`, `.forbidden`.
   public func pause(_ name: String, by actor: Operator) async throws {
@@ -94,7 +93,7 @@ extension QueueAdmin {
     }
   }
 
-  /// Lets workers claim from a queue again. Nothing changes where it is not paused.
+  /// Lets workers claim from a queue again. Resuming a queue that is not paused changes nothing.
   ///
   /// - Throws: `.notFound`, `.forbidden`.
   public func resume(_ name: String, by actor: Operator) async throws {
@@ -106,12 +105,12 @@ extension QueueAdmin {
     }
   }
 
-  /// Waits until nothing is pending in a queue and the broker has nothing of it.
+  /// Waits until a queue has no pending jobs and the broker has none of its jobs.
   ///
   /// - Parameters:
-  ///   - limit: how long.
-  ///   - progress: is called now and then with how many jobs the broker still has.
-  /// - Throws: `.notFound`; `.conflict` if the queue is paused; `.failed` if something is left after `limit`.
+  ///   - limit: how long to wait.
+  ///   - progress: called now and then with the number of jobs left in the broker.
+  /// - Throws: `.notFound`; `.conflict` if the queue is paused; `.failed` if jobs are left after `limit`.
   public func drain(
     _ name: String, limit: Duration, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws {
@@ -143,15 +142,15 @@ extension QueueAdmin {
 }
 
 extension QueueAdmin {
-  /// Cancels all that is pending in a queue when it is called, and forgets the jobs that only the broker has. A
-  /// running job is cancelled and what its transaction wrote is undone, unless only the broker has it: then it goes on.
+  /// Cancels all jobs pending in a queue at the time of the call, and removes the jobs that only the broker has. A
+  /// running job is cancelled and its transaction rolled back, unless only the broker has it: then it continues.
   ///
   /// - Parameters:
   ///   - patience: how long to wait for jobs that are in the middle of their transaction.
-  ///   - progress: is called after each batch with how many jobs are gone so far.
-  /// - Returns: how many jobs are gone; one that was done before it could be cancelled is not among them.
+  ///   - progress: called after each batch with the number of jobs removed so far.
+  /// - Returns: the number of jobs removed, without those that finished before they could be cancelled.
   /// - Throws: `.notFound`, `.forbidden`; `.failed` if some are still in their transaction after `patience`: all others
-  ///   are gone, and the workers of those stay told.
+  ///   are gone, and the order to cancel those still applies.
   public func clear(
     _ name: String, by actor: Operator, patience: Duration = .seconds(10), progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> Int {
@@ -187,8 +186,8 @@ extension QueueAdmin {
 
   private static let batch = 1000
 
-  /// Ends those of `ids` that no open transaction holds, and lets the broker forget them. What it does not forget is in
-  /// a worker's hands, running or about to: that worker is told, and does not go on in vain.
+  /// Ends those of `ids` that no open transaction holds, and removes them from the broker. A job that cannot be removed
+  /// is running on a worker or about to: that worker is notified and does not run it in vain.
   private func cancelUnheld(_ ids: [JobID], of queue: QueueName) async throws -> [JobID] {
     let ledger = PostgresLedger(database)
     let gone = try await database.pool.transaction { try await ledger.cancelUnheld(ids, queue: queue, in: $0) }
@@ -199,7 +198,8 @@ extension QueueAdmin {
     return gone
   }
 
-  /// Waits for jobs that were in the middle of a transaction. Told, their workers undo it, or they were faster.
+  /// Waits for jobs that were in the middle of a transaction. Their notified workers roll it back, unless they commit
+  /// first.
   ///
   /// - Returns: how many were cancelled, and how many are still pending after `patience`.
   private func outlast(

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A queue, in a line.
+/// A one-line summary of a queue.
 ///
 /// It has the members of its ``numbers``, and its JSON has their keys.
 @dynamicMemberLookup
 public struct QueueSummary: Codable, Sendable, Hashable {
   public let numbers: QueueNumbers
-  /// Durable jobs that are not done, as the broker knows them: ready, delayed and claimed ones.
+  /// Unfinished durable jobs, as the broker knows them: ready, delayed and claimed ones.
   public let pending: Int
-  /// Durable jobs that no worker knows how to run; 10,000 means that many or more.
+  /// Durable jobs that no worker knows how to run; 10,000 means 10,000 or more.
   public let parked: Int
 
-  /// Where counting parked jobs ends.
+  /// The limit at which the count of parked jobs stops.
   public static let maxCounted = 10_000
 
   init(_ numbers: QueueNumbers, pending: Int, parked: Int) {
@@ -23,7 +23,7 @@ public struct QueueSummary: Codable, Sendable, Hashable {
   public subscript<Value>(dynamicMember member: KeyPath<QueueNumbers, Value>) -> Value { numbers[keyPath: member] }
 
   private enum CodingKeys: String, CodingKey {
-    // The name that scripts know.
+    // The key that scripts rely on.
     case pending = "owed"
     case parked
   }
@@ -43,17 +43,17 @@ public struct QueueSummary: Codable, Sendable, Hashable {
   }
 }
 
-/// A queue, with all that there is to say of it.
+/// A queue in full detail.
 public struct QueueDetail: Codable, Sendable, Hashable {
   /// A worker that serves it.
   public struct Worker: Codable, Sendable, Hashable {
     public let name: String
     /// How many of its jobs the worker runs at once.
     public let concurrency: Int
-    /// How many of its jobs it runs now; of many the first few hundred are counted.
+    /// How many of its jobs the worker is running; of many, the first few hundred are counted.
     public let running: Int
 
-    // JSON keeps the name that it always had.
+    // The JSON key stays as it was first published.
     private enum CodingKeys: String, CodingKey {
       case name
       case concurrency = "slots"
@@ -70,6 +70,6 @@ public struct QueueDetail: Codable, Sendable, Hashable {
   public let pausedBy: String?
   /// By name.
   public let workers: [Worker]
-  /// What the last hour brought, by kind.
+  /// The last hour's statistics, by kind.
   public let kinds: [KindStatistics]
 }

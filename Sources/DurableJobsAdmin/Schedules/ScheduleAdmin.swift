@@ -3,14 +3,14 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// What an operator does with schedules: look, pause, resume. None of it needs a worker to run.
+/// Operations on schedules: view, pause, resume. None of them needs a running worker.
 public struct ScheduleAdmin: Sendable {
   let schedules: [Schedule]
   let database: JobsDatabase
   let store: PostgresScheduleStore
   let now: @Sendable () -> Date
 
-  /// - Parameter schedules: the app's.
+  /// - Parameter schedules: the app's schedules.
   public init(_ schedules: [Schedule], database: JobsDatabase, now: @escaping @Sendable () -> Date = { JobClock.now }) {
     self.schedules = schedules
     self.database = database
@@ -18,26 +18,26 @@ public struct ScheduleAdmin: Sendable {
     store = PostgresScheduleStore(database)
   }
 
-  /// All there are, by name: the app's, and those that another version of it had.
+  /// All schedules, by name: the app's, and those of other versions of it.
   public func list() async throws -> [ScheduleSummary] {
     let kept = try await store.states()
     let new = schedules.filter { schedule in !kept.contains { $0.name == schedule.name } }
     return (kept.map(summary) + new.map(ScheduleSummary.init(new:))).sorted { $0.name < $1.name }
   }
 
-  /// Lets a schedule fire no more until it is resumed. Nothing changes where it is paused already.
+  /// Stops a schedule from firing until it is resumed. Pausing a paused schedule changes nothing.
   ///
-  /// - Throws: `.usage` for a name that no schedule has, `.forbidden`.
+  /// - Throws: `.usage` for an unknown name, `.forbidden`.
   public func pause(_ name: String, by actor: Operator) async throws -> ScheduleSummary {
     try await change(name, "schedules.pause", by: actor) { state, _ in
       if !state.isPaused { state.pause() }
     }
   }
 
-  /// Lets a schedule fire again, from its next tick on: what would have fired meanwhile is not made up for. Nothing
-  /// changes where it is not paused.
+  /// Lets a schedule fire again, from its next tick on: ticks missed during the pause are skipped. Resuming a schedule
+  /// that is not paused changes nothing.
   ///
-  /// - Throws: `.usage` for a name that no schedule has, `.forbidden`.
+  /// - Throws: `.usage` for an unknown name, `.forbidden`.
   public func resume(_ name: String, by actor: Operator) async throws -> ScheduleSummary {
     try await change(name, "schedules.resume", by: actor) { [milliseconds] state, schedule in
       if state.isPaused { state.resume(schedule, at: milliseconds) }
@@ -64,7 +64,7 @@ public struct ScheduleAdmin: Sendable {
     return summary(state)
   }
 
-  /// - Throws: `.conflict` while another transaction has the state and does not end.
+  /// - Throws: `.conflict` if another transaction keeps the state locked.
   static func lock(
     _ beginning: ScheduleState, _ store: PostgresScheduleStore, in transaction: PostgresTransaction
   ) async throws -> ScheduleState {

@@ -3,10 +3,10 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import Foundation
 
-/// A schedule that was fired by hand.
+/// A schedule fired by hand.
 public struct ScheduleRun: Codable, Sendable, Hashable {
   public let schedule: String
-  /// The moment that the job takes for its tick.
+  /// The time passed to the job as its tick.
   public let tick: Date
   /// The job's id.
   public let id: String
@@ -17,7 +17,7 @@ public struct ScheduleRun: Codable, Sendable, Hashable {
 extension ScheduleAdmin {
   /// The app's schedule of this name.
   ///
-  /// - Throws: `.usage`, naming the nearest one and all there are.
+  /// - Throws: `.usage`, naming the nearest schedule and all schedules.
   public static func schedule(_ name: String, of schedules: [Schedule]) throws(OperationError) -> Schedule {
     guard let schedule = schedules.first(where: { $0.name.rawValue == name }) else {
       throw unknown(name, of: schedules.map(\.name))
@@ -25,10 +25,10 @@ extension ScheduleAdmin {
     return schedule
   }
 
-  /// Asks for a schedule's job now, besides its ticks, also while it is paused.
+  /// Enqueues a schedule's job now, besides its ticks, even while it is paused.
   ///
-  /// - Throws: `.usage` for a name that no schedule of the app has, `.forbidden`; `.conflict` if its job's unique key
-  ///   is pending, mostly by the job of an earlier tick.
+  /// - Throws: `.usage` for a name that the app does not define, `.forbidden`; `.conflict` if the job's unique key is
+  ///   pending, usually from an earlier tick.
   public func run(_ name: String, on jobs: JobAdmin, by actor: Operator) async throws -> ScheduleRun {
     let schedule = try Self.schedule(name, of: schedules)
     let tick = Tick(schedule: schedule.name, milliseconds: milliseconds)

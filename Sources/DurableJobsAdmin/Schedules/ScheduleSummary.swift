@@ -1,17 +1,17 @@
 import DurableJobs
 import Foundation
 
-/// A schedule, for people who look at it.
+/// A schedule, for display.
 public struct ScheduleSummary: Codable, Sendable, Hashable {
-  /// How it stands with a schedule.
+  /// The state of a schedule.
   public enum State: String, Codable, Sendable, CaseIterable {
     /// A worker fires it.
     case active
-    /// Nobody fires it until it is resumed.
+    /// No worker fires it until it is resumed.
     case paused
     /// Its next tick is more than a minute ago: no worker runs its scheduler.
     case overdue
-    /// No worker has known it yet.
+    /// No worker has seen it yet.
     case new
     /// Another version of the app had it; this one does not.
     case unknown
@@ -21,11 +21,11 @@ public struct ScheduleSummary: Codable, Sendable, Hashable {
   public let state: State
   /// An interval, or a cron expression and its time zone.
   public let timing: String
-  /// Of the jobs that it asks for.
+  /// The kind of job that it enqueues.
   public let kind: String
   /// The last tick that fired.
   public let lastTick: Date?
-  /// nil for a schedule that is paused or new, or whose time never comes.
+  /// nil for a schedule that is paused or new, or that never fires again.
   public let nextTick: Date?
 
   /// - Parameter isKnown: whether this version of the app has it.
@@ -48,7 +48,7 @@ public struct ScheduleSummary: Codable, Sendable, Hashable {
       }
   }
 
-  /// One that no worker has known yet.
+  /// A schedule that no worker has seen yet.
   init(new schedule: Schedule) {
     name = schedule.name.rawValue
     timing = schedule.timing.description

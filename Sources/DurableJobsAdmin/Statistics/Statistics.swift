@@ -2,13 +2,12 @@ import DurableJobs
 import DurableJobsPostgres
 import Foundation
 
-/// What workers did over the last hour, day or week, as they counted it minute by minute. The last few seconds are not
-/// in it yet.
+/// Workers' counts over the last hour, day or week, recorded by the minute. The last few seconds are not included yet.
 public struct Statistics: Sendable {
   private let database: JobsDatabase
   private let now: @Sendable () -> Date
 
-  /// How far to look back.
+  /// How far back the statistics go.
   public enum Window: String, Codable, Sendable, CaseIterable {
     case hour
     case day
@@ -23,10 +22,10 @@ public struct Statistics: Sendable {
       }
     }
 
-    /// A week is counted by the hour, less by the minute.
+    /// A week is counted by the hour, shorter windows by the minute.
     fileprivate var table: CountTable { self == .week ? .hours : .minutes }
 
-    /// Between two points of a series, in seconds: a minute, a quarter of an hour, two hours.
+    /// The time between two points of a series, in seconds: a minute, a quarter of an hour, two hours.
     public var step: Double {
       switch self {
       case .hour: 60
@@ -41,7 +40,7 @@ public struct Statistics: Sendable {
     self.now = now
   }
 
-  /// A point for each step of the window, oldest first, also where nothing was done; the last one's step is under way.
+  /// A point for each step of the window, oldest first, including steps without jobs. The last step is incomplete.
   public func series(
     _ window: Window, queue: String? = nil, kind: String? = nil
   ) async throws -> [StatisticsPoint] {
@@ -55,7 +54,7 @@ public struct Statistics: Sendable {
     }
   }
 
-  /// The whole window in one.
+  /// The totals of the whole window.
   public func totals(
     _ window: Window, queue: String? = nil, kind: String? = nil
   ) async throws -> StatisticsTotals {

@@ -1,15 +1,15 @@
 import DurableJobs
 import Foundation
 
-/// What was done in a stretch of time.
+/// The totals for a period of time.
 public struct StatisticsTotals: Codable, Sendable, Hashable {
   public let completed: Int
-  /// Attempts that failed and were, or are, made again.
+  /// Attempts that failed and were, or will be, retried.
   public let failed: Int
   public let dead: Int
-  /// How long an attempt ran on average, in seconds; a job of a batch its part of it. nil where there was none.
+  /// The mean run time of an attempt, in seconds; for a batch, each job's share of it. nil if there was none.
   public let meanRun: Double?
-  /// How long a job was ready on average before it began, in seconds; nil where there was none.
+  /// The mean time a job was ready before it started, in seconds; nil if there was none.
   public let meanWait: Double?
 
   init(_ counts: JobCounts) {
@@ -54,7 +54,7 @@ public struct StatisticsPoint: Codable, Sendable, Hashable {
   }
 }
 
-/// What was done of one kind in one queue.
+/// The totals for one kind in one queue.
 public struct KindStatistics: Codable, Sendable, Hashable {
   public let queue: String
   public let kind: String

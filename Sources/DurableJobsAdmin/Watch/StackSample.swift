@@ -1,22 +1,22 @@
 import DurableJobsPostgres
 import Foundation
 
-/// What was seen of the whole stack at one moment: what `/metrics` of every process shows of it, and the autoscaling
-/// route.
+/// The state of the whole stack at one moment: what every process shows of it at `/metrics`, and what the autoscaling
+/// route returns.
 ///
-/// The process that leads in watching takes one every few seconds and leaves it in Postgres, in one row, so that a
-/// scrape asks nobody anything. Its JSON may lack what an older version does not know, or have what a newer one does.
+/// The leading watcher takes one every few seconds and stores it in a single Postgres row, so that a scrape queries
+/// nothing else. Its JSON may lack fields that an older version does not know, or have those of a newer one.
 public struct StackSample: Codable, Sendable, Hashable {
   public var at: Date
   public var queues: [QueueSample] = []
-  /// The jobs in the ledger and the dead letters; counting takes a while, so these may be older than the rest.
+  /// The jobs in the ledger and the dead letters. Counting is slow, so these may be older than the rest.
   public var jobs: [JobCount]?
-  /// Nil where the broker cannot be reached.
+  /// nil if the broker cannot be reached.
   public var broker: BrokerMemory?
-  /// What the app adds.
+  /// The app's own gauges.
   public var gauges: [Gauge]?
   public var alarms: [OpenAlarm]?
-  /// For how many seconds the oldest snapshot in Postgres has been held; 0 without any.
+  /// How long the oldest snapshot in Postgres has been held, in seconds; 0 without any.
   public var oldestSnapshot: Double?
 
   public init(at: Date) { self.at = at }
@@ -25,12 +25,12 @@ public struct StackSample: Codable, Sendable, Hashable {
   @dynamicMemberLookup
   public struct QueueSample: Sendable, Hashable {
     public var numbers: QueueNumbers
-    /// How many of its jobs one of its workers runs at once, on average; nil where none is there.
+    /// How many of its jobs one of its workers runs at once, on average; nil without workers.
     public var concurrency: Double?
-    /// Jobs that the ledger owes and the broker does not know, when they were last counted.
+    /// Jobs pending in the ledger that the broker did not know at the last count.
     public var debt: Int?
     public var load = QueueLoad()
-    /// How many workers it needs.
+    /// The number of workers that the queue needs.
     public var wanted = 0
 
     public init(queue: String) { numbers = QueueNumbers(queue: queue) }
@@ -44,7 +44,7 @@ public struct StackSample: Codable, Sendable, Hashable {
   /// Jobs of one kind in one state.
   public struct JobCount: Codable, Sendable, Hashable {
     public var queue: String
-    /// `other` for the kinds that this version does not know.
+    /// `other` for kinds that this version does not know.
     public var kind: String
     public var state: String
     public var jobs: Int
@@ -58,7 +58,7 @@ public struct StackSample: Codable, Sendable, Hashable {
     public var limit: Int
   }
 
-  /// A figure of the app's own, as `/metrics` shows it.
+  /// A gauge of the app's own, as `/metrics` shows it.
   public struct Gauge: Codable, Sendable, Hashable {
     /// The metric's whole name.
     public var name: String
@@ -72,7 +72,7 @@ public struct StackSample: Codable, Sendable, Hashable {
     }
   }
 
-  /// A limit that is passed.
+  /// An exceeded limit.
   public struct OpenAlarm: Codable, Sendable, Hashable {
     public var queue: String
     public var what: String
@@ -81,7 +81,7 @@ public struct StackSample: Codable, Sendable, Hashable {
 
 extension StackSample.QueueSample: Codable {
   private enum CodingKeys: String, CodingKey {
-    // JSON keeps the name that it always had.
+    // The JSON key stays as it was first published.
     case concurrency = "slots"
     case debt, load, wanted
   }
@@ -106,18 +106,18 @@ extension StackSample.QueueSample: Codable {
 }
 
 extension StackSample {
-  /// Leaves it for all; an older one than what is there is not kept.
+  /// Stores the sample for all processes, unless a newer one is stored already.
   func save(in database: JobsDatabase) async throws {
     try await database.saveSample(Array(try JSONEncoder().encode(self)), at: at)
   }
 
-  /// The last one, however old; nil before there is one.
+  /// The last sample, however old; nil if there is none yet.
   ///
-  /// - Throws: `DecodingError` for one of a version that wrote it differently.
+  /// - Throws: `DecodingError` for a sample that another version wrote in a different form.
   public static func latest(in database: JobsDatabase) async throws -> StackSample? {
     try await database.latestSample().map { try JSONDecoder().decode(StackSample.self, from: Data($0)) }
   }
 
-  /// How old one may be that still says what is.
+  /// The age up to which a sample counts as current.
   public static let freshness: TimeInterval = 60
 }

@@ -4,8 +4,8 @@ import DurableJobsRedis
 import Foundation
 import Logging
 
-/// Takes samples of the stack. What it asks each time costs the same however many jobs wait: the broker's own figures,
-/// a row of each worker, the last minutes' counts. Only `count` walks through the ledger.
+/// Samples the stack. A sample costs the same however many jobs wait: the broker's own figures, a row per worker, the
+/// last minutes' counts. Only `count` scans the ledger.
 actor StackSampler {
   private let database: JobsDatabase
   private let broker: RedisBroker
@@ -16,30 +16,30 @@ actor StackSampler {
   private let usualConcurrency: Double
   private let logger: Logger
 
-  /// What was seen before, from which the next sample tells what happened since.
+  /// Earlier readings, from which the next sample derives the changes.
   private struct Past {
     var at: Date
     var inHand: Int
     var load: QueueLoad
   }
   private var past: [String: Past] = [:]
-  /// nil before the first look.
+  /// nil before the first sample.
   private var minutes: [Minute: LedgerFacts.Minute]?
   private var counts: Counts?
-  /// The app's figures that could not be read, by their places.
+  /// The indexes of the app's gauges that could not be read.
   private var failing: Set<Int> = []
-  /// Whether it has failed to answer in this sample, and in the one before.
+  /// Whether the broker failed to answer in this sample, and in the one before.
   private var isBrokerAway = false
   private var wasBrokerAway = false
 
-  /// More queues than anybody has: beyond them, operators make up names.
+  /// Caps the sample, so invented queue names cannot grow it.
   private static let maxQueues = 100
 
   /// - Parameters:
-  ///   - known: the queues that are there even if nothing is in them.
-  ///   - kinds: those that have a name of their own in the counts.
+  ///   - known: the queues to include even if they are empty.
+  ///   - kinds: the kinds that are counted by name.
   ///   - gauges: the app's; one that throws is left out of a sample.
-  ///   - usualConcurrency: how many of a queue's jobs a worker runs at once, as long as none is there to tell.
+  ///   - usualConcurrency: the assumed concurrency of a worker on a queue that has none.
   init(
     _ database: JobsDatabase, broker: RedisBroker, known: [QueueName], kinds: Set<String>, gauges: [StackWatch.Gauges],
     autoscaling: Autoscaling, usualConcurrency: Int, logger: Logger
@@ -54,7 +54,7 @@ actor StackSampler {
     self.logger = logger
   }
 
-  /// Goes on from a sample that another process took, so that what it had seen of the load is not lost.
+  /// Continues from another process's sample, so that its view of the load is not lost.
   func resume(from sample: StackSample) {
     for queue in sample.queues {
       past[queue.queue] = Past(at: sample.at, inHand: queue.ready + queue.claimed, load: queue.load)
@@ -89,8 +89,7 @@ actor StackSampler {
     return sample
   }
 
-  /// The app's figures. One that cannot be read costs itself alone: the others, the queues and the alarms are still
-  /// read.
+  /// The app's gauges. One that fails is left out: the others, the queues and the alarms are still read.
   private func gauges(at now: Date) async throws -> [StackSample.Gauge] {
     var read: [StackSample.Gauge] = []
     for (place, gauge) in gauges.enumerated() {
@@ -114,7 +113,7 @@ actor StackSampler {
     return names.map { QueueName(rawValue: $0) }.sorted()
   }
 
-  /// What the broker says of the queues, all asked at once; those of which it says nothing are missing.
+  /// The broker's figures for all queues, requested concurrently; queues without an answer are left out.
   private func backlogs(of queues: [QueueName]) async -> [QueueName: RedisBroker.Backlog] {
     if isBrokerAway { return [:] }
     return await withTaskGroup(of: (QueueName, RedisBroker.Backlog?).self) { group in
@@ -127,7 +126,7 @@ actor StackSampler {
     }
   }
 
-  /// What the broker said of a queue; where it said nothing, how old the oldest job is that is pending there.
+  /// Fills in the broker's figures for a queue; without them, the age of the oldest job pending there.
   private func look(
     at queue: QueueName, _ backlog: RedisBroker.Backlog?, _ seen: inout StackSample.QueueSample, _ now: Date
   ) async throws {
@@ -141,8 +140,8 @@ actor StackSampler {
     seen.oldestWaiting = backlog.oldestReadyAt.map { max(0, now.timeIntervalSince1970 - Double($0) / 1000) }
   }
 
-  /// Of all that is asked of the broker the first: where it is away, nothing else would be answered, and each question
-  /// would wait for it.
+  /// The first request to the broker in a sample. If the broker is down, the others are skipped, since each would only
+  /// time out.
   private func memory() async -> StackSample.BrokerMemory? {
     await ask { try await self.broker.memory() }.map {
       StackSample.BrokerMemory(used: $0.usedMemory, limit: $0.memoryLimit)
@@ -168,13 +167,13 @@ actor StackSampler {
     let start: Int
   }
 
-  /// Attempts that ended, and for how long they ran.
+  /// Ended attempts and their total run time.
   private struct Ended {
     var attempts = 0
     var runSeconds = 0.0
   }
 
-  /// What ended since the last look: the minutes' counts grow, until they are over.
+  /// The attempts that ended since the last sample, from the growth of the current minutes' counts.
   private func note(_ seen: [LedgerFacts.Minute]) -> [String: Ended] {
     let known = minutes
     minutes = Dictionary(uniqueKeysWithValues: seen.map { (Minute(queue: $0.queue, start: $0.start), $0) })
@@ -211,7 +210,7 @@ actor StackSampler {
     var debt: [String: Int]
   }
 
-  /// Counts what is pending and what is dead: a walk through the ledger.
+  /// Counts pending and dead jobs with a scan of the ledger.
   func count() async throws {
     let rows = try await database.jobCounts()
     var jobs: [[String]: Int] = [:]
@@ -224,7 +223,7 @@ actor StackSampler {
     }
     var debt: [String: Int] = [:]
     for queue in Set(known.map(\.rawValue)).union(pending.keys).sorted().prefix(Self.maxQueues) {
-      // Where nothing is pending the broker need not be asked what it knows.
+      // Without pending jobs, the broker need not be asked.
       guard let pending = pending[queue] else {
         debt[queue] = 0
         continue

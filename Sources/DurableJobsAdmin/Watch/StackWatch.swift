@@ -6,41 +6,40 @@ import LibPQClient
 import Logging
 import ServiceLifecycle
 
-/// Watches the stack: samples it, gives alarms, says how many workers each queue needs.
+/// Watches the stack: takes samples, opens alarms and computes how many workers each queue needs.
 ///
-/// Every process runs one, the API's too, so that somebody notices when all workers are gone; one of them leads, and
-/// when it goes another leads within 5 seconds. Two that believe in it for a moment do no harm: the later sample stays,
-/// and an alarm is opened by one row under a unique key.
+/// Every process runs one, the API included, so that the loss of all workers is noticed. One of them leads; when it
+/// stops, another takes over within 5 seconds. Two leaders at once do no harm for a moment: the later sample wins, and
+/// an alarm opens as one row under a unique key.
 ///
-/// `run()` serves until a graceful shutdown is asked for.
+/// `run()` serves until a graceful shutdown.
 public struct StackWatch: Service {
-  /// What to look at, and what to make of it.
+  /// The settings of a watch.
   public struct Configuration: Sendable {
-    /// The queues that are there even if nothing is in them.
+    /// The queues to include even if they are empty.
     public var queues: [QueueName] = []
-    /// The kinds that have a name of their own in the counts; the others count together.
+    /// The kinds that are counted by name; the others are counted together.
     public var kinds: Set<String> = []
-    /// The app's own figures, read once for each sample. One that throws is missing in the sample, and costs nothing
-    /// else.
+    /// The app's own gauges, read once per sample. One that throws is left out of the sample and affects nothing else.
     public var gauges: [Gauges] = []
     public var limits: AlarmLimits
-    /// Delivers alarms; nil to log them only.
+    /// Delivers alarms; nil only logs them.
     public var deliver: AlarmDelivery?
     public var autoscaling = Autoscaling()
-    /// How many of a queue's jobs a worker runs at once, as long as none is there to tell.
+    /// The assumed concurrency of a worker on a queue that has none.
     public var usualConcurrency = 16
-    /// Between two samples.
+    /// The time between two samples.
     public var interval: Duration = .seconds(5)
-    /// Between two counts of the ledger, at least: they take no more than a hundredth of the time.
+    /// The minimum time between two counts of the ledger; counting takes at most a hundredth of the time.
     public var countInterval: Duration = .seconds(15)
 
     public init(limits: AlarmLimits) { self.limits = limits }
   }
 
-  /// Reads figures of the app's own.
+  /// Reads the app's own gauges.
   public typealias Gauges = @Sendable (PostgresPool, Date) async throws -> [StackSample.Gauge]
 
-  /// The role on the ledger.
+  /// The role's name in the ledger.
   public static let role = "watch"
 
   private let configuration: Configuration
@@ -141,7 +140,7 @@ public struct StackWatch: Service {
     }
   }
 
-  /// Takes one sample, judges and keeps it.
+  /// Takes one sample, judges it and stores it.
   private func look(_ sampler: StackSampler, _ changed: AsyncStream<Void>.Continuation, sweep: Bool) async throws {
     var sample = try await sampler.sample(at: now())
     let changes = try await book.judge(sample.readings, at: sample.at)

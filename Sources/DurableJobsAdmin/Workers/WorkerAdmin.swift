@@ -3,7 +3,7 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// What an operator does with workers: look, let them claim no more, end them.
+/// Operations on workers: view, quiet, stop.
 public struct WorkerAdmin: Sendable {
   private let database: JobsDatabase
 
@@ -11,7 +11,7 @@ public struct WorkerAdmin: Sendable {
     self.database = database
   }
 
-  /// All that are there, and those that went without a word less than an hour ago, by name.
+  /// All live workers, and those that vanished less than an hour ago, by name.
   public func list() async throws -> [WorkerSummary] {
     let (workers, paused) = try await database.workers()
     return workers.map { worker in
@@ -33,10 +33,10 @@ public struct WorkerAdmin: Sendable {
     }
   }
 
-  /// Lets a worker claim no more; what runs goes on, and so does the worker.
+  /// Stops a worker from claiming; its running jobs continue, and so does the worker.
   ///
   /// - Parameter name: nil for all.
-  /// - Returns: the names of those that were told; they hear it within a second.
+  /// - Returns: the names of the notified workers; the order reaches them within a second.
   /// - Throws: `.notFound`, `.forbidden`.
   public func quiet(_ name: String?, by actor: Operator) async throws -> [String] {
     try await order("quiet", name, by: actor)
@@ -45,7 +45,7 @@ public struct WorkerAdmin: Sendable {
   /// Ends a worker as SIGTERM does: it claims no more, finishes what runs, hands back the rest.
   ///
   /// - Parameter name: nil for all.
-  /// - Returns: the names of those that were told; they hear it within a second.
+  /// - Returns: the names of the notified workers; the order reaches them within a second.
   /// - Throws: `.notFound`, `.forbidden`.
   public func stop(_ name: String?, by actor: Operator) async throws -> [String] {
     try await order("stop", name, by: actor)
@@ -71,7 +71,7 @@ public struct WorkerAdmin: Sendable {
 }
 
 extension WorkerSummary.State {
-  /// - Parameter state: nil for a worker of which nothing is heard.
+  /// - Parameter state: nil for a worker that no longer reports.
   fileprivate init(_ state: WorkerReport.State?) {
     self =
       switch state {

@@ -1,16 +1,16 @@
 import DurableJobs
 import Foundation
 
-/// A worker, for people who look at it.
+/// A worker, for display.
 public struct WorkerSummary: Codable, Sendable, Hashable {
-  /// How it stands with a worker.
+  /// The state of a worker.
   public enum State: String, Codable, Sendable, CaseIterable {
     case running
     /// It claims no more.
     case quiet
-    /// It claims no more and ends when nothing runs any more.
+    /// It claims no more and exits when its running jobs are done.
     case stopping
-    /// Nobody has heard of it for ten seconds: it is dead, cut off, or stands still.
+    /// It has not reported for ten seconds: it is dead, cut off or stalled.
     case lost
   }
 
@@ -22,7 +22,7 @@ public struct WorkerSummary: Codable, Sendable, Hashable {
     /// Whether it claims nothing from it.
     public let isPaused: Bool
 
-    // JSON keeps the name that it always had.
+    // The JSON key stays as it was first published.
     private enum CodingKeys: String, CodingKey {
       case queue
       case concurrency = "slots"
@@ -46,9 +46,9 @@ public struct WorkerSummary: Codable, Sendable, Hashable {
   public let startedAt: Date
   public let seenAt: Date
   public let state: State
-  /// What it was asked for and has not done yet: `quiet` or `stop`.
+  /// The order that it has not carried out yet: `quiet` or `stop`.
   public let orders: String?
   public let queues: [Queue]
-  /// Of many the first few hundred.
+  /// The running jobs; of many, the first few hundred.
   public let running: [Running]
 }

@@ -7,6 +7,6 @@ extension CompletionKind {
 
   /// The kinds of jobs.
   static func kinds<P: QueueProgram>(of program: P.Type) -> CompletionKind { .list(P.kinds.names) }
-  /// The queues that they name.
+  /// The queues that these kinds name.
   static func queues<P: QueueProgram>(of program: P.Type) -> CompletionKind { .list(P.kinds.queues.map(\.rawValue)) }
 }

@@ -3,7 +3,7 @@ import DurableJobs
 import DurableJobsAdmin
 import Foundation
 
-/// Which jobs a list shows.
+/// The filters of a job list.
 struct JobFilterOptions<P: QueueProgram>: ParsableArguments, Sendable {
   @Option(help: "Jobs of this kind alone.", completion: .kinds(of: P.self)) var kind: String?
   @Option(help: "Jobs of this queue alone.", completion: .queues(of: P.self)) var queue: String?
@@ -20,9 +20,9 @@ struct JobFilterOptions<P: QueueProgram>: ParsableArguments, Sendable {
 }
 
 extension Output {
-  /// A page of jobs.
+  /// Prints a page of jobs.
   ///
-  /// - Parameter empty: what people read where none is in it.
+  /// - Parameter empty: the text printed if the page is empty.
   func jobs(_ page: JobPage, kind: String?, of kinds: JobKinds, empty: String) throws {
     if isJSON { return try json(page) }
     if let searched = page.searched {
@@ -53,7 +53,7 @@ extension Table {
 }
 
 extension JobSummary {
-  /// When it is due, or since when it has been as it is.
+  /// When the job is due, or since when it has been in its state.
   fileprivate func when(_ now: Date) -> String {
     (endedAt ?? diedAt ?? (runAt.flatMap { $0 > now ? $0 : nil }) ?? createdAt).away(from: now)
   }

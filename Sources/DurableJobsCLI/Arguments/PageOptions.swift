@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Which part of a long list is shown.
+/// The part of a long list to show.
 package struct PageOptions: ParsableArguments, Sendable {
   package init() {}
 

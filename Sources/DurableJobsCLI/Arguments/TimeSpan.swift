@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// A time's length on the command line: `90s`, `15m`, `2h`, `1d`; a bare number counts seconds.
+/// A duration on the command line: `90s`, `15m`, `2h`, `1d`; a bare number counts seconds.
 package struct TimeSpan: ExpressibleByArgument, Sendable {
   package let seconds: Double
   private let text: String
@@ -27,7 +27,7 @@ package struct TimeSpan: ExpressibleByArgument, Sendable {
   package var defaultValueDescription: String { text }
 }
 
-/// A moment on the command line: in ISO 8601, or how long ago it is.
+/// A time on the command line: in ISO 8601, or as a duration ago.
 package struct Moment: ExpressibleByArgument, Sendable {
   package let date: Date
 
@@ -45,21 +45,21 @@ package struct Moment: ExpressibleByArgument, Sendable {
 
   package static func date(_ text: String) -> Date? {
     for style in [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)] {
-      // One of two forms is enough; that the other is refused is no error.
+      // One matching form is enough; a mismatch with the other is no error.
       if let date = try? style.parse(text) { return date }
     }
     return nil
   }
 }
 
-/// When something is due: `--at` or `--in`.
+/// A due time: `--at` or `--in`.
 package struct DueTime: ParsableArguments, Sendable {
   package init() {}
 
   @Option(help: "When it is due, in ISO 8601, such as 2030-01-31T12:00:00Z.") package var at: String?
   @Option(name: .customLong("in"), help: "How long until it is due, \(TimeSpan.form).") package var delay: String?
 
-  /// nil where neither is given.
+  /// nil if neither is given.
   ///
   /// - Throws: `ValidationError`.
   package func date() throws -> Date? {

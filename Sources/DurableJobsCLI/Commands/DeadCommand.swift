@@ -59,7 +59,7 @@ struct DeadCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       guard (id != nil) != (all || kind != nil) else { throw ValidationError("give an ID, --kind KIND, or --all") }
     }
 
-    /// What to add where a kind was given that there is not.
+    /// A suggestion if the given kind does not exist.
     var hint: String {
       guard let kind, let nearest = P.kinds.nearest(to: kind) else { return "" }
       return "; there is no kind '\(kind)': is it '\(nearest)'?"

@@ -20,7 +20,7 @@ struct DoctorCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
           [.state(""), .text("what"), .elastic("found")],
           rows: findings.map { [$0.status.rawValue, $0.name, $0.detail] })
       }
-      // In a narrow table what matters most would be cut off.
+      // A narrow table would cut off the advice, which matters most.
       for finding in findings {
         guard let advice = finding.advice else { continue }
         common.output.say("\n\(finding.name): \(finding.detail)\n  \(advice)")

@@ -30,9 +30,9 @@ extension JobsCommand {
         let request = JobRequest(
           kind: kind, payload: try PayloadArgument.read(payload), queue: queue, priority: priority,
           runAt: try due.date(), uniqueKey: uniqueKey)
-        // Refused before any server is asked.
+        // Reject an invalid request before connecting to a server.
         _ = try P.kinds.record(request)
-        // A worker may be told to serve any queue, so this is no error.
+        // A worker can be configured to serve any queue, so this is only a warning.
         if let queue, let warning = P.kinds.warning(queue: queue) { Output.complain(warning) }
         try await common.withAdmin(program) { desk in
           let record = try await desk.jobs.enqueue(request, by: .terminal)
@@ -54,18 +54,18 @@ extension JobsCommand {
       let id: String
       let kind: String
       let queue: String
-      /// How it ended, where that was waited for.
+      /// The job's final state, if the command waited for it.
       let state: JobState?
     }
   }
 }
 
-/// A payload on the command line: itself, `@` and where it is, or `-` for the standard input.
+/// A payload on the command line: the text itself, `@` and a path, or `-` for standard input.
 enum PayloadArgument {
   /// - Throws: `.noInput` for a file that cannot be read; `.data` for an argument that is not text in UTF-8.
   static func read(_ argument: String) throws(OperationError) -> [UInt8] {
     guard argument.hasPrefix("@") || argument == "-" else {
-      // Swift has replaced what was no text in the arguments; what was meant nobody can tell any more.
+      // Swift has replaced invalid bytes in the arguments, and the original text is lost.
       guard !argument.unicodeScalars.contains("\u{FFFD}") || CommandLine.argumentsAreText else {
         throw OperationError(.data, "the payload is not text in UTF-8")
       }
@@ -84,7 +84,7 @@ enum PayloadArgument {
 }
 
 extension CommandLine {
-  /// Whether every argument is text in UTF-8 as the process got it.
+  /// Whether every argument was valid UTF-8 as the process received it.
   fileprivate static var argumentsAreText: Bool {
     (0..<Int(argc)).allSatisfy { number in
       unsafeArgv[number].map { String(validatingCString: $0) != nil } ?? true

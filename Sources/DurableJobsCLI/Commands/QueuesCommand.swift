@@ -39,7 +39,7 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     }
   }
 
-  /// The queue that a command is about.
+  /// The name of a command's queue.
   struct Name: ParsableArguments, Sendable {
     @Argument(help: "The queue's name.", completion: .queues(of: P.self)) var name: String
   }
@@ -59,7 +59,7 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     }
   }
 
-  /// What became of a queue.
+  /// The result of a change to a queue.
   struct Changed: Encodable {
     let queue: String
     var isPaused: Bool?

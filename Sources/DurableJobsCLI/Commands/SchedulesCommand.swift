@@ -53,7 +53,7 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         let schedules = try program.schedules
-        // Refused before any server is asked.
+        // Reject an unknown name before connecting to a server.
         _ = try ScheduleAdmin.schedule(name, of: schedules)
         try await common.withAdmin(program) { desk in
           let run = try await ScheduleAdmin(schedules, database: desk.database).run(name, on: desk.jobs, by: .terminal)
@@ -100,7 +100,7 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
 }
 
 extension CommandOptions {
-  /// Runs a command's body with the schedules, which live in Postgres.
+  /// Runs a command's body with the schedules, which are stored in Postgres.
   fileprivate func withSchedules(_ body: @escaping @Sendable (ScheduleAdmin) async throws -> Void) async throws {
     try await run { program in
       let schedules = try program.schedules

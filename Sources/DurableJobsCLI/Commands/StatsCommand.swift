@@ -18,7 +18,7 @@ struct StatsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     let totals: StatisticsTotals
     /// By queue and kind.
     let items: [KindStatistics]
-    /// A point a minute, a quarter of an hour or two hours, oldest first.
+    /// A point per minute, quarter of an hour or two hours, oldest first.
     let series: [StatisticsPoint]
   }
 
@@ -77,13 +77,13 @@ extension Table {
   }
 }
 
-/// Numbers as a line of bars.
+/// Draws numbers as a line of bars.
 enum Sparkline {
   private static let bars = Array("▁▂▃▄▅▆▇█")
 
   static func text(_ numbers: [Double], columns: Int = 56) -> String {
     if numbers.isEmpty { return "" }
-    // So many numbers to a bar that all have room.
+    // Numbers share bars, so that all of them fit.
     let share = (numbers.count + columns - 1) / columns
     let sums = stride(from: 0, to: numbers.count, by: share).map { start in
       numbers[start..<min(start + share, numbers.count)].reduce(0, +)

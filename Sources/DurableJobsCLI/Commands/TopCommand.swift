@@ -36,13 +36,13 @@ struct TopCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   }
 }
 
-/// The live screen's loop: takes keys, looks and signals in turn, and draws.
+/// The live screen's loop: handles keys, new readings and signals in turn, and draws.
 private struct Top: Sendable {
   enum Event: Sendable {
     case key(Key)
     case view(LiveView)
     case message(String)
-    /// The terminal has another size, or is back.
+    /// The terminal was resized, or the program is in the foreground again.
     case redraw
     case end
   }
@@ -99,7 +99,7 @@ private struct Top: Sendable {
       TopFrame(model: model, columns: columns, rows: rows, isColored: Terminal.output.isColored, title: title).lines)
   }
 
-  /// Gives the terminal back until the shell brings this program to the front again.
+  /// Hands the terminal back until the shell returns this program to the foreground.
   private func suspend() {
     screen.leave()
     kill(getpid(), SIGSTOP)

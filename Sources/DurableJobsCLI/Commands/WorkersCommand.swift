@@ -104,7 +104,7 @@ extension WorkersCommand.Told {
 }
 
 extension WorkerSummary {
-  /// What it runs, by kind.
+  /// The worker's running jobs, by kind.
   fileprivate var what: String {
     Dictionary(grouping: running, by: \.kind).sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
       .map { "\($0.key) \($0.value.count.grouped)" }.joined(separator: ", ")

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// A command as ArgumentParser describes it (`--experimental-dump-help`): what help, completions and man pages are made
-/// of.
+/// A command as ArgumentParser describes it (`--experimental-dump-help`), the source of help, completions and man
+/// pages.
 struct CommandInfo: Decodable {
   struct Argument: Decodable {
     enum Kind: String, Decodable { case positional, option, flag }
@@ -11,7 +11,7 @@ struct CommandInfo: Decodable {
       let kind: Kind
       let name: String
 
-      /// As it is written, without its first hyphen: what mdoc's `Fl` takes.
+      /// The option without its first hyphen, as mdoc's `Fl` takes it.
       var flag: String { kind == .long ? "-\(name)" : name }
     }
 
@@ -43,12 +43,12 @@ struct CommandInfo: Decodable {
 
   var shownArguments: [Argument] { (arguments ?? []).filter(\.shouldDisplay) }
 
-  /// This command and all below it that are shown.
+  /// This command and all visible commands below it.
   var all: [CommandInfo] { [self] + shown.flatMap(\.all) }
 
   private struct Tool: Decodable { let command: CommandInfo }
 
-  /// The program's.
+  /// The program's root command.
   static func root<P: QueueProgram>(of program: P.Type) throws -> CommandInfo {
     try JSONDecoder().decode(Tool.self, from: Data(P.root._dumpHelp().utf8)).command
   }

@@ -5,7 +5,7 @@ struct ManualPage {
   let command: CommandInfo
   let manual: Manual
 
-  /// Such as `fanmill-jobs-list`.
+  /// The page's name, such as `fanmill-jobs-list`.
   var name: String { command.path.joined(separator: "-") }
   var file: String { "\(name).1" }
 
@@ -96,7 +96,7 @@ struct ManualPage {
     return argument.kind == .flag ? "Fl \(name.flag)" : "Fl \(name.flag) \(value)"
   }
 
-  /// What the program reads from the environment.
+  /// The environment variables that the program reads.
   private var environment: [String] {
     let introduction = manual.environmentIntroduction
     return [".Sh ENVIRONMENT"] + (introduction.isEmpty ? [] : [Self.roff(introduction)]) + [".Bl -tag -width Ds"]
@@ -122,7 +122,7 @@ struct ManualPage {
     texts.enumerated().flatMap { index, text in (index == 0 ? [] : [".Pp"]) + [roff(text)] }
   }
 
-  /// Text as roff takes it: one sentence a line, nothing in it a request.
+  /// Text for roff: one sentence a line, with nothing that it would read as a request.
   static func roff(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

@@ -2,17 +2,17 @@ import ArgumentParser
 import DurableJobsAdmin
 import Foundation
 
-/// What a command takes that destroys something.
+/// The confirmation option of a destructive command.
 package struct Confirmation: ParsableArguments, Sendable {
   package init() {}
 
   @Flag(name: [.customShort("y"), .customLong("yes")], help: "Do it without a question.")
   package var isGiven = false
 
-  /// Asks unless `--yes` stands there.
+  /// Asks for confirmation unless `--yes` is given.
   ///
-  /// - Parameter question: what would be done, such as `cancel job 42`.
-  /// - Throws: `.usage` where nobody can be asked, `.refused` for any answer but yes.
+  /// - Parameter question: the action, such as `cancel job 42`.
+  /// - Throws: `.usage` without a terminal to ask at, `.refused` for any answer but yes.
   package func ask(_ question: String) throws(OperationError) {
     if isGiven { return }
     guard Terminal.canAsk else {
@@ -26,6 +26,6 @@ package struct Confirmation: ParsableArguments, Sendable {
 }
 
 extension OperationError.Code {
-  /// Somebody was asked and did not say yes.
+  /// The user was asked and did not answer yes.
   package static let refused = OperationError.Code("refused")
 }

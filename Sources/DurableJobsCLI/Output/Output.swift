@@ -3,17 +3,17 @@ import Foundation
 import Glibc
 import Locking
 
-/// Prints a command's result: for people, or as one JSON document.
+/// Prints a command's result as text for people or as one JSON document.
 package struct Output: Sendable {
   package let isJSON: Bool
 
   package init(isJSON: Bool) { self.isJSON = isJSON }
 
-  /// A list: `{"items": […]}`, or a table.
+  /// Prints a list: `{"items": […]}`, or a table.
   ///
   /// - Parameters:
-  ///   - next: where a list that is longer goes on; the document's `next`.
-  ///   - empty: what people read where nothing is in it.
+  ///   - next: the cursor of a longer list; the document's `next`.
+  ///   - empty: the text printed if the list is empty.
   package func list<Item: Encodable>(
     _ items: [Item], next: String? = nil, empty: String, _ table: ([Item]) -> Table
   ) throws {
@@ -22,7 +22,7 @@ package struct Output: Sendable {
     if let next { print(Style.dim.paint("more: --before \(next)", isColored: Terminal.output.isColored)) }
   }
 
-  /// One thing: the document, or the lines that `text` makes.
+  /// Prints one value: the document, or the lines that `text` makes.
   package func one<Value: Encodable>(_ value: Value, _ text: (Value) -> String) throws {
     if isJSON { return try json(value) }
     print(text(value))
@@ -32,7 +32,7 @@ package struct Output: Sendable {
     print(String(decoding: try Self.encoder().encode(value), as: UTF8.self))
   }
 
-  /// How documents are written: fields in order, times in ISO 8601.
+  /// The encoder for documents: sorted fields, ISO 8601 times.
   package static func encoder() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -40,15 +40,15 @@ package struct Output: Sendable {
     return encoder
   }
 
-  /// Says something on the way, to people alone, and at once: into a pipe too.
+  /// Prints a progress message for people only, and flushes it at once, even into a pipe.
   package func say(_ line: String) {
     guard !isJSON else { return }
     print(line)
-    // The C library drops what it cannot write: `flush` reports it at the end.
+    // The C library drops what it cannot write; `flush` reports the error at the end.
     if fflush(nil) != 0 { Self.failure.withLock { $0 = $0 ?? errno } }
   }
 
-  /// Has what was printed go where it should.
+  /// Flushes the output to its destination.
   ///
   /// - Throws: `.noOutput`, such as on a full disk.
   package static func flush() throws(OperationError) {
@@ -57,13 +57,13 @@ package struct Output: Sendable {
     throw OperationError(.noOutput, "the standard output cannot be written: \(String(cString: strerror(reason)))")
   }
 
-  /// Why the first line that was lost was lost, as an `errno`; nil where none was.
+  /// The `errno` of the first lost write; nil if none was lost.
   private static let failure = Locked<Int32?>(nil)
 
   /// The running program's name.
   private static let program = CommandLine.arguments.first.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "jobs"
 
-  /// Says on the standard error output why something did not happen.
+  /// Prints an error message to standard error.
   package static func complain(_ line: String) {
     FileHandle.standardError.write(Data("\(program): \(line)\n".utf8))
   }

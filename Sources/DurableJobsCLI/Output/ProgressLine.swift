@@ -1,8 +1,7 @@
 import Foundation
 import Locking
 
-/// A line on the terminal that tells how far something is that takes its time; nothing where the standard error output
-/// is no terminal.
+/// A terminal line that shows the progress of a slow operation. It prints nothing if standard error is not a terminal.
 package final class ProgressLine: Sendable {
   private struct State {
     var drawn: ContinuousClock.Instant?
@@ -12,12 +11,12 @@ package final class ProgressLine: Sendable {
   private let isShown: Bool
   private let start = ContinuousClock.now
   private static let barWidth = 24
-  /// What is over sooner shows no bar.
+  /// The time before the line appears, so that short operations show none.
   private static let patience = Duration.seconds(1)
 
   package init(isShown: Bool = Terminal.errors.isTerminal) { self.isShown = isShown }
 
-  /// - Parameter share: how much is done, 0–1.
+  /// - Parameter share: the completed fraction, 0–1.
   package func show(_ share: Double, _ what: String) {
     guard isShown else { return }
     let filled = Int((Double(Self.barWidth) * min(max(share, 0), 1)).rounded())
@@ -25,13 +24,13 @@ package final class ProgressLine: Sendable {
     draw("\(bar) \(what)", isForced: share >= 1)
   }
 
-  /// - Parameter total: how many there will be; nil where nobody knows.
+  /// - Parameter total: the expected count; nil if unknown.
   package func show(_ done: Int, of total: Int?, _ what: String) {
     guard let total, total > 0 else { return draw("\(done.grouped) \(what)", isForced: false) }
     show(Double(done) / Double(total), "\(done.grouped) of \(total.grouped) \(what)")
   }
 
-  /// Takes the line away.
+  /// Erases the line.
   package func clear() {
     guard isShown else { return }
     let wasDrawn = state.withLock { $0.drawn != nil }
@@ -47,7 +46,7 @@ package final class ProgressLine: Sendable {
       return true
     }
     if !isDue { return }
-    // A line that is wrapped could not be drawn over.
+    // A wrapped line could not be overwritten.
     let text = Terminal.errors.columns.map { line.cut(to: $0 - 1) } ?? line
     // Carriage return, the line, and "erase to the end of the line" (ECMA-48, EL).
     FileHandle.standardError.write(Data("\r\(text)\u{1B}[K".utf8))

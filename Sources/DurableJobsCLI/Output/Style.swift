@@ -1,4 +1,4 @@
-/// How text looks on a terminal that shows colours.
+/// A text style for terminals with colours.
 package enum Style: String, Sendable {
   case bold = "1"
   case dim = "2"
@@ -8,12 +8,12 @@ package enum Style: String, Sendable {
   case cyan = "36"
   case reversed = "7"
 
-  /// The text between "select graphic rendition" and its end (ECMA-48, SGR).
+  /// Wraps the text in "select graphic rendition" and its reset (ECMA-48, SGR).
   package func paint(_ text: String, isColored: Bool) -> String {
     isColored ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  /// The colour of a word that says how something is; none for what is as usual.
+  /// The colour of a state's name; none for a normal state.
   package static func ofState(_ word: String) -> Style? {
     switch word {
     case "dead", "fail", "failed", "lost", "wrong", "disabled": .red

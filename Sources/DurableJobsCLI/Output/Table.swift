@@ -3,9 +3,9 @@ import Foundation
 /// Rows under headings, for people.
 package struct Table {
   package struct Column: Sendable {
-    /// What becomes of it where the terminal is narrow.
+    /// The column's behavior on a narrow terminal.
     package enum Fit: Sendable {
-      /// Never shortened: an id that is cut off cannot be copied.
+      /// Never shortened: a truncated id cannot be copied.
       case whole
       /// Shortened last.
       case text
@@ -16,7 +16,7 @@ package struct Table {
     package let title: String
     package var isNumber = false
     package var fit = Fit.whole
-    /// Whether it is left out before others are shortened to nothing.
+    /// Whether the column is dropped before others are shortened to nothing.
     package var isExtra = false
     package var style: @Sendable (String) -> Style? = { _ in nil }
 
@@ -24,12 +24,12 @@ package struct Table {
     package static func text(_ title: String) -> Column { Column(title: title, fit: .text) }
     package static func number(_ title: String) -> Column { Column(title: title, isNumber: true) }
     package static func elastic(_ title: String) -> Column { Column(title: title, fit: .elastic) }
-    /// A word that says how something is, in its colour.
+    /// A column of state names, in their colours.
     package static func state(_ title: String = "state") -> Column {
       Column(title: title, fit: .text, style: { Style.ofState($0) })
     }
 
-    /// The same, left out where there is no room for it.
+    /// The same column, dropped where there is no room for it.
     package var extra: Column {
       var column = self
       column.isExtra = true
@@ -40,19 +40,19 @@ package struct Table {
   package let columns: [Column]
   package let rows: [[String]]
 
-  /// An elastic column is not shortened below this while there is something to leave out.
+  /// An elastic column keeps this width while another column can still be dropped.
   private static let comfortable = 16
-  /// Nothing is shortened below this.
+  /// The minimum width of every column.
   private static let least = 6
 
   /// - Parameter rows: a cell for each column.
   package init(_ columns: [Column], rows: [[String]]) {
     self.columns = columns
-    // A cell is one line, whatever an error or a key holds.
+    // A cell is one line, whatever line breaks an error or a key contains.
     self.rows = rows.map { row in row.map(\.oneLine) }
   }
 
-  /// - Parameter width: the columns of the terminal; nil for no limit.
+  /// - Parameter width: the terminal's columns; nil for no limit.
   package func text(width: Int?, isColored: Bool = false) -> String {
     lines(width: width, isColored: isColored).joined(separator: "\n")
   }
@@ -79,7 +79,7 @@ package struct Table {
     for (place, (index, width)) in shown.enumerated() {
       if place > 0 { line += "  " }
       let isLast = place == shown.count - 1
-      // No spaces at the end of a line.
+      // Omit trailing spaces.
       let text =
         isLast && !columns[index].isNumber
         ? cells[index].cut(to: width) : cells[index].fitted(to: width, isRight: columns[index].isNumber)
@@ -88,7 +88,7 @@ package struct Table {
     return line.replacing(/\ +$/, with: "")
   }
 
-  /// Which columns are shown, and how wide.
+  /// The visible columns and their widths.
   private func layout(_ width: Int?) -> [(index: Int, width: Int)] {
     let natural = columns.indices.map { index in
       rows.reduce(columns[index].title.columns) { max($0, $1[index].columns) }
@@ -112,7 +112,7 @@ package struct Table {
       }
       shrink(.elastic, to: Self.least)
       shrink(.text, to: Self.least)
-      // The first column, mostly an id, stays; the last gives way.
+      // The first column, usually an id, stays; the last one is dropped.
       if excess > 0, shown.count > 2 {
         shown.removeLast()
         continue

@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// What is known of the place that a stream goes to.
+/// The properties of a stream's destination.
 package struct Terminal: Sendable {
   package let isTerminal: Bool
-  /// The columns that a line may take; nil where nothing is cut off.
+  /// The maximum length of a line; nil for no limit.
   package let columns: Int?
   package let isColored: Bool
 
@@ -18,9 +18,9 @@ package struct Terminal: Sendable {
   }
 
   /// - Parameters:
-  ///   - size: what the terminal says of itself.
-  ///   - environment: `COLUMNS` counts where the terminal does not say; `NO_COLOR` (no-color.org) and `TERM=dumb` say
-  ///     that colours are not wanted.
+  ///   - size: the width that the terminal reports.
+  ///   - environment: `COLUMNS` applies if the terminal reports no size; `NO_COLOR` (no-color.org) and `TERM=dumb` turn
+  ///     colours off.
   package init(isTerminal: Bool, size: Int?, environment: [String: String]) {
     self.isTerminal = isTerminal
     let said = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
@@ -29,7 +29,7 @@ package struct Terminal: Sendable {
     isColored = isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && !term.isEmpty && term != "dumb"
   }
 
-  /// The size of the terminal behind a descriptor; nil if there is none, or it does not say.
+  /// The size of the terminal behind a descriptor; nil if it is no terminal, or reports no size.
   package static func size(of descriptor: Int32) -> (columns: Int, rows: Int)? {
     var size = winsize()
     guard isatty(descriptor) == 1, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
@@ -37,6 +37,6 @@ package struct Terminal: Sendable {
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  /// Whether somebody is there to be asked.
+  /// Whether there is a terminal for questions and answers.
   package static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 }

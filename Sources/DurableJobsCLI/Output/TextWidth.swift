@@ -1,5 +1,6 @@
 extension Unicode.Scalar {
-  /// Whether a terminal gives it two columns: East Asian wide and fullwidth characters and pictures (Unicode, UAX #11).
+  /// Whether a terminal uses two columns for it: East Asian wide and fullwidth characters, and emoji (Unicode, UAX
+  /// #11).
   fileprivate var isWide: Bool {
     switch value {
     case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,
@@ -19,7 +20,7 @@ extension Unicode.Scalar {
 }
 
 extension Character {
-  /// How many columns of a terminal it takes.
+  /// The number of terminal columns that it takes.
   package var columns: Int {
     if let byte = asciiValue { return byte < 0x20 || byte == 0x7F ? 0 : 1 }
     return unicodeScalars.map { $0.isWide ? 2 : $0.isZeroWidth ? 0 : 1 }.max() ?? 0
@@ -27,14 +28,14 @@ extension Character {
 }
 
 extension StringProtocol {
-  /// How many columns of a terminal it takes.
+  /// The number of terminal columns that it takes.
   package var columns: Int {
-    // Most text is plain; characters of others are put together first.
+    // Fast path: most text is ASCII, one column a byte.
     if utf8.allSatisfy({ 0x20...0x7E ~= $0 }) { return utf8.count }
     return reduce(0) { $0 + $1.columns }
   }
 
-  /// It on one line, whatever is in it: what would move a terminal's cursor is a space.
+  /// The text on a single line: characters that would move a terminal's cursor become spaces.
   package var oneLine: String {
     if unicodeScalars.allSatisfy({ !Self.moves($0) }) { return String(self) }
     return String(self).replacing(/[\p{Cc}\u{2028}\u{2029}]+/, with: " ")
@@ -44,7 +45,7 @@ extension StringProtocol {
     scalar.properties.generalCategory == .control || scalar.value == 0x2028 || scalar.value == 0x2029
   }
 
-  /// Its beginning in so many columns, with "…" where something is left out.
+  /// The text cut to a number of columns, with "…" where something is left out.
   package func cut(to width: Int) -> String {
     if columns <= width { return String(self) }
     var text = ""
@@ -58,7 +59,7 @@ extension StringProtocol {
     return width > 0 ? text + "…" : ""
   }
 
-  /// It in exactly so many columns.
+  /// The text cut or padded to an exact number of columns.
   package func fitted(to width: Int, isRight: Bool = false) -> String {
     let text = cut(to: width)
     let space = String(repeating: " ", count: Swift.max(0, width - text.columns))

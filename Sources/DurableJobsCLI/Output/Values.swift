@@ -2,7 +2,7 @@ import DurableJobs
 import Foundation
 
 extension Int {
-  /// With a comma after the thousands.
+  /// The number with commas between thousands.
   package var grouped: String {
     var digits = String(magnitude)
     var text = ""
@@ -15,7 +15,7 @@ extension Int {
 }
 
 extension Double {
-  /// Seconds in the unit that suits them: `8 ms`, `1.4 s`, `12 min`, `3 h`, `2 d`.
+  /// Seconds in a suitable unit: `8 ms`, `1.4 s`, `12 min`, `3 h`, `2 d`.
   package var span: String {
     switch self {
     case ..<0.001: self <= 0 ? "0 ms" : "<1 ms"
@@ -28,7 +28,7 @@ extension Double {
     }
   }
 
-  /// A rate: one decimal where it is small.
+  /// A rate, with one decimal if it is small.
   package var rate: String {
     if self == 0 { return "0" }
     if self < 0.05 { return "<0.1" }
@@ -40,14 +40,14 @@ extension Date {
   /// In UTC, to the second.
   package var short: String { formatted(.iso8601) }
 
-  /// How far it is: `in 2 h`, `3 min ago`.
+  /// The distance from now: `in 2 h`, `3 min ago`.
   package func away(from now: Date = JobClock.now) -> String {
     let seconds = timeIntervalSince(now)
     return seconds > 0 ? "in \(seconds.span)" : "\((-seconds).span) ago"
   }
 }
 
-/// Lines of what and how it is, the values in one column.
+/// Lines of names and values, with the values aligned.
 package func facts(_ lines: [(String, String)]) -> String {
   let width = (lines.map(\.0.columns).max() ?? 0) + 2
   return lines.map { $0.0.fitted(to: width) + $0.1 }.joined(separator: "\n")

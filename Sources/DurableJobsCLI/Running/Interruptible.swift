@@ -1,9 +1,9 @@
 import ArgumentParser
 import UnixSignals
 
-/// Runs `body` until Ctrl-C, which cancels it: what it started is stopped before this returns.
+/// Runs `body` until Ctrl-C, which cancels it; `body` has stopped before this returns.
 ///
-/// - Throws: exit status 130 when it was interrupted.
+/// - Throws: exit status 130 if it was interrupted.
 package func interruptible<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value
 {
   let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
@@ -16,7 +16,7 @@ package func interruptible<Value: Sendable>(_ body: @escaping @Sendable () async
     defer { group.cancelAll() }
     guard let value = try await group.next() ?? nil else {
       group.cancelAll()
-      // What the body throws when it is cancelled is no news.
+      // Errors after the cancellation are expected.
       do { while try await group.next() != nil {} } catch {}
       throw ExitCode(130)
     }

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// What somebody struck.
+/// A key press.
 enum Key: Sendable, Hashable {
   case up
   case down
@@ -11,7 +11,7 @@ enum Key: Sendable, Hashable {
   case escape
   case letter(Character)
 
-  /// Reads what a terminal sends; a part of a key that is cut off is dropped.
+  /// Parses a terminal's input; an incomplete key sequence is dropped.
   static func keys(in bytes: [UInt8]) -> [Key] {
     var keys: [Key] = []
     var rest = bytes[...]
@@ -26,7 +26,7 @@ enum Key: Sendable, Hashable {
           continue
         }
         rest = rest.dropFirst()
-        // Numbers may stand before the letter that ends the sequence (ECMA-48, CSI).
+        // Parameters may precede the letter that ends the sequence (ECMA-48, CSI).
         let parameters = rest.prefix { $0 < 0x40 }
         rest = rest.dropFirst(parameters.count)
         switch rest.popFirst() {
@@ -43,7 +43,7 @@ enum Key: Sendable, Hashable {
     return keys
   }
 
-  /// The keys as they are struck, until the terminal is gone. Ends when the stream is dropped.
+  /// The keys as they are pressed, until the terminal closes. It ends when the stream is dropped.
   static func stream() -> AsyncStream<Key> {
     AsyncStream { continuation in
       let source = DispatchSource.makeReadSource(
@@ -61,7 +61,7 @@ enum Key: Sendable, Hashable {
     }
   }
 
-  /// Dispatch objects may be used from any thread, and this one is only cancelled: hence unchecked.
+  /// Unchecked, because dispatch objects are thread-safe and this one is only cancelled.
   private struct Handle: @unchecked Sendable {
     let source: any DispatchSourceRead
   }

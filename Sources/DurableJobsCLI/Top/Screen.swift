@@ -3,14 +3,14 @@ import Foundation
 import Glibc
 import Locking
 
-/// The whole terminal, as long as a live view has it: the alternate screen, keys as they are struck, no cursor.
+/// The whole terminal while a live view owns it: alternate screen, unbuffered keys, no cursor.
 ///
-/// `leave` gives the terminal back as it was; call it however the view ends.
+/// `leave` restores the terminal; call it however the view ends.
 final class Screen: Sendable {
-  /// How the terminal was before; nil while it is its owner's.
+  /// The terminal's settings before; nil while no view owns it.
   private let saved = Locked<termios?>(nil)
 
-  /// - Throws: `.usage` where there is no terminal, or one that cannot move its cursor.
+  /// - Throws: `.usage` without a terminal, or with one that cannot move its cursor.
   init() throws(OperationError) {
     guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
       throw OperationError(.usage, "a live screen needs a terminal; `stats` and the lists print to anything")
@@ -31,11 +31,11 @@ final class Screen: Sendable {
       return saved == nil
     }
     guard isFirst else { return }
-    // Keys one by one, not shown, none of them a signal. What is written still has its line ends made.
+    // Keys one at a time, without echo or signals. Output line endings are still translated.
     state.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
     state.c_iflag &= ~tcflag_t(IXON | ICRNL)
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
-    // xterm's alternate screen (1049), no cursor (25), no wrapping (7), all erased.
+    // xterm's alternate screen (1049), no cursor (25), no wrapping (7), cleared.
     write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J")
   }
 
@@ -49,7 +49,7 @@ final class Screen: Sendable {
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
   }
 
-  /// Draws all lines over what is there, in one write, so that nothing flickers.
+  /// Overwrites all lines in one write, so that nothing flickers.
   func draw(_ lines: [String]) {
     let rows = lines.prefix(size.rows).map { $0 + "\u{1B}[K" }
     write("\u{1B}[H" + rows.joined(separator: "\r\n") + "\u{1B}[J")

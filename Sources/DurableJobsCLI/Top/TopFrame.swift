@@ -1,16 +1,16 @@
 import DurableJobsAdmin
 import Foundation
 
-/// The live screen's lines for a terminal of some size.
+/// The live screen's lines for a given terminal size.
 struct TopFrame {
   let model: TopModel
   let columns: Int
   let rows: Int
   let isColored: Bool
-  /// What the screen is called.
+  /// The screen's title.
   var title = "top"
 
-  /// A part of the screen: its table, and what each of its rows stands for.
+  /// A section of the screen: its table, and the choice behind each row.
   private struct Part {
     let table: Table
     let choices: [TopModel.Choice]
@@ -19,20 +19,20 @@ struct TopFrame {
 
   static let keys = "↑↓ move  Tab next part  p pause/resume  r retry  c cancel  q quit"
 
-  /// Exactly as many as the terminal has rows.
+  /// Exactly as many lines as the terminal has rows.
   var lines: [String] {
     guard let view = model.view else {
       return fill([title, "", model.message.isEmpty ? "looking …" : model.message])
     }
     let parts = [queues(view), workers(view), failures(view)]
-    // The head, the foot's two lines, and a heading for each part.
+    // The header, the two footer lines and a heading per section.
     var sizes = share(max(0, rows - 3 - parts.count), among: parts.map { max(1, $0.choices.count) })
-    // What nobody needs is the last part's, so that the foot stays where it is.
+    // The last section gets the unused lines, so that the footer stays in place.
     sizes[sizes.count - 1] += max(0, rows - 3 - parts.count - sizes.reduce(0, +))
     return fill([head(view)] + zip(parts, sizes).flatMap { lines(of: $0, $1) })
   }
 
-  /// Brings the lines to the terminal's height, the foot last.
+  /// Pads the lines to the terminal's height, with the footer last.
   private func fill(_ lines: [String]) -> [String] {
     let body = Array(lines.prefix(max(0, rows - 2)))
     let blank = [String](repeating: "", count: max(0, rows - 2 - body.count))
@@ -43,7 +43,7 @@ struct TopFrame {
     ]
   }
 
-  /// The whole of what the tables may shorten.
+  /// The full text of the chosen line, which the tables may shorten.
   private var chosen: String {
     switch model.choice {
     case .running(let id): "job \(id)"
@@ -112,7 +112,7 @@ struct TopFrame {
     let place = model.choice.flatMap { part.choices.firstIndex(of: $0) }
     let plain = part.table.lines(width: columns, isColored: false)
     let colored = part.table.lines(width: columns, isColored: isColored)
-    // The chosen row is always among those that are shown.
+    // The chosen row is always visible.
     let first = max(0, min((place ?? 0) - size + 1, part.choices.count - size))
     let last = min(part.choices.count, first + size)
     var lines = [colored[0]]
@@ -124,7 +124,7 @@ struct TopFrame {
     return lines + [String](repeating: "", count: size + 1 - lines.count)
   }
 
-  /// Shares lines among parts that would take so many: a few for each first, then in turn.
+  /// Distributes lines among sections of given sizes: a few to each first, then in turn.
   private func share(_ lines: Int, among wanted: [Int]) -> [Int] {
     var sizes = wanted.map { _ in 0 }
     var left = lines

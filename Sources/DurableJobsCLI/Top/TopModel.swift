@@ -1,13 +1,13 @@
 import DurableJobsAdmin
 import Foundation
 
-/// What the live screen shows and what a key means there: a value without any terminal.
+/// The live screen's state and its key bindings: a value independent of any terminal.
 struct TopModel: Sendable {
-  /// A line that can be chosen, named by what does not change while it is looked at.
+  /// A selectable line, identified by a name that stays the same while it is shown.
   enum Choice: Sendable, Hashable {
     case queue(String)
     case worker(String)
-    /// A job that a worker runs.
+    /// A job that a worker is running.
     case running(String)
     case failure(String)
 
@@ -20,7 +20,7 @@ struct TopModel: Sendable {
     }
   }
 
-  /// What is to be done.
+  /// The action that a key requests.
   enum Action: Sendable, Hashable {
     case pause(String)
     case resume(String)
@@ -31,13 +31,13 @@ struct TopModel: Sendable {
   }
 
   var view: LiveView?
-  /// What was done last, or what cannot be.
+  /// The result of the last action, or why it is not possible.
   var message = ""
   private(set) var choice: Choice?
-  /// What is done when the question is answered with yes.
+  /// The pending question, and the action that a yes confirms.
   private(set) var question: (text: String, action: Action)?
 
-  /// All lines that can be chosen, from the top down.
+  /// All selectable lines, from the top down.
   var choices: [Choice] {
     guard let view else { return [] }
     return view.queues.map { .queue($0.queue) }
@@ -45,7 +45,7 @@ struct TopModel: Sendable {
       + view.failures.map { .failure($0.id) }
   }
 
-  /// Takes up what is so now. Whoever was chosen and is gone gives way to the line that is in its place.
+  /// Shows a new view. If the chosen line is gone, the one now in its place is chosen.
   mutating func show(_ view: LiveView) {
     let place = choice.flatMap { choices.firstIndex(of: $0) } ?? 0
     self.view = view
@@ -54,7 +54,7 @@ struct TopModel: Sendable {
     choice = now.isEmpty ? nil : now[min(place, now.count - 1)]
   }
 
-  /// - Returns: what is to be done.
+  /// - Returns: the requested action, if any.
   mutating func press(_ key: Key) -> Action? {
     if let question {
       self.question = nil

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Marks a browser for some seconds after its visitor changed something: what he reads then comes from Postgres'
-/// primary, in whichever process. A replica that is used is a second behind at most.
+/// Marks a browser for some seconds after its visitor made a change. Its reads then go to Postgres' primary, in every
+/// process. A replica in use is a second behind at most.
 enum ActedCookie {
   static let name = "dashboard_acted"
   /// In seconds.

@@ -1,9 +1,9 @@
 import Hummingbird
 import Locking
 
-/// A request's way in: the app's closure is asked once for it, and again only where a stream goes on.
+/// A request's admission: calls the app's closure once per request, and again only while a stream continues.
 final class Admission: Sendable {
-  /// What came of it.
+  /// The result of the closure.
   enum Outcome: Sendable {
     case visitor(Visitor)
     case answer(Response)
@@ -31,7 +31,7 @@ final class Admission: Sendable {
         throw DashboardRefusal(.forbidden, "You may not look here", "Whoever runs this service can give you a role.")
       }
     } catch var refusal as DashboardRefusal {
-      // Whom the closure forbids to come in, it would forbid again.
+      // After a 403, a link back would only lead to another 403.
       refusal.leadsBack = refusal.status != .forbidden
       throw refusal
     }
@@ -39,7 +39,7 @@ final class Admission: Sendable {
     return outcome
   }
 
-  /// Whether the visitor would be let in now.
+  /// Whether the visitor would be admitted now.
   func isOpen() async throws -> Bool {
     if case .visitor = try await ask().decision { return true }
     return false

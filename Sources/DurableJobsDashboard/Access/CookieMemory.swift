@@ -2,16 +2,16 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// Keeps a visitor's form token and notice in cookies, where the app has no session for them.
+/// Keeps a visitor's form token and notice in cookies if the app provides no session for them.
 ///
-/// The token is random, and a form has to bring what the cookie has: another site can send neither. The cookie is no
-/// secret that lets anybody in.
+/// The token is random, and a form has to send the same one as the cookie: another site can send neither. The cookie is
+/// no credential and grants no access.
 struct CookieMemory: Sendable {
   static let formCookie = "dashboard_form"
   static let noticeCookie = "dashboard_notice"
-  /// Keeps a cookie below the 4 KiB that browsers take, whatever the notice says.
+  /// Keeps a cookie below the browsers' limit of 4 KiB, however long the notice.
   private static let noticeScalars = 300
-  /// In seconds, after which a notice that no page has shown is forgotten.
+  /// The lifetime of a notice that no page shows, in seconds.
   private static let noticeAge = 60
 
   let formToken: String
@@ -43,7 +43,7 @@ struct CookieMemory: Sendable {
       HTTPField(name: .setCookie, value: "\(Self.noticeCookie)=\(text ?? "")\(attributes); Max-Age=\(age)"))
   }
 
-  /// 32 bytes of the system's random numbers, in hexadecimal digits.
+  /// 32 random bytes from the system, in hexadecimal.
   private static func token() -> String {
     var random = SystemRandomNumberGenerator()
     return (0..<4).map { _ in
@@ -58,9 +58,9 @@ struct CookieMemory: Sendable {
   }
 }
 
-/// What all cookies of a dashboard share.
+/// The common settings of a dashboard's cookies.
 enum DashboardCookie {
-  /// No script reads them, no other site sends them, and no other path gets them.
+  /// Cookies are hidden from scripts, from other sites and from other paths.
   static func attributes(at mount: MountPath, isSecure: Bool) -> String {
     "; Path=\(mount.home); HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
   }

@@ -1,7 +1,7 @@
 import DurableJobsAdmin
 import Hummingbird
 
-/// What a visitor may do, as the closure says it that a dashboard is mounted with.
+/// A visitor's access, as decided by the closure that the dashboard is mounted with.
 ///
 /// ```swift
 /// dashboard.mount(on: router, at: "/ops") { request, context in
@@ -18,40 +18,40 @@ public struct DashboardAccess: Sendable {
 
   let decision: Decision
 
-  /// All pages and all actions.
+  /// Access to all pages and all actions.
   ///
   /// - Parameters:
-  ///   - name: for the action log.
-  ///   - session: of the app, if it has one; else the dashboard keeps what it needs in cookies of its own.
+  ///   - name: the visitor's name in the action log.
+  ///   - session: the app's session, if it has one; otherwise the dashboard uses its own cookies.
   public static func act(as name: String, session: (any DashboardSession)? = nil) -> DashboardAccess {
     DashboardAccess(decision: .visitor(Operator(name: name, role: .full), session))
   }
 
-  /// All pages and no action.
+  /// Access to all pages but no actions.
   ///
   /// - Parameters:
-  ///   - name: of the visitor, as the pages show it.
-  ///   - session: of the app, if it has one; else the dashboard keeps what it needs in cookies of its own.
+  ///   - name: the visitor's name on the pages.
+  ///   - session: the app's session, if it has one; otherwise the dashboard uses its own cookies.
   public static func look(as name: String, session: (any DashboardSession)? = nil) -> DashboardAccess {
     DashboardAccess(decision: .visitor(Operator(name: name, role: .readOnly), session))
   }
 
-  /// Nothing: a page of status 403. A closure that has more to say throws a `DashboardRefusal`.
+  /// No access: a page of status 403. To say more, a closure throws a `DashboardRefusal`.
   public static let refused = DashboardAccess(decision: .refused)
 
-  /// Nothing, and an answer of the app's own, such as a redirect to a page for signing in.
+  /// No access, but a response of the app's own, such as a redirect to a sign-in page.
   public static func answer(_ response: Response) -> DashboardAccess { DashboardAccess(decision: .answer(response)) }
 }
 
-/// What an app's session keeps for the dashboard from one page to the next.
+/// The dashboard's data in an app's session, kept between pages.
 public protocol DashboardSession: Sendable {
-  /// Comes with every form of the session's pages and has to come back: at least 16 random bytes as text, another for
-  /// each session, that only pages of this session show.
+  /// The token that every form of the session's pages must send back: at least 16 random bytes as text, different for
+  /// each session, and shown only on pages of this session.
   var formToken: String { get }
 
-  /// What the next page says, once; nil for nothing.
+  /// The message for the next page, shown once; nil for none.
   var notice: String? { get }
 
-  /// Keeps a notice for the session's next page; nil forgets it.
+  /// Stores a notice for the session's next page; nil removes it.
   func leave(_ notice: String?) async throws
 }

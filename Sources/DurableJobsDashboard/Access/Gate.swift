@@ -1,15 +1,15 @@
 import HTTPTypes
 import Hummingbird
 
-/// Stands before every route: whether the visitor is let in, whether he may, and whether the form is one of ours.
+/// Guards every route: checks the visitor's access, role and form token.
 struct Gate: Sendable {
   let kit: Kit
   let mount: MountPath
 
-  /// Answers a request by a route's handler, or refuses it.
+  /// Passes a request to a route's handler, or refuses it.
   ///
   /// - Throws: what the app's closure throws; `DashboardRefusal` of status 403 for a form of another site, a form
-  ///   without the visitor's token, or an action beyond the visitor's role.
+  ///   without the visitor's token, or an action that the visitor's role does not allow.
   func pass(_ request: Request, _ context: RouteContext, to route: DashboardRoutes.Route) async throws -> Response {
     switch route.handler {
     case .open(let handler):
@@ -62,7 +62,7 @@ struct Gate: Sendable {
       kit: kit, mount: mount, route: route.path, parameters: context.parameters, admission: context.admission)
   }
 
-  /// Refuses a form that another site has sent: a browser says with every POST where it comes from.
+  /// Refuses a form sent by another site: browsers send the origin with every POST.
   private func checkOrigin(_ request: Request) throws(DashboardRefusal) {
     let origin = kit.origin
     if let sent = request.headers[.origin] {

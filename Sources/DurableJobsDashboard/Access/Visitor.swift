@@ -4,7 +4,7 @@ import Hummingbird
 
 /// A user with access to the dashboard.
 struct Visitor: Sendable {
-  /// Where the form token and the notice are.
+  /// The storage of the form token and the notice.
   enum Memory: Sendable {
     case session(any DashboardSession)
     case cookies(CookieMemory)
@@ -20,7 +20,7 @@ struct Visitor: Sendable {
 
   var mayAct: Bool { actor.role == .full }
 
-  /// Comes with every form and has to come back.
+  /// The token that every form must send back.
   var formToken: String {
     switch memory {
     case .session(let session): session.formToken
@@ -28,7 +28,7 @@ struct Visitor: Sendable {
     }
   }
 
-  /// What the next page says, once.
+  /// The message for the next page, shown once.
   var notice: String? {
     switch memory {
     case .session(let session): session.notice
@@ -36,7 +36,7 @@ struct Visitor: Sendable {
     }
   }
 
-  /// Keeps a notice for the next page; nil forgets it.
+  /// Stores a notice for the next page; nil removes it.
   func leave(_ notice: String?, in response: inout Response) async throws {
     switch memory {
     case .session(let session): try await session.leave(notice)
@@ -44,12 +44,12 @@ struct Visitor: Sendable {
     }
   }
 
-  /// Gives the browser what its next form needs.
+  /// Sends the browser the state that its next form needs.
   func begin(in response: inout Response) {
     if case .cookies(let cookies) = memory { cookies.begin(in: &response.headers) }
   }
 
-  /// Compared in a time that says nothing about how much of a guess is right.
+  /// Compares in constant time, which reveals nothing about a partly correct guess.
   func issued(_ token: String) -> Bool {
     let (guess, right) = (Array(token.utf8), Array(formToken.utf8))
     guard guess.count == right.count, !right.isEmpty else { return false }

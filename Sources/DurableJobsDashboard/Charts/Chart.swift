@@ -1,28 +1,28 @@
 import Foundation
 
-/// A chart as SVG, made on the server: a drawing without text, which stretches to its place, and around it the words
-/// and the figures that say the same.
+/// A chart as server-rendered SVG: a drawing without text, which stretches to its container, and around it labels
+/// and a table with the same figures.
 struct Chart: Sendable {
-  /// One moment's values, the first series' first.
+  /// The values at one time, in the order of the series.
   struct Column: Sendable {
     let at: Date
     let values: [Double]
   }
 
-  /// What is drawn one above the other.
+  /// A series; several are stacked.
   struct Series: Sendable {
     let name: String
-    /// The style sheet's class for it.
+    /// The series' class in the style sheet.
     let style: String
   }
 
-  /// A row of the figures.
+  /// A row of the table.
   struct Row: Sendable {
     let time: String
     let cells: [String]
   }
 
-  /// One of the words that say which colour is what.
+  /// An entry of the legend.
   struct Key: Sendable {
     let name: String
     let style: String
@@ -30,12 +30,12 @@ struct Chart: Sendable {
 
   let id: String
   let title: String
-  /// In a sentence, for who does not see it.
+  /// A one-sentence description for screen readers.
   let summary: String
-  /// The value of the upper edge.
+  /// The label of the upper edge.
   let top: String
   let svg: String
-  /// The moments of the left edge, the middle and the right edge.
+  /// The times at the left edge, the middle and the right edge.
   let from: String
   let middle: String
   let to: String
@@ -44,12 +44,12 @@ struct Chart: Sendable {
   let rows: [Row]
 
   static let (width, height) = (600.0, 120.0)
-  /// So many rows of figures at most: columns are added up.
+  /// The most rows in the table; columns are summed to fit.
   private static let maxRows = 24
 
   /// - Parameters:
-  ///   - isArea: a line with the area below, for a series alone; bars else.
-  ///   - unit: of the upper edge's value.
+  ///   - isArea: draws a single series as a line with its area filled; otherwise as bars.
+  ///   - unit: the unit of the upper edge's label.
   init(
     id: String, title: String, unit: String, _ series: [Series], _ columns: [Column], isArea: Bool, span: TimeInterval
   ) {
@@ -91,7 +91,7 @@ struct Chart: Sendable {
     }.reversed()
   }
 
-  /// The least of 1, 2, 5, 10, 20 … that nothing exceeds.
+  /// The smallest of 1, 2, 5, 10, 20 … that no value exceeds.
   static func edge(above largest: Double) -> Double {
     guard largest > 1 else { return 1 }
     let power = pow(10, floor(log10(largest)))
@@ -116,7 +116,7 @@ struct Chart: Sendable {
     for (index, column) in columns.enumerated() {
       var bottom = height
       for (value, style) in zip(column.values, styles) where value > 0 {
-        // What happened at all is to be seen.
+        // A value above zero is always visible.
         let size = max(2, height * value / edge)
         drawing += """
           <rect class="\(style)" x="\(short(Double(index) * step + step * 0.1))" y="\(short(max(0, bottom - size)))" \

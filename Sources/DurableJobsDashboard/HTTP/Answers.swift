@@ -1,7 +1,7 @@
 import Hummingbird
 import Logging
 
-/// Makes a page of every error, and puts the security headers on every answer.
+/// Turns every error into a page, and adds the security headers to every response.
 struct Answers: RouterMiddleware {
   let kit: Kit
   let mount: MountPath
@@ -22,13 +22,13 @@ struct Answers: RouterMiddleware {
   private func page(of error: any Error, _ request: Request, _ context: RouteContext) async -> Response {
     let isNoPage = (error as? HTTPError)?.status == .notFound
     var cause = error
-    // A visitor keeps the menu. Where even that cannot be found out, the page stands alone.
+    // A visitor keeps the menu. If the lookup itself fails, the page has none.
     var visitor: Visitor?
     do {
       switch try await context.admission.outcome() {
       case .visitor(let found): visitor = found
       case .answer(let response):
-        // A stranger does not learn which pages there are.
+        // An anonymous client does not learn which pages exist.
         if isNoPage { return response }
       }
     } catch let denial {

@@ -2,10 +2,9 @@ import Foundation
 import Hummingbird
 import Reactor
 
-/// Fields and their values as a form or an address sends them (`application/x-www-form-urlencoded`): a name may come
-/// more than once.
+/// The fields and values of a form or a query (`application/x-www-form-urlencoded`). A name may occur more than once.
 public struct DashboardForm: Sendable {
-  /// The largest form that is read, in bytes.
+  /// The largest accepted form, in bytes.
   static let limit = 1 << 20
 
   private let fields: [(name: String, value: String)]
@@ -21,7 +20,7 @@ public struct DashboardForm: Sendable {
   ///
   /// - Throws: an error of status 413 for more than the limit.
   init(bodyOf request: Request) async throws {
-    // A slow browser's time is not the servers'.
+    // A slow browser must not use up the time for the servers.
     let begun = ContinuousClock.now
     defer { Deadline.current?.extend(by: .now - begun) }
     let buffer = try await request.body.collect(upTo: Self.limit)
@@ -36,7 +35,7 @@ public struct DashboardForm: Sendable {
   /// All values of a field.
   public func all(_ name: String) -> [String] { fields.filter { $0.name == name && !$0.value.isEmpty }.map(\.value) }
 
-  /// A field without which nothing can be done.
+  /// A required field's value.
   ///
   /// - Throws: a refusal of status 422.
   public func require(_ name: String) throws(DashboardRefusal) -> String {
@@ -46,9 +45,9 @@ public struct DashboardForm: Sendable {
     return value
   }
 
-  /// A time as a browser's field for it sends it, `2026-11-21T18:52`, taken as UTC; nil if it is missing.
+  /// A time from a browser's datetime field, `2026-11-21T18:52`, taken as UTC; nil if it is missing.
   ///
-  /// - Throws: a refusal of status 422 for a text that is no time.
+  /// - Throws: a refusal of status 422 for text that is not a time.
   public func date(_ name: String) throws(DashboardRefusal) -> Date? {
     guard let text = self[name] else { return nil }
     let full = text.count == 16 ? text + ":00" : text
@@ -59,10 +58,10 @@ public struct DashboardForm: Sendable {
     }
   }
 
-  /// All but the fields of these names, in their order.
+  /// All fields except those with these names, in order.
   func without(_ names: Set<String>) -> [(name: String, value: String)] { fields.filter { !names.contains($0.name) } }
 
-  /// Zero bytes are left out: no text in a database holds one.
+  /// Zero bytes are dropped, since database text cannot contain them.
   private static func decode(_ bytes: [UInt8]) -> String {
     var decoded: [UInt8] = []
     var index = 0

@@ -1,9 +1,9 @@
-/// Addresses whose parts come from outside: whatever they hold, they stay one part.
+/// Builds addresses from untrusted parts: each stays one part, whatever it contains.
 public enum DashboardLink {
-  /// `path?name=value&…` without the values that are nil or empty.
+  /// `path?name=value&…`, without fields that are nil or empty.
   public static func to(_ path: String, _ fields: (String, String?)...) -> String { to(path, fields) }
 
-  /// `path?name=value&…` without the values that are nil or empty.
+  /// `path?name=value&…`, without fields that are nil or empty.
   public static func to(_ path: String, _ fields: [(String, String?)]) -> String {
     let query = fields.compactMap { name, value -> String? in
       guard let value, !value.isEmpty else { return nil }

@@ -5,17 +5,17 @@ import HTTPTypes
 import Hummingbird
 import LibPQClient
 
-/// Why a request is refused, as a page says it. The closure that lets visitors in and the pages of an app throw it.
+/// A refused request, shown as a page. The access closure and an app's pages throw it.
 public struct DashboardRefusal: Error, Sendable {
   public let status: HTTPResponse.Status
   public let title: String
-  /// What is wrong and what would be right.
+  /// The problem and the remedy.
   public let message: String
-  /// Seconds after which another attempt makes sense.
+  /// The seconds after which a retry makes sense.
   public let retryAfter: Int?
   /// A line to copy below the message, such as a setting; nil for none.
   public let example: String?
-  /// Whether the page leads back: not where the visitor would only be refused again.
+  /// Whether the page links back, which it does not if the visitor would be refused there again.
   var leadsBack = true
 
   public init(
@@ -28,7 +28,7 @@ public struct DashboardRefusal: Error, Sendable {
     self.retryAfter = retryAfter
   }
 
-  /// What an error is to the visitor; nil for one that is the program's own fault.
+  /// The refusal that an error means for the visitor; nil for a fault of the program.
   init?(_ error: any Error, terms: DoctorTerms = DoctorTerms()) {
     switch error {
     case let refusal as DashboardRefusal: self = refusal

@@ -5,15 +5,15 @@ import HTTPTypes
 import Hummingbird
 import LibPQClient
 
-/// A request to a page or an action: who asks, and how it is answered.
+/// A request to a page or an action, with its visitor and its responses.
 public struct DashboardVisit: Sendable {
   /// The hidden field of every form, with the visitor's token.
   static let tokenField = "form"
 
   public let request: Request
-  /// As the app's router and its middleware made it.
+  /// The context made by the app's router and middleware.
   public let context: any RequestContext
-  /// The address' query.
+  /// The address's query.
   public let query: DashboardForm
 
   let visitor: Visitor?
@@ -26,23 +26,23 @@ public struct DashboardVisit: Sendable {
 
   // MARK: The visitor
 
-  /// The visitor, as the action log names it; a read-only operator on a page that needs no access.
+  /// The visitor, as the action log names it; a read-only operator on an open page.
   public var actor: Operator { visitor?.actor ?? Operator(name: "nobody", role: .readOnly) }
 
   /// The visitor's name.
   public var name: String { actor.name }
 
-  /// Whether the visitor may act: a page offers no action otherwise.
+  /// Whether the visitor may act: otherwise a page offers no actions.
   public var mayAct: Bool { visitor?.mayAct ?? false }
 
-  /// Whether the visitor changed something in the last seconds, so that what is shown has to have it.
+  /// Whether the visitor made a change in the last seconds, which pages then must show.
   var hasActed: Bool { ActedCookie.isSet(in: request) }
 
   // MARK: The request
 
   /// A parameter of the route's path, with its percent-encoding removed.
   ///
-  /// - Throws: a refusal of status 404 for text that is no UTF-8 or has a zero byte.
+  /// - Throws: a refusal of status 404 for text that is not UTF-8 or contains a zero byte.
   public func parameter(_ name: String) throws -> String {
     let text = try parameters.require(name)
     guard let decoded = text.removingPercentEncoding, !decoded.utf8.contains(0) else {
@@ -51,7 +51,7 @@ public struct DashboardVisit: Sendable {
     return decoded
   }
 
-  /// The form of an open route; actions get theirs.
+  /// The form of an open route; actions receive theirs as an argument.
   ///
   /// - Throws: an error of status 413 for more than 1 MiB.
   public func form() async throws -> DashboardForm { try await DashboardForm(bodyOf: request) }
@@ -62,23 +62,23 @@ public struct DashboardVisit: Sendable {
   ///
   /// - Parameters:
   ///   - address: relative to the mount, such as `jobs`; empty for the overview.
-  ///   - fields: of the query; those without a value are left out.
+  ///   - fields: the fields of the query; those without a value are left out.
   public func link(_ address: String, _ fields: (String, String?)...) -> String {
     mount.link(DashboardLink.to(address, fields))
   }
 
-  /// Whether an address from outside, such as the one to go to after signing in, leads to a page of this dashboard and
+  /// Whether an untrusted address, such as the redirect target after signing in, leads to a page of this dashboard and
   /// nowhere else.
   public func isOwn(_ address: String) -> Bool { mount.contains(address) }
 
   // MARK: Reading
 
-  /// Reads a list that may be a second old: from the replica where there is one, unless the visitor has just acted.
+  /// Reads a list that may be a second old: from the replica if there is one, unless the visitor has just acted.
   public func read<Result>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {
     hasActed ? try await body(kit.database.pool) : try await kit.reads.read(body)
   }
 
-  /// Reads a list of the queue in the same way.
+  /// Reads a list of the queue the same way.
   func readJobs<Result>(_ body: (JobsDatabase) async throws -> Result) async throws -> Result {
     try await read { try await body(JobsDatabase(pool: $0, schema: kit.database.schema)) }
   }
@@ -92,7 +92,7 @@ public struct DashboardVisit: Sendable {
   /// A time as pages show it; nil for none.
   public func moment(_ date: Date?) -> PageMoment? { PageMoment(date, now: now) }
 
-  /// What no search may tell of.
+  /// Secrets that no search may reveal.
   var blotted: [String] { kit.renderer.blotted }
 
   // MARK: Answering
@@ -101,8 +101,8 @@ public struct DashboardVisit: Sendable {
   ///
   /// - Parameters:
   ///   - template: the name of one of `DashboardPages.templates`.
-  ///   - model: what the template shows: a struct or a dictionary.
-  /// - Throws: for a template that is not there.
+  ///   - model: the template's values: a struct or a dictionary.
+  /// - Throws: for a missing template.
   public func page(
     _ template: String, title: String, _ model: Any, status: HTTPResponse.Status = .ok
   ) async throws -> Response {
@@ -117,17 +117,18 @@ public struct DashboardVisit: Sendable {
 
   /// A page in the dashboard's frame whose content is HTML.
   ///
-  /// - Parameter html: as it goes to the browser: escape what it shows. Scripts and styles in it are not run.
+  /// - Parameter html: sent to the browser as it is, so escape untrusted values. Browsers run no inline scripts or
+  ///   styles.
   public func page(html: String, title: String) async throws -> Response {
     try await page("html", title: title, ["html": html])
   }
 
-  /// Leads on to another page.
+  /// Redirects to another page.
   ///
   /// - Parameter address: relative to the mount; see `DashboardLink.to`.
   public func redirect(to address: String) -> Response { .redirect(to: mount.link(address)) }
 
-  /// Leads on to a page that says what an action has done.
+  /// Redirects to a page with a notice of what an action has done.
   ///
   /// - Parameter address: relative to the mount; see `DashboardLink.to`.
   public func done(_ notice: String, to address: String) async throws -> Response {
@@ -136,13 +137,13 @@ public struct DashboardVisit: Sendable {
     return response
   }
 
-  /// The question before an action that cannot be undone; nil once it is answered with yes.
+  /// The confirmation page before an action that cannot be undone; nil once it is confirmed.
   ///
   /// - Parameters:
-  ///   - form: of the action; it is sent again with the answer.
-  ///   - consequence: what happens, in a sentence.
-  ///   - label: of the button that says yes.
-  ///   - back: where no leads: an address relative to the mount.
+  ///   - form: the action's form, which is sent again with the answer.
+  ///   - consequence: the result of the action, in a sentence.
+  ///   - label: the label of the confirming button.
+  ///   - back: the target of the cancelling link: an address relative to the mount.
   public func confirm(
     _ form: DashboardForm, _ question: String, _ consequence: String, label: String, back: String
   ) -> Response? {

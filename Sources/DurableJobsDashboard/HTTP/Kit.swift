@@ -4,24 +4,24 @@ import Foundation
 import Hummingbird
 import LibPQClient
 
-/// What all requests share.
+/// The services shared by all requests.
 struct Kit: Sendable {
   let renderer: Renderer
   let database: JobsDatabase
-  /// Where lists are read that may be a second old.
+  /// The database for lists that may be a second old.
   let reads: PostgresReads
   let pages: [any DashboardPages]
   let now: @Sendable () -> Date
   let terms: DoctorTerms
-  /// The dashboard's own origin as browsers name it; nil for whatever host they asked.
+  /// The dashboard's own origin as browsers send it; nil accepts the host of the request.
   let origin: String?
-  /// What the program calls the setting behind `origin`.
+  /// The program's name for the setting behind `origin`.
   let originSetting: String?
 
-  /// Whether browsers come over TLS alone.
+  /// Whether browsers connect over TLS only.
   var isSecure: Bool { origin?.hasPrefix("https://") == true }
 
-  /// What an error is to the visitor.
+  /// The refusal that an error means for the visitor.
   func refusal(of error: any Error) -> DashboardRefusal {
     if let refusal = DashboardRefusal(error, terms: terms) { return refusal }
     for pages in pages {

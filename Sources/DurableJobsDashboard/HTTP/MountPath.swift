@@ -1,9 +1,9 @@
-/// The path under which a dashboard is mounted. Every link of a page begins with it.
+/// The path that a dashboard is mounted under. Every link of a page begins with it.
 struct MountPath: Sendable, Hashable {
-  /// Without a slash at its end, such as `/ops`; empty for the root of the site.
+  /// The path without a trailing slash, such as `/ops`; empty for the root of the site.
   let base: String
 
-  /// - Parameter path: plain segments, such as `/ops` or `/internal/jobs`: anything else is the program's mistake.
+  /// - Parameter path: plain segments, such as `/ops` or `/internal/jobs`; anything else is a programming error.
   init(_ path: String) {
     let segments = path.split(separator: "/")
     for segment in segments {
@@ -24,7 +24,7 @@ struct MountPath: Sendable, Hashable {
     address.isEmpty || address.hasPrefix("?") ? home + address : "\(base)/\(address)"
   }
 
-  /// Whether an address from outside leads to a page of the dashboard, and nowhere else.
+  /// Whether an untrusted address leads to a page of the dashboard and nowhere else.
   func contains(_ address: String) -> Bool {
     (address == home || address.hasPrefix(base + "/") || address.hasPrefix(home + "?"))
       && address.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") } && !address.contains("//")

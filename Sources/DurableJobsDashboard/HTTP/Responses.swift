@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 
 extension Response {
-  /// A page, or a part of one.
+  /// A page, or a fragment of one.
   static func html(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
     Response(
       status: status, headers: [.contentType: "text/html; charset=utf-8"],
@@ -11,11 +11,10 @@ extension Response {
 }
 
 extension HTTPFields {
-  /// What every answer of the dashboard says to the browser: run and load nothing but what comes from here, be framed
-  /// by nobody, keep nothing.
+  /// Sets the security headers of every response: run and load only what comes from here, allow no framing, cache
+  /// nothing.
   ///
-  /// The referrer is kept within the site and not left out altogether: browsers send `Origin: null` with forms
-  /// otherwise.
+  /// The referrer is limited to the site, not suppressed: without it browsers send `Origin: null` with forms.
   mutating func secure() {
     let policy = [
       "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",

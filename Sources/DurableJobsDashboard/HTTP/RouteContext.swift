@@ -1,7 +1,7 @@
 import Hummingbird
 import Logging
 
-/// A request's context within the dashboard's own routes; the app's stays beside it.
+/// A request's context within the dashboard's own routes, beside the app's.
 struct RouteContext: RequestContext {
   struct Source: RequestContextSource {
     let outer: any RequestContext
@@ -10,9 +10,9 @@ struct RouteContext: RequestContext {
     var logger: Logger { outer.logger }
   }
 
-  /// Shared with the app's, so that its metrics see the route.
+  /// Shared with the app's context, so that its metrics see the route.
   var coreContext: CoreRequestContextStorage
-  /// As the app's router made it.
+  /// The context made by the app's router.
   let outer: any RequestContext
   let admission: Admission
 
@@ -25,9 +25,9 @@ struct RouteContext: RequestContext {
   var maxUploadSize: Int { DashboardForm.limit }
 }
 
-/// A context that can end its request's connection. Live updates end that of a browser that does not read them; with
-/// any other context such a browser keeps its stream for as long as the server keeps the connection.
+/// A context that can close its request's connection. Live updates close the connection of a browser that does not read
+/// them. With any other context such a browser keeps its stream as long as the server keeps the connection.
 public protocol HangUpRequestContext: RequestContext {
-  /// Ends the connection, whatever is being written to it.
+  /// Closes the connection, even during a write.
   var hangUp: @Sendable () -> Void { get }
 }

@@ -3,7 +3,7 @@ import DurableJobsAdmin
 import Foundation
 import Hummingbird
 
-/// What operators did.
+/// The log of operators' actions.
 struct ActionPages: DashboardPages {
   var menu: [DashboardMenuEntry] { [DashboardMenuEntry("Actions", path: "actions")] }
 

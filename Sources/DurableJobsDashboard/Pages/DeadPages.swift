@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import Foundation
 import Hummingbird
 
-/// Dead letters, and what can be done to many of them at once.
+/// Dead letters, with actions on one or many.
 struct DeadPages: DashboardPages {
   let jobs: JobAdmin
   let work: BulkWork
@@ -24,7 +24,7 @@ struct DeadPages: DashboardPages {
     let text: String
     let searched: String?
     let isChoice: Bool
-    /// Whether the list is of fewer than what is done to all would strike.
+    /// Whether the list shows fewer jobs than an action on all would affect.
     let isNarrowed: Bool
     let hasJobs: Bool
     let jobs: [JobRow]
@@ -98,7 +98,7 @@ struct DeadPages: DashboardPages {
     }
   }
 
-  /// - Throws: `DashboardRefusal` of status 422 where none is chosen, or more than a page has.
+  /// - Throws: `DashboardRefusal` of status 422 if none is chosen, or more than a page has.
   private func chosen(_ form: DashboardForm) throws(DashboardRefusal) -> [String] {
     let ids = form.all("id")
     guard 1...500 ~= ids.count else {
@@ -108,7 +108,7 @@ struct DeadPages: DashboardPages {
     return ids
   }
 
-  /// Does the same to each, and says what became of them: one that has gone meanwhile keeps no other from it.
+  /// Applies an action to each and reports the results. One that is gone meanwhile does not stop the others.
   private func each(
     _ ids: [String], _ done: String, _ visit: DashboardVisit, _ back: String, _ body: (String) async throws -> Void
   ) async throws -> Response {

@@ -1,18 +1,18 @@
 import DurableJobsAdmin
 import Foundation
 
-/// What was done in the last hour, day or week, as charts.
+/// Charts of the last hour, day or week.
 struct Figures: Sendable {
   let statistics: Statistics
 
-  /// A way to another stretch of time.
+  /// A link to another window.
   struct Tab: Sendable {
     let label: String
     let href: String
     let isCurrent: Bool
   }
 
-  /// The stretch of time that an address asks for; the last hour for none, or for one that is none.
+  /// The window that an address names; the last hour if it names none, or an unknown one.
   static func window(_ text: String?) -> Statistics.Window { text.flatMap(Statistics.Window.init(rawValue:)) ?? .hour }
 
   static func tabs(_ current: Statistics.Window, at path: String) -> [Tab] {
@@ -24,7 +24,7 @@ struct Figures: Sendable {
     }
   }
 
-  /// What became of a queue's jobs, or of all.
+  /// The totals of a queue, or of all queues.
   struct Sum: Sendable {
     private(set) var completed = 0
     private(set) var failed = 0
@@ -44,27 +44,27 @@ struct Figures: Sendable {
     }
 
     private var attempts: Double { Double(completed + failed + dead) }
-    /// In seconds; nil where nothing ran.
+    /// In seconds; nil if nothing ran.
     var meanRun: Double? { attempts > 0 ? run / attempts : nil }
-    /// In seconds; nil where nothing ran.
+    /// In seconds; nil if nothing ran.
     var meanWait: Double? { attempts > 0 ? wait / attempts : nil }
   }
 
-  /// What became of each queue's jobs, by its name.
+  /// The totals of each queue, by name.
   func sums(_ window: Statistics.Window) async throws -> [String: Sum] {
     try await statistics.kinds(window).reduce(into: [:]) { $0[$1.queue, default: Sum()].add($1.totals) }
   }
 
-  /// Throughput, and what failed.
+  /// The charts of throughput and failures.
   func charts(_ window: Statistics.Window, queue: String? = nil) async throws -> [Chart] {
     let points = try await statistics.series(window, queue: queue, kind: nil)
-    // All are of one width.
+    // All steps have the same length.
     let minutes = points.count > 1 ? max(1, points[1].at.timeIntervalSince(points[0].at) / 60) : 1
     let span = minutes * 60 * Double(points.count)
     return [
       Chart(
         id: "throughput", title: "Jobs done", unit: "a minute", [Chart.Series(name: "Done", style: "done")],
-        // The last step is under way: it would look as if less were done.
+        // The last step is incomplete and would show a false drop.
         points.dropLast().map { Chart.Column(at: $0.at, values: [Double($0.completed) / minutes]) }, isArea: true,
         span: span),
       Chart(

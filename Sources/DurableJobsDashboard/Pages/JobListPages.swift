@@ -67,7 +67,7 @@ struct JobListPages: DashboardPages {
     return try await visit.page("jobs", title: "Jobs", model)
   }
 
-  /// How far the search went, where it had no index to go by.
+  /// How far the search went, if no index covers the filter.
   static func searched(_ page: JobPage) -> String? {
     page.searched.map {
       "Looked at \(PageFormat.number($0)) jobs" + (page.next == nil ? "." : "; the next page goes on.")

@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import Foundation
 import Hummingbird
 
-/// One job: all that is known of it, and what can be done to it.
+/// One job in full detail, with its actions.
 struct JobPages: DashboardPages {
   let jobs: JobAdmin
 

@@ -1,7 +1,7 @@
 import DurableJobsAdmin
 import Foundation
 
-/// A job in a line.
+/// A job's row in a list.
 struct JobRow {
   let id: String
   let kind: String
@@ -34,7 +34,7 @@ struct JobRow {
 }
 
 extension JobState {
-  /// The style sheet's class for it.
+  /// The row's class in the style sheet.
   var style: String {
     switch self {
     case .waiting, .running: "busy"

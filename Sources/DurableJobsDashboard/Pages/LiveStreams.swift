@@ -6,9 +6,9 @@ import Locking
 import Logging
 import ServiceLifecycle
 
-/// Server-sent events for pages that keep themselves up to date, so many at once.
+/// Server-sent events for pages that update themselves, up to a limit of open streams.
 final class LiveStreams: Sendable {
-  /// Each costs a connection, and a look every two seconds.
+  /// Each stream holds a connection and reads every two seconds.
   static let limit = 64
   static let interval = Duration.seconds(2)
 
@@ -21,13 +21,13 @@ final class LiveStreams: Sendable {
   private let clock: any Clock<Duration>
   private let patience: WriteTimeout
 
-  /// - Parameter patience: with a browser that does not read what it is sent.
+  /// - Parameter patience: the write timeout for a browser that does not read.
   init(clock: any Clock<Duration>, patience: Duration = .seconds(20)) {
     self.clock = clock
     self.patience = WriteTimeout(patience, clock: clock)
   }
 
-  /// How many are open.
+  /// The number of open streams.
   var open: Int { state.withLock { $0.open } }
 
   func kept(_ name: String, at now: Date) -> String? {
@@ -40,10 +40,10 @@ final class LiveStreams: Sendable {
     state.withLock { $0.kept[name] = (text, now) }
   }
 
-  /// A stream of a page's parts.
+  /// Streams a page's parts.
   ///
-  /// - Parameter next: the parts now; nil ends the stream.
-  /// - Throws: `DashboardRefusal` of status 503 where too many are open.
+  /// - Parameter next: returns the current parts; nil ends the stream.
+  /// - Throws: `DashboardRefusal` of status 503 if too many streams are open.
   func open(
     _ context: any RequestContext, _ next: @escaping @Sendable () async throws -> String?
   ) throws -> Response {
@@ -74,11 +74,11 @@ final class LiveStreams: Sendable {
           (context as? any HangUpRequestContext)?.hangUp()
         }
       } catch let refusal where DashboardRefusal(refusal) != nil {
-        // A server that is away for a while: the page keeps what it has, and asks again.
+        // A server is unavailable for a while: the page keeps its content and waits for the next update.
         context.logger.debug("no live update", metadata: ["error": "\(refusal)"])
         try await writer.write(ByteBuffer(string: ": away\n\n"))
       }
-      // The program that stops does not wait for those who look.
+      // A shutdown does not wait for viewers.
       do {
         try await cancelWhenGracefulShutdown { [clock] in try await clock.sleep(for: Self.interval) }
       } catch is CancellationError {
@@ -87,7 +87,7 @@ final class LiveStreams: Sendable {
     }
   }
 
-  /// One event; a line break in its data begins another line of it.
+  /// Formats one event; each line of its data becomes a data line.
   static func event(_ name: String, _ data: String) -> String {
     let lines = data.split(separator: "\n", omittingEmptySubsequences: false).map { "data: \($0)\n" }
     return "event: \(name)\n" + lines.joined() + "\n"

@@ -1,6 +1,6 @@
 import DurableJobsAdmin
 
-/// The overview's parts, as they stand now. Addresses are relative to the mount.
+/// The overview's current parts. Addresses are relative to the mount.
 struct Overview: Sendable {
   struct Attention: Sendable {
     let name: String
@@ -22,12 +22,12 @@ struct Overview: Sendable {
     }
   }
 
-  /// A part of a sentence: what stands between backquotes is to be typed.
+  /// A part of a sentence; text between backquotes is shown as code.
   struct Words: Sendable {
     let text: String
     let isCode: Bool
 
-    /// What starts workers: a program, or something that has no one name.
+    /// How to start workers: a command, or a plain phrase.
     static func starting(_ terms: DoctorTerms) -> Words {
       Words(text: terms.worker, isCode: !terms.worker.contains(" "))
     }
@@ -59,7 +59,7 @@ struct Overview: Sendable {
     let meanRun: String
   }
 
-  /// Something that has a state: a worker, a server, a check.
+  /// An item with a state: a worker, a server, a check.
   struct Standing: Sendable {
     let name: String
     let state: String
@@ -83,7 +83,7 @@ struct Overview: Sendable {
   let charts: [Chart]
   let queues: [Queue]
   let hasWorkers: Bool
-  /// What starts workers.
+  /// How to start workers.
   let start: Words
   let workers: [Standing]
   let moreWorkers: String?

@@ -3,7 +3,7 @@ import Foundation
 import HiredisClient
 import LibPQClient
 
-/// Puts the overview together.
+/// Assembles the overview.
 struct OverviewDesk: Sendable {
   let queues: QueueAdmin
   let workers: WorkerAdmin
@@ -14,10 +14,10 @@ struct OverviewDesk: Sendable {
   let redis: RedisClient
   let now: @Sendable () -> Date
   var terms = DoctorTerms()
-  /// Where findings lead that are none of the queue's.
+  /// The pages for findings that are not the queue's.
   var address: @Sendable (_ finding: String) -> String? = { _ in nil }
 
-  /// So many workers are listed.
+  /// The number of workers listed.
   private static let shown = 12
 
   func look(_ window: Statistics.Window) async throws -> Overview {
@@ -62,7 +62,7 @@ struct OverviewDesk: Sendable {
     _ look: HealthBoard.Look?, _ alarms: [Alarm], _ queues: [QueueSummary], _ workers: [WorkerSummary],
     address: (_ finding: String) -> String? = { _ in nil }
   ) -> [Overview.Attention] {
-    // Of these the page has newer figures of its own.
+    // The page has newer figures for these.
     let seen: Set = ["paused queues", "lost workers"]
     let findings = (look?.findings ?? []).filter { $0.status != .ok && !seen.contains($0.name) }.sorted {
       $0.status > $1.status
@@ -146,7 +146,7 @@ struct OverviewDesk: Sendable {
 
   // MARK: Servers
 
-  /// Whether both answer, and how quickly.
+  /// Whether both servers answer, and how quickly.
   private func servers() async -> [Overview.Standing] {
     async let postgres = ask("Postgres") { _ = try await pool.query("SELECT 1", timeout: .seconds(1)) }
     async let redis = ask("Redis") { _ = try await self.redis.send(RedisCommand("PING"), timeout: .seconds(1)) }
@@ -166,7 +166,7 @@ struct OverviewDesk: Sendable {
 }
 
 extension Finding.Status {
-  /// The style sheet's class for it.
+  /// The item's class in the style sheet.
   var style: String {
     switch self {
     case .ok: "ok"

@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import Foundation
 import Hummingbird
 
-/// The overview, and the stream that keeps it up to date.
+/// The overview, and the stream that updates it.
 struct OverviewPages: DashboardPages {
   let desk: OverviewDesk
   let streams: LiveStreams
@@ -17,14 +17,14 @@ struct OverviewPages: DashboardPages {
     routes.page("live") { visit in
       let window = Figures.window(visit.query["window"])
       return try streams.open(visit.context) {
-        // A visitor who would not be let in any more sees no more.
+        // The stream ends for a visitor who would no longer be admitted.
         guard try await visit.admission.isOpen() else { return nil }
         return try await parts(window, visit)
       }
     }
   }
 
-  /// The parts as text. Visitors of the same window within a second share one look.
+  /// The parts as text. Visitors of the same window share one reading per second.
   private func parts(_ window: Statistics.Window, _ visit: DashboardVisit) async throws -> String {
     let name = visit.link("", ("window", window.rawValue))
     if let text = streams.kept(name, at: visit.now) { return text }

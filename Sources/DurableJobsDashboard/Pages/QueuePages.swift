@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import Foundation
 import Hummingbird
 
-/// Queues: all, one, and what can be done to one.
+/// The queue list and the queue page, with its actions.
 struct QueuePages: DashboardPages {
   let queues: QueueAdmin
   let figures: Figures
@@ -30,7 +30,7 @@ struct QueuePages: DashboardPages {
     form["back"] == "queue" ? "queues/\(DashboardLink.escape(name))" : "queues"
   }
 
-  /// A queue in a line.
+  /// A queue's row in the list.
   struct Row {
     let name: String
     let isPaused: Bool

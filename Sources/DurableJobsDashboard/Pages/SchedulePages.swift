@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import Foundation
 import Hummingbird
 
-/// Schedules: when each ran and runs, and how to run, pause and resume one.
+/// Schedules: past and next runs, with actions to run, pause and resume one.
 struct SchedulePages: DashboardPages {
   let schedules: ScheduleAdmin
   let jobs: JobAdmin
@@ -34,7 +34,7 @@ struct SchedulePages: DashboardPages {
 
   private struct Row {
     let name: String
-    /// The kind of its jobs, where it has another name.
+    /// The kind of its jobs, if it differs from the schedule's name.
     let asks: String?
     let state: String
     let style: String

@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import Foundation
 import Hummingbird
 
-/// Workers: what each runs, and how to have them rest or end.
+/// Workers and their running jobs, with actions to quiet and stop them.
 struct WorkerPages: DashboardPages {
   let workers: WorkerAdmin
   var terms = DoctorTerms()
@@ -42,7 +42,7 @@ struct WorkerPages: DashboardPages {
 
   private struct Model {
     let hasWorkers: Bool
-    /// What starts workers.
+    /// How to start workers.
     let start: Overview.Words
     let workers: [Row]
   }
@@ -73,7 +73,7 @@ struct WorkerPages: DashboardPages {
     let age: String
   }
 
-  /// So many of a worker's running jobs are listed.
+  /// The number of a worker's running jobs listed.
   private static let shown = 20
 
   @Sendable private func list(_ visit: DashboardVisit) async throws -> Response {
@@ -102,7 +102,7 @@ struct WorkerPages: DashboardPages {
 }
 
 extension WorkerSummary.State {
-  /// The style sheet's class for it.
+  /// The worker's class in the style sheet.
   var style: String {
     switch self {
     case .running: "ok"

@@ -10,7 +10,7 @@ struct Asset: Sendable {
     Asset(name: "icon.svg", type: "image/svg+xml", bytes: PackageResources.icon_svg),
   ]
 
-  /// Another one for other bytes of any of them: FNV-1a of 64 bits, in hexadecimal digits.
+  /// A hash of all files' bytes: 64-bit FNV-1a, in hexadecimal.
   static let fingerprint = String(
     all.lazy.flatMap(\.bytes).reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 },
     radix: 16)

@@ -1,23 +1,23 @@
 import Mustache
 
-/// Text as the templates escape it, scalar by scalar.
+/// Text escaped for the templates, scalar by scalar.
 ///
-/// Their own way goes by characters, as Swift counts these: a quotation mark with a combining accent behind it is
-/// another character to Swift, would go through, and is a quotation mark to a browser.
+/// The templates' own escaping goes by Swift characters. A quotation mark followed by a combining accent is another
+/// character to Swift and would pass unescaped, but is a quotation mark to a browser.
 struct MarkupText: MustacheContentType {
   private static let name = "DURABLE_JOBS_DASHBOARD"
 
-  /// The line with which every template begins: without it, its text would be escaped by the templates' own way.
+  /// The first line of every template: without it, the text would get the templates' own escaping.
   static let pragma = "{{% CONTENT_TYPE:\(name)}}\n"
 
-  /// To be called before templates are read. Once is enough, and more is no harm.
+  /// Must be called before templates are read. Repeated calls are harmless.
   static func register() { MustacheContentTypes.register(MarkupText(), named: name) }
 
   func escapeText(_ text: String) -> String { text.escaped }
 }
 
 extension String {
-  /// The text as it stands in HTML and SVG, between tags and in attributes.
+  /// The text escaped for HTML and SVG, between tags and in attributes.
   var escaped: String {
     var escaped = ""
     escaped.reserveCapacity(utf8.count)

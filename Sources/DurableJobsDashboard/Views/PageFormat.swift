@@ -1,6 +1,6 @@
 import Foundation
 
-/// Numbers and durations as pages show them, the same on every page.
+/// Formats numbers and durations the same way on every page.
 public enum PageFormat {
   /// `1,234,567`.
   public static func number(_ number: Int) -> String {
@@ -12,7 +12,7 @@ public enum PageFormat {
     return (number < 0 ? "−" : "") + String(text.reversed())
   }
 
-  /// `0`, `0.4`, `12`, `1,234`: three digits at most behind which nothing matters.
+  /// `0`, `0.4`, `12`, `1,234`: at most one decimal, and none from 10 on.
   public static func rate(_ number: Double) -> String {
     if number == 0 { return "0" }
     if number < 0.1 { return "<0.1" }
@@ -45,7 +45,7 @@ public enum PageFormat {
     return number < 10 && unit != "B" ? String(format: "%.1f %@", number, unit) : "\(Int(number.rounded())) \(unit)"
   }
 
-  /// A text of at most `limit` characters, on one line.
+  /// Text of at most `limit` characters, on one line.
   public static func line(_ text: String, limit: Int = 160) -> String {
     let line = text.prefix(limit * 4).split(whereSeparator: \.isNewline).joined(separator: " ")
     return line.count > limit ? String(line.prefix(limit)) + "…" : line

@@ -3,7 +3,7 @@ import Foundation
 /// A time as pages show it, in UTC. A template writes
 /// `<time datetime="{{iso}}" title="{{text}} UTC">{{distance}}</time>`.
 public struct PageMoment: Sendable {
-  /// For machines: ISO 8601.
+  /// In ISO 8601, for machines.
   public let iso: String
   /// `2026-11-21 18:52:03`.
   public let text: String
@@ -26,7 +26,7 @@ public struct PageMoment: Sendable {
     self.init(date, now: now)
   }
 
-  /// One unit is enough to know how far away something is.
+  /// One unit is precise enough for a distance.
   private static func rough(_ seconds: Double) -> String {
     switch seconds {
     case ..<60: "\(Int(seconds)) s"

@@ -1,21 +1,21 @@
 import DurableJobsAdmin
 import Foundation
 
-/// A payload as a job's page shows it.
+/// A payload for display on a job's page.
 struct PayloadText {
-  /// More than this many bytes are cut off.
+  /// The number of bytes shown; the rest is cut off.
   static let limit = 64 * 1024
 
-  /// Indented where it is JSON, else as it is.
+  /// The text, indented if it is JSON.
   let text: String
-  /// How many bytes it has, as text; nil where all are shown.
+  /// The payload's full size as text; nil if all of it is shown.
   let cutFrom: String?
 
   init(_ payload: String) {
     let isLong = payload.utf8.count > Self.limit
     cutFrom = isLong ? PageFormat.bytes(payload.utf8.count) : nil
-    // Of a part, too: what it keeps secret is no less so for being followed by more. And of what is no JSON to
-    // Foundation, which has limits that JSON has not.
+    // Secrets are masked in a truncated payload too, and in text that Foundation does not accept as JSON, since its
+    // parser has limits that JSON does not.
     let shown = SecretFields.masked(Array(payload.utf8.prefix(Self.limit)))
     guard Self.isJSON(payload) else {
       text = String(decoding: shown, as: UTF8.self)
@@ -34,7 +34,7 @@ struct PayloadText {
     }
   }
 
-  /// Indents JSON without reading its values: a number stays as it was written.
+  /// Indents JSON without parsing its values: a number stays as it was written.
   private struct Printer {
     private var output: [UInt8] = []
     private var depth = 0
@@ -77,7 +77,7 @@ struct PayloadText {
 
     private mutating func newLine() {
       output.append(0x0A)
-      // Deeper than anybody reads, a page would be little else than spaces.
+      // The indentation is capped, since deeper levels would be mostly spaces.
       output += [UInt8](repeating: 0x20, count: 2 * min(max(0, depth), 32))
     }
   }

@@ -2,22 +2,22 @@ import DurableJobsAdmin
 import Foundation
 import Mustache
 
-/// Makes pages of their parts: the templates, the frame around them, and a last look that no secret is among the text.
+/// Renders pages from templates and their frame, and masks secrets in the result.
 struct Renderer: Sendable {
   private let library: MustacheLibrary
   private let brand: String
   private let menu: [DashboardMenuEntry]
   private let secrets: [(plain: String, escaped: String)]
-  /// Changes with the style sheet and the script, so that browsers may keep them.
+  /// Changes with the style sheet and the script, so that browsers can cache them.
   private let version = Asset.fingerprint
 
-  /// What no page shows.
+  /// Secrets that no page shows.
   var blotted: [String] { secrets.map(\.plain) }
 
   /// - Parameters:
-  ///   - brand: what the dashboard calls itself.
-  ///   - secrets: what no page may show.
-  /// - Throws: for a template that is not well-formed, and for two of one name.
+  ///   - brand: the dashboard's name.
+  ///   - secrets: strings that no page may show.
+  /// - Throws: for a malformed template, and for two with the same name.
   init(brand: String = "", pages: [any DashboardPages] = [], secrets: [String]) throws {
     MarkupText.register()
     var library = MustacheLibrary()
@@ -32,12 +32,12 @@ struct Renderer: Sendable {
     self.library = library
     self.brand = brand
     menu = pages.flatMap(\.menu)
-    // Anything shorter would take words out of every page.
+    // A shorter secret would mask parts of ordinary words.
     self.secrets = Set(secrets).filter { $0.utf8.count >= 8 }.sorted { $0.utf8.count > $1.utf8.count }
       .map { ($0, $0.escaped) }
   }
 
-  /// What stands around a page's own part.
+  /// The frame around a page's content.
   private struct Frame {
     let title: String
     let brand: String
@@ -61,7 +61,7 @@ struct Renderer: Sendable {
     }
   }
 
-  /// What stands around a part of a page.
+  /// The frame around a fragment of a page.
   private struct Part {
     let base: String
     let home: String
@@ -71,11 +71,11 @@ struct Renderer: Sendable {
 
   func has(_ template: String) -> Bool { library.getTemplate(named: template) != nil }
 
-  /// A page as the browser gets it.
+  /// Renders a page for the browser.
   ///
   /// - Parameters:
-  ///   - route: of the page, by which the menu shows where it is; nil for a page that is nowhere in the menu.
-  ///   - visitor: nil for a page outside, without the menu.
+  ///   - route: the page's route, which marks the current menu entry; nil for a page outside the menu.
+  ///   - visitor: nil for an open page, without the menu.
   func page(
     _ template: String, title: String, in route: String?, at mount: MountPath, for visitor: Visitor?, _ page: Any
   ) -> String {
@@ -96,14 +96,14 @@ struct Renderer: Sendable {
     return hide(library.render(frame, withTemplate: "frame") ?? "")
   }
 
-  /// A part of a page, for the live updates.
+  /// Renders a fragment of a page, for the live updates.
   func part(_ template: String, at mount: MountPath, _ page: Any) -> String {
     hide(
       library.render(
         Part(base: mount.base, home: mount.home, pageTemplate: template, page: page), withTemplate: "part") ?? "")
   }
 
-  /// The entry of the menu whose page a route is, or below whose page it is: the closest.
+  /// The closest menu entry for a route: its own page, or one above it.
   private func current(for route: String) -> DashboardMenuEntry? {
     menu.filter { $0.holds(route) }.max { $0.path.utf8.count < $1.path.utf8.count }
   }
@@ -112,7 +112,7 @@ struct Renderer: Sendable {
     var text = text
     for secret in secrets {
       for form in [secret.plain, secret.escaped] where text.utf8.contains(form) {
-        // An accent behind a secret hides none of it.
+        // A combining accent after a secret must not keep it from being masked.
         text = text.replacingOccurrences(of: form, with: "••••••••", options: .literal)
       }
     }
@@ -121,7 +121,7 @@ struct Renderer: Sendable {
 }
 
 extension String.UTF8View {
-  /// Whether a text is part of this one, byte for byte.
+  /// Whether the string contains a text, byte for byte.
   fileprivate func contains(_ text: String) -> Bool {
     let sought = Array(text.utf8)
     guard let first = sought.first else { return false }

@@ -1,4 +1,4 @@
-/// The templates, compiled in.
+/// The compiled-in templates.
 enum Templates {
   static let all: [(name: String, text: [UInt8])] = [
     ("frame", PackageResources.frame_mustache),

@@ -3,11 +3,11 @@ import Hummingbird
 import Locking
 import Logging
 
-/// What takes longer than a browser should wait: it goes on in the background, and pages say how far it is.
+/// Runs actions that take longer than a browser should wait, in the background; pages show their progress.
 final class BulkWork: Sendable {
-  /// How a piece of work ended.
+  /// The result of an action.
   enum Outcome: Sendable {
-    /// So many things were done.
+    /// The number of items changed.
     case done(Int)
     case failed(String)
   }
@@ -39,10 +39,10 @@ final class BulkWork: Sendable {
     self.logger = logger
   }
 
-  /// Begins a piece of work.
+  /// Starts an action.
   ///
-  /// - Parameter patience: how long to wait for its end.
-  /// - Returns: nil if it goes on.
+  /// - Parameter patience: how long to wait for it to finish.
+  /// - Returns: nil if it continues in the background.
   /// - Throws: `DashboardRefusal` of status 503 while the process stops.
   func start(_ title: String, patience: Duration = .seconds(1), _ body: @escaping Body) async throws -> Outcome? {
     let (ends, end) = AsyncStream.makeStream(of: Outcome.self)
@@ -61,7 +61,7 @@ final class BulkWork: Sendable {
         return nil
       }
       group.addTask {
-        // Cancelled when the work has ended first.
+        // Cancelled if the action finishes first.
         do { try await clock.sleep(for: patience) } catch {}
         return nil
       }
@@ -70,7 +70,7 @@ final class BulkWork: Sendable {
     }
   }
 
-  /// What is under way, in a sentence each.
+  /// The running actions, in a sentence each.
   var sentences: [String] {
     state.withLock { state in
       state.running.sorted { $0.key < $1.key }.map { "\($1.title): \(PageFormat.number($1.count)) so far." }
@@ -78,7 +78,7 @@ final class BulkWork: Sendable {
     }
   }
 
-  /// Does what is begun, until its task is cancelled; then what is under way ends after the batch in which it is.
+  /// Runs the started actions until its task is cancelled; each then stops after its current batch.
   func run() async {
     await withDiscardingTaskGroup { group in
       for await piece in pieces { group.addTask { await self.work(piece) } }
@@ -111,7 +111,7 @@ final class BulkWork: Sendable {
 }
 
 extension BulkWork.Outcome? {
-  /// What is said of it: that it is done, goes on, or failed.
+  /// The notice for the outcome: done, still running, or failed.
   func sentence(_ done: String, in place: String) -> String {
     switch self {
     case .done(1): "One job of \(place) was \(done)."

@@ -2,15 +2,15 @@ import DurableJobsAdmin
 import Foundation
 import Locking
 
-/// What the doctor found when he last looked. Pages never wait for him: they show the last look, and ask for a new one
-/// where it is old.
+/// The doctor's latest findings. Pages never wait for it: they show the latest findings, and request new ones if these
+/// are stale.
 final class HealthBoard: Sendable {
   struct Look: Sendable {
     let findings: [Finding]
     let at: Date
   }
 
-  /// The age in seconds at which a look is old.
+  /// The age in seconds at which findings are stale.
   static let freshness: TimeInterval = 5
 
   private let last = Locked<Look?>(nil)
@@ -26,14 +26,14 @@ final class HealthBoard: Sendable {
     wish.yield()
   }
 
-  /// The last look; nil before the first.
+  /// The latest findings; nil before the first.
   func latest() -> Look? {
     let look = last.withLock { $0 }
     if look.map({ now().timeIntervalSince($0.at) > Self.freshness }) ?? true { wish.yield() }
     return look
   }
 
-  /// Looks whenever that is wished, until its task is cancelled.
+  /// Runs the doctor on each request, until its task is cancelled.
   func run() async {
     for await _ in wishes {
       let look = Look(findings: await examine(), at: now())

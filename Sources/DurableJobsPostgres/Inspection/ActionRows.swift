@@ -12,7 +12,7 @@ package struct ActionRow: Sendable, Hashable {
   package let at: Date
   package let actor: String
   package let role: String
-  /// Such as `jobs.cancel`.
+  /// The action's name, such as `jobs.cancel`.
   package let action: String
   package let subject: String
   package let detail: [String: String]
@@ -27,7 +27,7 @@ package struct ActionRow: Sendable, Hashable {
   }
 }
 
-/// An action that is to be noted.
+/// An action to record.
 package struct NewAction: Sendable {
   package let actor: String
   package let role: String
@@ -45,7 +45,7 @@ package struct NewAction: Sendable {
 }
 
 extension JobsSchema {
-  /// Notes an action in the transaction that carries it out.
+  /// Records an action in the transaction that carries it out.
   package func note(_ action: NewAction, in transaction: PostgresTransaction) async throws {
     try await transaction.execute(try insertion(of: action))
   }
@@ -60,16 +60,16 @@ extension JobsSchema {
 }
 
 extension JobsDatabase {
-  /// Notes an action that is carried out elsewhere.
+  /// Records an action that is carried out elsewhere.
   package func note(_ action: NewAction) async throws { try await pool.execute(try schema.insertion(of: action)) }
 
-  /// Actions, the latest first.
+  /// Actions, newest first.
   ///
   /// - Parameters:
-  ///   - before: ids below this one; nil for the latest.
+  ///   - before: only ids below this one; nil starts at the newest.
   ///   - subject: nil for all.
   package func actions(before: Int? = nil, subject: String? = nil, limit: Int) async throws -> [ActionRow] {
-    // Each has an index of its own.
+    // Each query has its own index.
     let query: PostgresQuery =
       if let subject {
         """
@@ -85,7 +85,7 @@ extension JobsDatabase {
     return try await pool.query(query).map { try ActionRow($0) }
   }
 
-  /// Some action of this name on a subject; nil if there was none.
+  /// Any action of this name on a subject; nil if there is none.
   package func action(_ action: String, on subject: String) async throws -> ActionRow? {
     try await pool.query(
       """

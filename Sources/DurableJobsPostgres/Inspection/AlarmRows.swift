@@ -10,11 +10,11 @@ import LibPQClient
 package struct AlarmRow: Sendable, Hashable {
   package let id: JobID
   package let queue: String
-  /// What takes too long.
+  /// The time that passed its limit: `waiting` or `running`.
   package let what: String
   /// In seconds.
   package let limit: Double
-  /// How long it was when the limit was found passed.
+  /// The measured time when the limit was found exceeded, in seconds.
   package let seconds: Double
   package let openedAt: Date
   package let closedAt: Date?
@@ -44,9 +44,9 @@ package struct AlarmRow: Sendable, Hashable {
   }
 }
 
-/// Alarms. At most one of a kind is open for a queue, by a unique index.
+/// Alarms. A unique index allows one open alarm of each kind per queue.
 extension JobsDatabase {
-  /// Those that are not over, by queue.
+  /// The open alarms, by queue.
   package func openAlarms() async throws -> [AlarmRow] {
     try await pool.query(
       "SELECT \(unescaped: AlarmRow.columns) FROM \(schema.alarms) WHERE closed_at IS NULL ORDER BY queue, what"
@@ -55,8 +55,8 @@ extension JobsDatabase {
 
   /// Opens an alarm unless one of its kind is open.
   ///
-  /// - Parameter isTold: whether no messages of it are to be delivered.
-  /// - Returns: whether this call has opened it.
+  /// - Parameter isTold: whether its messages are not to be delivered.
+  /// - Returns: whether this call opened it.
   package func open(_ alarm: AlarmRow, isTold: Bool) async throws -> Bool {
     try await pool.execute(
       """
@@ -67,18 +67,18 @@ extension JobsDatabase {
       """) == 1
   }
 
-  /// - Returns: whether this call has closed it.
+  /// - Returns: whether this call closed it.
   package func closeAlarm(_ id: JobID, at now: Date) async throws -> Bool {
     try await pool.execute(
       "UPDATE \(schema.alarms) SET closed_at = \(now) WHERE id = \(PostgresUUID(id)) AND closed_at IS NULL") == 1
   }
 
-  /// Forgets alarms that were over before `date`.
+  /// Deletes alarms that closed before `date`.
   package func forgetAlarms(before date: Date) async throws {
     try await pool.execute("DELETE FROM \(schema.alarms) WHERE closed_at < \(date)")
   }
 
-  /// The oldest alarm with a message that is not delivered yet; of one alarm the opening comes before its end.
+  /// The oldest alarm with an undelivered message; an alarm's opening comes before its end.
   package func untoldAlarm() async throws -> (alarm: AlarmRow, isOpeningTold: Bool)? {
     try await pool.query(
       """
@@ -89,7 +89,7 @@ extension JobsDatabase {
     ).first.map { (try AlarmRow($0), try $0.decode(Bool.self, named: "opening_told")) }
   }
 
-  /// Notes that a message of an alarm is delivered: of its opening, or of its end.
+  /// Records the delivery of an alarm's message: of its opening, or of its end.
   package func noteDelivery(of id: JobID, isOpening: Bool) async throws {
     try await pool.execute(
       isOpening

@@ -1,7 +1,7 @@
 import DurableJobs
 import LibPQClient
 
-/// A worker's connections to Postgres, as it says of itself.
+/// A worker's connections to Postgres, as it reports them.
 package struct WorkerConnectionRow: Sendable, Hashable {
   package let name: String
   /// How many jobs it runs at once.
@@ -15,11 +15,11 @@ package struct WorkerConnectionRow: Sendable, Hashable {
   }
 }
 
-/// What the server has of connections.
+/// The server's connection limits and usage.
 package struct ConnectionRoom: Sendable, Hashable {
   /// `max_connections`.
   package let most: Int
-  /// Of these, those that only some roles get.
+  /// Those reserved for certain roles.
   package let reserved: Int
   /// Sessions that are not the workers'.
   package let others: Int
@@ -32,7 +32,7 @@ package struct ConnectionRoom: Sendable, Hashable {
 }
 
 extension JobsSchema {
-  /// The connections of each worker that is heard of.
+  /// The connections of each live worker.
   package func workerConnections(in transaction: PostgresTransaction) async throws -> [WorkerConnectionRow] {
     try await transaction.query(
       """
@@ -42,14 +42,14 @@ extension JobsSchema {
       FROM \(workers) WHERE connections IS NOT NULL AND \(unescaped: WorkerPresence.isHeard) ORDER BY name
       """
     ).decode(String.self, Int.self, Int.self, Int.self, Int?.self).map { name, concurrency, pool, most, jobs in
-      // A worker of an older version counts one for each job that runs at once.
+      // A worker of an older version counts one connection per concurrent job.
       let connections = WorkerConnections(pool: pool, kept: most - pool, jobs: jobs ?? concurrency)
       return WorkerConnectionRow(name: name, concurrency: concurrency, connections: connections)
     }
   }
 
   package func connectionRoom(in transaction: PostgresTransaction) async throws -> ConnectionRoom {
-    // Other roles' sessions do not say what they are; a session in a database is a client's, but for some of the
+    // Other roles' sessions do not show their type. A session in a database is a client's, except for some of the
     // server's own.
     let row = try await transaction.query(
       """

@@ -6,7 +6,7 @@
 import DurableJobs
 import LibPQClient
 
-/// Which counts are read: two days by the minute, eight by the hour.
+/// The granularity of the counts: two days by the minute, eight by the hour.
 package enum CountTable: Sendable {
   case minutes
   case hours
@@ -24,7 +24,7 @@ extension JobCounts {
     coalesce(sum(run_ms), 0), coalesce(sum(wait_ms), 0)
     """
 
-  /// Times are kept in milliseconds.
+  /// Times are stored in milliseconds.
   fileprivate init(_ sums: (completed: Int, failed: Int, dead: Int, run: Double, wait: Double)) {
     self.init()
     (completed, failed, dead) = (sums.completed, sums.failed, sums.dead)
@@ -33,7 +33,7 @@ extension JobCounts {
 }
 
 extension JobsDatabase {
-  /// What was counted from a moment on, by steps of so many seconds; the key is the number of the step since 1970.
+  /// The counts since a moment, by steps of a given length in seconds; the key is the step's number since 1970.
   package func counts(
     _ table: CountTable, since: Date, step: Double, queue: String?, kind: String?
   ) async throws -> [Int: JobCounts] {
@@ -46,7 +46,7 @@ extension JobsDatabase {
     return Dictionary(uniqueKeysWithValues: rows.map { ($0.0, JobCounts(($0.1, $0.2, $0.3, $0.4, $0.5))) })
   }
 
-  /// All that was counted from a moment on.
+  /// The total counts since a moment.
   package func counted(
     _ table: CountTable, since: Date, queue: String?, kind: String?
   ) async throws -> JobCounts {
@@ -58,7 +58,7 @@ extension JobsDatabase {
     return JobCounts(try row.decode(Int.self, Int.self, Int.self, Double.self, Double.self))
   }
 
-  /// The same for each kind of each queue, by queue and kind.
+  /// The total counts for each kind of each queue, by queue and kind.
   package func countsByKind(
     _ table: CountTable, since: Date, queue: String?
   ) async throws -> [(queue: String, kind: String, counts: JobCounts)] {
@@ -72,7 +72,7 @@ extension JobsDatabase {
     }
   }
 
-  /// The same for each queue.
+  /// The total counts for each queue.
   package func countsByQueue(_ table: CountTable, since: Date) async throws -> [String: JobCounts] {
     let rows = try await pool.query(
       """
@@ -85,7 +85,7 @@ extension JobsDatabase {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// The rows of one queue, of one kind, of both.
+  /// Limits rows to one queue, one kind, or both.
   fileprivate mutating func appendInterpolation(only queue: String?, _ kind: String?) {
     if let queue {
       appendLiteral("AND queue = ")

@@ -1,16 +1,16 @@
 import DurableJobs
 import LibPQClient
 
-/// Which dead letters a batch is of.
+/// A batch of dead letters.
 package enum DeadBatch: Sendable {
   case one(JobID)
-  /// The next behind an id, of all kinds or of one.
+  /// The next after an id, of all kinds or of one.
   case next(after: JobID, kind: String?, limit: Int)
 }
 
-/// Dead letters, tried again or thrown away.
+/// Retries and deletes dead letters.
 extension JobsSchema {
-  /// The records of a batch, locked, in the order of their ids; fewer where their payloads are large.
+  /// The records of a batch, locked, in order of their ids; fewer if their payloads are large.
   package func lockedRecords(_ batch: DeadBatch, in transaction: PostgresTransaction) async throws -> [JobRecord] {
     try await transaction.query(
       """
@@ -38,11 +38,11 @@ extension JobsSchema {
     }
   }
 
-  /// Takes away dead letters that are pending again, and leaves their errors with the pending jobs.
+  /// Deletes dead letters that are pending again, and copies their errors to the pending jobs.
   package func forgetDead(_ ids: [JobID], in transaction: PostgresTransaction) async throws {
     if ids.isEmpty { return }
     let ids = ids.map { PostgresUUID($0) }
-    // An order to end one of them was meant for an attempt before its death.
+    // An order to end one of them was for an attempt before its death.
     try await transaction.execute("DELETE FROM \(cancellations) WHERE id = ANY(\(ids))")
     try await transaction.execute(
       """
@@ -54,7 +54,7 @@ extension JobsSchema {
       """)
   }
 
-  /// Throws a batch away and keeps a record of each.
+  /// Deletes a batch and keeps a record of each.
   ///
   /// - Returns: their ids, in order.
   package func deleteDead(_ batch: DeadBatch, in transaction: PostgresTransaction) async throws -> [JobID] {
@@ -71,7 +71,7 @@ extension JobsSchema {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// The condition that a batch is.
+  /// The SQL condition for a batch.
   fileprivate mutating func appendInterpolation(_ batch: DeadBatch, _ schema: JobsSchema) {
     switch batch {
     case .one(let id):

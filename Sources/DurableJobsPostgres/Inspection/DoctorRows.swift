@@ -6,9 +6,9 @@
 import DurableJobs
 import LibPQClient
 
-/// What the doctor asks, on a connection of its own.
+/// The doctor's queries, on a dedicated connection.
 extension JobsSchema {
-  /// How many dead letters there are, and how many jobs are parked.
+  /// The number of dead letters and of parked jobs.
   package func deadAndParkedCounts(in transaction: PostgresTransaction) async throws -> (dead: Int, parked: Int) {
     let row = try await transaction.query(
       "SELECT (SELECT count(*) FROM \(deadJobs)), (SELECT count(*) FROM \(jobs) WHERE parked)")[0]
@@ -16,7 +16,7 @@ extension JobsSchema {
     return (dead, parked)
   }
 
-  /// The names of workers that went without a word in the last hour, the last to go first.
+  /// The names of workers that vanished in the last hour, most recent first.
   package func lostWorkers(in transaction: PostgresTransaction) async throws -> [String] {
     try await transaction.query(
       """
@@ -27,21 +27,21 @@ extension JobsSchema {
     ).decode(String.self)
   }
 
-  /// The schedules whose next tick is more than a minute ago, the oldest first.
+  /// The schedules whose next tick is more than a minute ago, oldest first.
   package func overdueSchedules(in transaction: PostgresTransaction) async throws -> [String] {
     try await transaction.query(
       "SELECT name FROM \(schedules) WHERE NOT paused AND next_tick < now() - interval '1 minute' ORDER BY next_tick"
     ).decode(String.self)
   }
 
-  /// The paused queues, the first to be paused first.
+  /// The paused queues, longest paused first.
   package func pausedQueues(
     in transaction: PostgresTransaction
   ) async throws -> [(queue: String, at: Date, by: String)] {
     try await transaction.query(pauses).decode(String.self, Date.self, String.self).map { ($0, $1, $2) }
   }
 
-  /// Pending jobs that the broker cannot take, and why; of many the first hundred.
+  /// The first hundred pending jobs that the broker cannot accept, with the reasons.
   package func refusedJobs(
     in transaction: PostgresTransaction
   ) async throws -> [(id: JobID, queue: String, refusal: String)] {

@@ -6,7 +6,7 @@
 import DurableJobs
 import LibPQClient
 
-/// A job that failed: dead, or to be tried again.
+/// A failed job: dead or retrying.
 package struct FailedJobRow: Sendable, Hashable {
   package let id: JobID
   package let kind: JobKind
@@ -17,7 +17,7 @@ package struct FailedJobRow: Sendable, Hashable {
 }
 
 extension JobsDatabase {
-  /// The newest dead letters, and of each queue the newest jobs that are tried again; the latest first.
+  /// The newest dead letters and each queue's newest retrying jobs, newest first.
   package func failedJobs(of queues: [QueueName], limit: Int) async throws -> [FailedJobRow] {
     try await pool.query(
       """

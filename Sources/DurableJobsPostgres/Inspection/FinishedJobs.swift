@@ -6,13 +6,13 @@
 import DurableJobs
 import LibPQClient
 
-/// Which dead letters, or which records of jobs that ended, are listed.
+/// A filter for dead letters, or for records of ended jobs.
 package struct FinishedFilter: Sendable {
-  /// Records of jobs that ended so; nil for dead letters.
+  /// Selects records with this end; nil selects dead letters.
   package var end: EndState?
   package var kind: String?
   package var queue: String?
-  /// Those that died or ended from then on.
+  /// The earliest death or end to include.
   package var since: Date
   package var payload: PayloadCondition?
 
@@ -27,13 +27,13 @@ package struct FinishedFilter: Sendable {
     self.payload = payload
   }
 
-  /// Whether an index leads to the jobs that are asked for and to no others. A kind, else a queue, has one of the dead.
+  /// Whether an index covers exactly the jobs asked for. For dead letters there is one by kind, and one by queue.
   package var isIndexed: Bool {
     let (byKind, byQueue) = (kind != nil, queue != nil)
     return payload == nil && !(end == nil ? byKind && byQueue : byKind || byQueue)
   }
 
-  /// The column whose index is used, and the value there; an empty text has one where none is.
+  /// The column whose index is used, and its value; empty text if there is none.
   fileprivate var lead: (column: String, value: String) {
     if let end { return ("state", end.rawValue) }
     if let kind { return ("kind", kind) }
@@ -44,7 +44,7 @@ package struct FinishedFilter: Sendable {
   fileprivate var time: String { end == nil ? "died_at" : "ended_at" }
 }
 
-/// A place in the order in which jobs died or ended, the last first.
+/// A position in the list of dead or ended jobs, most recent first.
 package struct FinishedPlace: Sendable, Hashable {
   package let at: Date
   package let id: JobID
@@ -54,12 +54,12 @@ package struct FinishedPlace: Sendable, Hashable {
     self.id = id
   }
 
-  /// Behind all of them.
+  /// The position after all jobs.
   package static let end = FinishedPlace(at: .distantPast, id: JobID(high: 0, low: 0))
 }
 
 extension JobRow {
-  /// Its place among those that died or ended; nil for a pending job.
+  /// The job's position among dead and ended jobs; nil for a pending job.
   package var finishedPlace: FinishedPlace? {
     switch place {
     case .pending: nil
@@ -80,7 +80,7 @@ package struct FinishedJobs: Sendable {
     self.transaction = transaction
   }
 
-  /// The place of the last of `count` rows that the index leads to; nil where there are not so many.
+  /// The position of the last of `count` rows that the index yields; nil if there are fewer.
   package func edge(from start: FinishedPlace, count: Int) async throws -> FinishedPlace? {
     let time = filter.time
     let rows = try await transaction.query(
@@ -91,7 +91,7 @@ package struct FinishedJobs: Sendable {
     return try rows.decode(Date.self, PostgresUUID.self).first.map { FinishedPlace(at: $0, id: JobID($1)) }
   }
 
-  /// The first that pass the filter behind one place, up to another and with it.
+  /// The first matches after one position, up to and including another.
   package func page(from start: FinishedPlace, to end: FinishedPlace, limit: Int) async throws -> [FoundJob] {
     let (time, columns) = (filter.time, filter.end == nil ? JobRow.dead : JobRow.ended)
     return try await transaction.query(
@@ -105,7 +105,7 @@ package struct FinishedJobs: Sendable {
     ).map { try FoundJob($0) }
   }
 
-  /// A job's payload; nil if it is not there any more.
+  /// A job's payload; nil if the row no longer exists.
   package func payload(of id: JobID) async throws -> String? {
     try await transaction.query("SELECT payload FROM \(table) WHERE id = \(PostgresUUID(id))").decode(String.self).first
   }
@@ -119,8 +119,8 @@ extension JobsDatabase {
     _ filter: FinishedFilter, _ body: (FinishedJobs) async throws -> Result
   ) async throws -> Result {
     try await pool.transaction { transaction in
-      // The index that has the order is to be used: of bounds that a prepared statement does not know yet the planner
-      // thinks too little, and would rather sort all there is.
+      // Forces the use of the index in this order: the planner underestimates bounds that a prepared statement does not
+      // know yet, and would rather sort the whole table.
       try await transaction.pipeline([
         "SET LOCAL plan_cache_mode = force_custom_plan", "SET LOCAL enable_sort = off",
         "SET LOCAL enable_bitmapscan = off",
@@ -131,7 +131,7 @@ extension JobsDatabase {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// The rows behind a place that the filter's index leads to.
+  /// The rows after a position, by the filter's index.
   fileprivate mutating func appendInterpolation(_ filter: FinishedFilter, from start: FinishedPlace) {
     let (lead, time) = (filter.lead, filter.time)
     appendLiteral("\(lead.column) = ")

@@ -1,7 +1,7 @@
 import DurableJobs
 import LibPQClient
 
-/// Jobs of one kind in one place.
+/// The number of jobs of one kind in one state.
 package struct JobCountRow: Sendable, Hashable {
   package let queue: QueueName
   package let kind: JobKind
@@ -11,7 +11,7 @@ package struct JobCountRow: Sendable, Hashable {
 }
 
 extension JobsDatabase {
-  /// Pending jobs and dead letters by queue, kind and state. It walks through both tables.
+  /// Counts pending jobs and dead letters by queue, kind and state. It scans both tables.
   package func jobCounts() async throws -> [JobCountRow] {
     try await pool.query(
       """
@@ -24,24 +24,24 @@ extension JobsDatabase {
     }
   }
 
-  /// How many jobs are pending. It walks through all of them.
+  /// The number of pending jobs. It scans all of them.
   public func pendingCount() async throws -> Int {
     try await pool.query("SELECT count(*) FROM \(schema.jobs)")[0].decode(Int.self)
   }
 
-  /// How many dead letters there are.
+  /// The number of dead letters.
   public func deadCount() async throws -> Int {
     try await pool.query("SELECT count(*) FROM \(schema.deadJobs)")[0].decode(Int.self)
   }
 }
 
-/// What an app asks of the queue in a transaction of its own, where the answer must fit what else it reads.
+/// Queries for an app's own transaction, where the result must agree with its other reads.
 extension JobsSchema {
-  /// How many jobs of some kinds are pending.
+  /// The number of pending jobs of some kinds.
   ///
   /// - Parameters:
-  ///   - queue: nil for any; then all queues are walked through.
-  ///   - timeout: nil for the connection's own.
+  ///   - queue: nil for any; then all queues are scanned.
+  ///   - timeout: nil keeps the connection's own.
   public func pendingCount(
     of kinds: [JobKind], queue: QueueName? = nil, in transaction: PostgresTransaction, timeout: Duration? = nil
   ) async throws -> Int {
@@ -55,9 +55,9 @@ extension JobsSchema {
     return try await transaction.query(query, timeout: timeout)[0].decode(Int.self)
   }
 
-  /// How many dead letters there are of some kinds.
+  /// The number of dead letters of some kinds.
   ///
-  /// - Parameter timeout: nil for the connection's own.
+  /// - Parameter timeout: nil keeps the connection's own.
   public func deadCount(
     of kinds: [JobKind], in transaction: PostgresTransaction, timeout: Duration? = nil
   ) async throws -> Int {
@@ -68,15 +68,15 @@ extension JobsSchema {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// A condition for a statement of the app's own, where one snapshot has to decide: true if the job is pending whose
-  /// id stands in a column.
+  /// A condition for an app's own statement, where one snapshot must decide: true if the job whose id is in a column is
+  /// pending.
   ///
   ///     "SELECT id FROM orders WHERE NOT \(pending: "orders.job", in: "mail", of: schema)"
   ///
   /// - Parameters:
-  ///   - column: written as SQL, of type `uuid`; with its table's name, since the queue's table has columns too.
-  ///   - queue: the job's queue, with which the table's key begins.
-  ///   - schema: the queue's.
+  ///   - column: SQL of type `uuid`; qualified with its table's name, since the queue's table has columns too.
+  ///   - queue: the job's queue, the first column of the table's key.
+  ///   - schema: the queue's schema.
   public mutating func appendInterpolation(pending column: String, in queue: QueueName, of schema: JobsSchema) {
     appendLiteral("EXISTS (SELECT FROM ")
     appendInterpolation(schema.jobs)

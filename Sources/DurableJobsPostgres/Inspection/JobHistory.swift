@@ -6,24 +6,24 @@
 import DurableJobs
 import LibPQClient
 
-/// What happened to a job besides what its own row tells.
+/// A job's history beyond its own row.
 package struct JobHistory: Sendable {
   /// An operator's action on it.
   package struct Action: Sendable, Hashable {
     package let at: Date
-    /// Such as `jobs.cancel`.
+    /// The action's name, such as `jobs.cancel`.
     package let action: String
     package let actor: String
   }
 
-  /// A worker that runs it now.
+  /// The worker that is running it.
   package struct Run: Sendable, Hashable {
     package let since: Date
     package let attempt: Int
     package let worker: String
   }
 
-  /// Oldest first, of many the latest.
+  /// Oldest first; if there are many, only the latest.
   package let actions: [Action]
   package let runs: [Run]
 

@@ -1,7 +1,7 @@
 import DurableJobs
 import LibPQClient
 
-/// One job by its id, wherever it is.
+/// Finds a job by its id in every table.
 extension JobsDatabase {
   /// - Returns: nil if it is neither pending nor dead and no record of its end is kept.
   package func job(_ id: JobID) async throws -> JobRow? {
@@ -11,7 +11,7 @@ extension JobsDatabase {
     return nil
   }
 
-  /// The same, with all that its row has.
+  /// The same, with all columns of its row.
   package func wholeJob(_ id: JobID) async throws -> WholeJob? {
     for query in schema.lookups(of: id, more: ", " + WholeJob.columns) {
       if let row = try await pool.query(query).first { return try WholeJob(row) }
@@ -21,13 +21,13 @@ extension JobsDatabase {
 }
 
 extension JobsSchema {
-  /// The statements that look for a job, in the order in which it moves through the tables.
+  /// The statements that find a job, in the order in which it moves through the tables.
   ///
   /// - Parameter more: further columns.
   fileprivate func lookups(of id: JobID, more: String) -> [PostgresQuery] {
     let id = PostgresUUID(id)
     return [
-      // By its id alone; the key leads with the queue.
+      // The id alone is known here; the key starts with the queue.
       """
       \(unescaped: queuesTable)
       SELECT \(unescaped: JobRow.pending)\(unescaped: more) FROM \(jobs) JOIN queues ON queue = name WHERE id = \(id)

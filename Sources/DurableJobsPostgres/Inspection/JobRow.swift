@@ -6,14 +6,14 @@
 import DurableJobs
 import LibPQClient
 
-/// A durable job as its row has it: pending, dead, or ended.
+/// A durable job's row: pending, dead, or ended.
 package struct JobRow: Sendable, Hashable {
-  /// The table that has the row, with the columns that only this table has.
+  /// The table of the row, with the columns specific to it.
   package enum Place: Sendable, Hashable {
     case pending(PendingState)
-    /// Since when.
+    /// When it died.
     case dead(Date)
-    /// How, and when.
+    /// How it ended, and when.
     case ended(EndState, Date)
   }
 
@@ -22,7 +22,7 @@ package struct JobRow: Sendable, Hashable {
   package let queue: QueueName
   package let place: Place
   package let priority: JobPriority
-  /// Attempts that the ledger knows of.
+  /// Attempts recorded in the ledger.
   package let attempts: Int
   package let createdAt: Date
   /// When it is due; nil for at once.
@@ -31,7 +31,7 @@ package struct JobRow: Sendable, Hashable {
   /// The latest error.
   package let error: String?
 
-  /// The columns, the same from each table.
+  /// The columns common to all tables.
   static let pending = """
     id, kind, queue, \(PendingState.column) AS state, priority, attempts, created_at, run_at,
     NULL::timestamptz AS finished_at, unique_key, failures->-1->>'error' AS error
@@ -65,24 +65,24 @@ package struct JobRow: Sendable, Hashable {
   }
 }
 
-/// Where a pending job is, as the ledger knows it: a job that runs looks like one that waits.
+/// The state of a pending job in the ledger, where a running job looks like a waiting one.
 package enum PendingState: String, Sendable, CaseIterable {
   /// Due.
   case waiting
   /// Not due yet.
   case delayed
-  /// Failed, and not due again yet.
+  /// Failed, and not yet due again.
   case retrying
   /// No worker knows its kind and version.
   case parked
 
-  /// The state of a row of pending jobs, in SQL.
+  /// The SQL expression for a pending row's state.
   static let column = """
     CASE WHEN parked THEN 'parked' WHEN run_at > now() AND failures IS NOT NULL THEN 'retrying'
       WHEN run_at > now() THEN 'delayed' ELSE 'waiting' END
     """
 
-  /// The condition of the partial index that holds all jobs of this state, and perhaps others; `true` where none does.
+  /// The condition of the partial index that contains all jobs of this state, and perhaps others; `true` if none does.
   var indexed: String {
     switch self {
     case .waiting: "true"
@@ -92,7 +92,7 @@ package enum PendingState: String, Sendable, CaseIterable {
     }
   }
 
-  /// The condition that tells the state's jobs from the others in that index.
+  /// The condition that separates the state's jobs from the others in that index.
   var rest: String {
     switch self {
     case .waiting: "NOT parked AND (run_at IS NULL OR run_at <= now())"
@@ -103,7 +103,7 @@ package enum PendingState: String, Sendable, CaseIterable {
   }
 }
 
-/// How a job ended of which a record is kept.
+/// The recorded end of a job.
 package enum EndState: String, Sendable, CaseIterable {
   case done
   case cancelled
@@ -115,7 +115,7 @@ package enum EndState: String, Sendable, CaseIterable {
   case replaced
 }
 
-/// All that the row of a job has.
+/// Everything in a job's row.
 package struct WholeJob: Sendable {
   package let row: JobRow
   /// The payload's version.
@@ -125,7 +125,7 @@ package struct WholeJob: Sendable {
   package let failures: [JobFailure]
   package let trace: TraceID?
 
-  /// The columns beside those of a `JobRow`.
+  /// The columns besides those of a `JobRow`.
   static let columns = "version, payload, failures, trace"
 
   init(_ row: PostgresRow) throws {

@@ -6,41 +6,41 @@
 import DurableJobs
 import LibPQClient
 
-/// What can be told of the queues without a look at the jobs themselves, for those who ask every few seconds.
+/// Figures for the queues that need no scan of the jobs, for callers that poll every few seconds.
 package struct LedgerFacts: Sendable {
-  /// What was counted of a queue in a minute.
+  /// A queue's counts for one minute.
   package struct Minute: Sendable, Hashable {
     package let queue: String
-    /// Seconds since 1970 at which the minute began.
+    /// The start of the minute, in seconds since 1970.
     package let start: Int
     /// Attempts that ended.
     package let ended: Int
-    /// For how long these ran, together.
+    /// The total run time of these attempts.
     package let runSeconds: Double
   }
 
-  /// The workers that serve a queue.
+  /// The workers serving a queue.
   package struct Serving: Sendable, Hashable {
     package let count: Int
-    /// How many of its jobs they run at once, together.
+    /// How many of its jobs they run at once, in total.
     package let concurrency: Int
   }
 
-  /// Of the last three minutes.
+  /// The last three minutes.
   package fileprivate(set) var minutes: [Minute] = []
-  /// By queue, of the workers that are heard of and do not stop.
+  /// By queue, the live workers that are not stopping.
   package fileprivate(set) var workers: [String: Serving] = [:]
-  /// By queue, since when the job runs that runs longest.
+  /// By queue, when the longest-running job started.
   package fileprivate(set) var running: [String: Date] = [:]
   package fileprivate(set) var paused: Set<String> = []
-  /// Queues with an alarm that is not over.
+  /// Queues with an open alarm.
   package fileprivate(set) var alarmed: Set<String> = []
-  /// For how many seconds the oldest snapshot has been held; 0 without any.
+  /// How long the oldest snapshot has been held, in seconds; 0 without any.
   package fileprivate(set) var oldestSnapshot = 0.0
 }
 
 extension JobsDatabase {
-  /// One round trip.
+  /// Reads everything in one round trip.
   package func facts() async throws -> LedgerFacts {
     let rows = try await pool.pipeline([
       """

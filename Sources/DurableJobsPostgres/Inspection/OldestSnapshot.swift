@@ -2,13 +2,13 @@ import LibPQClient
 
 /// The oldest snapshot in the database, and its holder.
 ///
-/// Rows that were deleted since it was taken are kept for it. The ledger's rows live for milliseconds, so dead rows
-/// outnumber live ones after minutes. A role that may not see other roles' sessions (`pg_read_all_stats`) sees its
-/// own alone.
+/// Postgres keeps rows that were deleted after the snapshot was taken. The ledger's rows live for milliseconds, so dead
+/// rows outnumber live ones within minutes. A role that may not see other roles' sessions (`pg_read_all_stats`) sees
+/// only its own.
 package struct OldestSnapshot: Sendable {
-  /// For how long.
+  /// How long it has been held.
   package let seconds: Double
-  /// A session or a prepared transaction.
+  /// The session or prepared transaction that holds it.
   package let holder: String
 
   static let query: PostgresQuery = """
@@ -23,7 +23,7 @@ package struct OldestSnapshot: Sendable {
     ) AS held ORDER BY since LIMIT 1
     """
 
-  /// - Returns: nil where none is held.
+  /// - Returns: nil if there is none.
   package static func read(in transaction: PostgresTransaction) async throws -> OldestSnapshot? {
     try decode(try await transaction.query(query))
   }

@@ -1,16 +1,16 @@
 import DurableJobs
 import LibPQClient
 
-/// A condition on payloads that Postgres checks row by row: it lets a payload through that has the text, letter for
-/// letter, or one of the words, in capitals or not.
+/// A condition on payloads, checked by Postgres row by row: a payload matches if it contains the text, byte for byte,
+/// or one of the words, in either case.
 ///
-/// The words make a search independent of the text for payloads whose reader wants to look for himself, such as those
-/// that may hold a secret.
+/// The words select payloads independently of the text for a caller that searches those itself, such as payloads that
+/// may contain a secret.
 package struct PayloadCondition: Sendable, Hashable {
   package let text: String
-  /// In small letters, A to Z alone being made small.
+  /// Lowercase; only A to Z are folded.
   package let words: [String]
-  /// The most bytes of a payload that comes with its row.
+  /// The most bytes of a payload that is returned with its row.
   package let carried: Int
 
   package init(text: String, orWords words: [String], carried: Int) {
@@ -20,10 +20,10 @@ package struct PayloadCondition: Sendable, Hashable {
   }
 }
 
-/// A job that a listing found.
+/// A job found by a listing.
 package struct FoundJob: Sendable {
   package let row: JobRow
-  /// The payload, where the listing had a condition on it; nil where it is too large to come with its row.
+  /// The payload, if the listing has a condition on it; nil if it is too large to be returned with its row.
   package let payload: String?
 
   init(_ row: PostgresRow) throws {
@@ -33,7 +33,7 @@ package struct FoundJob: Sendable {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// The column `sought`, which a `FoundJob` has.
+  /// The column `sought` for a `FoundJob`.
   mutating func appendInterpolation(soughtBy condition: PayloadCondition?) {
     guard let condition else { return appendLiteral("NULL::text AS sought") }
     appendLiteral("CASE WHEN octet_length(payload) <= ")
@@ -41,14 +41,13 @@ extension PostgresQuery.StringInterpolation {
     appendLiteral(" THEN payload END AS sought")
   }
 
-  /// What the condition needs behind the tables after `FROM`. OFFSET 0 keeps Postgres from making the letters small
+  /// The join that the condition needs after the tables in `FROM`. OFFSET 0 keeps Postgres from lowercasing the payload
   /// again for each word.
   mutating func appendInterpolation(preparedFor condition: PayloadCondition?) {
     if condition == nil { return }
     appendLiteral(#", LATERAL (SELECT lower(payload COLLATE "C") AS small OFFSET 0) AS prepared"#)
   }
 
-  /// The condition itself.
   mutating func appendInterpolation(_ condition: PayloadCondition?) {
     guard let condition else { return appendLiteral("true") }
     appendLiteral("(strpos(payload, ")

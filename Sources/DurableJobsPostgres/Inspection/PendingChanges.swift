@@ -6,9 +6,9 @@
 import DurableJobs
 import LibPQClient
 
-/// What an operator changes in pending jobs.
+/// Operators' changes to pending jobs.
 extension JobsSchema {
-  /// Lets a job be due at once, unless it is parked.
+  /// Makes a job due at once, unless it is parked.
   package func makeDue(_ id: JobID, in queue: QueueName, in transaction: PostgresTransaction) async throws {
     try await transaction.execute(
       """
@@ -17,9 +17,9 @@ extension JobsSchema {
       """)
   }
 
-  /// Lets a job be due at another time, unless it is parked or another transaction holds it, such as its worker's.
+  /// Reschedules a job, unless it is parked or another transaction, such as its worker's, holds it.
   ///
-  /// - Returns: whether it is.
+  /// - Returns: whether it was rescheduled.
   package func reschedule(
     _ id: JobID, in queue: QueueName, at moment: Date, in transaction: PostgresTransaction
   ) async throws -> Bool {
@@ -31,8 +31,8 @@ extension JobsSchema {
       """) > 0
   }
 
-  /// Tells the worker that runs one of `ids` to end it. Of a job that is not pending any more there is no worker to be
-  /// told: one statement reads and writes.
+  /// Orders the worker that runs one of `ids` to end it. A job that is no longer pending gets no order: one statement
+  /// reads and writes.
   package func tellToEndPending(
     _ ids: [JobID], in queue: QueueName, in transaction: PostgresTransaction
   ) async throws {
@@ -48,12 +48,12 @@ extension JobsSchema {
 }
 
 extension JobsDatabase {
-  /// Takes back the order to end a job, once nothing is left to be told.
+  /// Deletes the order to end a job, once no worker needs it.
   package func forgetOrder(toEnd id: JobID) async throws {
     try await pool.execute("DELETE FROM \(schema.cancellations) WHERE id = \(PostgresUUID(id))")
   }
 
-  /// How many of `ids` were cancelled, as far as records are kept.
+  /// The number of `ids` that were cancelled, as far as records are kept.
   package func cancelledCount(of ids: [JobID]) async throws -> Int {
     try await pool.query(
       """
@@ -62,8 +62,8 @@ extension JobsDatabase {
       """)[0].decode(Int.self)
   }
 
-  /// Takes away all that the tables have of a queue, such as one that was made for a measurement: its pending jobs, its
-  /// dead letters and its counts by the minute.
+  /// Deletes everything that the tables have of a queue, such as one made for a measurement: its pending jobs, dead
+  /// letters and counts by the minute.
   package func deleteQueue(_ queue: QueueName) async throws {
     try await pool.pipeline([
       "DELETE FROM \(schema.jobs) WHERE queue = \(queue.rawValue)",

@@ -1,14 +1,14 @@
 import DurableJobs
 import LibPQClient
 
-/// A part of a queue's pending jobs, in the order of their ids.
+/// A range of a queue's pending jobs, in order of their ids.
 package struct PendingRange: Sendable, Hashable {
   package let queue: QueueName
-  /// The least id that belongs to it.
+  /// The first id in the range.
   package let from: JobID
-  /// The least id that does not belong to it any more.
+  /// The first id past the range.
   package let before: JobID
-  /// The state whose partial index is walked through, which may hold jobs of other states too; nil for the table's key.
+  /// The state whose partial index is scanned, which may contain jobs of other states too; nil scans the table's key.
   package let index: PendingState?
 
   package init(queue: QueueName, from: JobID, before: JobID, index: PendingState? = nil) {
@@ -19,7 +19,7 @@ package struct PendingRange: Sendable, Hashable {
   }
 }
 
-/// Which of the jobs in a range are listed.
+/// A filter for the jobs in a range.
 package struct PendingFilter: Sendable {
   package var state: PendingState?
   package var kind: String?
@@ -37,9 +37,8 @@ package struct PendingFilter: Sendable {
 }
 
 extension JobsSchema {
-  /// A statement's beginning that gives it the table `queues (name)`: those in which something is pending, and a null
-  /// at the end. It is found without reading every row: the key leads with the queue, and this steps from one to the
-  /// next.
+  /// The start of a statement, which defines the table `queues (name)`: the queues with pending jobs, and a null at the
+  /// end. It does not read every row: the key starts with the queue, and this steps from one queue to the next.
   var queuesTable: String {
     """
     WITH RECURSIVE queues AS (
@@ -50,17 +49,17 @@ extension JobsSchema {
     """
   }
 
-  /// The queues in which something is pending.
+  /// The queues with pending jobs.
   var queues: PostgresQuery { "\(unescaped: queuesTable) SELECT name FROM queues WHERE name IS NOT NULL" }
 }
 
 extension JobsDatabase {
-  /// The queues in which something is pending.
+  /// The queues with pending jobs.
   package func pendingQueues() async throws -> [QueueName] {
     try await pool.query(schema.queues).decode(String.self).map { QueueName(rawValue: $0) }
   }
 
-  /// The id of each range's last row but `rows - 1`, from its end down; nil for a range that has not so many.
+  /// The id of the `rows`-th row from the end of each range; nil for a range with fewer rows.
   package func edges(of ranges: [PendingRange], rows: Int) async throws -> [JobID?] {
     if ranges.isEmpty { return [] }
     let answers = try await pool.pipeline(
@@ -70,9 +69,9 @@ extension JobsDatabase {
     return try answers.map { try $0.decode(PostgresUUID.self).first.map { JobID($0) } }
   }
 
-  /// The jobs of each range that pass the filter, newest first, asked for in one round trip.
+  /// The jobs of each range that match the filter, newest first, in one round trip.
   ///
-  /// - Parameter limit: how many of each range.
+  /// - Parameter limit: the most jobs per range.
   package func pendingJobs(
     in ranges: [PendingRange], _ filter: PendingFilter, limit: Int
   ) async throws -> [[FoundJob]] {
@@ -91,8 +90,8 @@ extension JobsDatabase {
     return try answers.map { rows in try rows.map { try FoundJob($0) } }
   }
 
-  /// Those of `jobs` that are pending and due, in any queue of the range of ids, newest first: each is found by its
-  /// key, however many others wait.
+  /// Those of `jobs` that are pending and due, in any queue and within the range of ids, newest first. Each is found by
+  /// its key, however many others wait.
   package func pendingJobs(
     among jobs: [JobID: QueueName], from: JobID, before: JobID, queue: String?, kind: String?,
     payload: PayloadCondition?, limit: Int
@@ -109,7 +108,7 @@ extension JobsDatabase {
     ).map { try FoundJob($0) }
   }
 
-  /// How many jobs each range has.
+  /// The number of jobs in each range.
   package func pendingCounts(in ranges: [PendingRange]) async throws -> [Int] {
     if ranges.isEmpty { return [] }
     let answers = try await pool.pipeline(
@@ -117,14 +116,14 @@ extension JobsDatabase {
     return try answers.map { try $0[0].decode(Int.self) }
   }
 
-  /// A pending job's payload; nil if it is not pending any more.
+  /// A pending job's payload; nil if it is no longer pending.
   package func payload(of id: JobID, in queue: QueueName) async throws -> String? {
     try await pool.query(
       "SELECT payload FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = \(PostgresUUID(id))"
     ).decode(String.self).first
   }
 
-  /// The first ids of a queue's pending jobs between two others, those of parked jobs too.
+  /// The first ids of a queue's pending jobs between two others, including parked jobs.
   package func allPendingIDs(
     in queue: QueueName, after: JobID, before: JobID, limit: Int
   ) async throws -> [JobID] {
@@ -137,13 +136,13 @@ extension JobsDatabase {
     ).decode(PostgresUUID.self).map { JobID($0) }
   }
 
-  /// Whether anything is pending in a queue.
+  /// Whether a queue has pending jobs.
   package func isPending(in queue: QueueName) async throws -> Bool {
     try await pool.query("SELECT EXISTS (SELECT FROM \(schema.jobs) WHERE queue = \(queue.rawValue))")[0]
       .decode(Bool.self)
   }
 
-  /// The oldest job that is pending in a queue, not parked, and due at once.
+  /// The oldest pending job of a queue that is not parked and is due at once.
   package func oldestPending(in queue: QueueName) async throws -> JobID? {
     try await pool.query(
       """
@@ -155,7 +154,7 @@ extension JobsDatabase {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// The condition that a range is.
+  /// The SQL condition for a range.
   fileprivate mutating func appendInterpolation(_ range: PendingRange) {
     appendLiteral("queue = ")
     appendInterpolation(range.queue.rawValue)

@@ -4,12 +4,12 @@ import LibPQClient
 package struct ProcessClock: Sendable, Hashable {
   package let program: String
   package let host: String
-  /// How far it is ahead of Postgres' clock, in milliseconds; negative where it is behind.
+  /// How far it is ahead of Postgres' clock, in milliseconds; negative if it is behind.
   package let ahead: Int64
 }
 
 extension JobsDatabase {
-  /// Leaves word for the doctor that a process' clock is off, or takes it back where the clock is right.
+  /// Records for the doctor that a process's clock is off, or deletes the record if it is right.
   ///
   /// - Parameter process: unique among all processes.
   public func note(_ clock: LedgerClock, of process: String, program: String, host: String) async throws {
@@ -28,7 +28,7 @@ extension JobsDatabase {
 }
 
 extension JobsSchema {
-  /// The clocks of which a process has said within a minute that they are off, the worst first.
+  /// The clocks that processes reported as off within the last minute, worst first.
   package func processClocks(in transaction: PostgresTransaction) async throws -> [ProcessClock] {
     try await transaction.query(
       """

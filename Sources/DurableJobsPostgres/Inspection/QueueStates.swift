@@ -6,27 +6,27 @@
 import DurableJobs
 import LibPQClient
 
-/// What the tables tell of queues, without a look at the jobs themselves but for those that are parked.
+/// Figures for queues from the tables, without reading any jobs but the parked ones.
 package struct QueueStates: Sendable {
-  /// A queue from which operators let nothing be claimed.
+  /// A queue paused by an operator.
   package struct Pause: Sendable, Hashable {
     package let at: Date
     package let by: String
   }
 
-  /// The queues that were asked for, and those that have pending jobs, are paused or have a worker.
+  /// The requested queues, and those with pending jobs, a pause or a worker.
   package fileprivate(set) var names: [QueueName] = []
   package fileprivate(set) var pauses: [QueueName: Pause] = [:]
-  /// How many jobs are parked, up to `maxParked`.
+  /// The number of parked jobs, up to `maxParked`.
   package fileprivate(set) var parked: [QueueName: Int] = [:]
-  /// For how many seconds the job has run that has done so longest.
+  /// How long the longest-running job has run, in seconds.
   package fileprivate(set) var oldestRunning: [QueueName: Double] = [:]
 }
 
 extension JobsDatabase {
   /// - Parameters:
-  ///   - known: queues to name even if the tables do not.
-  ///   - maxParked: where counting parked jobs ends.
+  ///   - known: queues to include even if the tables do not.
+  ///   - maxParked: the limit at which the count of parked jobs stops.
   package func queueStates(known: [QueueName], maxParked: Int) async throws -> QueueStates {
     let answers = try await pool.pipeline([
       schema.queues, schema.pauses,
@@ -62,7 +62,7 @@ extension JobsDatabase {
     return states
   }
 
-  /// Whether anything is pending in a queue, and whether it is paused.
+  /// Whether a queue has pending jobs, and whether it is paused.
   package func standing(of queue: QueueName) async throws -> (isPending: Bool, isPaused: Bool) {
     let row = try await pool.query(
       """
@@ -75,12 +75,12 @@ extension JobsDatabase {
 }
 
 extension JobsSchema {
-  /// The paused queues, since when and by whom, the first to be paused first.
+  /// The paused queues, with the time and the operator, longest paused first.
   var pauses: PostgresQuery { "SELECT queue, paused_at, paused_by FROM \(queuePauses) ORDER BY paused_at" }
 
-  /// Lets workers claim nothing more from a queue.
+  /// Stops workers from claiming from a queue.
   ///
-  /// - Returns: false where it is paused already.
+  /// - Returns: false if it is already paused.
   package func pause(
     _ queue: QueueName, by actor: String, in transaction: PostgresTransaction
   ) async throws -> Bool {
@@ -92,7 +92,7 @@ extension JobsSchema {
 
   /// Lets workers claim from a queue again.
   ///
-  /// - Returns: false where it was not paused.
+  /// - Returns: false if it was not paused.
   package func resume(_ queue: QueueName, in transaction: PostgresTransaction) async throws -> Bool {
     try await transaction.execute("DELETE FROM \(queuePauses) WHERE queue = \(queue.rawValue)") > 0
   }

@@ -7,12 +7,12 @@ import LibPQClient
 
 /// The last sample of the stack, which one process takes for all: a JSON document in one row.
 extension JobsDatabase {
-  /// - Returns: nil before there is one.
+  /// - Returns: nil if there is none yet.
   package func latestSample() async throws -> [UInt8]? {
     try await pool.query("SELECT sample FROM \(schema.samples)").first?.decode(PostgresJSON.self).bytes
   }
 
-  /// Publishes a sample; one older than the last is not kept.
+  /// Stores a sample, unless a newer one is stored already.
   package func saveSample(_ json: [UInt8], at date: Date) async throws {
     try await pool.execute(
       """

@@ -1,11 +1,11 @@
 import DurableJobs
 import LibPQClient
 
-/// Pending jobs or dead letters with all that their rows have, a page at a time, in the order of the table's key.
+/// Reads pending jobs or dead letters with all their columns, a page at a time, in order of the table's key.
 extension JobsSchema {
   /// - Parameters:
-  ///   - place: of the last job of the page before; nil for the first page.
-  ///   - limit: how many jobs; fewer where their payloads are large.
+  ///   - place: the last job of the previous page; nil for the first page.
+  ///   - limit: the most jobs in the page; it has fewer if their payloads are large.
   package func pendingPage(
     after place: (queue: QueueName, id: JobID)?, limit: Int, in transaction: PostgresTransaction
   ) async throws -> [WholeJob] {
@@ -24,8 +24,8 @@ extension JobsSchema {
   }
 
   /// - Parameters:
-  ///   - id: of the last job of the page before; nil for the first page.
-  ///   - limit: how many jobs; fewer where their payloads are large.
+  ///   - id: the last job of the previous page; nil for the first page.
+  ///   - limit: the most jobs in the page; it has fewer if their payloads are large.
   package func deadPage(
     after id: JobID?, limit: Int, in transaction: PostgresTransaction
   ) async throws -> [WholeJob] {

@@ -6,15 +6,15 @@
 import DurableJobs
 import LibPQClient
 
-/// Presence of workers, in SQL: a worker renews its row each second.
+/// SQL conditions on workers' presence: a worker renews its row every second.
 enum WorkerPresence {
-  /// True of the row of a worker that was heard of lately; the others are lost.
+  /// True for a worker that reported recently; the others are lost.
   static let isHeard = "seen_at > now() - interval '10 seconds'"
-  /// True of the row of a worker that runs, or was lost so lately that operators still look for it.
+  /// True for a live worker, or one lost so recently that it is still listed.
   static let isListed = "seen_at > now() - interval '1 hour'"
 }
 
-/// A worker, as its row has it.
+/// A worker's row.
 package struct WorkerRow: Sendable {
   package let name: String
   package let host: String
@@ -22,7 +22,7 @@ package struct WorkerRow: Sendable {
   package let version: String
   package let startedAt: Date
   package let seenAt: Date
-  /// As it said last; nil for a worker that was not heard of for ten seconds.
+  /// Its last reported state; nil for a worker that has not reported for ten seconds.
   package let state: WorkerReport.State?
   /// The command that it has not carried out yet.
   package let command: String?
@@ -41,8 +41,8 @@ package struct WorkerRow: Sendable {
 }
 
 extension JobsDatabase {
-  /// The workers that are there, and those that went without a word less than an hour ago, by name; and the queues that
-  /// operators have paused.
+  /// The live workers and those that vanished less than an hour ago, by name, and the queues that operators have
+  /// paused.
   package func workers() async throws -> (workers: [WorkerRow], paused: Set<QueueName>) {
     let answers = try await pool.pipeline([
       """
@@ -58,8 +58,8 @@ extension JobsDatabase {
     )
   }
 
-  /// The jobs that workers say they run, as of a second ago, and their queues; of a worker that runs very many,
-  /// `WorkerReport.maxRunning`.
+  /// The jobs that workers report as running, up to a second ago, and their queues; at most `WorkerReport.maxRunning`
+  /// per worker.
   package func runningJobs() async throws -> [JobID: QueueName] {
     let rows = try await pool.query(
       """
@@ -72,11 +72,10 @@ extension JobsDatabase {
 }
 
 extension JobsSchema {
-  /// Leaves a command, `quiet` or `stop`, for the workers that are heard of. A worker that is to stop is not made quiet
-  /// instead.
+  /// Leaves a command, `quiet` or `stop`, for the live workers. A pending `stop` is not replaced by `quiet`.
   ///
   /// - Parameter name: nil for all.
-  /// - Returns: the names of those that will hear it, in order.
+  /// - Returns: the names of the workers that will receive it, in order.
   package func leave(
     _ command: String, forWorker name: String?, in transaction: PostgresTransaction
   ) async throws -> [String] {
@@ -88,7 +87,7 @@ extension JobsSchema {
     ).decode(String.self).sorted()
   }
 
-  /// The names of workers that are there or went less than an hour ago.
+  /// The names of live workers and of those that vanished less than an hour ago.
   package func workerNames(in transaction: PostgresTransaction) async throws -> [String] {
     try await transaction.query("SELECT name FROM \(workers) WHERE \(unescaped: WorkerPresence.isListed)")
       .decode(String.self)

@@ -1,18 +1,17 @@
 import LibPQClient
 
-/// The tables of a queue as the versions before this one had them: beside the app's own, in the schema that
-/// `search_path` names first.
+/// A queue's tables as earlier versions had them: beside the app's own, in the first schema of `search_path`.
 struct FormerTables: Sendable {
-  /// The schema that holds them.
+  /// The schema with these tables.
   let schema: String
 
-  /// Jobs first: most transactions take it before any other.
+  /// Jobs first, since most transactions lock it before any other.
   static let names = [
     "jobs", "dead_jobs", "ended_jobs", "job_cancellations", "workers", "queue_pauses", "job_minutes", "job_hours",
     "actions", "schedules", "schedule_ticks", "alarms", "stack_samples", "process_clocks",
   ]
 
-  /// - Returns: nil where a table `jobs` is not there, or is not a queue's.
+  /// - Returns: nil if there is no table `jobs`, or it is not a queue's.
   static func find(leaving target: JobsSchema, in transaction: PostgresTransaction) async throws -> FormerTables? {
     let columns = [
       "queue", "id", "kind", "version", "payload", "attempts", "run_at", "unique_key", "parked", "failures",
@@ -28,8 +27,8 @@ struct FormerTables: Sendable {
     return schemas.first.map { FormerTables(schema: $0) }
   }
 
-  /// Puts the tables in the place of those of `target`, which were just made and are empty: rows, indexes and sequences
-  /// stay as they are, only the names change. Views under the old names serve programs of the last version.
+  /// Replaces the tables of `target`, which were just created and are empty, with these: rows, indexes and sequences
+  /// stay as they are, and only the names change. Views under the old names serve programs of the last version.
   func move(to target: JobsSchema, in transaction: PostgresTransaction, _ attempt: LockAttempt) async throws {
     try await compare(with: target, in: transaction)
     try await lock(in: transaction, attempt)
@@ -43,11 +42,11 @@ struct FormerTables: Sendable {
       script.append("ALTER TABLE \(old) SET SCHEMA \(PostgresIdentifier(target.name))")
       script.append("CREATE VIEW \(old) AS SELECT * FROM \(new)")
     }
-    // One round trip, since everybody waits.
+    // One round trip, since all other sessions wait.
     try await transaction.executeScript((script + grants).joined(separator: ";\n"))
   }
 
-  /// - Throws: `.outdated` where a column is missing that the last version had.
+  /// - Throws: `.outdated` if a column of the last version is missing.
   private func compare(with target: JobsSchema, in transaction: PostgresTransaction) async throws {
     let missing = try await transaction.query(
       """
@@ -87,8 +86,8 @@ struct FormerTables: Sendable {
     }
   }
 
-  /// The rights of other roles go along with the tables; these are the ones that they need besides: to the schema, to
-  /// its versions, and to the views.
+  /// Other roles' rights move with the tables. These are the additional ones that they need: to the schema, to its
+  /// versions, and to the views.
   private func grants(_ target: JobsSchema, in transaction: PostgresTransaction) async throws -> [String] {
     try await transaction.query(
       """
@@ -107,7 +106,7 @@ struct FormerTables: Sendable {
     ).decode(String.self)
   }
 
-  /// Who holds a table of a queue's, or this one of them, for people.
+  /// The holders of a queue's tables, or of this one, for an error message.
   static func holders(of table: String?, in pool: PostgresPool) async throws -> [String] {
     try await pool.query(
       """

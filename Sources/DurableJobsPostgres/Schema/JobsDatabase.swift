@@ -1,7 +1,7 @@
 import LibPQClient
 
-/// A queue's tables: the pool that reaches them and the schema that holds them. The ledger, the registries and what an
-/// operator reads are all built on it; no other module writes SQL on these tables.
+/// A queue's tables: the pool that reaches them and the schema that holds them. The ledger, the registries and
+/// operators' queries are all built on it; no other module writes SQL on these tables.
 public struct JobsDatabase: Sendable {
   public let pool: PostgresPool
   public let schema: JobsSchema

@@ -1,10 +1,10 @@
 import LibPQClient
 
-/// The Postgres schema that holds a queue's tables, and their names as SQL takes them.
+/// The Postgres schema with a queue's tables, and their names in SQL.
 ///
-/// A class, so that a ledger, which has one, is copied with one reference and not with one for each name.
+/// A class, so that copying a ledger copies one reference instead of one per name.
 public final class JobsSchema: Sendable {
-  /// Where the tables are unless a program says otherwise.
+  /// The default schema.
   public static let standard = JobsSchema("jobs")
 
   public let name: String
@@ -26,7 +26,7 @@ public final class JobsSchema: Sendable {
   let alarms: PostgresIdentifier
   let samples: PostgresIdentifier
   let clocks: PostgresIdentifier
-  /// Which of its versions the schema has.
+  /// The table of the schema's applied versions.
   let versions: PostgresIdentifier
 
   /// - Parameter name: without quotes, such as `jobs`.

@@ -9,29 +9,29 @@ extension JobsSchema {
   /// A version and when it was applied.
   public struct VersionStatus: Sendable, Hashable {
     public let version: JobsSchemaVersion
-    /// nil if it is still to be applied.
+    /// nil if it is not applied yet.
     public let appliedAt: Date?
   }
 
-  /// The version that this program works on. A newer one will do, an older one will not.
+  /// The version that this program needs. A newer one works too, an older one does not.
   public static var newest: Int { JobsSchemaVersion.all.last?.number ?? 0 }
 
-  /// Makes the queue's tables in `schema`, or brings them to the newest version: each version in a transaction of its
-  /// own, with its line in `schema_versions`. Migrators that start at once take turns. On a database that is up to date
-  /// it changes nothing and needs no right to.
+  /// Creates the queue's tables in `schema`, or updates them to the newest version: each version in its own
+  /// transaction, recorded in `schema_versions`. Concurrent migrators take turns. On an up-to-date database it changes
+  /// nothing and needs no rights to.
   ///
-  /// Into the schema `jobs` it moves the tables that the versions before this one kept beside the app's, with all that
-  /// is in them, and leaves views under their old names, which serve programs of the last version.
+  /// If the schema is `jobs`, it moves the tables that earlier versions kept beside the app's into it, with all their
+  /// rows, and leaves views under their old names, which serve programs of the last version.
   ///
-  /// A version waits for the locks of the tables it changes for a moment only, up to two seconds, in which statements
-  /// on that table queue up behind it; then it lets go, and tries again after a pause.
+  /// A version waits for the locks of the tables it changes only briefly, for up to two seconds, in which statements on
+  /// that table queue up behind it. Then it releases its locks, and retries after a pause.
   ///
   /// - Parameters:
   ///   - pool: its role must own the schema, or be allowed to create it in this database.
   ///   - schema: without quotes.
-  ///   - patience: how long one version is tried while other sessions hold its tables.
+  ///   - patience: how long one version is retried while other sessions hold its tables.
   /// - Returns: the versions that were applied.
-  /// - Throws: `JobsSchemaError`; `PostgresError` if the server is not reached. Versions that were applied before stay.
+  /// - Throws: `JobsSchemaError`; `PostgresError` if the server cannot be reached. Versions applied before that stay.
   @discardableResult
   public static func migrate(
     _ pool: PostgresPool, schema: String = JobsSchema.standard.name, patience: Duration = .seconds(120)
@@ -53,16 +53,16 @@ extension JobsSchema {
 
   /// Every version that this program knows, in order, and when each was applied. Changes nothing.
   ///
-  /// - Throws: as `migrate` does where the versions do not fit what was applied.
+  /// - Throws: the same errors as `migrate` if the applied versions do not match.
   public static func status(
     _ pool: PostgresPool, schema: String = JobsSchema.standard.name
   ) async throws -> [VersionStatus] {
     try await JobsSchemaMigrator(pool: pool, schema: JobsSchema(schema)).status()
   }
 
-  /// Asks through `run`, which runs a statement, whether the tables are as new as this program needs them.
+  /// Checks, with `run` to execute statements, that the tables are as new as this program needs.
   ///
-  /// - Throws: `.behind` where they are older, or not there; what Postgres refuses.
+  /// - Throws: `.behind` if they are older or missing; Postgres' own errors.
   public func check(_ run: (PostgresQuery) async throws(PostgresError) -> PostgresRows) async throws {
     let isThere = try await run("SELECT to_regclass(\(versions.sql)) IS NOT NULL").decode(Bool.self)
     let newest =
@@ -75,7 +75,7 @@ extension JobsSchema {
   }
 }
 
-/// Brings a queue's schema to the newest of its versions.
+/// Updates a queue's schema to its newest version.
 struct JobsSchemaMigrator: Sendable {
   let pool: PostgresPool
   let schema: JobsSchema
@@ -117,7 +117,7 @@ struct JobsSchemaMigrator: Sendable {
 
   /// Applies the next version.
   ///
-  /// - Returns: nil where none is left.
+  /// - Returns: nil if none is left.
   private func step(patience: Duration) async throws -> JobsSchemaVersion? {
     let deadline = ContinuousClock.now + patience
     var attempt = LockAttempt()
@@ -126,7 +126,7 @@ struct JobsSchemaMigrator: Sendable {
         return try await pool.transaction { try await next(in: $0, attempt) }
       } catch let held as TableHeld {
         if ContinuousClock.now >= deadline { throw try await failure(held) }
-        // Twice as long as others may have waited, so that they do most of the time what they are there for.
+        // Pauses for twice as long as others may have waited, so that they can work most of the time.
         try await Task.sleep(for: attempt.limit * Double.random(in: 2...3))
         attempt = attempt.next(after: held)
       }
@@ -143,7 +143,7 @@ struct JobsSchemaMigrator: Sendable {
     do {
       try await apply(version, in: transaction, attempt)
     } catch let error as PostgresError {
-      // Where a lock was not to be had, or not without a deadlock.
+      // A lock was not available, or not without a deadlock.
       if ["55P03", "40P01"].contains(error.sqlState) { throw TableHeld(table: nil) }
       guard error.code == .server else { throw error }
       throw JobsSchemaError(
@@ -161,7 +161,7 @@ struct JobsSchemaMigrator: Sendable {
     try await transaction.execute("SELECT set_config('lock_timeout', \(attempt.setting), true)")
     var former: FormerTables?
     if version.number == 1 {
-      // Before `search_path` changes: it says where the tables were.
+      // Must come before `search_path` changes, which names the schema of the old tables.
       if schema == .standard { former = try await FormerTables.find(leaving: schema, in: transaction) }
       try await makeSchema(in: transaction)
     }
@@ -190,7 +190,7 @@ struct JobsSchemaMigrator: Sendable {
 
   private func makeSchema(in transaction: PostgresTransaction) async throws {
     let name = PostgresIdentifier(schema.name)
-    // CREATE SCHEMA IF NOT EXISTS asks for the right to create one even where it is there.
+    // CREATE SCHEMA IF NOT EXISTS requires the right to create one even if it exists.
     let isThere = try await transaction.query("SELECT to_regnamespace(\(name.sql)) IS NOT NULL")[0].decode(Bool.self)
     if !isThere { try await transaction.execute("CREATE SCHEMA \(name)") }
     try await transaction.execute(
@@ -213,7 +213,7 @@ struct JobsSchemaMigrator: Sendable {
   private struct Applied: Sendable {
     var number: Int
     var at: Date
-    /// Whether it is what this program says it is; nil where the program does not know it.
+    /// Whether the applied version matches the program's; nil if the program does not know it.
     var isSame: Bool?
   }
 
@@ -221,7 +221,7 @@ struct JobsSchemaMigrator: Sendable {
     let isThere = try await transaction.query("SELECT to_regclass(\(schema.versions.sql)) IS NOT NULL")[0]
       .decode(Bool.self)
     guard isThere else { return [] }
-    // The server hashes, so that this needs no library that does.
+    // The server hashes, so that no hash library is needed here.
     return try await transaction.query(
       """
       SELECT version, applied_at, hash = encode(sha256(convert_to(sql, 'UTF8')), 'hex') FROM \(schema.versions)

@@ -1,13 +1,14 @@
-/// How long an attempt at changing tables waits for their users. Statements that come meanwhile wait behind it, so
-/// attempts begin short. They end above Postgres' `deadlock_timeout` of a second, after which a vacuum makes way.
+/// How long an attempt to change tables waits for their users. Statements that arrive meanwhile queue behind it, so the
+/// first attempts are short. The last ones exceed Postgres' `deadlock_timeout` of a second, after which a vacuum
+/// yields.
 struct LockAttempt: Sendable, Equatable {
   /// How long the first lock may take.
   private(set) var limit: Duration = .milliseconds(100)
-  /// The table to lock first, since the last attempt found it held: with no other lock in hand, waiting for it is no
+  /// The table to lock first, because the last attempt found it held. With no other lock held, waiting for it cannot
   /// deadlock.
   private(set) var first: String?
 
-  /// How long a lock may take after the first.
+  /// How long each lock after the first may take.
   static let later: Duration = .milliseconds(20)
 
   var setting: String { Self.setting(limit) }
@@ -21,6 +22,6 @@ struct LockAttempt: Sendable, Equatable {
 
 /// Another session holds a table.
 struct TableHeld: Error {
-  /// nil where it is not known which.
+  /// nil if the table is unknown.
   let table: String?
 }

@@ -1,6 +1,6 @@
 import DurableJobs
 
-/// What operators do to a queue in the broker.
+/// Operators' actions on a queue in the broker.
 enum BrokerAdminChecks {
   static let all: [BrokerCheck] = [
     BrokerCheck("depth counts jobs by priority and state") { try await depthCountsJobs($0) },
@@ -28,7 +28,7 @@ enum BrokerAdminChecks {
     ])
     let first = try await broker.depth(of: .default)
     let oldest = try require(first.oldestReadyAt)
-    // Two clocks, of one machine: to the millisecond they may differ by rounding.
+    // Two clocks of one machine may differ by a rounded millisecond.
     try expect((before - 2...milliseconds(fromNow: .milliseconds(2))).contains(oldest))
     try expect(first, equals: QueueDepth(high: 1, normal: 2, low: 1, delayed: 1, known: 4, oldestReadyAt: oldest))
 
@@ -70,7 +70,7 @@ enum BrokerAdminChecks {
     try await expect(subject.counts(), equals: QueueCounts(ready: 1, claimed: 1, workers: 1))
     try await consumer.acknowledge(claims)
     try await expect(consumer.claimAll(1).map(\.record.text), equals: ["stays"])
-    // What was removed can be pushed again.
+    // A removed job can be pushed again.
     try await broker.push([ready])
     try await expect(consumer.claimAll(1).map(\.record.text), equals: ["ready"])
   }
@@ -90,7 +90,7 @@ enum BrokerAdminChecks {
       Set(broker.reschedule(ids, in: .default, to: .init(unixMilliseconds: far))), equals: [ready.id, delayed.id])
     try await expect(subject.counts(), equals: QueueCounts(claimed: 1, delayed: 2, workers: 1))
     try await expect(broker.missing(ids, in: .default), equals: [never.id])
-    // A push of what it knows does not promote it.
+    // Pushing a known job does not promote it.
     try await broker.push([ready])
     try await expect(subject.counts().ready, equals: 0)
 
@@ -123,18 +123,18 @@ enum BrokerAdminChecks {
     try await expect(broker.depth(of: "other").ready, equals: 1)
     try await expect(broker.clear("nobody's"), equals: 0)
     try await consumer.acknowledge(claims)
-    // It goes on as ever.
+    // The queue still works.
     try await broker.push([.test("new")])
     try await expect(consumer.claimAll(1).map(\.record.text), equals: ["new"])
   }
 
   private static func wakingEndsOneWait(_ subject: BrokerUnderTest) async throws {
-    // The read may wait for 300 s: only its end can end it within the suite's limit.
+    // The read may wait for 300 s: only waking it ends it within the suite's limit.
     let consumer = try await subject.join(lease: .seconds(1200))
     try await withThrowingTaskGroup(of: [Claim]?.self) { group in
       group.addTask { try await consumer.claim(5, wait: .seconds(600)) }
       group.addTask {
-        // A check cannot see whether the claim waits already.
+        // The check cannot see whether the claim is already waiting.
         while !Task.isCancelled {
           await consumer.wakeClaim()
           do { try await Task.sleep(for: .milliseconds(5)) } catch { break }

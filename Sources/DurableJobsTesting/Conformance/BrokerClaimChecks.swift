@@ -59,7 +59,7 @@ enum BrokerClaimChecks {
     let consumer = try await subject.join(lease: .seconds(1200))
     try await withThrowingTaskGroup(of: [Claim].self) { group in
       group.addTask { try await consumer.claim(5, wait: .seconds(600)) }
-      // Wherever the claim is by now, before its wait or in it, it ends.
+      // The claim ends wherever it is, before its wait or in it.
       await consumer.stopClaiming()
       let claims = try await group.next()
       try expect(claims?.isEmpty, equals: true)
@@ -124,7 +124,7 @@ enum BrokerClaimChecks {
     try await subject.broker.push([.test("first"), .test("second"), .test("third")])
     let first = try await consumer.claim(1, wait: .seconds(10))
     try await consumer.release(first)
-    // A claim that is no longer the consumer's is left alone.
+    // A claim that the consumer no longer has is left unchanged.
     try await consumer.release(first)
     try await consumer.retry(first.map { ClaimRetry(claim: $0, delay: .zero, record: $0.record) })
     try await expect(subject.counts(), equals: QueueCounts(ready: 3, workers: 1))

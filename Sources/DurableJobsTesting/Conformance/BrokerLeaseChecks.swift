@@ -39,7 +39,7 @@ enum BrokerLeaseChecks {
     }
     try await expect(subject.counts(), equals: QueueCounts(ready: 3, workers: 1))
     let taken = try await alive.claimAll(3)
-    // Each in its priority, of which low is the last.
+    // Each keeps its priority, of which low comes last.
     try expect(taken.last?.record.text == "1" && taken.last?.record.priority == .low)
     try expect(Set(taken.map(\.record.text)), equals: ["1", "2", "3"])
     for claim in taken { try expect(claim.attempt, equals: (claim.record.text == "3" ? 1 : 2), "\(claim.record.text)") }
@@ -63,7 +63,7 @@ enum BrokerLeaseChecks {
     var last = ContinuousClock.now
     while ContinuousClock.now < end {
       let heartbeat = try await one.heartbeat()
-      // On a machine so slow that a lease passes between two beats, the other may take over.
+      // On a machine so slow that the lease expires between two beats, the other may take over.
       if ContinuousClock.now - last > lease { return }
       last = .now
       try expect(heartbeat.keptLease)
@@ -94,7 +94,7 @@ enum BrokerLeaseChecks {
     try await frozen.release([held[1]])
     try await expect(subject.counts(), equals: QueueCounts(claimed: 3, workers: 2))
 
-    // Its new life claims as any other does.
+    // Its new incarnation claims normally.
     try await subject.broker.push([.test("new")])
     let new = try await frozen.claimAll(1)
     try expect(new.map(\.record.text), equals: ["new"])
@@ -111,7 +111,7 @@ enum BrokerLeaseChecks {
       _ = try await alive.heartbeat()
       return try await subject.counts().workers == 1
     }
-    // It wakes, and its claim comes before its heartbeat.
+    // It resumes, and claims before its heartbeat.
     try await subject.broker.push([.test()])
     let early = try await frozen.claimNow()
     _ = try await frozen.heartbeat()
@@ -145,7 +145,7 @@ enum BrokerLeaseChecks {
     try await expect(subject.broker.missing([held.id, waiting.id], in: .default), equals: [held.id, waiting.id])
     try await expect(!consumer.heartbeat().keptLease)
     try await expect(consumer.epoch != epoch)
-    // Earlier claims have no holder any more: ending them in any way is harmless.
+    // Earlier claims have no holder any more, so settling them in any way is harmless.
     try await consumer.retry(claims.map { ClaimRetry(claim: $0, delay: .zero, record: $0.record) })
     try await consumer.release(claims)
     try await consumer.acknowledge(claims)
@@ -176,15 +176,15 @@ enum BrokerLeaseChecks {
     }
   }
 
-  /// A broker that stood still for longer than a lease, or could not be reached, heard no heartbeat: no consumer is
-  /// dead because of that.
+  /// A broker that stalled for longer than a lease, or could not be reached, received no heartbeats: that does not make
+  /// a consumer dead.
   private static func silenceOfAllEndsNoLease(_ subject: BrokerUnderTest) async throws {
     let lease = Duration.milliseconds(300)
     let consumers = try await [subject.join("a", lease: lease), subject.join("b", lease: lease)]
     try await subject.broker.push((0..<4).map { .test("\($0)") })
     let held = try await [consumers[0].claim(2, wait: .seconds(10)), consumers[1].claimAll(2)]
     for consumer in consumers { try await expect(consumer.heartbeat().keptLease) }
-    // The silence itself is what is tested.
+    // The silence itself is under test.
     try await Task.sleep(for: lease * 2)
     for consumer in consumers {
       let heartbeat = try await consumer.heartbeat()
@@ -193,7 +193,7 @@ enum BrokerLeaseChecks {
     for (consumer, claims) in zip(consumers, held) {
       try await expect(consumer.begin(claims), equals: Set(claims.map(\.receipt)))
     }
-    // Who says nothing while another does is dead all the same.
+    // A consumer that is silent while another is not is still declared dead.
     var reaped = 0
     try await eventually("the silent one is declared dead") {
       reaped += try await consumers[0].heartbeat().reaped

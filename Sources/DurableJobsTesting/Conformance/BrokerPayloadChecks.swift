@@ -1,6 +1,6 @@
 import DurableJobs
 
-/// What brokers carry of payloads, and how many bytes at once.
+/// The payloads that brokers carry, and the bytes per claim.
 enum BrokerPayloadChecks {
   static let all: [BrokerCheck] = [
     BrokerCheck("a large payload stays in the ledger") { try await aLargePayloadStaysInTheLedger($0) },
@@ -43,7 +43,7 @@ enum BrokerPayloadChecks {
       }
     }
     try check(1)
-    // However it comes back.
+    // The same after the jobs are handed back.
     try await consumer.release(claims)
     try await claimFour()
     try check(1)
@@ -82,7 +82,7 @@ enum BrokerPayloadChecks {
       try await consumer.acknowledge(claims)
     }
     try expect(sizes.count <= 4, "no fewer than there is room for: \(sizes)")
-    // Small ones that follow come in large claims again.
+    // Small ones after them come in large claims again.
     try await subject.broker.push((0..<1500).map { _ in record(10, isDurable: false) })
     var largest = 0
     var left = 1500

@@ -1,6 +1,6 @@
 import DurableJobs
 
-/// How jobs get into a broker, and what it knows of them.
+/// How jobs enter a broker, and which jobs it knows.
 enum BrokerPushChecks {
   static let all: [BrokerCheck] = [
     BrokerCheck("pushing a known job changes nothing") { try await pushingAKnownJobChangesNothing($0) },
@@ -84,7 +84,7 @@ enum BrokerPushChecks {
     sent[9].failures = [JobFailure(attempt: 1, at: .init(unixMilliseconds: 5), error: "no \"luck\"", worker: "w")]
     try await subject.broker.push(sent)
     let claims = try await consumer.claimAll(sent.count)
-    // But for large payloads, which the ledger has.
+    // Except for large payloads, which stay in the ledger.
     try expect(Set(claims.map(\.record)), equals: Set(sent.carried))
     try expect(claims.first { $0.record.id == sent[0].id }?.attempt, equals: 4)
     try expect(claims.first { $0.record.id == sent[1].id }?.attempt, equals: 1)

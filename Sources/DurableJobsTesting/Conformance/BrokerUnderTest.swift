@@ -1,29 +1,29 @@
 import DurableJobs
 
-/// One promise that every broker keeps.
+/// A promise that every broker keeps.
 public typealias BrokerCheck = ConformanceCheck<BrokerUnderTest>
 
-/// What every `Broker` keeps, whatever it is made of.
+/// The promises of every `Broker`, whatever its implementation.
 public enum BrokerConformance {
   public static let checks =
     BrokerPushChecks.all + BrokerClaimChecks.all + BrokerLeaseChecks.all + BrokerPayloadChecks.all
     + BrokerAdminChecks.all
 }
 
-/// A broker that a check runs on.
+/// A broker under test.
 public struct BrokerUnderTest: Sendable {
   let broker: any Broker
   let forgetEverything: @Sendable () async throws -> Void
 
   /// - Parameters:
-  ///   - broker: one without any job or consumer.
-  ///   - forgetEverything: takes the broker's memory away, as a server does that lost its data.
+  ///   - broker: a broker without any job or consumer.
+  ///   - forgetEverything: clears the broker's memory, as a server does that lost its data.
   public init(broker: any Broker, forgetEverything: @escaping @Sendable () async throws -> Void) {
     self.broker = broker
     self.forgetEverything = forgetEverything
   }
 
-  /// Long enough that no lease ends while a slow machine runs a check.
+  /// Long enough that no lease ends while a check runs on a slow machine.
   static let longLease = Duration.seconds(120)
 
   func join(
@@ -46,7 +46,7 @@ extension BrokerConsumer {
     return claims
   }
 
-  /// Claims what is there now.
+  /// Claims the jobs that are ready now.
   func claimNow(_ count: Int = 100) async throws -> [Claim] { try await claim(count, wait: .milliseconds(1)) }
 }
 

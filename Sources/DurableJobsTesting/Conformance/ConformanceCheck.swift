@@ -10,8 +10,8 @@
 /// }
 /// ```
 ///
-/// A check needs no test framework: it throws what it found wrong. One that waits for what never comes gives up after a
-/// minute; the test's own limit ends a call that never returns.
+/// A check needs no test framework: it throws on a broken promise. A check whose condition never holds gives up after a
+/// minute; the test's own time limit ends a call that never returns.
 public struct ConformanceCheck<Subject: Sendable>: Sendable, CustomStringConvertible {
   /// The promise, as a sentence.
   public let description: String
@@ -24,12 +24,12 @@ public struct ConformanceCheck<Subject: Sendable>: Sendable, CustomStringConvert
 
   /// Checks the promise.
   ///
-  /// - Parameter subject: one that is fresh: no other check has used it or uses it meanwhile.
-  /// - Throws: ``ConformanceFailure`` where the promise is broken; whatever the subject threw where it should not have.
+  /// - Parameter subject: a fresh subject that no other check has used or uses at the same time.
+  /// - Throws: ``ConformanceFailure`` for a broken promise; unexpected errors of the subject.
   public func run(on subject: Subject) async throws { try await body(subject) }
 }
 
-/// A promise that an implementation breaks, with the line of the check that saw it.
+/// A broken promise, with the line of the check that found it.
 public struct ConformanceFailure: Error, CustomStringConvertible {
   public let description: String
 

@@ -1,4 +1,4 @@
-// What checks say of what they see. They throw, so that the suite needs no test framework.
+// Assertions for checks. They throw, so that the suite needs no test framework.
 
 func expect(
   _ condition: Bool, _ comment: @autoclosure () -> String = "", file: StaticString = #fileID, line: UInt = #line
@@ -36,15 +36,14 @@ func require<Value>(_ value: Value?, file: StaticString = #fileID, line: UInt = 
   return value
 }
 
-/// Waits until `condition` holds: at once where it does, and for a generous while where it does not, since a busy
-/// machine is slow and not wrong.
+/// Waits until `condition` holds. It gives up only after a generous time, since a busy machine is slow, not wrong.
 func eventually(
   _ what: String, file: StaticString = #fileID, line: UInt = #line, _ condition: () async throws -> Bool
 ) async throws {
   _ = try await eventual(what, file: file, line: line) { try await condition() ? true : nil }
 }
 
-/// Waits until `produce` has something.
+/// Waits until `produce` returns a value.
 func eventual<Value>(
   _ what: String, file: StaticString = #fileID, line: UInt = #line, _ produce: () async throws -> Value?
 ) async throws -> Value {

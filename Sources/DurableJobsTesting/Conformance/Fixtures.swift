@@ -2,7 +2,7 @@ import DurableJobs
 import Locking
 import Logging
 
-/// Opens once, for all that wait.
+/// A gate that opens once, for all waiters.
 final class Gate: Sendable {
   private let isOpen = Locked(false)
   var hasOpened: Bool { isOpen.withLock { $0 } }
@@ -10,7 +10,7 @@ final class Gate: Sendable {
   func wait() async throws { try await eventually("the gate opens") { hasOpened } }
 }
 
-/// What a check throws to roll a transaction back.
+/// Thrown by a check to roll a transaction back.
 struct Rollback: Error {}
 
 extension Logger {
@@ -35,12 +35,12 @@ extension JobRecord {
 }
 
 extension Ledger {
-  /// Adds in a transaction of its own.
+  /// Adds jobs in their own transaction.
   package func add(_ jobs: JobRecord...) async throws -> [JobID] {
     try await withTransaction { try await add(jobs, in: $0) }
   }
 
-  /// Completes in a transaction of its own.
+  /// Completes jobs in their own transaction.
   package func completeAlone(_ ids: [JobID], queue: QueueName = .default) async throws -> [JobID] {
     try await withTransaction { try await complete(ids, queue: queue, in: $0).ended }
   }

@@ -69,7 +69,7 @@ enum LedgerFailureChecks {
       DeadJob(record: done, attempts: 1, failure: failure(1, "of a job that is done")),
     ]
     try await ledger.deadLetter(dead)
-    // Once more, as after a reply that was lost.
+    // Repeated, as after a lost reply.
     try await ledger.deadLetter(dead)
     try await expect(
       subject.deadLetters(),
@@ -101,7 +101,7 @@ enum LedgerFailureChecks {
     try await expect(ledger.allPendingIDs().isEmpty)
   }
 
-  /// Errors carry whatever a server or a library said.
+  /// Errors contain arbitrary text from servers and libraries.
   private static func anyErrorTextCanBeKept(_ subject: some LedgerUnderTest) async throws {
     let ledger = subject.ledger
     let job = JobRecord.test()

@@ -1,6 +1,6 @@
 import DurableJobs
 
-/// Records of finished jobs are kept where they are worth a look.
+/// Records of finished jobs, kept only where they are useful.
 enum LedgerFinishedChecks {
   static let all: [LedgerCheck] = [
     LedgerCheck("jobs done after a failure are kept, others are not") { try await jobsDoneAfterAFailureAreKept($0) },

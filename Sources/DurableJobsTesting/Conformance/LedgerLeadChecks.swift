@@ -1,7 +1,7 @@
 import DurableJobs
 import Locking
 
-/// One leader a role.
+/// One leader per role.
 enum LedgerLeadChecks {
   static let all: [LedgerCheck] = [
     LedgerCheck("one leads at a time") { try await oneLeadsAtATime($0) },

@@ -1,13 +1,13 @@
 import DurableJobs
 
-/// While a transaction that completes a job stays open, nothing that settles the job waits for it or takes it for done.
+/// While a transaction that completes a job is open, no call that settles the job waits for it or takes it for done.
 enum LedgerLockChecks {
   static let all: [LedgerCheck] = [
     LedgerCheck("settling passes held jobs by") { try await settlingPassesHeldJobsBy($0) },
     LedgerCheck("missing jobs are not held") { try await missingJobsAreNotHeld($0) },
   ]
 
-  /// Runs `body` while a transaction holds `job`, which is rolled back after it.
+  /// Runs `body` while a transaction holds `job`; the transaction is rolled back afterwards.
   private static func holding(
     _ job: JobRecord, of ledger: some Ledger, _ body: @Sendable () async throws -> Void
   ) async throws {

@@ -1,6 +1,6 @@
 import DurableJobs
 
-/// What commits with the app's transaction, and who completes a job.
+/// What commits with the app's transaction, and which call completes a job.
 enum LedgerTransactionChecks {
   static let all: [LedgerCheck] = [
     LedgerCheck("a job is pending from commit to completion") { try await aJobIsPendingFromCommitToCompletion($0) },
@@ -88,7 +88,7 @@ enum LedgerTransactionChecks {
       if !firstCommits { throw Rollback() }
     }
     try await isCompleted.wait()
-    // Neither done nor waited for: the gate opens only after this has returned.
+    // Neither completed nor waited for: the gate opens only after this has returned.
     let completion = try await ledger.withTransaction { transaction async throws in
       try await ledger.complete([job.id, other.id], queue: .default, in: transaction)
     }
@@ -157,7 +157,7 @@ enum LedgerTransactionChecks {
 
   private static func recordsComeInBatchesOfBytes(_ subject: some LedgerUnderTest) async throws {
     let ledger = subject.ledger
-    // Each as large as the broker carries it, and some that stay and so weigh nothing.
+    // Some as large as the broker carries, and some that stay in the ledger and so do not count.
     let jobs = (0..<600).map { number in
       JobRecord.test(String(repeating: "a", count: number % 3 == 0 ? 20_000 : PayloadLimit.carried))
     }

@@ -1,20 +1,20 @@
 import DurableJobs
 
-/// One promise that every ledger keeps.
+/// A promise that every ledger keeps.
 public typealias LedgerCheck = ConformanceCheck<any LedgerUnderTest>
 
-/// What every `Ledger` keeps, whatever it is made of.
+/// The promises of every `Ledger`, whatever its implementation.
 public enum LedgerConformance {
   public static let checks =
     LedgerTransactionChecks.all + LedgerUniqueKeyChecks.all + LedgerFailureChecks.all + LedgerFinishedChecks.all
     + LedgerParkChecks.all + LedgerLockChecks.all + LedgerLeadChecks.all
 }
 
-/// A ledger that a check runs on, and what the check reads in it that the queue itself never reads.
+/// A ledger under test, with reads that checks need and the queue itself does not.
 public protocol LedgerUnderTest: Sendable {
   associatedtype Base: Ledger
 
-  /// One that holds no job. At least ten of its transactions can be open at once.
+  /// An empty ledger. At least ten of its transactions can be open at once.
   var ledger: Base { get }
   /// All dead letters.
   func deadLetters() async throws -> [JobID: DeadRecord]
@@ -22,12 +22,12 @@ public protocol LedgerUnderTest: Sendable {
   func finishedJobs() async throws -> [JobID: FinishedRecord]
 }
 
-/// What a ledger keeps of a dead job.
+/// A ledger's record of a dead job.
 public struct DeadRecord: Sendable, Equatable {
   public var kind: JobKind
-  /// How often it was tried.
+  /// The number of attempts.
   public var attempts: Int
-  /// What each attempt failed with, oldest first.
+  /// The error of each attempt, oldest first.
   public var errors: [String]
 
   public init(kind: JobKind, attempts: Int, errors: [String]) {
@@ -37,12 +37,12 @@ public struct DeadRecord: Sendable, Equatable {
   }
 }
 
-/// What a ledger keeps of a finished job.
+/// A ledger's record of a finished job.
 public struct FinishedRecord: Sendable, Equatable {
   public var state: FinishedJob.State
-  /// How often it was tried and failed.
+  /// The number of failed attempts.
   public var attempts: Int
-  /// What each failed attempt failed with, oldest first.
+  /// The error of each failed attempt, oldest first.
   public var errors: [String]
 
   public init(state: FinishedJob.State, attempts: Int, errors: [String]) {

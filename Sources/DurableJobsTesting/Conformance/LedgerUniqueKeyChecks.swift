@@ -81,7 +81,7 @@ enum LedgerUniqueKeyChecks {
     _ = try await ledger.add(running)
     try await ledger.withTransaction { transaction async throws in
       try await expect(ledger.complete([running.id], queue: .default, in: transaction).ended, equals: [running.id])
-      // In the midst of the job: were this to wait for its end, it would wait for ever.
+      // While the job is still running: waiting for its end here would deadlock.
       try await expect(ledger.add(asked, free), equals: [free.id])
     }
     try await expect(ledger.add(next), equals: [next.id])

@@ -3,7 +3,7 @@ import Foundation
 import Locking
 import Logging
 
-/// States of schedules and the ticks that fired.
+/// The states of schedules and the ticks that fired.
 enum ScheduleStoreChecks {
   static let all: [ScheduleStoreCheck] = [
     ScheduleStoreCheck("a state begins once and is kept to the millisecond") { try await aStateBeginsOnce($0) },
@@ -85,7 +85,7 @@ enum ScheduleStoreChecks {
   }
 
   private static func aLockedScheduleIsChangedByOneAtATime(_ schedules: some ScheduleStoreUnderTest) async throws {
-    // Each adds one to what it read: none is lost if nobody reads before the other has written.
+    // Each adds one to the value it read: none is lost if each read waits for the previous write.
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<20 {
         group.addTask {

@@ -1,21 +1,21 @@
 import DurableJobs
 
-/// One promise that every store of schedules keeps.
+/// A promise that every store of schedules keeps.
 public typealias ScheduleStoreCheck = ConformanceCheck<any ScheduleStoreUnderTest>
 
-/// What every `ScheduleStore` keeps, whatever it is made of.
+/// The promises of every `ScheduleStore`, whatever its implementation.
 public enum ScheduleStoreConformance {
   public static let checks = ScheduleStoreChecks.all
 }
 
-/// A store of schedules that a check runs on, beside the ledger whose transactions it takes part in.
+/// A store of schedules under test, beside the ledger whose transactions it takes part in.
 public protocol ScheduleStoreUnderTest: Sendable {
   associatedtype Base: Ledger
   associatedtype Store: ScheduleStore where Store.Transaction == Base.Transaction
 
-  /// One that holds no job.
+  /// An empty ledger.
   var ledger: Base { get }
-  /// One that holds no schedule.
+  /// An empty store.
   var store: Store { get }
 }
 

@@ -1,6 +1,6 @@
 import DurableJobs
 
-/// Ids in their order. Most arrive in it, so that adding one is cheap; those that ended are swept out now and then.
+/// Ids in order. Most arrive in order, so adding one is cheap; ids of ended jobs are swept out now and then.
 struct IDOrder: Sendable {
   private(set) var ids: [JobID] = []
 
@@ -13,13 +13,13 @@ struct IDOrder: Sendable {
     }
   }
 
-  /// Where the ids begin that are greater than `id`; those of all, for nil.
+  /// The index of the first id greater than `id`; of the first of all, for nil.
   func firstIndex(after id: JobID?) -> Int {
     guard let id else { return 0 }
     return firstIndex { $0 > id }
   }
 
-  /// Forgets ids that are not in `pending`, once they are most of all.
+  /// Drops ids that are not in `pending`, once they are the majority.
   mutating func compact(toThoseIn pending: [JobID: JobRecord], count: Int) {
     if ids.count > 2 * count + 64 { ids.removeAll { pending[$0] == nil } }
   }

@@ -6,12 +6,12 @@
 import DequeModule
 import DurableJobs
 
-/// A broker within the process: for tests of handlers and for trying things out. It keeps every promise of `Broker` but
-/// those that need another process.
+/// An in-process broker, for tests of handlers and for experiments. It keeps every promise of `Broker` except those
+/// that need another process.
 public actor InMemoryBroker: Broker {
   struct Queue {
     var ready: [JobPriority: Deque<Ready>] = [:]
-    /// Handed back by consumers: before others of their priority, since they have waited already.
+    /// Jobs handed back by consumers: they precede others of their priority, since they have waited already.
     var returned: [JobPriority: Deque<Ready>] = [:]
     var claimed: [String: Claimed] = [:]
     var delayed: [(due: ContinuousClock.Instant, record: JobRecord)] = []
@@ -57,7 +57,7 @@ public actor InMemoryBroker: Broker {
   var queues: [QueueName: Queue] = [:]
   private var lastNumber = 0
 
-  /// An empty one, which knows no queue yet.
+  /// Creates an empty broker, which knows no queue yet.
   public init() {}
 
   public func push(_ jobs: [JobRecord]) {
@@ -81,7 +81,7 @@ public actor InMemoryBroker: Broker {
     ids.filter { !queues[queue, default: Queue()].known.contains($0) }
   }
 
-  /// Forgets everything, as a broker does whose memory is lost.
+  /// Forgets everything, as a broker that lost its memory.
   public func forgetEverything() {
     for (name, queue) in queues {
       for waiter in queue.waiters { waiter.continuation.resume() }
@@ -89,7 +89,7 @@ public actor InMemoryBroker: Broker {
     }
   }
 
-  /// Makes the delayed jobs of a queue ready at once, so that a test waits for no pause.
+  /// Makes the delayed jobs of a queue ready at once, so that a test need not wait.
   public func promote(_ queue: QueueName) {
     let delayed = queues[queue]?.delayed ?? []
     queues[queue]?.delayed = []
@@ -103,13 +103,13 @@ public actor InMemoryBroker: Broker {
 
   func epoch(of queue: QueueName) -> String { queues[queue, default: Queue()].epoch }
 
-  /// - Returns: nil for a consumer without a lease, which has to join anew before it claims.
+  /// - Returns: nil for a consumer without a lease, which has to rejoin before it claims.
   func claim(_ count: Int, from name: QueueName, as consumer: String) -> [Taken]? {
     var queue = queues[name, default: Queue()]
     guard queue.leases[consumer] != nil else { return nil }
     var taken: [Taken] = []
     var bytes = 0
-    // No more bytes than a batch holds, but one job at least.
+    // At most a batch of bytes, but at least one job.
     func next(_ jobs: inout Deque<Ready>) -> Ready? {
       guard taken.count < count, let size = jobs.first?.record.payload.count else { return nil }
       bytes += size
@@ -139,7 +139,7 @@ public actor InMemoryBroker: Broker {
     return Set(own)
   }
 
-  /// Waits until something may be ready, `wait` has passed or the consumer's wait is ended.
+  /// Waits until a job may be ready, `wait` has passed or the consumer's wait is interrupted.
   func awaitReady(_ name: QueueName, as consumer: String, wait: Duration) async {
     if queues[name, default: Queue()].readyCount > 0 { return }
     lastNumber += 1
@@ -191,7 +191,7 @@ public actor InMemoryBroker: Broker {
   func heartbeat(_ name: QueueName, as consumer: String, lease: Duration, listingHeld lists: Bool) -> Heartbeat {
     let now = ContinuousClock.now
     let kept = queues[name]?.leases[consumer] != nil
-    // A long time without any renewal means that the broker was out of reach: it ends no lease.
+    // A long time without any renewal means that the broker was unreachable, which ends no lease.
     if let before = queues[name]?.heartbeatAt, now - before > lease / 2 {
       for other in queues[name]?.leases.keys.map({ $0 }) ?? [] { queues[name]?.leases[other] = now + lease }
     }
@@ -214,7 +214,7 @@ public actor InMemoryBroker: Broker {
     let held =
       lists ? queues[name]?.claimed.filter { $0.value.consumer == consumer && now - $0.value.since > lease } : nil
     var ends = queues[name]?.delayed.map(\.due) ?? []
-    // The leases of the living are renewed long before.
+    // Live consumers renew their leases long before that.
     ends += queues[name]?.leases.values.filter { $0 - now <= lease / 3 } ?? []
     return Heartbeat(
       keptLease: kept, incarnation: 0, nextDue: ends.min().map { $0 - now }, reaped: reaped,
@@ -234,12 +234,12 @@ public actor InMemoryBroker: Broker {
     } else {
       queues[record.queue, default: Queue()].ready[record.priority, default: []].append(ready)
     }
-    // All of them: the one that is woken alone may have been interrupted meanwhile, and the others would sleep on.
+    // Wakes all: a single woken one may have been interrupted meanwhile, and the others would keep sleeping.
     wakeClaim(record.queue) { _ in true }
   }
 }
 
-/// A worker's part in a queue of the in-memory broker.
+/// A worker's access to a queue of the in-memory broker.
 public actor InMemoryConsumer: BrokerConsumer {
   private let broker: InMemoryBroker
   private let queue: QueueName
@@ -303,7 +303,7 @@ public actor InMemoryConsumer: BrokerConsumer {
   }
 
   public func heartbeat(listingHeld lists: Bool) async -> Heartbeat {
-    // A heartbeat that finds the lease gone begins a new life; what is claimed from then on belongs to that.
+    // A heartbeat that finds the lease gone starts a new incarnation; later claims belong to that one.
     var heartbeat = await broker.heartbeat(queue, as: worker, lease: lease, listingHeld: lists)
     if !heartbeat.keptLease { incarnation += 1 }
     heartbeat.incarnation = incarnation
@@ -334,7 +334,7 @@ extension InMemoryBroker {
     var wanted = Set(ids)
     var moved: [JobID] = []
     if wait <= 0 {
-      // What is ready already keeps its place.
+      // A job that is already ready keeps its place.
       let ready = readyIDs(name).filter(wanted.contains)
       moved += ready
       wanted.subtract(ready)

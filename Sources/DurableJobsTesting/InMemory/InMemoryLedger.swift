@@ -6,11 +6,11 @@
 import DurableJobs
 import Locking
 
-/// A ledger within the process, for tests of handlers. A transaction's writes are kept apart until it commits. Two
-/// transactions that add under the same unique key wait for each other as they do on the locks of a database; a job
-/// that one of them completes is held to the other.
+/// An in-process ledger, for tests of handlers. A transaction's writes are kept separate until it commits. Two
+/// transactions that add under the same unique key wait for each other, as they do on a database's locks; a job that
+/// one of them completes is held for the other.
 public struct InMemoryLedger: Ledger {
-  /// What one transaction has asked for.
+  /// The pending writes of one transaction.
   public final class Transaction: Sendable {
     fileprivate struct Changes {
       var added: [JobRecord] = []
@@ -20,7 +20,7 @@ public struct InMemoryLedger: Ledger {
     private let endings = Locked<[@Sendable (Bool) -> Void]>([])
     var name: ObjectIdentifier { ObjectIdentifier(self) }
 
-    /// Calls `body` when the transaction has ended, with whether it has committed: for what else is kept in its commit.
+    /// Calls `body` when the transaction has ended, with whether it committed, for other state that commits with it.
     func atEnd(_ body: @escaping @Sendable (Bool) -> Void) { endings.withLock { $0.append(body) } }
 
     fileprivate func end(commit: Bool) { for ending in endings.withLock({ $0 }) { ending(commit) } }
@@ -47,7 +47,7 @@ public struct InMemoryLedger: Ledger {
     var keys: [UniqueKey: JobID] = [:]
     var counts: [QueueName: Int] = [:]
     var order: [QueueName: IDOrder] = [:]
-    /// What an open transaction is about to complete, or to add under a key: another one waits for its end.
+    /// The jobs that open transactions are about to complete, and below the keys that they add; others wait for both.
     var lockedJobs: [JobID: ObjectIdentifier] = [:]
     var lockedKeys: [UniqueKey: ObjectIdentifier] = [:]
     var leaders: Set<String> = []
@@ -73,22 +73,22 @@ public struct InMemoryLedger: Ledger {
 
   private let state = Locked(State())
 
-  /// One that owes nothing.
+  /// Creates an empty ledger.
   public init() {}
 
   /// The dead letters, each with its errors.
   public var dead: [DeadJob] { state.withLock { Array($0.dead.values) } }
-  /// The records of jobs that were cancelled, or done after they had failed.
+  /// The records of jobs that were cancelled, or done after a failure.
   public var ended: [FinishedJob] { state.withLock { Array($0.ended.values) } }
-  /// How many jobs are pending, parked ones among them.
+  /// The number of pending jobs, including parked ones.
   public var pendingCount: Int { state.withLock { $0.pending.count } }
-  /// How many jobs of a queue are pending, parked ones among them.
+  /// The number of pending jobs of a queue, including parked ones.
   public func pendingCount(in queue: QueueName) -> Int { state.withLock { $0.counts[queue] ?? 0 } }
-  /// How many jobs wait for a worker that knows them.
+  /// The number of jobs waiting for a worker that knows their kind.
   public var parkedCount: Int { state.withLock { $0.parked.count } }
-  /// Why the broker cannot take jobs, by their ids.
+  /// Why the broker cannot accept jobs, by job id.
   public var refusals: [JobID: String] { state.withLock { $0.refusals } }
-  /// The failures noted of a job, oldest first.
+  /// The recorded failures of a job, oldest first.
   public func failures(of id: JobID) -> [JobFailure] { state.withLock { $0.failures[id] ?? [] } }
 
   public func withTransaction<Result: Sendable>(
@@ -130,7 +130,7 @@ public struct InMemoryLedger: Ledger {
       let isNew = try await unlocked { state -> Bool? in
         if let key = UniqueKey(job) {
           if let holder = state.lockedKeys[key] { return holder == transaction.name ? false : nil }
-          // A key whose job is being completed is free in that transaction, and held for every other one.
+          // The key of a job that is being completed is free in that transaction, and held for all others.
           if let owner = state.keys[key], state.lockedJobs[owner] != transaction.name { return false }
           state.lockedKeys[key] = transaction.name
         }
@@ -163,7 +163,7 @@ public struct InMemoryLedger: Ledger {
     return completion
   }
 
-  /// Tries until `body` finds nothing in its way, or `giveUp` throws.
+  /// Retries until nothing blocks `body`, or `giveUp` throws.
   private func unlocked<Result: Sendable>(
     _ body: @Sendable (inout State) -> Result?, giveUp: () throws -> Void = {}
   ) async throws -> Result {
@@ -239,7 +239,7 @@ public struct InMemoryLedger: Ledger {
 
   /// Does `body` for all jobs that no open transaction holds.
   ///
-  /// - Returns: the others.
+  /// - Returns: the held ones.
   private func settle<Item>(
     _ items: [Item], id: KeyPath<Item, JobID>, _ body: (inout State, Item) -> Void
   ) -> [JobID] {
@@ -307,7 +307,7 @@ public struct InMemoryLedger: Ledger {
   public func newestPendingIDs(
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) -> [JobID] {
-    // When a job was pending is not kept: its id says it, unless that comes from a clock that was ahead.
+    // The time when a job became pending is not stored: its id has it, unless that comes from a clock that was ahead.
     let now = JobClock.milliseconds
     let oldest = now - Int64(age / .milliseconds(1)) + 1
     let young = oldest...max(oldest, now + 1000)

@@ -1,8 +1,8 @@
 import DurableJobs
 import Locking
 
-/// The states of schedules in memory, in the transactions of an ``InMemoryLedger``: for tests. Transactions that touch
-/// the same schedule wait for each other as they do on the lock of a row.
+/// The states of schedules in memory, in the transactions of an ``InMemoryLedger``, for tests. Transactions that touch
+/// the same schedule wait for each other as they do on a row lock.
 public struct InMemoryScheduleStore: ScheduleStore {
   public typealias Transaction = InMemoryLedger.Transaction
 
@@ -11,7 +11,7 @@ public struct InMemoryScheduleStore: ScheduleStore {
     var ticks: [Int64: FiredTick] = [:]
   }
 
-  /// What an open transaction holds, and what it will have changed.
+  /// An open transaction's lock and its changes.
   private struct Lease {
     let holder: ObjectIdentifier
     var entry: Entry
@@ -110,7 +110,7 @@ public struct InMemoryScheduleStore: ScheduleStore {
   }
 }
 
-/// A transaction changes a schedule that it has not locked.
+/// The error for changing a schedule that the transaction has not locked.
 struct ScheduleNotLocked: Error, CustomStringConvertible {
   let name: ScheduleName
   var description: String { "the schedule \(name) is not locked by this transaction" }

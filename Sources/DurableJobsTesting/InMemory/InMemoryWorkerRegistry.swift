@@ -1,7 +1,7 @@
 import DurableJobs
 import Locking
 
-/// A worker registry within the process, for tests.
+/// An in-process worker registry, for tests.
 public final class InMemoryWorkerRegistry: WorkerRegistry {
   private struct State {
     var reports: [String: WorkerReport] = [:]
@@ -10,7 +10,7 @@ public final class InMemoryWorkerRegistry: WorkerRegistry {
     var paused: Set<QueueName> = []
     var cancelled: Set<JobID> = []
     var counts: [JobKind: JobCounts] = [:]
-    /// The last batch of each worker that was added.
+    /// The last batch added for each worker.
     var batches: [String: Int64] = [:]
   }
 
@@ -39,25 +39,25 @@ public final class InMemoryWorkerRegistry: WorkerRegistry {
 
   // MARK: What a test sees
 
-  /// The workers that are there, by name.
+  /// The registered workers, by name.
   public var reports: [String: WorkerReport] { state.withLock { $0.reports } }
-  /// How often a worker has reported.
+  /// The number of reports by a worker.
   public func beats(of worker: String) -> Int { state.withLock { $0.beats[worker] ?? 0 } }
-  /// What was done of each kind.
+  /// The counts of each kind.
   public var counts: [JobKind: JobCounts] { state.withLock { $0.counts } }
 
   // MARK: What a test asks of workers
 
-  /// Changes what is asked of one worker; it hears of it with its next report.
+  /// Changes the commands for a worker, which receives them with its next report.
   public func order(_ worker: String, _ change: @Sendable (inout WorkerCommands) -> Void) {
     state.withLock { change(&$0.commands[worker, default: WorkerCommands()]) }
   }
 
-  /// Lets all workers claim no more from a queue.
+  /// Stops all workers from claiming from a queue.
   public func pause(_ queue: QueueName) { state.withLock { _ = $0.paused.insert(queue) } }
-  /// Lets them claim from it again.
+  /// Lets workers claim from it again.
   public func resume(_ queue: QueueName) { state.withLock { _ = $0.paused.remove(queue) } }
-  /// Lets the worker that runs a job end it.
+  /// Orders the worker that runs a job to end it.
   public func cancel(_ job: JobID) { state.withLock { _ = $0.cancelled.insert(job) } }
 
   private static func add(_ report: WorkerReport, _ state: inout State) {

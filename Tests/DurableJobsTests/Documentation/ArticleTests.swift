@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// What the articles show is code that the tests build and run: every block of Swift stands, line for line, in a file
-/// of examples.
+/// The articles' code is built and run by the tests: every Swift block appears, line for line, in a file of examples.
 @Suite struct ArticleTests {
   private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
 

@@ -23,7 +23,7 @@ struct ViewsCounted: Job {
   var views: Int
 }
 
-/// A service outside that answers many questions at once, and some of them not.
+/// An external service that takes many requests at once, some of which fail.
 private struct Warehouse: Sendable {
   func stock(of products: [Int]) async -> [Int: Int] {
     Dictionary(uniqueKeysWithValues: Set(products).filter { $0 != 13 }.map { ($0, $0 * 10) })

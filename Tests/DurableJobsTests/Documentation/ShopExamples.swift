@@ -6,7 +6,7 @@ import Logging
 import TestSupport
 import Testing
 
-// What the articles of DurableJobs and DurableJobsTesting show stands here and in the files beside it, to the letter:
+// The code of the articles of DurableJobs and DurableJobsTesting, here and in the files beside it, verbatim:
 // ArticleTests compares.
 
 struct SendReceipt: Job {
@@ -28,7 +28,7 @@ struct WarmCache: Job {
   var product: Int
 }
 
-/// A service outside that does the same thing once for one key, as payment services do.
+/// An external service that performs a request once per key, as payment services do.
 actor Payments {
   private(set) var charges: [String: Int] = [:]
   private(set) var calls = 0
@@ -46,9 +46,9 @@ actor Payments {
   }
 }
 
-/// The articles' own way to run jobs in a test.
+/// The articles' own helper for running jobs in a test.
 ///
-/// Runs what is pending, and what that asks for, until nothing is pending any more.
+/// Runs the pending jobs, and those that they enqueue, until none is pending.
 func runJobs(
   _ registry: JobRegistry<InMemoryLedger>, on broker: InMemoryBroker, _ ledger: InMemoryLedger
 ) async throws {
@@ -116,7 +116,7 @@ func runJobs(
         throw Failure("out of stock")
       }
     } catch {
-      // Neither the order nor the job.
+      // Neither the order nor the job exists.
     }
     #expect(ledger.pendingCount == 0)
   }

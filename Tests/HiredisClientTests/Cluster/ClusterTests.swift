@@ -39,11 +39,11 @@ import Testing
         }
         try await group.waitForAll()
       }
-      // Each master has its share, and nothing is anywhere else.
+      // Each master has its share, and no key is anywhere else.
       let sizes = try await client.sendToMasters([RedisCommand("DBSIZE")]).compactMap { $0.replies[0].int }
       #expect(sizes.count == 3 && sizes.allSatisfy { $0 > 200 } && sizes.reduce(0, +) == 1000, "\(sizes)")
       #expect(try await client.topology().uncoveredSlots == 0)
-      // A replica is told of when its master has heard how far it is.
+      // A replica is listed once its master knows its offset.
       try await eventually { try await client.topology().masters.map(\.replicas) == [1, 1, 1] }
     }
   }
@@ -88,7 +88,7 @@ import Testing
       let isOver = Locked(false)
       let counted = Locked(0)
       try await withThrowingTaskGroup(of: Void.self) { group in
-        // Writers all the while: no command may fail, and none may be carried out twice.
+        // Continuous writers: no command may fail, and none may be carried out twice.
         for task in 0..<4 {
           group.addTask(executorPreference: client.loop.taskExecutor) {
             while !isOver.withLock({ $0 }) {
@@ -98,7 +98,7 @@ import Testing
           }
         }
         try await migrate("{m}", cluster) { haveKeysMoved in
-          // Those that are there are answered by the one, those that are not by the other, which must be asked (ASK).
+          // Existing keys are answered by the old master, missing ones by the new one, which must be asked (ASK).
           #expect(try await client.send(RedisCommand("GET", "{m}7")).int == 7)
           let fresh = "{m}fresh\(haveKeysMoved)"
           try await client.send(RedisCommand("SET", fresh, "x"))
@@ -107,7 +107,7 @@ import Testing
             pipeline: [RedisCommand("GET", "{m}3"), RedisCommand("GET", fresh), RedisCommand("GET", "elsewhere")])
           #expect(try results.map { try $0.get().text } == ["3", "x", nil])
         }
-        // From here on it is another's (MOVED).
+        // From here on the slot belongs to the other master (MOVED).
         #expect(try await client.send(RedisCommand("GET", "{m}7")).int == 7)
         let results = try await client.send(pipeline: (0..<20).map { RedisCommand("GET", "{m}\($0)") })
         #expect(try results.map { try $0.get().int } == Array(0..<20))
@@ -128,7 +128,7 @@ import Testing
       let to = (from + 1) % 3
       try await cluster.beginMove(of: slot, from: from, to: to)
       try await cluster.moveKey("{t}a", from: from, to: to)
-      // Neither has both (TRYAGAIN).
+      // Neither master has both (TRYAGAIN).
       let error = await redisError { () throws(RedisError) in
         try await client.send(RedisCommand("MGET", "{t}a", "{t}b"), timeout: .milliseconds(300))
       }
@@ -145,7 +145,7 @@ import Testing
       try await client.send(RedisCommand("SET", "{k}", "kept"))
       let slot = HashSlot.of("{k}")
       let victim = try #require(try await cluster.master(of: slot, seenBy: 0))
-      // What the replica has not yet got is lost with its master: that is not what is tested here.
+      // Writes that the replica lacks are lost with its master, which is not under test here.
       try await eventually { try await cluster.nodes[victim + 3].run("DBSIZE") == "1" }
       let start = ContinuousClock.now
       await cluster.nodes[victim].kill9()
@@ -153,7 +153,7 @@ import Testing
         do throws(RedisError) {
           return try await client.send(RedisCommand("GET", "{k}"), timeout: .seconds(60)).text == "kept"
         } catch {
-          // What was on its way when the connection broke, and what waited too long.
+          // Commands in flight when the connection broke, and commands that waited too long.
           #expect(error.code == .connection, "\(error)")
           return false
         }
@@ -161,7 +161,7 @@ import Testing
       print("cluster: a killed master was replaced after \(ContinuousClock.now - start)")
       try await client.send(RedisCommand("SET", "{k}", "written"))
       try await eventually { try await client.topology().masters.map(\.replicas).sorted() == [0, 1, 1] }
-      // It comes back as a replica of its successor, and the client is not misled.
+      // It returns as a replica of its successor, and the client is not misled.
       try await cluster.nodes[victim].start()
       try await eventually { try await client.topology().masters.map(\.replicas) == [1, 1, 1] }
       #expect(try await client.send(RedisCommand("GET", "{k}")).text == "written")
@@ -180,7 +180,7 @@ import Testing
           #expect(reply.isNull)
           isBack.withLock { $0 = true }
         }()
-        // Asked for until it is through: it may not block yet.
+        // Repeated until it succeeds: the connection may not block yet.
         try await eventually {
           try await client.unblock(connection, clientID: id)
           return isBack.withLock { $0 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HiredisClient
 
-/// The numbers are those of the Redis Cluster specification and of `CLUSTER KEYSLOT`.
+/// The numbers come from the Redis Cluster specification and from `CLUSTER KEYSLOT`.
 @Suite struct HashSlotTests {
   @Test func theChecksumIsTheSpecifications() {
     let crc = Array("123456789".utf8).withUnsafeBufferPointer { HashSlot.crc16($0) }

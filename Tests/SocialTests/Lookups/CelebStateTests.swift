@@ -8,7 +8,7 @@ import Testing
 @testable import Social
 
 extension LookupStage {
-  /// What `PUT me/celebs/…` does.
+  /// The operation of `PUT me/celebs/…`.
   @discardableResult
   func register(_ account: CelebAccount, by fan: Int) async throws -> FanCeleb {
     try await app.client.transaction { transaction in
@@ -18,7 +18,7 @@ extension LookupStage {
     }
   }
 
-  /// Does every job that is pending, and asks YouTube.
+  /// Runs every pending job, with lookups sent to YouTube.
   func drain() async throws { try await app.drain(youtube: youtube()) }
 
   func state(of account: CelebAccount) async throws -> CelebState? {
@@ -26,7 +26,7 @@ extension LookupStage {
       .flatMap(CelebState.init)
   }
 
-  /// Celebs whose fans are told, in order.
+  /// Celebs whose fans are notified, in order.
   func told() async throws -> [Int] {
     try await app.pool.query("SELECT celeb_id FROM live_events WHERE celeb_id IS NOT NULL AND rank IS NULL ORDER BY id")
       .decode(Int.self)
@@ -52,7 +52,7 @@ extension LookupStage {
       #expect(own.map(\.title) == ["artist", "a title"])
       #expect(own[1].thumbnail == "https://example.org/\(channel.name).jpg")
       #expect(try await stage.told().count == 1)
-      // A kept channel is verified from the first moment, and costs nothing.
+      // A stored channel is verified from the start, and costs nothing.
       try await stage.app.remove(channel, by: fans[0])
       #expect(try await stage.register(channel, by: fans[0]).state == .verified)
       #expect(try await stage.app.count("SELECT count(*) FROM jobs WHERE kind = 'lookups.channels'") == 0)
@@ -68,11 +68,11 @@ extension LookupStage {
         return YouTubeResponse(#"{"items":["# + ids.map { YouTubeResponse.item($0) }.joined(separator: ",") + "]}")
       }
       for account in [gone, try channel("one"), try channel("two")] {
-        // Without a lookup, as where no key is set.
+        // Without a lookup, as when no key is set.
         try await stage.app.register(account, by: fan)
         try await stage.app.heart(account, by: fan)
       }
-      // As long as nobody knows, it takes up a place.
+      // While its state is unknown, it takes up a place.
       #expect(try await code { try await stage.register(channel("three"), by: fan) } == .celebLimit)
       try await stage.drain()
       try await stage.app.refresh()
@@ -86,11 +86,11 @@ extension LookupStage {
       try await stage.app.expectExactRankings()
       try await stage.app.refresh(RankingRefresh(recount: true))
       #expect(try await stage.app.ranking(RankingKey(.youtube)).count == 2)
-      // It stays on the list, and another one fits.
+      // It stays on the list, and makes room for another.
       try await stage.register(channel("three"), by: fan)
       #expect(try await Celebs.list(of: fan, in: stage.app.pool).map(\.state).filter { $0 == .unknown }.count == 1)
       #expect(try await code { try await stage.register(channel("four"), by: fan) } == .celebLimit)
-      // Who registers it has it asked for again; once YouTube knows it, it is back.
+      // A new registration causes a new lookup; once YouTube knows it, it is back.
       stage.service.answer { try .of($0) }
       try await stage.register(gone, by: try await stage.app.account("other"))
       try await stage.drain()
@@ -110,7 +110,7 @@ extension LookupStage {
         try await stage.drain()
       }
       #expect(try await code { try await stage.register(channel("gone6"), by: fan) } == .celebLimit)
-      // An unknown one makes no room for one that takes up a place, once those are full.
+      // An unknown one makes no room once those that take up a place fill the list.
       for number in 3..<6 { try await stage.app.remove(channel("gone\(number)"), by: fan) }
       for number in 0..<3 { try await stage.app.register(CelebAccount(.instagram, "artist\(number)"), by: fan) }
       let replaced = try await code {
@@ -124,7 +124,7 @@ extension LookupStage {
   @Test func whatCouldNotBeAskedForAtOnceTheUpkeepAsksFor() async throws {
     try await LookupStage.run { stage in
       let fans = try await stage.app.accounts(60)
-      // Without a lookup, as where no key was set.
+      // Without a lookup, as when no key was set.
       for (number, fan) in fans.enumerated() { try await stage.app.register(channel("fan\(number)"), by: fan) }
       try await stage.app.register(CelebAccount(.instagram, "artist"), by: fans[0])
       try await stage.app.pool.execute("INSERT INTO celebs (platform, account) VALUES ('youtube', 'nobody''s')")
@@ -132,13 +132,13 @@ extension LookupStage {
       try await stage.drain()
       #expect(stage.service.requests.count == 2)
       #expect(try await stage.app.count("SELECT count(*) FROM celebs WHERE state = 'verified'") == 60)
-      // What became too old is asked for again.
+      // Stale channels are looked up again.
       try await stage.app.pool.execute("UPDATE channels SET fetched_at = \(stage.time.now - 31 * day)")
       try await stage.app.client.enqueue(LookupUpkeep())
       try await stage.drain()
       #expect(stage.service.requests.count == 4)
       #expect(try await stage.app.count("SELECT count(*) FROM celebs WHERE state = 'verified'") == 60)
-      // What YouTube does not know any more is unknown.
+      // A channel that YouTube no longer knows becomes unknown.
       stage.service.answer { _ in YouTubeResponse(#"{"items":[]}"#) }
       stage.time.advance(26 * day)
       try await stage.app.client.enqueue(LookupUpkeep())
@@ -202,7 +202,7 @@ extension LookupStage {
         }
         try await group.waitForAll()
       }
-      // Each is what the channels say.
+      // Each matches the channels.
       #expect(
         try await app.count(
           """

@@ -6,7 +6,7 @@ import Testing
 @testable import Social
 
 @Suite(.timeLimit(.minutes(5))) struct LookupBudgetTests {
-  /// What became of questions of one account.
+  /// The results of one account's queries.
   private struct Tally: Equatable {
     var lookups = 0
     var refused = 0
@@ -25,7 +25,7 @@ import Testing
   @Test func fiveHundredSearchesOfOneLeaveTheDayToOthers() async throws {
     try await LookupStage.run(keys: ["a", "b", "c"]) { stage in
       let accounts = try await stage.app.accounts(2)
-      // A key that is out of use has no share to give.
+      // A disabled key has no share to give.
       try await stage.app.pool.execute(
         "INSERT INTO youtube_keys (label, disabled_at) VALUES (\(YouTubeKey("c").label), now())")
       let tally = try await withThrowingTaskGroup(of: Lookups.Answer.self) { group in
@@ -62,17 +62,17 @@ import Testing
       _ = try await stage.ask("three", by: accounts[1])
       tally.add(try await stage.ask("three", by: accounts[0]))
       #expect(tally.lookups == 7)
-      // What is kept is given, also when it is stale.
+      // Stored results are returned even if they are stale.
       stage.time.advance(stage.rules.fresh + 1)
       let day = PacificDay(containing: stage.time.now).description
       try await stage.app.pool.execute("UPDATE youtube_account_quota SET day = \(day)::date")
       tally.add(try await stage.ask("one", by: accounts[0]))
       #expect(tally.channels == 6)
-      // The next day there is another share.
+      // The next day has a new share.
       stage.time.advance(2 * 86_400)
       tally.add(try await stage.ask("one", by: accounts[0]))
       #expect(tally == Tally(lookups: 8, refused: 1, channels: 6))
-      // What was booked is forgotten with the rest that is too old.
+      // Old bookings are deleted with other old rows.
       #expect(try await stage.app.count("SELECT count(*) FROM youtube_account_quota") == 3)
       stage.time.advance(stage.rules.keep + 2 * 86_400)
       try await stage.app.client.enqueue(LookupUpkeep())
@@ -87,7 +87,7 @@ import Testing
       stage.rules.budgets = QuotaBudgets(units: 1000, searchUnits: 100)
       let accounts = try await stage.app.accounts(1)
       var tally = Tally()
-      // One search is the share, and one call is always allowed.
+      // The share is one search, and one call is always allowed.
       tally.add(try await stage.ask("words", by: accounts[0]))
       tally.add(try await stage.ask("more words", by: accounts[0]))
       tally.add(try await stage.ask("@name", by: accounts[0]))

@@ -38,24 +38,24 @@ import Testing
       #expect(parked.state == .parked)
       let retryAt = try #require(parked.retryAt)
       #expect((midnight...midnight + 600).contains(retryAt))
-      // A job's time has milliseconds.
+      // A job's time is in milliseconds.
       #expect(
         try await stage.app.count(
           """
           SELECT count(*) FROM jobs
           WHERE kind = 'lookups.text' AND run_at BETWEEN \(retryAt) AND \(retryAt + 0.001)
           """) == 1)
-      // The key's budget is known to be spent: nobody asks again today, and nothing that is new begins.
+      // The key's budget is known to be spent: no call is made today, and no new lookup starts.
       guard case .exhausted(let until) = try await stage.ask("other words") else { return #expect(Bool(false)) }
       #expect(until == midnight)
-      // Who asks the same follows the lookup that is parked.
+      // The same query joins the parked lookup.
       #expect(try await stage.begin("words") == id)
       #expect(stage.service.requests.count == 1)
       #expect(try await stage.used(.searches) == [50, 0])
-      // Units are another budget.
+      // Units are a separate budget.
       stage.service.answer { try YouTubeResponse.of($0) }
       #expect(try await stage.find("@name").lookup.state == .done)
-      // The next day it goes on.
+      // The next day it continues.
       stage.time.advance(midnight.timeIntervalSince(stage.time.now))
       try await stage.tryAgainAndAgain()
       #expect(try await stage.lookup(id).state == .done)
@@ -93,7 +93,7 @@ import Testing
     try await LookupStage.run { stage in
       try await stage.spend(100)
       let midnight = PacificDay(containing: stage.time.now).end
-      // They began while there was a budget.
+      // They started while budget was left.
       try await stage.app.pool.execute("UPDATE youtube_quota SET spent = 0")
       for number in 0..<40 { _ = try await stage.begin("words \(number)") }
       try await stage.app.pool.execute("UPDATE youtube_quota SET spent = 100")
@@ -102,7 +102,7 @@ import Testing
         .decode(Date.self)
       #expect(times.count == 40)
       #expect(times.allSatisfy { (midnight...midnight + 600).contains($0) })
-      // That forty random times fall into one half has a chance of 2 to the power of -39.
+      // Forty random times all fall into one half with a chance of 2 to the power of -39.
       #expect(Set(times.map { $0 < midnight + 300 }) == [true, false])
       #expect(stage.service.requests.isEmpty)
     }
@@ -114,7 +114,7 @@ import Testing
       stage.rules.budgets.searches = 2
       for question in ["one", "two"] { #expect(try await stage.find(question).lookup.state == .done) }
       guard case .exhausted = try await stage.ask("three") else { return #expect(Bool(false)) }
-      // What is kept is given, also when it is stale.
+      // Stored results are returned even if they are stale.
       stage.time.advance(stage.rules.fresh + 1)
       let day = PacificDay(containing: stage.time.now).description
       try await stage.app.pool.execute("UPDATE youtube_quota SET day = \(day)::date")
@@ -170,14 +170,14 @@ import Testing
         "SELECT label, reason FROM youtube_keys WHERE disabled_at IS NOT NULL"
       ).decode(String.self, String.self)
       #expect(disabled.map(\.0) == [YouTubeKey("bad").label])
-      // What was spent on the refused key was spent: invalid requests cost too.
+      // Calls on the refused key count as spent: invalid requests cost too.
       #expect(try await stage.used(.searches) == [7, 0])
     }
   }
 
   static let refusedQuestions: [YouTubeResponse] = [
     .refusal(400, "badRequest", "Bad Request"), .refusal(403, "forbidden", "Access forbidden."),
-    // The service repeats what was asked.
+    // The service repeats the query.
     .refusal(400, "badRequest", "No filter 'API key not valid. Please pass a valid API key.'"),
     .refusal(400, "invalidSearchFilter"),
   ]
@@ -239,7 +239,7 @@ import Testing
         service.requests.count < 3 ? answer : try YouTubeResponse.of(request)
       }
       let id = try await stage.begin("words")
-      // Without waiting for the pauses: the jobs' attempts are the worker's own.
+      // Without the pauses, since the jobs' retries are the worker's.
       try await stage.tryAgainAndAgain()
       #expect(try await stage.lookup(id).state == .done)
       #expect(stage.service.requests.count == 3)
@@ -281,7 +281,7 @@ import Testing
       #expect(lookup.reason == "channelNotFound")
       #expect(lookup.message == "No such channel & so on")
       #expect(stage.service.requests.count == 1)
-      // Somebody who asks later may have more luck.
+      // A later query may succeed.
       stage.service.answer { try YouTubeResponse.of($0) }
       #expect(try await stage.find("@name").lookup.state == .done)
     }
@@ -313,7 +313,7 @@ import Testing
     let logger = Logger(label: "lookups") { _ in LogRecorder(log) }
     try await LookupStage.run(keys: [key, "another-key-that-nobody-may-see"]) { stage in
       let keys = stage.rules.keys
-      // A service that sends the key back wherever it can.
+      // A service that returns the key wherever it can.
       stage.service.answer { [service = stage.service] request in
         switch service.requests.count % 5 {
         case 0: return .refusal(404, "bad\(request.key)", "no such key: \(request.key)")
@@ -348,7 +348,7 @@ extension LookupStage {
       """)
   }
 
-  /// Serves until nothing is open, running jobs that wait for another attempt at once.
+  /// Serves until no lookup is open, and runs jobs waiting for a retry at once.
   func tryAgainAndAgain(logger: Logger = logger) async throws {
     try await working(logger: logger) {
       try await eventually {

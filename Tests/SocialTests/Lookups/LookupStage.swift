@@ -9,7 +9,7 @@ import Testing
 
 @testable import Social
 
-/// An app whose lookups go to a script.
+/// An app whose lookups go to a scripted service.
 struct LookupStage: Sendable {
   let app: App
   let service = ScriptedYouTube()
@@ -82,14 +82,14 @@ struct LookupStage: Sendable {
     }
   }
 
-  /// Asks, serves, and returns how the lookup ended.
+  /// Starts a lookup, serves it, and returns its result.
   func find(_ question: String) async throws -> (lookup: Lookup, channels: [Channel]) {
     let id = try await begin(question)
     try await work()
     return try await lookups.lookup(id, in: app.pool)
   }
 
-  /// Spent and reserved of all keys today.
+  /// The units spent and reserved today on all keys.
   func used(_ budget: QuotaBudgets.Kind) async throws -> [Int] {
     let row = try await app.pool.query(
       """

@@ -33,10 +33,10 @@ import Testing
       let request = try #require(stage.service.requests.first)
       #expect(request.path == "search")
       #expect(request.query == ["part": "id,snippet", "type": "channel", "q": "Some BODY", "key": "key-one"])
-      // Asked again, by anybody, in any spelling: no other call.
+      // A repeated query by any account, in any spelling, makes no new call.
       guard case .channels(let kept) = try await stage.ask("some body") else { return #expect(Bool(false)) }
       #expect(kept == channels)
-      // The channel that was found answers for its id too.
+      // The channel found is also stored by its id.
       guard case .channels(let byID) = try await stage.ask(channelID("some body")) else { return #expect(Bool(false)) }
       #expect(byID == channels)
       #expect(stage.service.requests.count == 1)
@@ -56,7 +56,7 @@ import Testing
       let asked = calls.compactMap { $0.query["id"]?.split(separator: ",").map(String.init) }
       #expect(asked.allSatisfy { $0.count <= 50 })
       #expect(asked.joined().sorted() == ids.sorted())
-      // How many come together is up to the moments at which they are claimed.
+      // The size of each group depends on when its jobs are claimed.
       #expect(asked.count < 30, "60 ids took \(asked.count) calls")
       #expect(calls.filter { $0.query["forHandle"] == "@SomeBody" }.count == 1)
       let channel = try #require(try await stage.channels(handle).first)
@@ -142,7 +142,7 @@ import Testing
       #expect(again.lookup.state == .done)
       #expect(again.channels == first.channels)
       #expect(stage.service.requests.map(\.etag) == [nil, etag])
-      // Fresh again, and as new as the confirmation.
+      // Fresh again, as of the confirmation.
       guard case .channels = try await stage.ask(question) else { return #expect(Bool(false)) }
       #expect(
         try await stage.app.count("SELECT count(*) FROM channels WHERE fetched_at = \(stage.time.now)") == 1)
@@ -164,7 +164,7 @@ import Testing
       stage.time.advance(stage.rules.fresh + 1)
       stage.service.answer { _ in YouTubeResponse(#"{"items":[\#(YouTubeResponse.item(id, title: "renamed"))]}"#) }
       let lookup = try await stage.begin("@name")
-      // Until then the older answer shows.
+      // Until then the older result is shown.
       #expect(try await stage.channels(lookup).map(\.title) == ["a title"])
       try await stage.work()
       #expect(try await stage.channels(lookup).map(\.title) == ["renamed"])
@@ -195,7 +195,7 @@ import Testing
       #expect(next != lost)
       #expect(try await stage.lookup(lost).reason == "given_up")
       #expect(try await stage.lookup(lost).state == .failed)
-      // The first one's job comes back from the dead: it has nothing to do.
+      // The first one's job returns from the dead letters: it has nothing to do.
       try await stage.app.client.enqueue(TextLookup(lookup: lost, words: "words"))
       try await stage.work()
       #expect(stage.service.requests.count == 1)
@@ -215,7 +215,7 @@ import Testing
       try await stage.working(broker: other) { try await stage.work() }
       #expect(try await stage.app.count("SELECT count(*) FROM lookups WHERE state = 'done'") == 20)
       #expect(try await stage.app.count("SELECT count(*) FROM dead_jobs") == 0)
-      // What was asked twice was paid twice.
+      // Queries asked twice were paid twice.
       let used = try await stage.used(.searches)
       #expect(used[0] + used[1] >= stage.service.requests.count)
       #expect(stage.service.requests.count <= 40)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct LookupUpkeepTests {
   private let day: TimeInterval = 86_400
 
-  /// A tick of the schedule, and all that follows from it.
+  /// Runs a tick of the schedule and everything that follows from it.
   private func keepUp(_ stage: LookupStage) async throws {
     try await stage.app.client.enqueue(LookupUpkeep())
     try await stage.work()
@@ -55,12 +55,12 @@ import Testing
       try await keepUp(stage)
       #expect(try await stage.app.count("SELECT count(*) FROM channels") == 2)
       stage.time.advance(1.01 * day)
-      // Also before anything tidies up: nobody is shown what is too old.
+      // Even before the cleanup, results that are too old are not shown.
       guard case .lookup(let open) = try await stage.ask("@name") else { return #expect(Bool(false)) }
       #expect(try await stage.channels(open).isEmpty)
       try await keepUp(stage)
       #expect(try await stage.app.count("SELECT count(*) FROM channels") == 0)
-      // The answer that is being asked for again waits to be replaced, without its channels.
+      // The answer that is being refreshed waits to be replaced, without its channels.
       #expect(
         try await stage.app.pool.query("SELECT question FROM channel_answers").decode(String.self) == ["handle:@name"])
       #expect(try await stage.app.count("SELECT count(*) FROM lookups WHERE state = 'done'") == 0)

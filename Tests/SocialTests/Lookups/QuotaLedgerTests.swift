@@ -19,7 +19,7 @@ import Testing
       #expect(try await reserve(3, ledger, limit: 10) == 3)
       #expect(try await reserve(9, ledger, limit: 10) == 7)
       #expect(try await reserve(1, ledger, limit: 10) == 0)
-      // The budget was raised, and lowered below what is spent.
+      // The budget was raised, and then lowered below the spent amount.
       #expect(try await reserve(5, ledger, limit: 12) == 2)
       #expect(try await reserve(5, ledger, limit: 4) == 0)
       #expect(try await reserve(5, ledger, limit: 0) == 0)
@@ -51,7 +51,7 @@ import Testing
               let wanted = Int.random(in: 1...9, using: &random)
               let got = try await reserve(wanted, ledger, limit: limit, on: day)
               #expect(got <= wanted, "seed \(seed)")
-              // Some are given back, some spent, and sometimes the worker dies before it says.
+              // Some are returned, some spent, and sometimes the worker dies before it reports.
               let fate = Int.random(in: 0..<4, using: &random)
               let ticket = QuotaLedger.Ticket(key: key, day: day, budget: .units, cost: 1)
               if fate == 0 {
@@ -79,7 +79,7 @@ import Testing
   @Test func eachDayHasItsBudget() async throws {
     try await App.run { (app) async throws -> Void in
       let ledger = QuotaLedger(pool: app.pool)
-      // Two days of 23 and 25 hours and their neighbours.
+      // Two days of 23 and 25 hours, with their neighbours.
       for start in ["2026-03-07T12:00:00Z", "2026-10-31T12:00:00Z"] {
         var day = PacificDay(containing: try date(start))
         for _ in 0..<3 {
@@ -104,7 +104,7 @@ import Testing
         QuotaLedger.Ticket(key: key, day: day, budget: .searches, cost: 1, isProbe: isProbe)
       }
       #expect(try await reserve() == QuotaLedger.Grant(count: 9))
-      // Nine calls that were under way together count once.
+      // Nine concurrent calls count once.
       for _ in 0..<9 {
         try await ledger.markSpentOut(ticket(isProbe: false), limit: 100, at: date)
         try await ledger.settle([QuotaLedger.Use(ticket: ticket(isProbe: false), isSpent: false)])
@@ -122,7 +122,7 @@ import Testing
       #expect(try await reserve().isProbe)
       try await ledger.settle([QuotaLedger.Use(ticket: ticket(isProbe: true), isSpent: true, isServed: true)])
       #expect(try await reserve() == QuotaLedger.Grant(count: 9))
-      // With half of it used, it is believed until midnight.
+      // With half of it used, the refusal is believed until midnight.
       try await app.pool.execute("UPDATE youtube_quota SET spent = 50")
       try await ledger.markSpentOut(ticket(isProbe: false), limit: 100, at: date)
       date += 7200
@@ -152,7 +152,7 @@ import Testing
   }
 }
 
-/// Random numbers that a printed seed brings back (SplitMix64).
+/// Random numbers reproducible from a printed seed (SplitMix64).
 private struct Seeded: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed }

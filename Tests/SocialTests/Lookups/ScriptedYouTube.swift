@@ -3,7 +3,7 @@ import Locking
 
 @testable import Social
 
-/// A transport within the process: a test says what it answers, and sees what it was asked.
+/// An in-process transport: a test scripts its replies and sees its requests.
 final class ScriptedYouTube: YouTubeTransport {
   struct Request: Sendable {
     let path: String
@@ -40,7 +40,7 @@ extension YouTubeResponse {
 
   init(_ status: Int, _ json: String) { self.init(status: status, body: Array(json.utf8)) }
 
-  /// What a well-behaved service says: one channel for a search or a handle, each channel of ids.
+  /// The reply of a well-behaved service: one channel for a search or a handle, each channel of ids.
   static func of(_ request: ScriptedYouTube.Request) throws -> YouTubeResponse {
     if let text = request.query["q"] {
       let id = channelID(text)
@@ -66,7 +66,7 @@ extension YouTubeResponse {
     """
   }
 
-  /// An error as the service writes it.
+  /// An error in the service's format.
   static func refusal(_ status: Int, _ reason: String, _ message: String = "a message", more: String = "")
     -> YouTubeResponse
   {
@@ -79,13 +79,13 @@ extension YouTubeResponse {
   }
 }
 
-/// A channel's id of the right form, the same for the same text.
+/// A channel id in the right form, the same for the same text.
 func channelID(_ text: String) -> String {
   let letters = text.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
   return "UC" + String((letters + String(repeating: "x", count: 22)).prefix(22))
 }
 
-/// A time that a test sets.
+/// A clock that a test sets.
 final class TestTime: Sendable {
   private let date: Locked<Date>
   init(_ date: Date) { self.date = Locked(date) }

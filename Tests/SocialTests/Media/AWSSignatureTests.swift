@@ -22,7 +22,7 @@ struct AWSSignatureTests {
     let signature: String
   }
 
-  /// Source: "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk (AWS Signature
+  /// From "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk (AWS Signature
   /// Version 4)", Amazon S3 API Reference, its four examples in their order.
   static let vectors = [
     Vector(
@@ -86,14 +86,14 @@ struct AWSSignatureTests {
     }
   }
 
-  /// From names and values.
+  /// Fields from names and values.
   private static func fields(_ pairs: [[String]]) throws -> HTTPFields {
     var fields = HTTPFields()
     for pair in pairs { fields.append(HTTPField(name: try #require(HTTPField.Name(pair[0])), value: pair[1])) }
     return fields
   }
 
-  /// A URL without the order of its query.
+  /// A URL in a form independent of its query's order.
   private static func parts(_ url: String) -> [String] {
     let halves = url.split(separator: "?", maxSplits: 1).map(String.init)
     return [halves[0]] + (halves.count > 1 ? halves[1].split(separator: "&").map(String.init).sorted() : [])
@@ -109,7 +109,7 @@ struct AWSSignatureTests {
     }
     let plain = "abcXYZ019"
     let any = plain + "-._~ !\"#$%&'()*+,/:;<=>?@[\\]^`{|}\u{E9}\u{4E2D}\u{1F600}"
-    // Names are each used once: signed in the query, botocore keeps one of a kind.
+    // Each name is used once, since botocore keeps one of each name when it signs a query.
     let names = Set((0..<Int.random(in: 0...4, using: &generator)).map { _ in text(1...5, any) }).sorted()
     let fields = (0..<Int.random(in: 0...3, using: &generator)).map { number in
       ["X-\(number % 2)-\(text(0...2, plain))", text(0...9, plain + "  ,;=\"")]

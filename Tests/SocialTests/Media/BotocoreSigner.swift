@@ -2,7 +2,7 @@ import Foundation
 import PrivateServers
 import Testing
 
-/// botocore's own signer, asked about many requests at once.
+/// botocore's own signer, called with many requests at once.
 enum BotocoreSigner {
   struct Case: Codable {
     var accessKey: String
@@ -24,7 +24,7 @@ enum BotocoreSigner {
     var authorization: String
     /// Signed in its query.
     var url: String
-    /// With the signature in a field.
+    /// Signed in a header field.
     var plainURL: String
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Social
 
-/// Each confinement is provoked by a small program in Perl, which is in every Debian.
+/// A small program in Perl, which every Debian includes, attempts to break each confinement.
 @Suite(.timeLimit(.minutes(2))) struct ConfinedProcessTests {
   private let folder: PictureFolder
   private let work: String
@@ -20,7 +20,7 @@ import Testing
   ) async throws -> ConfinedProcess.Outcome {
     var limits = ConfinedProcess.Limits()
     change(&limits)
-    // Perl opens /dev/null before a program of its command line.
+    // Perl opens /dev/null before a program given on its command line.
     return try await ConfinedProcess(
       program: "/usr/bin/perl", arguments: ["-e", program], environment: ["LC_ALL": "C"], folder: work,
       readable: readable + ["/dev/null"], limits: limits
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func inAControlGroupItHasWhatTheGroupHas() async throws {
-    // As the kernel's: what a process writes to the file says which process joins.
+    // Like the kernel's: a write to the file names the process that joins.
     try folder.write([], to: "cgroup.procs")
     let group = ControlGroup(path: folder["."])
     #expect(group.isJoinable)
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func aSignalIsReported() async throws {
-    // A pointer that leads nowhere.
+    // An invalid pointer.
     #expect(try await perl("unpack('p', pack('Q', 1))").ending == .signalled(SIGSEGV))
   }
 
@@ -135,7 +135,7 @@ import Testing
 
   @Test func otherProcessesAreOutOfReach() async throws {
     try await expect("print kill(0, getppid) ? 'reached' : $!", prints: "Operation not permitted")
-    // Landlock and missing capabilities keep it from others; the filter does not ask whom it means.
+    // Landlock and missing capabilities protect other processes; the filter does not check the target.
     try await expect("print kill(0, $$) ? 'reached' : $!", prints: "Operation not permitted")
     try await expect("print setpriority(0, 0, 1) ? 'changed' : $!", prints: "Operation not permitted")
   }
@@ -163,7 +163,7 @@ import Testing
     }
     try await expect("print truncate('\(shown)', 0) ? 'cut' : $!", reading: [shown], prints: "Operation not permitted")
     try await expect("print unlink('\(shown)') ? 'gone' : $!", reading: [shown], prints: "Permission denied")
-    // By reading alone: O_RDONLY | O_TRUNC.
+    // With read access only: O_RDONLY | O_TRUNC.
     try await expect(
       "print sysopen(my $file, '\(shown)', 01000) ? 'cut' : $!", reading: [shown], prints: "Operation not permitted")
     #expect(try folder.bytes("shown") == Array("shown".utf8))
@@ -221,7 +221,7 @@ import Testing
   }
 
   @Test func wallTimeIsLimited() async throws {
-    // Whether it sleeps, or writes without end and ignores what it can.
+    // Whether it sleeps, or writes endlessly and ignores every signal it can.
     for program in ["sleep 600", "$SIG{$_} = 'IGNORE' for keys %SIG; print 'x' x 10000 while 1"] {
       let outcome = try await perl(program) { $0.wallTime = .milliseconds(300) }
       #expect(outcome.ending == .timedOut, "\(program)")
@@ -265,7 +265,7 @@ import Testing
   @Test func aTaskThatIsCancelledBeforeLeavesNothing() async throws {
     let gate = Gate()
     let task = Task {
-      // Goes on when it is cancelled.
+      // Continues when it is cancelled.
       try? await gate.wait()
       return try await perl("sleep 600") { $0.wallTime = .seconds(600) }
     }
@@ -282,7 +282,7 @@ import Testing
       for try await output in group { found.insert(output) }
       #expect(found == Set((0..<40).map(String.init)))
     }
-    // Other tests open some meanwhile.
+    // Other tests open descriptors meanwhile.
     try await eventually("no descriptor is left open") { try openDescriptors() < before + 40 }
   }
 

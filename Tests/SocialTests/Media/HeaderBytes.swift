@@ -1,4 +1,4 @@
-/// First bytes of pictures, written out; the pictures themselves are missing.
+/// The first bytes of pictures, without the pictures themselves.
 enum HeaderBytes {
   static func big(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) } }
   static func big(_ value: UInt16) -> [UInt8] { [UInt8(value >> 8), UInt8(truncatingIfNeeded: value)] }

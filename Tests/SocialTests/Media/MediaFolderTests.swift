@@ -38,7 +38,7 @@ struct MediaFolderTests {
       try await stage.store.fetch(key, to: path)
       let stored = "\(stage.files.path)/store/\(key.shelf)/\(key)"
       #expect(try inode(path) == inode(stored))
-      // What was fetched stays when the object goes.
+      // A fetched file stays when the object is removed.
       try await stage.store.remove([key])
       #expect([UInt8](try Data(contentsOf: URL(filePath: path))) == [1])
     }
@@ -94,7 +94,7 @@ struct MediaFolderTests {
       for path in ["\(outside)/original", "\(outside)/\(three.file)/original"] {
         try Data("outside".utf8).write(to: URL(filePath: path))
       }
-      // A form, a picture and a shelf that are links to what lies outside.
+      // A form, a picture and a shelf that are links to targets outside.
       try FileManager.default.removeItem(atPath: "\(root)/\(one.shelf)/\(one)")
       try FileManager.default.createSymbolicLink(
         atPath: "\(root)/\(one.shelf)/\(one)", withDestinationPath: "\(outside)/original")
@@ -115,7 +115,7 @@ struct MediaFolderTests {
         #expect(await storeError { try await stage.put([2], at: key) }?.code == .folder)
         #expect(await storeError { try await stage.store.remove([key]) }?.code == .folder)
       }
-      // A link in an object's place is replaced, and removed, itself.
+      // A link in an object's place is itself replaced and removed, not its target.
       try await stage.put([3], at: one)
       #expect(try await stage.fetch(one) == [3])
       for path in ["\(outside)/original", "\(outside)/\(three.file)/original"] {

@@ -30,7 +30,7 @@ import Testing
         }
         try await group.waitForAll()
       }
-      // Posts know the size that the decoder found.
+      // Posts have the size that the decoder found.
       let wrong = try await app.count(
         """
         SELECT count(*) FROM posts p, unnest(p.media) WITH ORDINALITY AS shown (id, n)
@@ -40,7 +40,7 @@ import Testing
       #expect(wrong == 0)
       let audit = try await MediaAudit.run(nil, on: app.pool)
       #expect(audit.miscounted == 0 && audit.compared > 0)
-      // With the last picture of it a file goes.
+      // A file is removed with its last picture.
       for (account, media) in known.withLock({ $0.media }) {
         for id in media { try await Self.allowing { try await Self.withdraw(id, app) } }
         #expect(try await app.count("SELECT count(*) FROM media WHERE owner_id = \(account)") == 0)
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  /// The edit has read the header's size, and is not committed when the decoder's is written down.
+  /// The edit has read the header's size, and is not committed when the decoder's size is stored.
   @Test func anEditBesideTheDecoderGetsTheSizeThatItFound() async throws {
     try await App.run { app in
       let account = try await app.account("ann")
@@ -142,10 +142,10 @@ import Testing
     }
   }
 
-  /// What the decoder made of an original whose header had named another size.
+  /// The decoder's result for an original whose header had a different size.
   private static func made(_ side: Int) -> MadePictures { MadePictures(width: side, height: side, bytes: 10) }
 
-  /// Ends the making of a file's sizes, as its job does.
+  /// Ends the resizing of a file, as its job does.
   private static func end(
     of content: UInt8, _ app: App, _ body: @escaping @Sendable (MediaFile, AppTransaction) async throws -> Void
   ) async throws {
@@ -157,7 +157,7 @@ import Testing
         try await body(file, transaction)
       }
     } catch is MediaLibrary.OwnerCame {
-      // The job would begin again.
+      // The job would be retried.
     }
   }
 
@@ -165,7 +165,7 @@ import Testing
     try await app.client.transaction { try await MediaLibrary.withdraw(id, in: $0) }
   }
 
-  /// What a racer was too late for is refused. A deadlock is no refusal, and fails the test.
+  /// Ignores refusals of a racer that came too late. A deadlock is no refusal, and fails the test.
   private static func allowing(_ body: () async throws -> Void) async throws {
     do {
       try await body()

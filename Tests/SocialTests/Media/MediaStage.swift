@@ -6,13 +6,13 @@ import Testing
 
 @testable import Social
 
-/// A store for a test, and a folder for its files.
+/// A store for a test, with a folder for its files.
 struct MediaStage: Sendable {
   enum Kind: String, CaseIterable, Sendable { case folder, bucket, bucketWithPrefix }
 
   let store: any MediaStore
   let files: URL
-  /// Stores something that is no object of pictures.
+  /// Stores an object that is not a picture.
   let addForeign: @Sendable (_ name: String) async throws -> Void
   /// The bytes that a client gets from a source; nil for a missing object.
   let bytes: @Sendable (MediaSource) async throws -> [UInt8]?
@@ -73,7 +73,7 @@ struct MediaStage: Sendable {
     }
   }
 
-  /// A file of these bytes.
+  /// A file with these bytes.
   func file(_ bytes: [UInt8]) throws -> String {
     let path = files.appending(path: UUID().uuidString)
     try Data(bytes).write(to: path)
@@ -96,7 +96,7 @@ struct MediaStage: Sendable {
     return [UInt8](try Data(contentsOf: path))
   }
 
-  /// All objects, page by page.
+  /// All objects, read in pages.
   func objects() async throws -> [StoredObject] {
     var all: [StoredObject] = []
     while true {
@@ -108,20 +108,20 @@ struct MediaStage: Sendable {
   }
 
   static func key(_ number: Int, _ name: MediaKey.Name = .original) throws -> MediaKey {
-    // Far apart, in the order of no counter.
+    // Spread far apart, in no sequential order.
     let digits = String(UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15, radix: 16)
     let file = String(repeating: "0", count: 16 - digits.count) + digits + "0123456789abcdef"
     return try #require(MediaKey(file: file, name: name))
   }
 
   static func random(_ count: Int) -> [UInt8] {
-    // Eight at a time: megabytes take seconds otherwise in a build for debugging.
+    // Eight at a time: a debug build takes seconds for megabytes otherwise.
     let words = (0..<(count + 7) / 8).map { _ in UInt64.random(in: 0...(.max)) }
     return words.withUnsafeBytes { Array($0.prefix(count)) }
   }
 }
 
-/// The error of the store that `body` throws.
+/// The store error that `body` throws.
 func storeError(_ body: () async throws -> Void) async -> MediaStoreError? {
   do {
     try await body()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Social
 
-/// What every store keeps to.
+/// The promises of every store.
 @Suite(.timeLimit(.minutes(5)))
 struct MediaStoreTests {
   typealias Kind = MediaStage.Kind
@@ -77,7 +77,7 @@ struct MediaStoreTests {
     try await MediaStage.run(kind) { stage in
       let keys = try (0..<30).map { try MediaStage.key($0 / 3, MediaKey.Name.allCases[$0 % 3]) }
       for key in keys.prefix(29) { try await stage.put([1], at: key) }
-      // The last is missing already.
+      // The last is already missing.
       try await stage.store.remove(Array(keys.dropFirst(2)))
       #expect(Set(try await stage.objects().map(\.key)) == Set(keys.prefix(2)))
       try await stage.store.remove(keys)
@@ -109,7 +109,7 @@ struct MediaStoreTests {
   func objectsAreListedInOrderPageByPage(_ kind: Kind) async throws {
     try await MediaStage.run(kind) { stage in
       let began = Date(timeIntervalSinceNow: -5)
-      // One bucket of more than a page is enough.
+      // For a bucket, more than one page is enough.
       let count = kind == .bucket ? 20 : 1005
       var sizes: [MediaKey: Int] = [:]
       for number in 0..<count {
@@ -132,7 +132,7 @@ struct MediaStoreTests {
       let objects = try await stage.objects()
       #expect(objects.map(\.key) == keys)
       #expect(objects.allSatisfy { all[$0.key] == $0.bytes && $0.modified > began && $0.modified < Date() + 5 })
-      // From a key that is not there.
+      // From a key that does not exist.
       let middle = try #require(objects.dropFirst(count / 2).first)
       let between = try #require(MediaKey(file: middle.key.file, name: .thumbWebP))
       #expect(try await stage.store.objects(after: between).first?.key == objects.first { $0.key > between }?.key)

@@ -7,12 +7,12 @@ import Testing
 
 @testable import Social
 
-/// A moto server, which speaks S3's protocol, on a port of its own. It ends with the process.
+/// A moto server, which speaks S3's protocol, on a separate port. It ends with the process.
 final class MotoServer: Sendable {
   let port: Int
   private let process: ServerProcess
 
-  /// The server that tests share which need no signatures checked; each makes a bucket of its own.
+  /// The server shared by tests that need no signature checks; each makes its own bucket.
   static func shared() async throws -> MotoServer { try await servers.shared() }
 
   private static let servers = Servers()
@@ -54,7 +54,7 @@ final class MotoServer: Sendable {
     await process.end()
   }
 
-  /// A program of the tools' folder.
+  /// A program in the tools' folder.
   static func tool(_ name: String) throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
     let path = root.appending(path: ".build-tools/bin/\(name)").path
@@ -71,16 +71,16 @@ final class MotoServer: Sendable {
     "s3+http://\(credentials)@127.0.0.1:\(port)/\(bucket)"
   }
 
-  /// Makes a bucket of a name of its own.
+  /// Makes a bucket with a unique name.
   func makeBucket() async throws -> String {
     let name = "bucket-\(UUID().uuidString.lowercased())"
     try await send(request(.put, "/\(name)"))
     return name
   }
 
-  /// From here on every request has to be signed by a key of a user who may do `actions`: this one's.
+  /// From here on every request must be signed with the key of a user with permission for `actions`.
   ///
-  /// - Returns: the key and its secret, as a URL has them.
+  /// - Returns: the key and its secret, in the form of a URL.
   func requireSignatures(allowing actions: [String]) async throws -> String {
     let policy = """
       {"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":\(try json(actions)),"Resource":"*"}]}
@@ -128,7 +128,7 @@ final class MotoServer: Sendable {
   private final class Box { var bytes: [UInt8] = [] }
 }
 
-/// Runs `body` with an HTTP client as a store has it, whose limits no slow machine reaches.
+/// Runs `body` with an HTTP client configured as for a store, whose limits no slow machine reaches.
 func withHTTP(_ body: (HTTPClient) async throws -> Void) async throws {
   var configuration = S3Store.configuration
   configuration.connectTimeout = .seconds(120)

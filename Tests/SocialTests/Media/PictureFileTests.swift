@@ -3,7 +3,7 @@ import Testing
 
 @testable import Social
 
-/// The rewritten containers, from bytes written out.
+/// The rewritten containers, from literal bytes.
 @Suite struct PictureFileTests {
   private func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
     type.utf8 + HeaderBytes.little(UInt32(content.count), 4) + content + [UInt8](repeating: 0, count: content.count % 2)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Social
 
-/// A folder of a test's own, which goes with it, and pictures that are made in it.
+/// A test's own temporary folder, and pictures made in it.
 final class PictureFolder: Sendable {
   let path: String
 
@@ -32,7 +32,7 @@ final class PictureFolder: Sendable {
     return self[name]
   }
 
-  /// Runs vips in the folder, unconfined; returns what it printed.
+  /// Runs vips in the folder, unconfined, and returns its output.
   @discardableResult
   func vips(_ arguments: String...) throws -> String {
     let process = Process()
@@ -48,7 +48,7 @@ final class PictureFolder: Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Makes a picture whose pixels are `colour` of their place; `options` are vips', as `[Q=90]`.
+  /// Makes a picture whose pixels are `colour` of their position; `options` are vips', such as `[Q=90]`.
   @discardableResult
   func picture(
     _ name: String, _ width: Int, _ height: Int, options: String = "",
@@ -77,7 +77,7 @@ final class PictureFolder: Sendable {
   }
 }
 
-/// What `body` throws of refusals.
+/// The refusal that `body` throws.
 func refusal<Result>(_ body: () async throws -> Result) async throws -> PictureRefusal? {
   do {
     _ = try await body()

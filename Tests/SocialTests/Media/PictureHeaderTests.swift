@@ -36,7 +36,7 @@ import Testing
     try expect(HeaderBytes.webp("VP8L", [0x2F] + HeaderBytes.little(639 | 479 << 14, 4)), .webp, 640, 480)
     let lossy = [0x10, 0, 0, 0x9D, 0x01, 0x2A] + HeaderBytes.little(640 | 1 << 14, 2) + HeaderBytes.little(480, 2)
     try expect(HeaderBytes.webp("VP8 ", lossy), .webp, 640, 480)
-    // The largest, whatever the order: tiles and a preview are smaller.
+    // The largest, in any order: tiles and a preview are smaller.
     try expect(HeaderBytes.heic([(512, 512), (640, 480), (160, 120)]), .heic, 640, 480)
     try expect(HeaderBytes.heic([(640, 480)], major: "mif1", compatible: ["mif1"]), .heic, 640, 480)
   }
@@ -81,13 +81,13 @@ import Testing
     #expect(try !isPlain(start + frame(3) + profile + scan))
     #expect(try !isPlain(start + frame(1) + scan))
     #expect(try !isPlain(start + frame(4) + scan))
-    // What is damaged is not known to be plain.
+    // A damaged file is not known to be plain.
     #expect(try !isPlain(start + frame(3) + [0xFF, 0xE0, 0, 1]))
     #expect(try !isPlain(start + frame(3)))
   }
 
   @Test func aTailAfterThePictureChangesNothing() throws {
-    // Only pictures that were encoded anew are served.
+    // Only re-encoded pictures are served.
     let php = Array("<?php system($_GET['c']); ?><script>alert(1)</script>".utf8)
     try expect(HeaderBytes.jpeg(33, 44) + php, .jpeg, 33, 44)
     try expect(HeaderBytes.jpeg(33, 44, before: HeaderBytes.segment(0xFE, php)), .jpeg, 33, 44)
@@ -119,7 +119,7 @@ import Testing
     ]
     for (bytes, signature) in whole {
       for count in signature..<bytes.count where try refusal(Array(bytes[..<count])) == nil {
-        // PNG's checksum, JPEG's components: the decoder's business.
+        // PNG's checksum and JPEG's components are checked by the decoder.
         #expect(count >= bytes.count - 4, "\(count) of \(bytes)")
       }
       #expect(try refusal(Array(bytes[..<(signature + 1)]))?.code == "broken_media")
@@ -146,12 +146,12 @@ import Testing
     let brands = HeaderBytes.box("ftyp", Array("heic".utf8) + [0, 0, 0, 0])
     func meta(_ inner: [UInt8]) -> [UInt8] { brands + HeaderBytes.box("meta", [0, 0, 0, 0] + inner) }
     let size = HeaderBytes.box("ispe", [0, 0, 0, 0] + HeaderBytes.big(UInt32(64)) + HeaderBytes.big(UInt32(48)))
-    // 64-bit lengths are good, and a length of 0 reaches to the end.
+    // 64-bit lengths are valid, and a length of 0 reaches to the end.
     let large = HeaderBytes.big(UInt32(1)) + "iprp".utf8 + HeaderBytes.big(UInt32(0))
     try expect(
       meta(large + HeaderBytes.big(UInt32(24 + size.count)) + HeaderBytes.box("ipco", size)), .heic, 64, 48)
     try expect(meta(HeaderBytes.box("iprp", HeaderBytes.big(UInt32(0)) + "ipco".utf8 + size)), .heic, 64, 48)
-    // Longer than the box around it, shorter than its own head, of 2^64 bytes, too many.
+    // Longer than the enclosing box, shorter than its own header, 2^64 bytes, too many boxes.
     let most = HeaderBytes.big(UInt32.max)
     for bytes in [
       meta(most + "iprp".utf8 + HeaderBytes.box("ipco", size)), meta(HeaderBytes.big(UInt32(7)) + "iprp".utf8),

@@ -19,7 +19,7 @@ struct PictureWorkshopTests {
     try await workshop.make(from: original, in: output)
   }
 
-  /// Makes pictures of `original`, and checks that what is said of them is so.
+  /// Makes pictures of `original`, and checks that their descriptions are true.
   private func made(_ original: String) async throws -> Pictures {
     let pictures = try await make(original)
     #expect(try FileManager.default.contentsOfDirectory(atPath: output).sorted() == Pictures.names.sorted())
@@ -72,7 +72,7 @@ struct PictureWorkshopTests {
     let bytes = [UInt8](try Data(contentsOf: URL(filePath: plain)))
     let original = bytes[..<2] + SecretBytes.segments(orientation: 6) + bytes[2...] + "<?php SECRET-COMMENT ?>".utf8
     let pictures = try await made(folder.write(Array(original), to: "camera.jpg"))
-    // Turned by 90° clockwise: what is stored bottom left is top left.
+    // Turned by 90° clockwise: the stored bottom left is the top left.
     #expect(pictures.width == 800 && pictures.height == 1200)
     for file in pictures.files {
       let name = "output/" + file.name
@@ -148,16 +148,16 @@ struct PictureWorkshopTests {
       let bytes = try folder.bytes(name)
       try await expectRefusal(folder.write(Array(bytes[..<(bytes.count / 2)]), to: "cut-" + name), "broken_media")
     }
-    // A header, and noise.
+    // A header followed by noise.
     try await expectRefusal(folder.write(HeaderBytes.png(64, 64) + [1, 2, 3, 4], to: "noise.png"), "broken_media")
   }
 
   @Test func aDecoderThatTakesTooMuchIsEnded() async throws {
-    // Interlaced: it has to be decoded as a whole.
+    // Interlaced, so it has to be decoded as a whole.
     try folder.vips("black", "bomb.png[interlace]", "6244", "6244", "--bands", "3")
     try await expectRefusal(folder["bomb.png"], "broken_media", by: PictureWorkshop(memory: 200 << 20))
     try await expectRefusal(folder["bomb.png"], "broken_media", by: PictureWorkshop(processorTime: .milliseconds(10)))
-    // By the clock alone, the machine may be at fault.
+    // Only the wall time is exceeded, so the machine may be at fault.
     let error = await #expect(throws: PictureWorkshopError.self) {
       try await make(folder["bomb.png"], PictureWorkshop(wallTime: .milliseconds(10)))
     }

@@ -20,7 +20,7 @@ struct S3AddressTests {
     #expect(try S3Address(url: "s3+http://k:s@h:443/abc").server == "h:443")
   }
 
-  /// As AWS writes them: a secret in base64 has slashes and plus signs.
+  /// In AWS's form: a base64 secret contains slashes and plus signs.
   @Test(arguments: ["a/b+c", "a:b", "a@b", "a?b#c", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"])
   func aSecretMayStandAsItIs(_ secret: String) throws {
     #expect(try S3Address(url: "s3+https://k:\(secret)@h/abc").credentials.secret == secret)

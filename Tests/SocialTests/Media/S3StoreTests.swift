@@ -7,7 +7,7 @@ import Testing
 
 @testable import Social
 
-/// What a bucket may say or fail to say.
+/// The replies and failures of a bucket.
 @Suite(.timeLimit(.minutes(5)))
 struct S3StoreTests {
   private static let key = "0123456789abcdef0123456789abcdef/original"
@@ -29,7 +29,7 @@ struct S3StoreTests {
     try outcome.get()
   }
 
-  /// Every method's error from a store that `script` plays; none of them shows a secret.
+  /// Every method's error from a store scripted by `script`; none of them contains a secret.
   private func errors(
     _ query: String = "", _ script: @escaping @Sendable (ScriptedConnection) -> Void
   ) async throws -> [MediaStoreError] {
@@ -120,7 +120,7 @@ struct S3StoreTests {
     #expect(elsewhere.accepted == 0)
   }
 
-  /// What comes from outside does not break out of a line, nor does it become long.
+  /// External text neither breaks a line nor makes it long.
   @Test(arguments: ["a b", "a\nb", String(repeating: "a", count: 65), "<b/>", ""])
   func anOddCodeIsNotShown(_ code: String) async throws {
     let errors = try await errors { connection in
@@ -229,7 +229,7 @@ struct S3StoreTests {
     }
   }
 
-  /// A page that has nothing but objects of others is not the end.
+  /// A page with only foreign objects is not the end.
   @Test func aListingGoesOnPastPagesWithoutPictures() async throws {
     let server = try ScriptedServer { connection in
       while let request = connection.readRequest() {

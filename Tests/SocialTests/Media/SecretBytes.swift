@@ -1,4 +1,4 @@
-/// What a camera writes beside the pixels, each with a word that a test finds again.
+/// A camera's metadata beside the pixels, each part with a word that a test searches for.
 enum SecretBytes {
   static let words = ["SECRET-EXIF", "SECRET-GPS", "SECRET-XMP", "SECRET-ICC", "SECRET-IPTC", "SECRET-COMMENT"]
 

@@ -3,10 +3,10 @@ import Foundation
 @testable import Cryptography
 @testable import Social
 
-/// A store of Apple's form with a root of its own, which `openssl` makes.
+/// A store in Apple's format with its own root, made by `openssl`.
 struct AppStore: Sendable {
   let root: [UInt8]
-  /// The leaf first.
+  /// The certificates, leaf first.
   let chain: [[UInt8]]
   private let folder: URL
 
@@ -15,8 +15,8 @@ struct AppStore: Sendable {
   struct OpenSSLFailed: Error {}
 
   /// - Parameters:
-  ///   - leafMark: what the first certificate is marked with; nil for nothing.
-  ///   - days: how long the first certificate is valid.
+  ///   - leafMark: the extension of the first certificate; nil for none.
+  ///   - days: the validity of the first certificate.
   init(leafMark: String? = "1.2.840.113635.100.6.11.1", days: Int = 30) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "app-store-\(UUID().uuidString)")
     self.folder = folder
@@ -84,7 +84,7 @@ struct AppStore: Sendable {
       """)
   }
 
-  /// - Parameter chain: what the text says that it was signed with.
+  /// - Parameter chain: the certificates named in the text.
   func sign(_ payload: String, algorithm: String = "ES256", chain: [[UInt8]]? = nil) throws -> String {
     let certificates = (chain ?? self.chain).map { "\"\(Data($0).base64EncodedString())\"" }.joined(separator: ",")
     let head = #"{"alg":"\#(algorithm)","x5c":[\#(certificates)]}"#
@@ -96,7 +96,7 @@ struct AppStore: Sendable {
       + Base64URL.text(try Self.numbers(Array(Data(contentsOf: folder.appending(path: "\(name).sig")))))
   }
 
-  /// Both numbers of a signature in DER, 32 bytes each.
+  /// Both numbers of a DER signature, 32 bytes each.
   private static func numbers(_ der: [UInt8]) throws -> [UInt8] {
     var numbers: [UInt8] = []
     var place = 2

@@ -45,10 +45,10 @@ import Testing
       #expect(outcomes.withLock { $0.filter { $0 == .granted }.count } == 1)
       #expect(outcomes.withLock { $0.count } == 100)
       #expect(try await Purchases.places(of: fans[0], in: app.pool) == 5)
-      // Another account that shows the same receipt gets nothing.
+      // Another account gets nothing for the same receipt.
       #expect(try await code { _ = try await apply(event(.purchase, "one"), to: fans[1], app) } == .receiptTaken)
       #expect(try await Purchases.places(of: fans[1], in: app.pool) == 3)
-      // Two accounts that race for one: 1 has it.
+      // Two accounts race for one receipt: account 1 has it.
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<32 {
           group.addTask {
@@ -91,7 +91,7 @@ import Testing
       #expect(try await code { try await app.register(.channel(5), by: fan) } == .celebLimit)
       #expect(try await apply(event(.refund, "one", after: 1), to: fan, app) == .refunded)
       #expect(try await Celebs.list(of: fan, in: app.pool).count == 5)
-      // One for one, and not one more.
+      // One for one, and no more.
       try await app.replace(.channel(0), by: .channel(6), of: fan)
       for number in 1...2 {
         #expect(try await code { try await app.register(.channel(5), by: fan) } == .celebLimit)
@@ -110,7 +110,7 @@ import Testing
       let fan = try await app.account("fan")
       let seed = UInt64.random(in: 0 ... .max)
       print("seed \(seed)")
-      // What is there when a registration succeeds never exceeds what all purchases together would allow.
+      // The count after a successful registration never exceeds the places of all purchases together.
       try await withThrowingTaskGroup(of: Void.self) { group in
         for racer in 0..<24 {
           group.addTask {
@@ -135,7 +135,7 @@ import Testing
         try await group.waitForAll()
       }
       #expect(try await Celebs.list(of: fan, in: app.pool).count <= 7, "seed \(seed)")
-      // Once all is quiet, the places there are decide.
+      // Once everything is quiet, the current number of places decides.
       for number in 0..<12 { _ = try await code { try await app.register(.channel(number), by: fan) } }
       let places = try await Purchases.places(of: fan, in: app.pool)
       #expect(try await Celebs.list(of: fan, in: app.pool).count >= places, "seed \(seed)")
@@ -197,7 +197,7 @@ import Testing
     #expect(try read(store.notice("REVOKE", "1", for: token))?.event.kind == .refund)
     #expect(try read(store.notice("REFUND_REVERSED", "1", for: token))?.event.kind == .refundReversed)
 
-    // What says nothing of places is taken, and changes nothing.
+    // A notice unrelated to places is accepted, and changes nothing.
     #expect(try read(store.notice("DID_RENEW", "1", for: token)) == nil)
     #expect(try read(store.notice("ONE_TIME_CHARGE", "1", for: token, product: "other")) == nil)
     #expect(try read(store.notice("ONE_TIME_CHARGE", "1", for: nil)) == nil)
@@ -218,7 +218,7 @@ import Testing
     #expect(try code(good, PurchaseRules()) == .purchasesOff)
     #expect(try code("x") == .malformedNotice)
     #expect(try code(store.notice("ONE_TIME_CHARGE", "1", for: token, bundle: "org.example.other")) == .forgedNotice)
-    // Another root, a certificate that is over, not valid yet, marked for nothing, a chain with a gap, none at all.
+    // Another root, an expired certificate, one not valid yet, one without the extension, a chain with a gap, no chain.
     let other = try AppStore()
     #expect(try code(other.notice("ONE_TIME_CHARGE", "1", for: token)) == .forgedNotice)
     #expect(try code(other.sign("{}", chain: store.chain)) == .forgedNotice)
@@ -232,7 +232,7 @@ import Testing
     #expect(try code(store.sign("{}", algorithm: "HS256")) == .forgedNotice)
     let parts = good.split(separator: ".")
     #expect(try code("\(parts[0]).\(Base64URL.text("{}".utf8)).\(parts[2])") == .forgedNotice)
-    // The root itself need not come along.
+    // The root itself may be left out.
     let short = try store.sign(#"{"notificationType":"TEST","signedDate":1}"#, chain: Array(store.chain.prefix(2)))
     #expect(try read(short) == nil)
     for made in [store, other, unmarked] { try made.remove() }

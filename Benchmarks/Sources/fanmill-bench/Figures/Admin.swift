@@ -5,12 +5,12 @@ import Foundation
 import LibPQClient
 import SocialAdmin
 
-/// Every list and page that operators look at, beside what `AdminTables` holds: the calls behind them, the dashboard's
-/// pages by HTTP, and the lists of the CLI, from its start to its end.
+/// All lists and pages for operators, over the contents of `AdminTables`: the calls behind them, the dashboard's pages
+/// over HTTP, and the CLI's lists, from process start to exit.
 enum Admin {
   private static let repeats = 20
 
-  /// A question that a page or a list asks.
+  /// A request behind a page or a list.
   struct Question: Sendable {
     let name: String
     let ask: @Sendable () async throws -> Void
@@ -51,9 +51,9 @@ enum Admin {
     return figures.flatMap { [$0.slowest, $0.usual] }
   }
 
-  /// Asks each question again and again.
+  /// Sends each request repeatedly.
   ///
-  /// - Returns: the slowest single answer, and the median of the questions' medians, in milliseconds.
+  /// - Returns: the slowest single response, and the median of the requests' medians, in milliseconds.
   private static func ask(_ questions: [Question], _ stage: Stage) async throws -> (slowest: Double, usual: Double) {
     var worst: (name: String, milliseconds: Double) = ("", 0)
     var medians: [Double] = []

@@ -5,7 +5,7 @@ import Foundation
 import LibPQClient
 import PrivateServers
 
-/// The dashboard of an API process of its own, and a session of an operator.
+/// The dashboard of a dedicated API process, and an operator's session.
 struct AdminDashboard: Sendable {
   private let api: Child
   private let port: Int
@@ -28,11 +28,11 @@ struct AdminDashboard: Sendable {
 
   func stop() async throws { try await api.stop() }
 
-  /// Every page, lists also with their filters.
+  /// Every page, with lists also filtered.
   func pages(_ database: Database) async throws -> [Admin.Question] {
     var paths = [
       "", "/queues", "/queues/fanout", "/jobs", "/workers", "/schedules", "/dead", "/fan-outs", "/rankings",
-      // The second snapshot's, from rank 9,001 on: `Rankings.Cursor`.
+      // Of the second snapshot, from rank 9,001 on: `Rankings.Cursor`.
       "/rankings?before=\(2 << 17 | 9000)", "/quota", "/actions", "/?window=day", "/?window=week",
       "/dead?kind=rare.kind", "/dead?text=nowhere", "/jobs?text=nowhere", "/jobs?kind=rare.kind", "/jobs?queue=lookups",
       "/jobs?queue=lookups&kind=rare.kind&text=nowhere", "/jobs?since=2026-01-01T00:00",
@@ -52,7 +52,7 @@ struct AdminDashboard: Sendable {
 }
 
 extension Programs {
-  /// What the CLI lists, each time by a process of its own.
+  /// The CLI's lists, each in a separate process.
   var lists: [Admin.Question] {
     [
       "jobs list", "jobs list --state waiting", "jobs list --state retrying", "jobs list --state dead",

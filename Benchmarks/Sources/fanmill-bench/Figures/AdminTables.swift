@@ -3,8 +3,8 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// What stands in the tables while operators look: 1,000,000 jobs that wait, 100,000 dead ones, 100,000 that have
-/// ended, a week of statistics, and a ranking of 10,000 celebs.
+/// The contents of the tables for operators' pages: 1,000,000 waiting jobs, 100,000 dead ones, 100,000 ended ones, a
+/// week of statistics, and a ranking of 10,000 celebs.
 enum AdminTables {
   private static let waiting = 1_000_000
   private static let dead = 100_000
@@ -24,7 +24,7 @@ enum AdminTables {
               JobRecord(
                 kind: kinds[number % kinds.count], queue: queues[number % queues.count],
                 payload: Array(#"{"post":\#(number),"author":\#(number % 1000)}"#.utf8), isDurable: true,
-                // One in twenty waits for tomorrow.
+                // One in twenty is due tomorrow.
                 runAt: number % 20 == 0 ? later : nil)
             }
             try await client.transaction { try await $0.add(records) }
@@ -57,7 +57,7 @@ enum AdminTables {
         FROM generate_series(1, \(dead)) i
         """)
     }
-    // Two days of twenty kinds, each minute, and eight of each hour.
+    // Twenty kinds: each minute of two days, and each hour of eight.
     for (table, unit, count) in [("job_minutes", "minute", 2 * 1440), ("job_hours", "hour", 8 * 24)] {
       try await pool.execute(
         """
@@ -85,14 +85,14 @@ enum AdminTables {
       FROM generate_series(1, 100000) i
       """)
     try await fillRankings(pool)
-    // As the server's own vacuum would have done by and by.
+    // The server's autovacuum would eventually do the same.
     try await pool.execute(
       "VACUUM ANALYZE \(unescaped: tables), celebs")
     try await pool.execute("CHECKPOINT")
     try BenchError.check("pending jobs", try await database.pendingJobs(), equals: waiting)
   }
 
-  /// Two snapshots of a list as long as it gets by default, in which everybody has moved.
+  /// Two snapshots of a list of the default length, in which every rank has changed.
   private static func fillRankings(_ pool: PostgresPool) async throws {
     try await pool.execute("TRUNCATE \(unescaped: rankings) RESTART IDENTITY")
     try await pool.execute(

@@ -5,13 +5,13 @@ import Foundation
 import LibPQClient
 import PrivateServers
 
-/// Lookups that wait in the queue, asked of the stand-in for YouTube by a worker as `make build` makes it: each search
-/// a call of its own, and each answer 20 ms away.
+/// Queued lookups, sent to the YouTube stand-in by a worker as `make build` makes it: each search is a separate call,
+/// and each response takes 20 ms.
 enum ChannelLookups {
   private static let lookups = 20_000
   private static let queue: QueueName = "lookups"
 
-  /// The job as the app makes it.
+  /// The app's job.
   private struct Search: Job {
     static let kind: JobKind = "lookups.text"
     static let queue = ChannelLookups.queue
@@ -59,7 +59,7 @@ enum ChannelLookups {
     }
   }
 
-  /// Asks questions that nobody has asked before.
+  /// Sends queries that have not been asked before.
   private static func ask(_ stage: Stage, _ database: Database, _ run: Int) async throws {
     try await database.pool.execute("TRUNCATE lookup_followers, lookups, channel_answers, channels, youtube_quota")
     let client = JobClient(broker: stage.broker, ledger: PostgresLedger(pool: database.pool), logger: stage.logger)

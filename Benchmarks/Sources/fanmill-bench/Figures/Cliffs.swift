@@ -3,13 +3,13 @@ import DurableJobsPostgres
 import Foundation
 import PrivateServers
 
-/// Single requests where much has gathered: 1,000,000 accounts, 10,000,000 feed rows, a celeb of 5,000,000 fans, an
-/// account that follows 100,000; the rebuild of a feed; feeds of readers who were asleep, posts that are pulled; and
-/// requests beside the trimming of feeds.
+/// Single requests on large data: 1,000,000 accounts, 10,000,000 feed rows, a celeb of 5,000,000 fans, an account that
+/// follows 100,000; the rebuild of a feed; feeds of readers who were asleep, posts that are pulled; and requests during
+/// the trimming of feeds.
 enum Cliffs {
   private static let times = 200
 
-  /// The job as the app makes it.
+  /// The app's job.
   private struct Trim: Job {
     static let kind: JobKind = "feed.partitions"
     var keepDays = 10
@@ -52,7 +52,7 @@ enum Cliffs {
       try await world.wakeUp()
       pulled.samples.append(try await slowestPulled(world, port))
     }
-    // Once: what is trimmed is gone. After it the oldest pages come from follows and posts.
+    // Once, since trimmed rows are gone. After it, the oldest pages come from follows and posts.
     trimming.samples.append(try await longestBesideTrimming(world, programs, load, stage))
     reads.samples.append(try await slowest(world.oldReads, load, stage))
     try BenchError.check(
@@ -62,7 +62,7 @@ enum Cliffs {
     return [reads, writes, rebuild, trimming, sleeping, pulled]
   }
 
-  /// The longest of twenty times, in milliseconds.
+  /// The longest of twenty runs, in milliseconds.
   private static func slowestPulled(_ world: LargeWorld, _ port: Int) async throws -> Double {
     var slowest = 0.0
     for _ in 0..<20 {
@@ -85,7 +85,7 @@ enum Cliffs {
   private struct Identified: Decodable, Equatable { let id: Int }
   private struct Items: Decodable { let items: [Identified] }
 
-  /// The greatest p99 of all requests; each is sent some times to warm up.
+  /// The greatest p99 of all requests; each is sent a few times first to warm up.
   private static func slowest(_ requests: [LargeWorld.Request], _ load: HTTPLoad, _ stage: Stage) async throws -> Double
   {
     var slowest = 0.0
@@ -106,7 +106,7 @@ enum Cliffs {
     return start.duration(to: .now) / .seconds(1)
   }
 
-  /// Lets a worker trim ten partitions of 500,000 rows while one client after the other reads and writes.
+  /// Runs a worker that trims ten partitions of 500,000 rows, while clients take turns to read and write.
   private static func longestBesideTrimming(
     _ world: LargeWorld, _ programs: Programs, _ load: HTTPLoad, _ stage: Stage
   ) async throws -> Double {

@@ -1,8 +1,8 @@
 import Foundation
 import LibPQClient
 
-/// A million synthetic accounts whose feeds hold 10,000,000 rows: 9,000,000 of older days, 1,000,000 of today. And an
-/// author for each number of followers, who are spread evenly over the accounts.
+/// A million synthetic accounts whose feeds hold 10,000,000 rows: 9,000,000 of older days, 1,000,000 of today; and an
+/// author for each follower count, with followers spread evenly over the accounts.
 struct Crowd: Sendable {
   static let accounts = 1_000_000
   private static let olderPosts = 9
@@ -12,12 +12,12 @@ struct Crowd: Sendable {
   /// The distance between two followers' ids.
   static func step(_ followers: Int) -> Int { accounts / followers }
 
-  /// The name of the account with so many followers.
+  /// The name of the account with that many followers.
   static func username(_ followers: Int) -> String { "author-\(followers)" }
 
-  /// Fills the tables, in key order, and has them vacuumed as they would have been by and by.
+  /// Fills the tables in key order and vacuums them, as autovacuum eventually would.
   func fill(_ sizes: [Int]) async throws {
-    // What another measurement left.
+    // Left by another measurement.
     try await database.pool.execute("TRUNCATE following_user_posts_older")
     try await database.pool.execute(
       """
@@ -26,7 +26,7 @@ struct Crowd: Sendable {
         generate_series(1, \(Self.olderPosts)) post
       """)
     for size in sizes {
-      // Followers need no row of their own in accounts; an author's id must not be one of theirs.
+      // Followers need no row in accounts; an author's id must not be one of theirs.
       try await database.pool.execute(
         """
         INSERT INTO accounts (id, username) OVERRIDING SYSTEM VALUE
@@ -41,7 +41,7 @@ struct Crowd: Sendable {
     try await database.pool.execute("VACUUM ANALYZE follows, following_user_posts_older")
   }
 
-  /// Empties today's partition but for a row in each feed.
+  /// Empties today's partition except for one row in each feed.
   func reset() async throws {
     let today = try await database.pool.query(
       "SELECT 'following_user_posts_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')"
@@ -63,7 +63,7 @@ struct Crowd: Sendable {
     var id: Int
   }
 
-  /// Posts through the API.
+  /// Creates a post through the API.
   ///
   /// - Returns: the post's id.
   static func post(as token: String?, port: Int) throws -> Int {
@@ -76,17 +76,17 @@ struct Crowd: Sendable {
 
   func checkpoint() async throws { try await database.pool.execute("CHECKPOINT") }
 
-  /// How many feeds have the post.
+  /// The number of feeds with the post.
   func rows(of post: Int) async throws -> Int {
     try await database.count("SELECT count(*) FROM following_user_posts WHERE post_id = \(post)")
   }
 
-  /// Whether there are followers that do not have the post yet.
+  /// Whether some followers do not have the post yet.
   func unfinished(_ post: Int) async throws -> Bool {
     try await database.count("SELECT count(*) FROM fan_outs WHERE post_id = \(post) AND finished_at IS NOT NULL") == 0
   }
 
-  /// Seconds of a COPY, in plain C, of the rows that a fan-out would make.
+  /// The seconds that plain C takes to COPY the rows of a fan-out.
   func copy(_ followers: Int) async throws -> Double {
     let post = try await database.count("SELECT next_post_id()")
     try await checkpoint()

@@ -3,13 +3,13 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import LibPQClient
 
-/// No-op jobs that the ledger owes: from the first call that asks for some until the ledger owes none.
+/// No-op jobs in the ledger: from the first enqueue call until none is pending.
 enum Durable {
   private static let jobs = 100_000
   private static let jobsPerCall = 1_000
   private static let tasks = 4
 
-  /// The rows that the ledger would write for these jobs, put in and taken out by plain statements.
+  /// The rows that the ledger would write for these jobs, inserted and deleted by plain statements.
   private static let sqlIn = """
     INSERT INTO jobs.jobs (queue, id, kind, version, priority, payload)
     SELECT 'raw', lpad(to_hex(n), 32, '0')::uuid, 'bench.no-op', 1, 1, '{"number":' || n || '}'

@@ -3,9 +3,9 @@ import DurableJobsRedis
 import DurableJobsTesting
 import HiredisClient
 
-/// Jobs that only the broker knows, asked for one by one by many tasks, and in bulk.
+/// Jobs that only the broker knows, enqueued one by one by many tasks, and in bulk.
 enum Enqueue {
-  /// The bytes of a no-op job in Redis, so that plain C writes as much.
+  /// The size of a no-op job in Redis, so that plain C writes as many bytes.
   static let recordSize = 55
   private static let tasks = 64
   private static let singles = 3_200

@@ -7,7 +7,7 @@ enum Fairness {
   private static let large = 999_998
   private static let small = 1_000
   private static let atOnce = 3
-  /// The least time between two small posts, and how long they are measured alone.
+  /// The minimum time between two small posts, and how long they are measured alone.
   fileprivate static let pace = Duration.milliseconds(40)
   private static let calm = Duration.seconds(10)
   private static let limit = Duration.seconds(120)
@@ -62,9 +62,9 @@ enum Fairness {
   }
 }
 
-/// Posts to few, one post after the other.
+/// Posts to few followers, one post after the other.
 private struct SmallPoster: Sendable {
-  /// Milliseconds from the request.
+  /// In milliseconds from the request.
   struct Times: Sendable {
     var answered: Double
     var done: Double
@@ -74,7 +74,7 @@ private struct SmallPoster: Sendable {
   let port: Int
   let token: String
 
-  /// Posts until `isOver`, which is asked with how long it has gone on.
+  /// Posts until `isOver` returns true; it gets the elapsed time.
   func post(until isOver: (Duration) async throws -> Bool) async throws -> [Times] {
     var times: [Times] = []
     let start = ContinuousClock.now

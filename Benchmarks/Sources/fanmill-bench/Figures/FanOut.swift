@@ -3,13 +3,13 @@ import DurableJobsRedis
 import Foundation
 import PrivateServers
 
-/// One post on its way into its followers' feeds, which hold 10,000,000 rows, right after a checkpoint: through the API
+/// One post's fan-out to its followers' feeds, which hold 10,000,000 rows, right after a checkpoint: through the API
 /// and a worker, both as `make build` makes them and with their default settings.
 enum FanOut {
   private static let sizes = [21_841, 100_000, 1_000_000]
   private static let queues: [QueueName] = ["fanout", "fanout-bulk"]
 
-  /// When the clock of a measurement starts.
+  /// The start of the measured time.
   private enum From {
     case request, answer
   }
@@ -67,7 +67,7 @@ enum FanOut {
 
 /// Posts through the API and waits until every follower has the post.
 private struct Poster: Sendable {
-  /// Seconds until the last row was visible.
+  /// In seconds until the last row was visible.
   struct Times {
     var fromRequest: Double
     var fromAnswer: Double

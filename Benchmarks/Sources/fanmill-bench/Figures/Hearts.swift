@@ -2,7 +2,7 @@ import Foundation
 import LibPQClient
 import PrivateServers
 
-/// Hearts of different users for one celeb through the API, beside the same users' requests for their own account.
+/// Hearts of different users for one celeb through the API, beside requests of the same users for their own account.
 enum Hearts {
   private static let fans = 12_000
   private static let connections = 32
@@ -25,7 +25,7 @@ enum Hearts {
     let load = HTTPLoad(port: port, connections: connections)
     for run in 1...stage.runs {
       stage.note("hearts, run \(run)")
-      // Ten minutes later.
+      // Ten minutes pass.
       try await database.pool.execute("UPDATE celeb_fans SET hearted_at = NULL WHERE hearted_at IS NOT NULL")
       try await database.pool.execute("VACUUM ANALYZE celeb_fans")
       let before = try await database.count("SELECT count(*) FROM hearts")

@@ -2,7 +2,7 @@ import DurableJobs
 import Foundation
 import HiredisClient
 
-/// What a worker of three queues asks of Redis while there is nothing to do.
+/// The commands that an idle worker of three queues sends to Redis.
 enum Idle {
   private static let seconds = 5.0
 
@@ -18,7 +18,7 @@ enum Idle {
       let before = try await processed(stage)
       let start = ContinuousClock.now
       try await Task.sleep(for: .seconds(seconds))
-      // The first INFO counts itself.
+      // The first INFO is included in its own count.
       let count = try await processed(stage) - before - 1
       commands.samples.append(Double(count) / (start.duration(to: .now) / .seconds(1)))
       try await worker.stop()

@@ -1,18 +1,18 @@
 import LibPQClient
 
-/// A million accounts and what some of them have gathered, for requests whose cost could grow with it.
+/// A million accounts, some of them with large data, for requests whose cost could grow with it.
 struct LargeWorld: Sendable {
   struct Request: Sendable {
     var method = "GET"
     var path: String
-    /// Who asks, each time.
+    /// The caller of every request.
     var token: String
-    /// Who asks, one after the other, where each may ask once.
+    /// The callers in turn, where each may send only one request.
     var tokens: [String]?
     var status = 200
   }
 
-  /// Ids that no other measurement gives.
+  /// Ids that no other measurement uses.
   private static let base = 10_000_000
   /// Follows 100 who have ten posts each.
   static let modest = base + 900_001
@@ -22,7 +22,7 @@ struct LargeWorld: Sendable {
   static let star = base + 900_003
   /// Has 500,000 followers, and a post on each of 20 days.
   private static let crowd = base + 900_004
-  /// Fans of the celeb with the most hearts, with some, and with none, the last of these.
+  /// Fans of the celebs with the most hearts, with some, and with none.
   private static let fans = [base + 49, base + 500_025, base + 50]
   private static let givers = base + 950_000..<base + 950_200
   private static let channel = "UC" + String(repeating: "c", count: 22)
@@ -30,9 +30,9 @@ struct LargeWorld: Sendable {
   let database: Database
   /// A post with 100,000 likes and 20,000 comments.
   let famous: Int
-  /// Between the posts, by time.
+  /// In the middle of the posts, by time.
   let middle: Int
-  /// Before it are posts that are trimmed.
+  /// Posts before it are trimmed.
   let old: Int
 
   static func token(_ account: Int) -> String {
@@ -77,7 +77,7 @@ struct LargeWorld: Sendable {
   /// Follows the star.
   var starFollower: Int { Self.fans[0] }
 
-  /// Below the floor, once feeds are trimmed.
+  /// Reads below the floor, once feeds are trimmed.
   var oldReads: [Request] {
     [Self.modest, Self.eager].map { Request(path: "/v1/feed/following?before=\(old)", token: Self.token($0)) }
   }
@@ -109,7 +109,7 @@ struct LargeWorld: Sendable {
       UNION ALL SELECT \(base) + i, \(star) FROM generate_series(1, 899999) i
       UNION ALL SELECT \(base) + i, \(crowd) FROM generate_series(1, 500000) i
       """,
-      // A hundred who have ten posts each, others with one, and the crowd's; spread over twenty days.
+      // A hundred with ten posts each, others with one, and the crowd's; spread over twenty days.
       """
       INSERT INTO posts (id, author_id, title)
       SELECT post_id_at(date_trunc('minute', now()) - make_interval(days => n % 20)) + n,
@@ -174,7 +174,7 @@ struct LargeWorld: Sendable {
     return LargeWorld(database: database, famous: famous, middle: middle, old: old)
   }
 
-  /// Daily partitions of the last twenty days, as if they had been made all the while.
+  /// Daily partitions of the last twenty days, as if they had been made day by day.
   private static let olderPartitions = """
     DROP TABLE following_user_posts_older;
     DO $$ DECLARE day date := (now() AT TIME ZONE 'UTC')::date - 20; BEGIN
@@ -193,14 +193,14 @@ struct LargeWorld: Sendable {
     try await database.count("SELECT count(*) FROM pg_inherits WHERE inhparent = 'following_user_posts'::regclass")
   }
 
-  /// Tables that are detached, and not dropped yet.
+  /// The number of tables that are detached but not dropped yet.
   func leftovers() async throws -> Int { try await database.count("SELECT count(*) FROM feed_leftovers()") }
 
   func feedRows(of account: Int) async throws -> Int {
     try await database.count("SELECT count(*) FROM following_user_posts WHERE user_id = \(account)")
   }
 
-  /// What follows and posts say the feed holds.
+  /// The expected number of feed rows, from follows and posts.
   func expectedRows(of account: Int) async throws -> Int {
     try await database.count(
       """
@@ -220,14 +220,14 @@ struct LargeWorld: Sendable {
 
   func wakeUp() async throws { try await database.pool.execute("DELETE FROM feed_sleepers") }
 
-  /// How many posts are pulled; they go.
+  /// The number of pulled posts, which are then deleted.
   func pulledPosts() async throws -> Int {
     let count = try await database.count("SELECT count(*) FROM posts WHERE is_pulled")
     try await database.pool.execute("DELETE FROM posts WHERE is_pulled")
     return count
   }
 
-  /// Ten minutes later.
+  /// Lets ten minutes pass.
   func resetHearts() async throws {
     try await database.pool.execute("UPDATE celeb_fans SET hearted_at = NULL WHERE hearted_at IS NOT NULL")
   }

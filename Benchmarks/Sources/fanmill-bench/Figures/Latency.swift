@@ -4,11 +4,11 @@ import DurableJobsRedis
 import DurableJobsTesting
 import HiredisClient
 
-/// How long a job waits for an idle worker, from just before it is asked for to its handler, at 100 jobs a second.
+/// How long a job waits for an idle worker, from just before its enqueue to its handler, at 100 jobs a second.
 enum Latency {
   static let rate = 100
   static let jobs = 550
-  /// The first jobs of a process, which meet cold code; the same number of Sidekiq's is left out.
+  /// The first jobs of a process, which run cold; the same number is left out for Sidekiq.
   static let warmUp = 50
 
   @Sendable
@@ -46,7 +46,7 @@ enum Latency {
     return [median, tail, durableMedian, durableTail]
   }
 
-  /// Asks for the jobs at an even pace and returns how long each waited, in milliseconds.
+  /// Enqueues the jobs at an even pace and returns how long each waited, in milliseconds.
   static func paced(
     _ stage: Stage, _ worker: Child, _ enqueue: @Sendable () async throws -> Void
   ) async throws -> [Double] {
@@ -63,7 +63,7 @@ enum Latency {
 
   private static func paced(_ stage: Stage, _ sidekiq: Sidekiq) async throws -> [Double] {
     let worker = try await sidekiq.startWorker(total: jobs)
-    // It has begun to serve when it has told the others that it is there.
+    // Its entry in the process list shows that it serves.
     while try await stage.client.send(RedisCommand("SCARD", "processes")).int ?? 0 == 0 {
       guard worker.isRunning else { throw BenchError("Sidekiq ended at once") }
       try await Task.sleep(for: .milliseconds(20))

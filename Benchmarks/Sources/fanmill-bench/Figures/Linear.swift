@@ -3,7 +3,7 @@ import DurableJobsRedis
 import DurableJobsTesting
 import Foundation
 
-/// Jobs that take 20 ms and no processor time: twice the workers must do twice as many.
+/// Jobs that take 20 ms and no CPU time: twice the workers must do twice as many.
 enum Linear {
   private static let milliseconds = 20
   private static let seconds = 4
@@ -30,7 +30,7 @@ enum Linear {
     return rates + shares
   }
 
-  /// - Returns: jobs a second while all workers run as many as they may.
+  /// - Returns: jobs a second while all workers run at full concurrency.
   private static func measure(_ stage: Stage, _ count: Int) async throws -> Double {
     try await stage.flush()
     let client = JobClient(broker: stage.broker, ledger: InMemoryLedger(), logger: stage.logger)
@@ -38,7 +38,7 @@ enum Linear {
     let running = count * WorkerChild.concurrency
     let jobs = running * 1000 / milliseconds * seconds
     try await client.push((0..<jobs).map { _ in Nap(milliseconds: milliseconds) })
-    // From when all are in their stride until the first find nothing more.
+    // From when all are running at full speed until the first find no more jobs.
     try await stage.waitForCount(jobs / 8, by: workers[0])
     let (begun, start) = (stage.board.counted, ContinuousClock.now)
     try await stage.waitForCount(jobs - 2 * running, by: workers[0])

@@ -2,20 +2,20 @@ import Glibc
 import LibPQClient
 import PrivateServers
 
-/// 10,000 event streams of one API, read by a process of its own: what they hold of memory, and how long after its
-/// transaction began an event is there.
+/// 10,000 event streams of one API, read by a separate process: the memory they use, and the delay from the start of
+/// its transaction until an event arrives.
 ///
-/// The events are made as the job that tells of comments makes them, ten in a transaction.
+/// The events are made as by the job that notifies of comments, ten in a transaction.
 enum Live {
   private static let streams = 10_000
   /// Each is open in twenty streams.
   private static let threads = 500
   private static let batch = 10
-  /// Between two transactions: 500 events a second.
+  /// The time between two transactions: 500 events a second.
   private static let pace = Duration.milliseconds(20)
   private static let batches = 500
   private static let limit = Duration.seconds(60)
-  /// Ids that no other measurement gives.
+  /// Ids that no other measurement uses.
   private static let base = 60_000_000
 
   @Sendable
@@ -61,7 +61,7 @@ enum Live {
     return [memory, all, middle, tail]
   }
 
-  /// - Returns: the first of the threads; the post before it is the one that all have open.
+  /// - Returns: the first of the threads; the post before it is open in all streams.
   private static func fill(_ database: Database) async throws -> Int {
     let statements: [PostgresQuery] = [
       """

@@ -4,20 +4,19 @@ import DurableJobsRedis
 import Foundation
 import LibPQClient
 
-/// Notifications written from likes that wait in the queue, by a worker as `make build` makes it, with its default
-/// settings.
+/// Notifications for queued likes, written by a worker as `make build` makes it, with its default settings.
 enum Notices {
   private static let likes = 100_000
   private static let authors = 1_000
   private static let postsPerAuthor = 5
-  /// What is there before: as many for each author.
+  /// The number of existing notifications, the same for each author.
   private static let older = 1_000
-  /// The first account that likes now; the older likes are of lower ones.
+  /// The first account with new likes; the older likes are from lower ids.
   private static let firstFan = 1_000_000
   private static let likesPerCall = 1_000
   private static let queue: QueueName = "notifications"
 
-  /// The job as the app makes it.
+  /// The app's job.
   private struct Look: Job {
     static let kind: JobKind = "notifications.update"
     static let queue = Notices.queue
@@ -45,14 +44,14 @@ enum Notices {
       try BenchError.check(
         "notifications", try await database.count("SELECT count(*) FROM notifications"),
         equals: authors * older + likes)
-      // Ends with an error unless each is there for its like and all are counted.
+      // Fails unless each like has its notification and all are counted.
       try await programs.auditNotifications()
       figure.samples.append(Double(likes) / seconds)
     }
     return [figure]
   }
 
-  /// Authors, their posts, and likes of other days, told and counted.
+  /// Authors, their posts, and likes of earlier days with their notifications and counts.
   ///
   /// - Returns: each post with its author.
   private static func fill(_ database: Database) async throws -> [(id: Int, author: Int)] {
@@ -84,14 +83,14 @@ enum Notices {
     ).decode(Int.self, Int.self).map { (id: $0.0, author: $0.1) }
   }
 
-  /// Takes away what an earlier run left.
+  /// Removes the rows of an earlier run.
   private static func reset(_ database: Database) async throws {
     try await database.pool.execute("DELETE FROM likes WHERE account_id >= \(firstFan)")
     try await database.pool.execute("DELETE FROM notifications WHERE actor_id >= \(firstFan)")
     try await database.pool.execute("VACUUM likes, notifications, notification_counts, jobs.jobs")
   }
 
-  /// Each like is of a post that is drawn by chance, the same in every run.
+  /// Each like goes to a random post, the same in every run.
   private static func like(
     _ posts: [(id: Int, author: Int)], _ stage: Stage, _ database: Database
   ) async throws {

@@ -2,11 +2,11 @@ import Foundation
 import LibPQClient
 import PrivateServers
 
-/// A hundred uploads of 4 MB at once, whose sizes two workers make, and small posts beside them.
+/// A hundred concurrent uploads of 4 MB, which two workers resize, and small posts beside them.
 enum Pictures {
   private static let count = 100
   private static let workers = 2
-  /// Small posts a second, and how many seconds of them make the tail without uploads.
+  /// Small posts a second, and the seconds of them that give the tail without uploads.
   private static let postsPerSecond = 20.0
   private static let calm = 30.0
   private static let limit = Duration.seconds(300)
@@ -58,7 +58,7 @@ enum Pictures {
     let api = try await programs.startAPI(port: port, settings)
     var team: [Child] = []
     for _ in 0..<workers { team.append(try await programs.startWorker(schedules: false, settings)) }
-    // What is allocated and looked up once is there.
+    // Warm-up, for allocations and lookups that happen once.
     _ = try await posts(as: writer, port: port) { $0 >= 2 }
     let calmTail = Figure.percentile(try await posts(as: writer, port: port) { $0 >= calm }, 0.99)
     let start = ContinuousClock.now
@@ -85,9 +85,9 @@ enum Pictures {
     return outcome
   }
 
-  /// Posts at a steady pace until `isOver`, which is asked with the seconds gone by.
+  /// Posts at a steady pace until `isOver` returns true; it gets the elapsed seconds.
   ///
-  /// - Returns: milliseconds of each post.
+  /// - Returns: the latency of each post in milliseconds.
   private static func posts(
     as token: String, port: Int, until isOver: @escaping @Sendable (Double) async throws -> Bool
   ) async throws -> [Double] {
@@ -111,7 +111,7 @@ enum Pictures {
     }
   }
 
-  /// Uploads all at once, each over a connection of its own. Comments tell the pictures apart: each is a file.
+  /// Uploads all at once, each over its own connection. A comment makes each picture a different file.
   private static func upload(_ picture: [UInt8], as token: String, port: Int, _ run: Int) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<count {
@@ -138,7 +138,7 @@ enum Pictures {
     }
   }
 
-  /// A JPEG of 12 megapixels and about 4 MB: soft noise, as photographs in the dark have it.
+  /// A JPEG of 12 megapixels and about 4 MB: soft noise, as in photographs taken in the dark.
   private static func draw(in folder: String) async throws -> [UInt8] {
     let (noise, large, bands, picture) = (
       folder + "/noise.v", folder + "/large.v", folder + "/bands.v", folder + "/picture.jpg"

@@ -3,7 +3,7 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// The rankings of 1,000,000 celebs by 10,000,000 hearts: counted anew by a worker, and after 10,000 more hearts.
+/// The rankings of 1,000,000 celebs by 10,000,000 hearts: recounted by a worker, and updated after 10,000 more hearts.
 enum Rankings {
   private static let celebs = 1_000_000
   private static let hearts = 10_000_000
@@ -40,7 +40,7 @@ enum Rankings {
     return [full, memory, counting, grown]
   }
 
-  /// Hearts and followers of 40 days: half spread evenly, half on few celebs.
+  /// Hearts and followers of 40 days: half spread evenly, half on a few celebs.
   private static func fill(_ database: Database) async throws {
     try await database.pool.execute(
       """
@@ -70,7 +70,7 @@ enum Rankings {
     try await database.pool.execute("VACUUM ANALYZE celebs, hearts, celeb_fan_changes")
   }
 
-  /// Gives the new hearts and counts them as the job does.
+  /// Adds the new hearts and counts them as the job does.
   private static func count(_ database: Database) async throws -> Double {
     try await database.pool.execute(
       """
@@ -90,7 +90,7 @@ enum Rankings {
     return start.duration(to: .now) / .seconds(1)
   }
 
-  /// Seconds until a job that is asked for has made its snapshot.
+  /// The seconds from enqueuing the job until its snapshot exists.
   private static func refresh(
     _ database: Database, _ worker: Child, ask: () async throws -> Void
   ) async throws -> Double {
@@ -105,7 +105,7 @@ enum Rankings {
   }
 }
 
-/// The app's job, as a client asks for it.
+/// The app's job, as a client enqueues it.
 private struct AskedRefresh: Job {
   static let kind: JobKind = "rankings.refresh"
   static let queue: QueueName = "rankings"

@@ -1,14 +1,14 @@
 import LibPQClient
 import PrivateServers
 
-/// What an app asks when it is opened, at 1,000,000 accounts, 10,000,000 feed rows and 1,000,000 likes, 16 at once, as
-/// parts of the API's answers a second that need no database.
+/// The requests of an app at its start, with 1,000,000 accounts, 10,000,000 feed rows and 1,000,000 likes, 16 at once,
+/// as fractions of the API's rate for responses that need no database.
 enum Reading {
   private static let connections = 16
   private static let requests = 20_000
-  /// How many accounts read, one after the other.
+  /// The number of accounts that read in turn.
   private static let askers = 10_000
-  /// Ids that no other measurement gives.
+  /// Ids that no other measurement uses.
   private static let base = 50_000_000
   private static let authors = 10_000
   private static let readers = 500_000
@@ -17,7 +17,7 @@ enum Reading {
   @Sendable
   static func measure(_ stage: Stage) async throws -> [Figure] {
     var health = Figure("healthz, 16 at once", .perSecond)
-    // Parts of healthz/s: what was measured before the first of these was made faster, times what it has to gain.
+    // Fractions of healthz/s: the rate measured before the first of these was made faster, times the required gain.
     var rows: [(path: String, rate: Figure, part: Figure, tail: Figure)] = [
       ("feed/following?limit=20", 1_762.0 / 33_320 * 1.7, 15.0 as Double?), ("feed/home", 1_272.0 / 33_320 * 2, 15),
       ("me", 5_399.0 / 33_320 * 1.3, nil),
@@ -50,7 +50,7 @@ enum Reading {
       }
     }
     try await api.stop()
-    // Other measurements have tables of their own size.
+    // Other measurements have tables of other sizes.
     try await database.pool.execute(
       """
       TRUNCATE accounts, posts, likes, post_counts, follows, following_user_posts, media_files, media_quotas CASCADE

@@ -13,15 +13,16 @@ enum Scaling {
     var drains = processes.map { count in
       Figure("no-op jobs drained, broker only, \(count) worker process\(count == 1 ? "" : "es")", .perSecond)
     }
-    // What one more process changes is less than what two runs differ by: a step down that is none of its making.
+    // The effect of one more process is smaller than the difference between two runs, so this figure can fall by
+    // chance.
     var least = Figure("least that one more process, from 1 to 4, makes of it", .times, [.atLeast(0.97)])
     var broker = Cost("Redis' processor time a job, one process", bound: .atMost(1.1))
     var worker = Cost("the processes' own processor time a job, one process", bound: nil)
-    // What each further process makes of it: of two sizes that were measured one right after the other.
+    // The ratios of neighboring sizes, measured one right after the other.
     var steps = [[Double]](repeating: [], count: drains.count - 1)
     for run in 1...stage.runs {
       stage.note("scaling, run \(run)")
-      // Up and down again: a machine that becomes slower or quicker meanwhile does so to all sizes alike.
+      // Up and down again, so that a machine that changes speed affects all sizes alike.
       let up = Array(drains.indices)
       for order in [up, up.reversed(), up, up.reversed()] {
         var drained: [Drained] = .init(repeating: Drained(), count: drains.count)
@@ -40,7 +41,7 @@ enum Scaling {
     return drains + [least, broker.one, broker.growth, worker.one, worker.growth]
   }
 
-  /// A cost of one process, and what four make of it.
+  /// A cost with one process, and its ratio with four.
   private struct Cost {
     var one: Figure
     var growth: Figure
@@ -56,11 +57,11 @@ enum Scaling {
     }
   }
 
-  /// How a queue was emptied.
+  /// The measurements of one drained queue.
   private struct Drained {
-    /// Jobs a second, from when all processes have joined.
+    /// Jobs a second, once all processes have joined.
     var rate = 0.0
-    /// Processor time a job in microseconds, Redis' and that of all processes.
+    /// CPU time per job in microseconds, of Redis and of all processes.
     var (broker, workers) = (0.0, 0.0)
   }
 

@@ -6,7 +6,7 @@ import PrivateServers
 /// syllable.
 enum Search {
   private static let connections = 16
-  /// Ids that no other measurement gives.
+  /// Ids that no other measurement uses.
   private static let base = 30_000_000
   private static let syllables = 2_000
 
@@ -68,7 +68,7 @@ enum Search {
     String(decoding: [UInt16(0xAC00 + number * 5)], as: UTF16.self)
   }
 
-  /// Names and words of syllables some of which are a thousand times as frequent as others, a third of them Latin.
+  /// Names and words of syllables, some of which are a thousand times as frequent as others; a third of them are Latin.
   private static func fill(_ database: Database) async throws {
     async let accounts: Void = fill(
       database,

@@ -1,9 +1,9 @@
 import CRawLimits
 import Foundation
 
-/// Memory shared by the benchmark and its worker child, so that counting costs the child one instruction a job.
+/// Memory shared by the benchmark and its worker child, so that counting costs the child one instruction per job.
 final class Board: @unchecked Sendable {
-  // `@unchecked Sendable`: the pointer is a constant, and what it points to is counted with atomic instructions.
+  // `@unchecked Sendable`: the pointer is a constant, and its target is updated with atomic instructions.
   private let board: OpaquePointer
   let path: String
 
@@ -21,10 +21,10 @@ final class Board: @unchecked Sendable {
   func setReady() { bench_board_set_ready(board) }
   var isReady: Bool { bench_board_is_ready(board) != 0 }
 
-  /// Keeps how long something took, in nanoseconds.
+  /// Records a duration, in nanoseconds.
   func sample(_ nanoseconds: Int64) { bench_board_sample(board, nanoseconds) }
 
-  /// The samples in milliseconds, in the order in which they were taken.
+  /// The samples in milliseconds, in order.
   var samples: [Double] {
     (0..<bench_board_sample_count(board)).map { Double(bench_board_sample_at(board, $0)) / 1e6 }
   }

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// A program that the benchmark starts and ends; it dies with the benchmark.
+/// A child process that the benchmark starts and stops; it dies with the benchmark.
 final class Child: Sendable {
-  /// Processor time and memory, as the kernel counts them.
+  /// CPU time and memory, as the kernel counts them.
   struct Usage: Sendable {
     var processorSeconds: Double
     var residentMegabytes: Double
@@ -20,12 +20,12 @@ final class Child: Sendable {
 
   /// - Parameters:
   ///   - words: the program's path and its arguments.
-  ///   - output: where its standard output goes; nil for nowhere. Errors go where ours go.
+  ///   - output: the file for its standard output; nil discards it. It shares our standard error.
   static func start(
     _ words: [String], environment: [String: String] = [:], output: FileHandle? = nil
   ) async throws -> Child {
     try await withCheckedThrowingContinuation { continuation in
-      // A thread that lives as long as the child: the kernel sends the parent-death signal when the thread ends.
+      // A thread that lives as long as the child, since the kernel sends the parent-death signal when the thread ends.
       let thread = Thread {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
@@ -48,7 +48,7 @@ final class Child: Sendable {
 
   var isRunning: Bool { process.isRunning }
 
-  /// Asks it to end, waits, and ends it after ten seconds.
+  /// Sends SIGTERM, waits, and kills the process after ten seconds.
   func stop() async throws {
     if process.isRunning { kill(pid, SIGTERM) }
     let deadline = ContinuousClock.now + .seconds(10)
@@ -57,14 +57,14 @@ final class Child: Sendable {
     try await wait()
   }
 
-  /// Waits for its end and returns its exit status.
+  /// Waits for the process to exit and returns its status.
   @discardableResult
   func wait() async throws -> Int32 {
     while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
     return process.terminationStatus
   }
 
-  /// Runs a program to its end and returns what it wrote.
+  /// Runs a program to completion and returns its output.
   static func output(_ words: [String], environment: [String: String] = [:]) async throws -> String {
     let pipe = Pipe()
     let child = try await Child.start(words, environment: environment, output: pipe.fileHandleForWriting)
@@ -78,11 +78,11 @@ final class Child: Sendable {
     return String(decoding: data, as: UTF8.self)
   }
 
-  /// - Throws: when it has ended.
+  /// - Throws: if the process has exited.
   func usage() throws -> Usage {
     let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-    // After the name in parentheses, which may hold blanks: utime and stime are the 12th and 13th (proc(5)).
+    // After the name in parentheses, which may contain blanks: utime and stime are the 12th and 13th (proc(5)).
     let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
     guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
       throw BenchError("/proc/\(pid)/stat is not as expected")

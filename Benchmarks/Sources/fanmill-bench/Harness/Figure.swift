@@ -1,4 +1,4 @@
-/// One line of the table: a figure of Fanmill, one sample a run, and those that it stands beside.
+/// A row of the table: a Fanmill figure with one sample per run, and the figures to compare it with.
 struct Figure: Sendable {
   enum Unit: String, Sendable {
     case perSecond = "/s"
@@ -19,7 +19,7 @@ struct Figure: Sendable {
   var samples: [Double] = []
   /// The same work in plain C on the same server, in the same unit.
   var raw: [Double] = []
-  /// The same work by Sidekiq, in the same unit; empty where it is not installed or has nothing like it.
+  /// The same work by Sidekiq, in the same unit; empty if it is not installed or has no equivalent.
   var sidekiq: [Double] = []
 
   init(_ title: String, _ unit: Unit, _ bounds: [Bound] = []) {
@@ -32,13 +32,13 @@ struct Figure: Sendable {
   var rawMedian: Double? { Self.median(raw) }
   var sidekiqMedian: Double? { Self.median(sidekiq) }
 
-  /// How many times as good as the other Fanmill is.
+  /// How many times better Fanmill is than the other.
   func ratio(to other: Double?) -> Double? {
     guard let median, let other, median > 0, other > 0 else { return nil }
     return unit.isBetterWhenHigher ? median / other : other / median
   }
 
-  /// Each bound with whether it holds; nil for one that has nothing to be compared with.
+  /// Each bound and whether it holds; nil for one without a value to compare with.
   var verdicts: [(bound: Bound, holds: Bool?)] {
     bounds.map { bound in
       let holds: Bool? =
@@ -59,7 +59,7 @@ struct Figure: Sendable {
     return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
   }
 
-  /// The least value that is no less than `share` of all values (nearest rank).
+  /// The smallest value that is at least `share` of all values (nearest rank).
   static func percentile(_ values: [Double], _ share: Double) -> Double {
     let sorted = values.sorted()
     guard !sorted.isEmpty else { return .nan }
@@ -67,12 +67,12 @@ struct Figure: Sendable {
   }
 }
 
-/// What a figure must reach.
+/// The required value of a figure.
 enum Bound: Sendable {
   case atLeast(Double)
   case atMost(Double)
-  /// At least this part of what plain C reaches.
+  /// At least this fraction of plain C's value.
   case ofRaw(Double)
-  /// At least so many times as good as Sidekiq.
+  /// At least this many times Sidekiq's value.
   case timesSidekiq(Double)
 }

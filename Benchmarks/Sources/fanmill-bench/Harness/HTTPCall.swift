@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// One HTTP request to this machine, over a connection of its own, by blocking calls: nothing between the clock and the
-/// socket.
+/// One HTTP request to this machine over its own connection with blocking calls, so that nothing is between the clock
+/// and the socket.
 enum HTTPCall {
-  /// A connection; the caller closes it.
+  /// Opens a connection, which the caller closes.
   static func open(port: Int) throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw BenchError("no socket: errno \(errno)") }
@@ -25,13 +25,13 @@ enum HTTPCall {
     return descriptor
   }
 
-  /// What came back.
+  /// The response.
   struct Answer {
     let status: Int
     let body: Data
     fileprivate let head: String
 
-    /// A header's value, the first of its name.
+    /// The first header of this name.
     func header(_ name: String) -> String? {
       head.split(whereSeparator: \.isNewline).dropFirst().lazy
         .map { $0.split(separator: ":", maxSplits: 1) }

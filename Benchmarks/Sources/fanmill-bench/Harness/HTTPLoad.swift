@@ -2,12 +2,12 @@ import CRawLimits
 import Foundation
 import Glibc
 
-/// Requests to this machine over connections that stay open, each of which sends its next request once it was answered.
-/// In C: the client shares the processors with what it measures.
+/// Requests to this machine over keep-alive connections, each of which sends its next request after a response.
+/// It is written in C because the client shares the CPUs with the measured program.
 struct HTTPLoad: Sendable {
   struct Outcome: Sendable {
     var perSecond: Double
-    /// Milliseconds, one a request.
+    /// In milliseconds, one per request.
     var latencies: [Double]
   }
 
@@ -20,7 +20,7 @@ struct HTTPLoad: Sendable {
   let port: Int
   let connections: Int
 
-  /// Sends one request for each token, and checks the status of each answer.
+  /// Sends one request per token, and checks the status of each response.
   func run(_ method: String, _ path: String, tokens: [String], expecting status: Int) async throws -> Outcome {
     try await run(tokens.map { Request(method: method, path: path, token: $0) }, expecting: status)
   }

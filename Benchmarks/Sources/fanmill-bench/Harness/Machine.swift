@@ -1,7 +1,7 @@
 import Foundation
 import PrivateServers
 
-/// Where the figures come from: without it they mean nothing.
+/// The machine behind the figures, without which they mean nothing.
 struct Machine: Sendable {
   let facts: [(name: String, value: String)]
 

@@ -1,7 +1,7 @@
 import Foundation
 import PrivateServers
 
-/// Fanmill's own executables, as `make build` leaves them.
+/// Fanmill's own executables, as built by `make build`.
 struct Programs: Sendable {
   private let folder: String
   private let environment: [String: String]
@@ -17,7 +17,7 @@ struct Programs: Sendable {
     ]
   }
 
-  /// Runs the CLI to its end and returns what it printed.
+  /// Runs the CLI to completion and returns its output.
   func run(_ words: [String]) async throws -> String {
     try await Child.output([folder + "/fanmill"] + words, environment: environment)
   }
@@ -29,14 +29,14 @@ struct Programs: Sendable {
     try await run(["accounts", "token", username]).trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Fails unless notifications are what likes, comments and follows say.
+  /// Fails unless the notifications match the likes, comments and follows.
   func auditNotifications() async throws {
     _ = try await run(["notifications", "audit"])
   }
 
-  /// A worker with its default settings, but for those given; it serves a moment later.
+  /// Starts a worker with the default settings, except for those given; it serves a moment later.
   ///
-  /// - Parameter schedules: whether it fires the app's schedules too.
+  /// - Parameter schedules: whether it also fires the app's schedules.
   func startWorker(schedules: Bool = true, _ settings: [String: String] = [:]) async throws -> Child {
     try await Child.start(
       [folder + "/fanmill-worker"],
@@ -44,14 +44,14 @@ struct Programs: Sendable {
         .merging(["FANMILL_SCHEDULER": schedules ? "on" : "off"]) { $1 })
   }
 
-  /// The stand-in for YouTube.
+  /// Starts the stand-in for YouTube.
   func startYouTube(port: Int, delay: String, searches: Int) async throws -> Child {
     try await Child.start([
       folder + "/fanmill-youtube", "--port", "\(port)", "--delay", delay, "--search-budget", "\(searches)",
     ])
   }
 
-  /// An API with its default settings, but for those given, once it is ready.
+  /// Starts an API with the default settings, except for those given, and waits until it is ready.
   func startAPI(port: Int, _ settings: [String: String] = [:]) async throws -> Child {
     let api = try await Child.start(
       [folder + "/fanmill-api"],

@@ -1,6 +1,6 @@
 import CRawLimits
 
-/// The work in plain C, each call a number a second.
+/// The work in plain C; each call returns a rate per second.
 enum Raw {
   static func add(_ socket: String, stream: String, recordSize: Int, count: Int) throws -> Double {
     let record = [UInt8](repeating: UInt8(ascii: "x"), count: recordSize)
@@ -24,7 +24,7 @@ enum Raw {
     }
   }
 
-  /// Rows a second that one statement puts into a table and another takes out.
+  /// Rows a second that one statement inserts into a table and another deletes.
   static func ledger(_ server: String, in sqlIn: String, out sqlOut: String, count: Int, batch: Int) throws -> Double {
     try rate("ledger", count) { seconds, error, size in
       raw_ledger(server, sqlIn, sqlOut, Int64(count), Int64(batch), seconds, error, size)

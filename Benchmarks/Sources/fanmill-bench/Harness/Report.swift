@@ -1,6 +1,6 @@
 import Foundation
 
-/// All figures of one benchmark, as a table for people or a document for programs.
+/// All figures of one benchmark, as a table or as a JSON document.
 struct Report {
   let machine: Machine
   let runs: Int
@@ -95,7 +95,7 @@ struct Report {
 
   private static func number(_ value: Double) -> String {
     if value >= 1000 {
-      // Three digits are as much as a median of five is worth.
+      // A median of five has no more than three significant digits.
       let step = pow(10, (log10(value)).rounded(.down) - 2)
       let digits = String(Int((value / step).rounded() * step))
       var grouped = ""

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Sidekiq as Debian packages it, doing the same work on the same Redis.
+/// Sidekiq as packaged by Debian, doing the same work on the same Redis.
 struct Sidekiq: Sendable {
-  /// What a worker wrote when it had done all its jobs.
+  /// A worker's output after all its jobs.
   struct Tally: Decodable {
     var count: Int
-    /// Nanoseconds: when its first job began and its last one ended.
+    /// In nanoseconds: the start of its first job and the end of its last one.
     var first: Int64
     var last: Int64
     /// Nanoseconds from enqueueing to the handler.
@@ -23,7 +23,7 @@ struct Sidekiq: Sendable {
   private let scripts: String
   private let folder: String
 
-  /// nil where Sidekiq is not installed.
+  /// nil if Sidekiq is not installed.
   static func find(redisSocket: String, folder: String) async throws -> Sidekiq? {
     guard try await versions() != nil else { return nil }
     let places = ["Benchmarks/Sidekiq", "Sidekiq"]
@@ -45,9 +45,9 @@ struct Sidekiq: Sendable {
   private static let ruby = "/usr/bin/ruby"
   private static let sidekiq = "/usr/bin/sidekiq"
 
-  /// Enqueues and returns how many a second.
+  /// Enqueues jobs and returns the rate per second.
   ///
-  /// - Parameter mode: `bulk` (a thousand a call), `single`, or `paced` at `rate` a second.
+  /// - Parameter mode: `bulk` (a thousand per call), `single`, or `paced` at `rate` a second.
   func enqueue(_ mode: String, count: Int, rate: Int? = nil) async throws -> Double {
     let words = [Self.ruby, scripts + "/enqueue.rb", mode, "\(count)"] + (rate.map { ["\($0)"] } ?? [])
     let text = try await Child.output(words, environment: ["BENCH_REDIS": redisURL])
@@ -56,7 +56,7 @@ struct Sidekiq: Sendable {
     return Double(count) / enqueued.seconds
   }
 
-  /// Starts one process with Sidekiq's usual ten threads. It writes its tally after `total` jobs.
+  /// Starts one process with Sidekiq's default ten threads. It writes its tally after `total` jobs.
   func startWorker(total: Int) async throws -> Child {
     if FileManager.default.fileExists(atPath: result) { try FileManager.default.removeItem(atPath: result) }
     return try await Child.start(
@@ -66,7 +66,7 @@ struct Sidekiq: Sendable {
       ])
   }
 
-  /// The tally, as soon as the worker has written it.
+  /// Waits for the worker's tally and returns it.
   func tally(of worker: Child, total: Int) async throws -> Tally {
     let deadline = ContinuousClock.now + .seconds(120)
     while !FileManager.default.fileExists(atPath: result) {

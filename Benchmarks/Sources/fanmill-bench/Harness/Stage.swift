@@ -7,12 +7,12 @@ import Logging
 import PrivateServers
 import Reactor
 
-/// What all measurements of one benchmark share: private servers, clients of them, a board, a worker child at a time.
+/// The resources that all measurements of a benchmark share: private servers, their clients, a board, a worker child.
 final class Stage: Sendable {
   let redis: PrivateRedis
   let client: RedisClient
   let broker: RedisBroker
-  /// For measurements that said that they need it.
+  /// The database for measurements that need one.
   let database: Database?
   let sidekiq: Sidekiq?
   let board: Board
@@ -37,7 +37,7 @@ final class Stage: Sendable {
     self.runs = runs
   }
 
-  /// Starts the servers, gives the stage to `body`, and ends everything.
+  /// Starts the servers, runs `body` with the stage, and stops everything.
   static func with<Result: Sendable>(
     runs: Int, withDatabase: Bool, _ body: @Sendable @escaping (Stage) async throws -> Result
   ) async throws -> Result {
@@ -69,7 +69,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// Says on standard error what goes on: the table comes at the end.
+  /// Reports progress on standard error; the table comes at the end.
   func note(_ text: String) {
     FileHandle.standardError.write(Data("\(text)\n".utf8))
   }
@@ -78,9 +78,9 @@ final class Stage: Sendable {
 
   func flush() async throws { try await client.send(RedisCommand("FLUSHALL")) }
 
-  /// Starts this program as a worker of its own and waits until it serves.
+  /// Starts this program as a separate worker process and waits until it serves.
   ///
-  /// - Parameter database: the ledger's; nil for a worker that has only the broker.
+  /// - Parameter database: the ledger's database; nil for a worker with only the broker.
   func startWorker(queues: [QueueName] = [.default], database: Database? = nil) async throws -> Child {
     board.reset()
     var words = ["/proc/\(getpid())/exe", "worker", "--redis", redis.url, "--board", board.path]
@@ -94,7 +94,7 @@ final class Stage: Sendable {
     return child
   }
 
-  /// Starts several workers, which have only the broker, and waits until all of them have joined the queue.
+  /// Starts several workers with only the broker, and waits until all of them have joined the queue.
   func startWorkers(_ count: Int) async throws -> [Child] {
     board.reset()
     var children: [Child] = []
@@ -116,10 +116,10 @@ final class Stage: Sendable {
     }
   }
 
-  /// Lets a worker do all that waits in a queue, and ends it.
+  /// Lets a worker drain a queue, and stops it.
   ///
-  /// - Returns: the seconds that it took, from when it has joined the queue.
-  /// - Throws: also where the ledger owes anything at the end.
+  /// - Returns: the seconds from joining the queue to the end.
+  /// - Throws: also if the ledger has pending jobs at the end.
   func drain(_ queue: QueueName, by worker: Child) async throws -> Double {
     try await wait(for: [worker], toJoin: queue)
     let start = ContinuousClock.now
@@ -130,7 +130,7 @@ final class Stage: Sendable {
     return seconds
   }
 
-  /// A number of Redis' own account of itself.
+  /// A number from Redis' INFO.
   func redisInfo(_ section: String, _ field: String) async throws -> Double {
     let text = try await client.send(RedisCommand("INFO", section)).text ?? ""
     let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(field + ":") }
@@ -140,12 +140,12 @@ final class Stage: Sendable {
     return number
   }
 
-  /// The processor time that Redis has taken so far, in seconds.
+  /// The CPU time that Redis has used so far, in seconds.
   func redisProcessorSeconds() async throws -> Double {
     try await redisInfo("cpu", "used_cpu_user") + redisInfo("cpu", "used_cpu_sys")
   }
 
-  /// The database of a measurement that said that it needs one.
+  /// The database of a measurement that declared that it needs one.
   func needDatabase() throws -> Database {
     guard let database else { throw BenchError("the stage was set without Postgres") }
     return database
@@ -165,7 +165,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// Waits until the broker holds nothing of `queue`.
+  /// Waits until the broker has no jobs of `queue`.
   func waitForEmpty(_ queue: QueueName = .default, within limit: Duration = .seconds(30)) async throws {
     let deadline = ContinuousClock.now + limit
     while true {

@@ -1,20 +1,20 @@
 import CRawLimits
 import DurableJobs
 
-/// A job that does nothing.
+/// A no-op job.
 struct NoOp: Job {
   static let kind: JobKind = "bench.no-op"
   var number: Int
 }
 
-/// A job that says how long it took from being asked for to being begun.
+/// A job that reports the time from its enqueue to its start.
 struct Timed: Job {
   static let kind: JobKind = "bench.timed"
-  /// Nanoseconds of the clock that all processes share.
+  /// In nanoseconds of the clock that all processes share.
   var at: Int64
 }
 
-/// A job that takes its time and no processor's.
+/// A job that sleeps and uses no CPU.
 struct Nap: Job {
   static let kind: JobKind = "bench.nap"
   var milliseconds: Int

@@ -1,7 +1,7 @@
 import CRawLimits
 import Glibc
 
-/// The benchmark as a client of event streams, in a process of its own.
+/// The benchmark as a client of event streams, in a separate process.
 enum StreamsChild {
   struct Options: Sendable {
     var port = 0
@@ -9,7 +9,7 @@ enum StreamsChild {
     var count = 0
     /// The account of the first stream; the others follow it.
     var base = 0
-    /// How many posts the streams share: each has one of them open, and the one before the first.
+    /// The number of posts that the streams share: each stream has one of them open, and the one before the first.
     var posts = 0
     var firstPost = 0
 
@@ -41,7 +41,7 @@ enum StreamsChild {
     }
   }
 
-  /// Reads until it is killed; each time between two "@" is a sample.
+  /// Reads until it is killed; the time between two "@" is a sample.
   static func run(_ options: Options) throws {
     guard let board = bench_board_open(options.board) else { throw BenchError("\(options.board) cannot be shared") }
     let requests = (0..<options.count).map { index in
@@ -52,7 +52,7 @@ enum StreamsChild {
     }
     var error = [CChar](repeating: 0, count: 512)
     var texts: [UnsafePointer<CChar>?] = requests.map { UnsafePointer(strdup($0)) }
-    // It returns only when something went wrong, and the process ends with it.
+    // It returns only on an error, which ends the process.
     _ = bench_streams(Int32(options.port), &texts, Int64(options.count), board, &error, error.count)
     throw BenchError(String(decoding: error.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
   }

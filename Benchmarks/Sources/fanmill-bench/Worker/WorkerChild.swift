@@ -10,9 +10,9 @@ import Reactor
 import ServiceLifecycle
 import UnixSignals
 
-/// The benchmark as a worker process: its memory and processor time are those of a worker and nothing else.
+/// The benchmark as a worker process, whose memory and CPU time are only a worker's.
 enum WorkerChild {
-  /// How many jobs of a queue run at once, as many as Sidekiq's threads.
+  /// The number of jobs of a queue that run at once, the same as Sidekiq's threads.
   static let concurrency = 10
 
   struct Options: Sendable {

@@ -15,7 +15,7 @@ import Queues
 import RediStack
 import Redis
 
-/// The outsider's program: `outsider try` does a job on servers of its own and has the queue's commands look at it.
+/// The outsider's program: `outsider try` runs a job on its own servers and then the queue's commands on it.
 @main
 struct Outsider: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

@@ -9,7 +9,7 @@ import LibPQClient
 import Logging
 import Reactor
 
-/// How the queue's commands reach the outsider's servers and jobs.
+/// Gives the queue's commands access to the outsider's servers and jobs.
 enum OutsiderProgram: QueueProgram {
   struct Settings: ParsableArguments, Sendable {
     @Option var redis: String

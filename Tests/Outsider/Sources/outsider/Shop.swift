@@ -22,9 +22,9 @@ enum Shop {
     return registry
   }
 
-  /// Asks for a receipt in the order's transaction and runs a worker until it is sent.
+  /// Enqueues a receipt in the order's transaction and runs a worker until it is sent.
   ///
-  /// - Throws: `NotOnce` where it is not sent exactly once.
+  /// - Throws: `NotOnce` if it is not sent exactly once.
   static func sell(_ session: OutsiderSession) async throws -> JobID {
     let sold = Sold()
     try await session.withQueue(endures: false) { database, broker in

@@ -3,7 +3,7 @@ import DurableJobsTesting
 import Logging
 import Testing
 
-/// A broker of the outsider's own, which keeps jobs as the one in memory does.
+/// The outsider's own broker, which keeps jobs like the in-memory one.
 @Suite(.timeLimit(.minutes(5))) struct OutsiderTests {
   private struct Mail: Job {
     static let kind: JobKind = "outsider.mail"
