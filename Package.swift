@@ -45,6 +45,7 @@ let argumentParser = outside("ArgumentParser", "swift-argument-parser")
 let collections = outside("DequeModule", "swift-collections")
 let heap = outside("HeapModule", "swift-collections")
 let instrumentation = outside("Instrumentation", "swift-distributed-tracing")
+let tracing = outside("Tracing", "swift-distributed-tracing")
 let lifecycle = outside("ServiceLifecycle", "swift-service-lifecycle")
 let logging = outside("Logging", "swift-log")
 let metrics = outside("Metrics", "swift-metrics")
@@ -71,7 +72,8 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     // The queue, for any package.
-    .library(name: "DurableJobs", targets: ["DurableJobs", "DurableJobsRedis", "DurableJobsPostgres"]),
+    .library(
+      name: "DurableJobs", targets: ["DurableJobs", "DurableJobsRedis", "DurableJobsPostgres", "DurableJobsService"]),
     .library(name: "DurableJobsAdmin", targets: ["DurableJobsAdmin"]),
     .library(name: "DurableJobsCLI", targets: ["DurableJobsCLI"]),
     // With the trait Dashboard.
@@ -139,11 +141,19 @@ let package = Package(
     // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
     module("PrivateServers", ["CHiredis", "CLibPQ", "CLinux", "Locking"]),
 
-    module("DurableJobs", ["Locking", collections, instrumentation, lifecycle, logging, metrics]),
+    module("DurableJobs", ["Locking", collections, instrumentation, lifecycle, logging, metrics, tracing]),
     // For who tests jobs, or writes a broker or a ledger.
     module("DurableJobsTesting", ["DurableJobs", "Locking", collections, logging]),
     module("DurableJobsRedis", ["DurableJobs", "HiredisClient", "Reactor", logging]),
     module("DurableJobsPostgres", ["DurableJobs", "LibPQClient", logging]),
+
+    // A worker from two URLs and a registry.
+    module(
+      "DurableJobsService",
+      [
+        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient", "LibPQClient", "Reactor", lifecycle,
+        logging, signals,
+      ]),
 
     // Numbered SQL files, applied in order: the app's tables; and, in between, the queue's schema.
     module("Migrations", ["Cryptography", "DurableJobsPostgres", "LibPQClient"]),
@@ -292,8 +302,9 @@ let package = Package(
     tests(
       "ConformanceTests",
       [
-        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "DurableJobsTesting", "HiredisClient",
-        "JobsTestSupport", "LibPQClient", "Locking", "PrivateServers", "Reactor", "TestSupport", lifecycle, logging,
+        "DurableJobs", "DurableJobsPostgres", "DurableJobsRedis", "DurableJobsService", "DurableJobsTesting",
+        "HiredisClient", "JobsTestSupport", "LibPQClient", "Locking", "PrivateServers", "Reactor", "TestSupport",
+        lifecycle, logging,
         signals,
       ]),
     tests(

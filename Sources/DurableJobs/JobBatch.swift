@@ -49,17 +49,19 @@ final class BatchProgress<L: Ledger>: Sendable {
   private let queue: QueueName
   private let durable: Set<JobID>
   private let ledger: L
+  private let enqueuing: Enqueuing
   private let push: @Sendable ([JobRecord]) async -> Void
   private let outcomes = Locked<[JobID: Outcome]>([:])
 
   /// - Parameter push: hands the jobs that a transaction asked for to the broker.
   init(
-    queue: QueueName, durable: Set<JobID>, ledger: L, logger: Logger,
+    queue: QueueName, durable: Set<JobID>, ledger: L, enqueuing: Enqueuing, logger: Logger,
     push: @escaping @Sendable ([JobRecord]) async -> Void
   ) {
     self.queue = queue
     self.durable = durable
     self.ledger = ledger
+    self.enqueuing = enqueuing
     self.logger = logger
     self.push = push
   }
@@ -70,7 +72,7 @@ final class BatchProgress<L: Ledger>: Sendable {
       _ = asked.take()
       let completion = try await ledger.complete(ids.filter(durable.contains), queue: queue, in: sql)
       let live = Set(completion.ended).union(ids.filter { !durable.contains($0) })
-      try await body(live, JobTransaction(sql: sql, ledger: ledger, outbox: asked))
+      try await body(live, JobTransaction(sql: sql, ledger: ledger, outbox: asked, enqueuing: enqueuing))
       return Set(completion.held)
     }
     outcomes.withLock { outcomes in

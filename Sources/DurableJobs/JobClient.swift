@@ -10,11 +10,19 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   /// Where durable jobs are pending.
   public let ledger: L
   private let pusher: JobPusher<B>?
+  let enqueuing: Enqueuing
   private let logger: Logger
 
-  /// - Parameter pusher: pushes durable jobs, so that callers do not wait for the broker; its `run()` must be running.
-  ///   nil has each caller wait for its push, for as long as the broker's own limits allow.
-  public init(broker: B, ledger: L, pusher: JobPusher<B>? = nil, logger: Logger) {
+  /// - Parameters:
+  ///   - pusher: pushes durable jobs, so that callers do not wait for the broker; its `run()` must be running.
+  ///     nil has each caller wait for its push, for as long as the broker's own limits allow.
+  ///   - middleware: around each enqueue and push, the outermost first.
+  ///   - clock: delays are counted by it.
+  public init(
+    broker: B, ledger: L, pusher: JobPusher<B>? = nil, middleware: [any JobMiddleware] = [],
+    clock: any WallClock = .system, logger: Logger
+  ) {
+    enqueuing = Enqueuing(middleware: MiddlewareChain(middleware), clock: clock)
     self.broker = broker
     self.ledger = ledger
     self.pusher = pusher
@@ -27,9 +35,9 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     _ body: @Sendable (JobTransaction<L>) async throws -> Result
   ) async throws -> Result {
     let outbox = Outbox()
-    let result = try await ledger.withTransaction { [ledger] sql in
+    let result = try await ledger.withTransaction { [ledger, enqueuing] sql in
       _ = outbox.take()  // a transaction that the ledger runs again starts with nothing asked for
-      return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
+      return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: outbox, enqueuing: enqueuing))
     }
     await pushPending(outbox.take())
     return result
@@ -61,9 +69,9 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   /// `PayloadLimit.unrecorded` bytes.
   @discardableResult
   public func push<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
-    let record = try JobRecord(job, options: options, isDurable: false)
+    let record = try JobRecord(job, options: options, isDurable: false, clock: enqueuing.clock)
     try record.check()
-    try await broker.push([record])
+    try await hand([record])
     return record.id
   }
 
@@ -74,16 +82,23 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
     var rest = jobs[...]
-    var records = try JobRecord.unrecordedBatch(rest, options: options)
+    var records = try JobRecord.unrecordedBatch(rest, options: options, clock: enqueuing.clock)
     while !records.isEmpty {
       rest = rest.dropFirst(records.count)
       let left = rest
-      async let next = JobRecord.unrecordedBatch(left, options: options)
-      try await broker.push(records)
+      async let next = JobRecord.unrecordedBatch(left, options: options, clock: enqueuing.clock)
+      try await hand(records)
       ids += records.lazy.map(\.id)
       records = try await next
     }
     return ids
+  }
+
+  private func hand(_ records: [JobRecord]) async throws {
+    _ = try await enqueuing.middleware.enqueue(records) { records in
+      try await broker.push(records)
+      return records.map(\.id)
+    }
   }
 
   /// Pushes what the ledger already owes. A failure costs time, not jobs: the relay pushes again.

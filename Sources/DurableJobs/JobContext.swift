@@ -24,6 +24,7 @@ public struct JobContext<L: Ledger>: Sendable {
   /// The ledger that the job is in.
   public let ledger: L
   let outbox: Outbox
+  let enqueuing: Enqueuing
   let isCompleted = Locked(false)
 
   /// Carries the job's id, kind, attempt and trace. Made when it is asked for: most jobs log nothing.
@@ -56,7 +57,7 @@ public struct JobContext<L: Ledger>: Sendable {
         if !completion.held.isEmpty { throw JobHeld() }
         if completion.ended.isEmpty { throw JobAlreadyDone() }
       }
-      return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: asked))
+      return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: asked, enqueuing: enqueuing))
     }
     outbox.add(asked.take())
     isCompleted.withLock { $0 = true }

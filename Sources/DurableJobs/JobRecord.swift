@@ -124,12 +124,12 @@ public struct JobOptions: Sendable {
   /// When a job that is enqueued now is due; nil for at once.
   ///
   /// - Throws: `InvalidJob` where both `delay` and `at` are given.
-  func runAt(_ kind: JobKind) throws(InvalidJob) -> Date? {
+  func runAt(_ kind: JobKind, _ clock: any WallClock) throws(InvalidJob) -> Date? {
     guard let delay else { return at }
     if at != nil {
       throw InvalidJob(description: "a job of kind \(kind) has a delay and a time at which it is due: give one of them")
     }
-    return Date(unixMilliseconds: JobClock.milliseconds + delay.milliseconds)
+    return clock.now + delay / .seconds(1)
   }
 }
 
@@ -137,14 +137,20 @@ extension JobRecord {
   /// A job ready to be kept or sent, in the trace of the task that asks for it.
   ///
   /// - Throws: what the kind's encoder throws.
-  public init<J: Job>(_ job: J, options: JobOptions = JobOptions(), isDurable: Bool) throws {
-    try self.init(job, id: .next(), options: options, isDurable: isDurable, trace: TraceContext.current)
+  /// - Parameter clock: delays are counted by it.
+  public init<J: Job>(
+    _ job: J, options: JobOptions = JobOptions(), isDurable: Bool, clock: any WallClock = .system
+  ) throws {
+    try self.init(job, id: .next(), options: options, isDurable: isDurable, trace: TraceContext.current, clock: clock)
   }
 
-  private init<J: Job>(_ job: J, id: JobID, options: JobOptions, isDurable: Bool, trace: TraceContext?) throws {
+  private init<J: Job>(
+    _ job: J, id: JobID, options: JobOptions, isDurable: Bool, trace: TraceContext?,
+    clock: any WallClock
+  ) throws {
     self.init(
       id: id, kind: J.kind, queue: options.queue ?? J.queue, priority: options.priority, version: J.payloadVersion,
-      payload: try job.encodedPayload(), isDurable: isDurable, runAt: try options.runAt(J.kind),
+      payload: try job.encodedPayload(), isDurable: isDurable, runAt: try options.runAt(J.kind, clock),
       uniqueKey: options.uniqueKey, maxAttempts: options.maxAttempts, timeout: options.timeout, trace: trace)
   }
 
@@ -152,11 +158,11 @@ extension JobRecord {
   ///
   /// - Throws: `InvalidJob`, what the kind's encoder throws.
   static func records<J: Job>(
-    _ jobs: some Collection<J>, options: JobOptions, isDurable: Bool
+    _ jobs: some Collection<J>, options: JobOptions, isDurable: Bool, clock: any WallClock = .system
   ) throws -> [JobRecord] {
     let trace = TraceContext.current
     let records = try zip(jobs, JobID.next(jobs.count)).map { job, id in
-      try JobRecord(job, id: id, options: options, isDurable: isDurable, trace: trace)
+      try JobRecord(job, id: id, options: options, isDurable: isDurable, trace: trace, clock: clock)
     }
     for record in records { try record.check() }
     return records
@@ -166,14 +172,16 @@ extension JobRecord {
   /// by their number and by their payloads' bytes.
   ///
   /// - Throws: `InvalidJob`, what the kind's encoder throws.
-  static func unrecordedBatch<J: Job>(_ jobs: ArraySlice<J>, options: JobOptions) throws -> [JobRecord] {
+  static func unrecordedBatch<J: Job>(_ jobs: ArraySlice<J>, options: JobOptions, clock: any WallClock = .system) throws
+    -> [JobRecord]
+  {
     let trace = TraceContext.current
     let count = Swift.min(jobs.count, 1000)
     var records: [JobRecord] = []
     records.reserveCapacity(count)
     var bytes = 0
     for (job, id) in zip(jobs, JobID.next(count)) {
-      let record = try JobRecord(job, id: id, options: options, isDurable: false, trace: trace)
+      let record = try JobRecord(job, id: id, options: options, isDurable: false, trace: trace, clock: clock)
       try record.check()
       bytes += record.payload.count
       records.append(record)

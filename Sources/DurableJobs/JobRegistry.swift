@@ -1,3 +1,5 @@
+import Logging
+
 /// The kinds a process can run, each with its handler.
 ///
 /// ```swift
@@ -115,6 +117,38 @@ public struct JobRegistry<L: Ledger>: Sendable {
         if jobs.isEmpty { return }
         try await handler(JobBatch(jobs: jobs, progress: progress))
       })
+  }
+
+  /// Calls the handler of a job once, as a worker would, and leaves the rest to the caller.
+  ///
+  /// - Returns: false where the kind has none.
+  /// - Throws: what the handler throws.
+  package func call<B: Broker>(
+    _ record: JobRecord, attempt: Int, client: JobClient<B, L>, logger: Logger
+  ) async throws -> Bool {
+    guard let entry = entries[record.kind] else { return false }
+    let claim = Claim(record: record, attempt: attempt, receipt: "", incarnation: 0)
+    switch entry.handler {
+    case .single(let handler):
+      let context = JobContext(
+        id: record.id, kind: record.kind, queue: record.queue, attempt: attempt, createdAt: record.createdAt,
+        trace: record.trace?.id, base: logger, isDurable: record.isDurable, ledger: client.ledger, outbox: Outbox(),
+        enqueuing: client.enqueuing)
+      try await handler(record, context)
+      await client.pushPending(context.outbox.take())
+    case .batch(_, let handler):
+      try await client.transaction { transaction in
+        _ = try await client.ledger.complete([record.id], queue: record.queue, in: transaction.sql)
+        try await handler([claim], transaction)
+      }
+    case .openBatch(_, let handler):
+      let progress = BatchProgress(
+        queue: record.queue, durable: [record.id], ledger: client.ledger, enqueuing: client.enqueuing, logger: logger,
+        push: { await client.pushPending($0) })
+      try await handler([claim], progress)
+      if case .failed(let error)? = progress.outcome(of: record.id) { throw error }
+    }
+    return true
   }
 
   /// The newest payload version of each kind that can run here.

@@ -9,8 +9,10 @@ public struct JobTransaction<L: Ledger>: Sendable {
   public let sql: L.Transaction
   let ledger: L
   let outbox: Outbox
+  private let enqueuing: Enqueuing
 
-  init(sql: L.Transaction, ledger: L, outbox: Outbox) {
+  init(sql: L.Transaction, ledger: L, outbox: Outbox, enqueuing: Enqueuing = .plain) {
+    self.enqueuing = enqueuing
     self.sql = sql
     self.ledger = ledger
     self.outbox = outbox
@@ -21,13 +23,13 @@ public struct JobTransaction<L: Ledger>: Sendable {
   /// - Returns: its id, or nil if its unique key is pending already.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
-    try await add([JobRecord(job, options: options, isDurable: true)]).first
+    try await add([JobRecord(job, options: options, isDurable: true, clock: enqueuing.clock)]).first
   }
 
   /// Owes many jobs with one statement.
   @discardableResult
   public func enqueue<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
-    try await owe(JobRecord.records(jobs, options: options, isDurable: true))
+    try await owe(JobRecord.records(jobs, options: options, isDurable: true, clock: enqueuing.clock))
   }
 
   /// Owes jobs that are records already, such as those that an operator asks for.
@@ -50,6 +52,10 @@ public struct JobTransaction<L: Ledger>: Sendable {
     if let empty = records.first(where: { $0.payloadInLedger != nil }) {
       throw InvalidJob(description: "the record of a job of kind \(empty.kind) has no payload: it is in the ledger")
     }
+    return try await enqueuing.middleware.enqueue(records) { try await add(toLedger: $0) }
+  }
+
+  private func add(toLedger records: [JobRecord]) async throws -> [JobID] {
     let added = try await ledger.add(records, in: sql)
     // Without the payloads that stay in the ledger.
     if added.count == records.count {

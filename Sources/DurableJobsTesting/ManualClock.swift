@@ -2,25 +2,41 @@ import DurableJobs
 import Foundation
 import Locking
 
-/// A clock that moves only when a test moves it.
+/// A clock that stands still until a test moves it: given to a worker's configuration, its broker and its client, it
+/// moves all of their timers.
 public final class ManualClock: WallClock {
   private struct State {
     var now: Date
+    /// How far the clock has ever come, which is what `instant` goes by.
+    var furthest: Date
     var sleepers: [Int: (moment: Date, continuation: CheckedContinuation<Void, any Error>)] = [:]
     var next = 0
   }
 
   private let state: Locked<State>
+  private let start: Date
+  private let startInstant = ContinuousClock.now
 
-  /// - Parameter now: the time in ISO 8601.
-  public init(_ now: String = "2026-01-01T00:00:00Z") throws {
-    state = Locked(State(now: try Date(now, strategy: .iso8601)))
+  public init(startingAt now: Date) {
+    start = now
+    state = Locked(State(now: now, furthest: now))
+  }
+
+  /// - Parameter now: in ISO 8601.
+  public convenience init(_ now: String = "2026-01-01T00:00:00Z") throws {
+    self.init(startingAt: try Date(now, strategy: .iso8601))
   }
 
   public var now: Date { state.withLock { $0.now } }
 
-  /// The number of sleepers still waiting for their moment.
+  public var instant: ContinuousClock.Instant {
+    startInstant + .seconds(state.withLock { $0.furthest }.timeIntervalSince(start))
+  }
+
+  /// How many callers wait for a moment to come.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+  public func sleep(for duration: Duration) async throws { try await sleep(until: now + duration / .seconds(1)) }
 
   public func sleep(until moment: Date) async throws {
     let number = state.withLock { state in
@@ -42,10 +58,11 @@ public final class ManualClock: WallClock {
     }
   }
 
-  /// Moves to another moment, later or earlier, and wakes the sleepers whose moment has come.
+  /// Moves to a later moment, or an earlier one, and wakes the callers that waited for it.
   public func move(to moment: Date) {
     let woken = state.withLock { state in
       state.now = moment
+      state.furthest = max(state.furthest, moment)
       let due = state.sleepers.filter { $0.value.moment <= moment }
       for number in due.keys { state.sleepers[number] = nil }
       return due.values.map(\.continuation)

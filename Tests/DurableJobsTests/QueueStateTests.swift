@@ -246,7 +246,7 @@ import Testing
       Issue.record("the limit was not said")
       return
     }
-    _ = state.ended(0, .one(.handBack), at: .after(.seconds(1)))
+    _ = state.ended(0, .one(.handBack(reason: "busy")), at: .after(.seconds(1)))
     #expect(state.turn(of: 0, at: .after(.seconds(1))).restarts)
     state.restarted(0)
     #expect(state.turn(of: 0, at: .after(.seconds(1))).item?.count == 1)

@@ -221,7 +221,7 @@ private struct Run {
     let failure = JobFailure(attempt: 1, at: .init(unixMilliseconds: 0), error: "no", worker: "w")
     return [
       .acknowledge, .complete, .retry(failure, delay: .seconds(1)), .deadLetter(failure), .park, .cancel, .release,
-      .handBack,
+      .handBack(reason: "busy"),
     ].randomElement(using: &generator) ?? .complete
   }
 

@@ -13,7 +13,7 @@ import Testing
   /// A processor's turns until one is more than a wait.
   private func turn(of processor: Int, _ state: SharedQueueState) async -> QueueState.Turn {
     while true {
-      let turn = state.turn(of: processor, at: .now)
+      let turn = state.turn(of: processor, at: SystemWallClock().moment)
       if !turn.waits { return turn }
       await state.wait(processor)
     }
@@ -40,16 +40,16 @@ import Testing
   @Test func theClaimerWaitsForRoomAndTheSettlerForWhatEnds() async {
     let state = SharedQueueState(QueueState(concurrency: 2))
     state.update { $0.claimed(claims(0..<2)) }
-    for processor in 0..<2 { #expect(state.turn(of: processor, at: .now).item != nil) }
+    for processor in 0..<2 { #expect(state.turn(of: processor, at: SystemWallClock().moment).item != nil) }
     async let room = state.room()
     async let batch = state.unsettled()
     for _ in 0..<100 { await Task.yield() }
-    #expect(state.ended(1, .one(.complete), at: .now).waits)
+    #expect(state.ended(1, .one(.complete), at: SystemWallClock().moment).waits)
     #expect(await room.map { $0 >= 1 } == true)
     #expect(await batch?.map(\.claim.receipt) == ["1"])
     state.update { $0.stop() }
     #expect(await state.room() == nil)
-    _ = state.ended(0, .one(.complete), at: .now)
+    _ = state.ended(0, .one(.complete), at: SystemWallClock().moment)
     state.update { $0.finish() }
     #expect(await state.unsettled()?.map(\.claim.receipt) == ["0"])
     #expect(await state.unsettled()?.count == nil)
@@ -83,10 +83,10 @@ import Testing
         for processor in 0..<count {
           group.addTask {
             await state.run(processor) {
-              guard state.turn(of: processor, at: .now).item != nil else { return true }
+              guard state.turn(of: processor, at: SystemWallClock().moment).item != nil else { return true }
               // Only the limit ends it.
               while !Task.isCancelled { await Task.yield() }
-              return !state.ended(processor, .one(.release), at: .now).restarts
+              return !state.ended(processor, .one(.release), at: SystemWallClock().moment).restarts
             }
           }
         }

@@ -57,7 +57,7 @@ public struct WorkerSize: Sendable, Hashable {
   /// Connections beside the pool's: the relay's leader, the worker registry, the ledger's pulse and the stack's
   /// watch have one each, and so have the scheduler's leader and the health checks where they are switched on.
   private static func kept(_ settings: Settings) -> Int {
-    4 + (settings.scheduler ? 1 : 0) + (settings.workerPort == 0 ? 0 : 1)
+    5 + (settings.scheduler ? 1 : 0) + (settings.workerPort == 0 ? 0 : 1)
   }
 
   /// Deals connections out in the proportion of what is usual: at least one to each queue, at most as many as serve it.

@@ -4,12 +4,21 @@
   import Foundation
 #endif
 
-/// The time of day, and a way to wait for it. Tests bring one of their own, so that a day passes when they say so.
+/// The time, and ways to wait for it. Tests bring a clock of their own and move it, so that a day passes at once.
 public protocol WallClock: Sendable {
   /// The time of day.
   var now: Date { get }
-  /// Waits for `moment`, or for less: whoever waits looks at `now` again.
+  /// A moment that only goes forward, whatever becomes of the time of day.
+  var instant: ContinuousClock.Instant { get }
+  /// Waits for `moment`, or for less: callers compare `now` again.
   func sleep(until moment: Date) async throws
+  /// Waits for as long as `instant` takes to advance by `duration`.
+  func sleep(for duration: Duration) async throws
+}
+
+extension WallClock {
+  public var instant: ContinuousClock.Instant { .now }
+  public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }
 
 /// The system's clock, corrected by the ledger's (`JobClock`).

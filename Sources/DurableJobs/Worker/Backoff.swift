@@ -7,18 +7,18 @@ struct Backoff {
   mutating func reset() { failures = 0 }
 
   /// Waits for the next pause, or less if the stop comes or the task is cancelled.
-  mutating func pause(until stop: StopSignal?) async {
+  mutating func pause(until stop: StopSignal?, _ clock: any WallClock = .system) async {
     failures += 1
     var generator = SystemRandomNumberGenerator()
     let pause = Self.policy.delay(afterAttempt: failures, using: &generator)
     guard let stop else {
       // Cancellation ends the pause; the loop looks for it itself.
-      do { try await Task.sleep(for: pause) } catch { return }
+      do { try await clock.sleep(for: pause) } catch { return }
       return
     }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await stop.wait() }
-      group.addTask { do { try await Task.sleep(for: pause) } catch { return } }
+      group.addTask { do { try await clock.sleep(for: pause) } catch { return } }
       await group.next()
       group.cancelAll()
     }

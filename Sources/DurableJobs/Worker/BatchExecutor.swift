@@ -18,18 +18,18 @@ struct BatchExecutor<B: Broker, L: Ledger>: Sendable {
   /// Runs the members of a batch, whose jobs differ.
   ///
   /// - Returns: what became of each, by its place.
-  func run(_ members: [BatchMember], _ entry: JobRegistry<L>.Entry) async -> Results {
+  func run(_ members: [BatchMember], _ kind: RunnableKind<L>) async -> Results {
     var results: Results = []
-    switch entry.handler {
+    switch kind.entry.handler {
     case .single: break
-    case .batch(_, let handler): await runTogether(members[...], entry, handler, &results)
-    case .openBatch(_, let handler): await runOpen(members, handler, &results)
+    case .batch(_, let handler): await runTogether(members[...], kind, handler, &results)
+    case .openBatch(_, let handler): await runOpen(members, kind, handler, &results)
     }
     return results
   }
 
   private func runTogether(
-    _ members: ArraySlice<BatchMember>, _ entry: JobRegistry<L>.Entry,
+    _ members: ArraySlice<BatchMember>, _ kind: RunnableKind<L>,
     _ handler: @Sendable ([Claim], JobTransaction<L>) async throws -> Void, _ results: inout Results
   ) async {
     if members.isEmpty { return }
@@ -37,16 +37,20 @@ struct BatchExecutor<B: Broker, L: Ledger>: Sendable {
     let outbox = Outbox()
     let hasBegun = Locked(false)
     do {
-      let held = try await client.ledger.withTransaction { [queue, ledger = client.ledger] sql in
+      let held = try await client.ledger.withTransaction { [queue, client, logger] sql in
         _ = outbox.take()
         let durable = claims.filter(\.record.isDurable).map(\.record.id)
-        let completion = try await ledger.complete(durable, queue: queue, in: sql)
+        let completion = try await client.ledger.complete(durable, queue: queue, in: sql)
         let (pending, held) = (Set(completion.ended), Set(completion.held))
         let live = claims.filter { !$0.record.isDurable || pending.contains($0.record.id) }
         if live.isEmpty { return held }
         hasBegun.withLock { $0 = true }
         try await Self.inTrace(of: live) {
-          try await handler(live, JobTransaction(sql: sql, ledger: ledger, outbox: outbox))
+          let transaction = JobTransaction(
+            sql: sql, ledger: client.ledger, outbox: outbox, enqueuing: client.enqueuing)
+          guard kind.middleware.hasRun else { return try await handler(live, transaction) }
+          let attempt = JobAttempt(claims: live, kind: kind.entry.kind, queue: queue, logger: logger)
+          try await kind.middleware.run(attempt) { try await handler(live, transaction) }
         }
         return held
       }
@@ -62,26 +66,35 @@ struct BatchExecutor<B: Broker, L: Ledger>: Sendable {
         return
       }
       if error is PayloadError {
-        let sound = withoutUndecodable(members, entry, &results)
-        if sound.count < members.count { return await runTogether(sound, entry, handler, &results) }
+        let sound = withoutUndecodable(members, kind.entry, &results)
+        if sound.count < members.count { return await runTogether(sound, kind, handler, &results) }
       }
       let middle = members.startIndex + members.count / 2
-      await runTogether(members[..<middle], entry, handler, &results)
-      await runTogether(members[middle...], entry, handler, &results)
+      await runTogether(members[..<middle], kind, handler, &results)
+      await runTogether(members[middle...], kind, handler, &results)
     }
   }
 
   private func runOpen(
-    _ members: [BatchMember], _ handler: @Sendable ([Claim], BatchProgress<L>) async throws -> Void,
+    _ members: [BatchMember], _ kind: RunnableKind<L>,
+    _ handler: @Sendable ([Claim], BatchProgress<L>) async throws -> Void,
     _ results: inout Results
   ) async {
     if members.isEmpty { return }
     let claims = members.map(\.claim)
     let progress = BatchProgress(
       queue: queue, durable: Set(claims.filter(\.record.isDurable).map(\.record.id)), ledger: client.ledger,
-      logger: logger, push: { [client] in await client.pushPending($0) })
+      enqueuing: client.enqueuing, logger: logger, push: { [client] in await client.pushPending($0) })
     var thrown: (any Error)?
-    do { try await Self.inTrace(of: claims) { try await handler(claims, progress) } } catch { thrown = error }
+    do {
+      try await Self.inTrace(of: claims) {
+        guard kind.middleware.hasRun else { return try await handler(claims, progress) }
+        let attempt = JobAttempt(claims: claims, kind: kind.entry.kind, queue: queue, logger: logger)
+        try await kind.middleware.run(attempt) { try await handler(claims, progress) }
+      }
+    } catch {
+      thrown = error
+    }
     for member in members {
       let record = member.claim.record
       let result: AttemptResult =

@@ -6,6 +6,7 @@ struct BeginMarks<C: BrokerConsumer>: Sendable {
   let state: SharedQueueState
   /// Between two rounds that mark what runs.
   let interval: Duration
+  let clock: any WallClock
   let logger: Logger
 
   /// Tells the broker that jobs begin which must not begin without its knowing.
@@ -19,7 +20,7 @@ struct BeginMarks<C: BrokerConsumer>: Sendable {
       } catch {
         if stop.isStopping || Task.isCancelled { break }
         logger.warning("the broker cannot be told which jobs begin", metadata: [LogKeys.error: "\(error)"])
-        await backoff.pause(until: stop)
+        await backoff.pause(until: stop, clock)
       }
     }
     return nil
@@ -28,7 +29,7 @@ struct BeginMarks<C: BrokerConsumer>: Sendable {
   /// Marks jobs that began a moment ago and still run. Most end sooner, and are never marked.
   func run() async {
     while !Task.isCancelled {
-      do { try await Task.sleep(for: interval) } catch { return }
+      do { try await clock.sleep(for: interval) } catch { return }
       let unmarked = state.read { $0.unmarked }
       if unmarked.isEmpty { continue }
       do {

@@ -14,16 +14,16 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
   func run() async {
     var isFailing = false
     var incarnation = 0
-    var listedAt = ContinuousClock.now
+    var listedAt = configuration.clock.instant
     while !Task.isCancelled {
       var pause = configuration.heartbeat
       if state.read({ $0.letsLeaseEnd }) {
-        do { try await Task.sleep(for: pause) } catch { return }
+        do { try await configuration.clock.sleep(for: pause) } catch { return }
         continue
       }
       do {
-        let lists = ContinuousClock.now - listedAt >= configuration.lease
-        if lists { listedAt = .now }
+        let lists = configuration.clock.instant - listedAt >= configuration.lease
+        if lists { listedAt = configuration.clock.instant }
         let heartbeat = try await consumer.heartbeat(listingHeld: lists)
         if heartbeat.keptLease, heartbeat.incarnation == incarnation, !heartbeat.held.isEmpty {
           try await returnUnreceived(heartbeat.held)
@@ -45,7 +45,7 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
         if !isFailing { logger.error("the heartbeat fails", metadata: [LogKeys.error: "\(error)"]) }
         isFailing = true
       }
-      do { try await Task.sleep(for: pause) } catch { return }
+      do { try await configuration.clock.sleep(for: pause) } catch { return }
     }
   }
 

@@ -18,7 +18,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     self.worker = worker
     self.client = client
     self.logger = logger
-    kinds = RunnableKind.all(registry, in: queue)
+    kinds = RunnableKind.all(registry, in: queue, client.enqueuing.middleware)
     batches = BatchExecutor(queue: queue, client: client, logger: logger)
     payloads = PayloadReads(ledger: client.ledger, queue: queue)
   }
@@ -28,7 +28,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   /// - Parameter cutoff: says why the handlers were cancelled; nil where they were not, or because the worker stops. It
   ///   is asked when they are over, and only where it matters.
   func run(_ item: WorkItem, cutoff: () -> Processors.Cutoff?) async -> JobOutcomes {
-    guard let kind = item.kind.map({ kinds[$0] }) else { return .one(park(item.claims)) }
+    guard let kind = item.kind.map({ kinds[$0] }) else { return .one(.park) }
     switch item.content {
     case .single(let claim):
       let result = await run(claim, kind)
@@ -41,15 +41,14 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Counts an item's attempts in the metrics.
-  func count(_ outcomes: JobOutcomes, of item: WorkItem, from began: Moment, to ended: Moment) {
-    guard let place = item.kind else { return }
-    let metrics = kinds[place].metrics
-    let run = (ended.instant - began.instant).nanoseconds / Int64(max(1, item.count))
+  /// Tells the middleware how an item's attempts ended.
+  func report(_ outcomes: JobOutcomes, of item: WorkItem, from began: Moment, to ended: Moment) {
+    let middleware = item.kind.map { kinds[$0].middleware } ?? client.enqueuing.middleware
+    guard middleware.isHearing else { return }
+    let runTime = (ended.instant - began.instant) / max(1, item.count)
     item.forEach(outcomes) { claim, outcome in
-      guard let attempt = outcome.attempt else { return }
-      metrics.ended(attempt, run: run, wait: claim.wait(until: began.milliseconds))
-      if attempt == .completed { logger.debug("the job is done", metadata: metadata(claim, [:])) }
+      let waitTime = Duration.nanoseconds(claim.wait(until: began.milliseconds))
+      middleware.ended(AttemptEnd(outcome, of: claim, runTime: runTime, waitTime: waitTime), logger: logger)
     }
   }
 
@@ -57,22 +56,28 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
 
   private func run(_ claim: Claim, _ kind: RunnableKind<L>) async -> AttemptResult {
     if let refusal = refusal(of: claim, kind) { return .ended(refusal) }
-    guard claim.record.payloadInLedger != nil else { return await run(claim.record, claim.attempt, kind) }
+    guard claim.record.payloadInLedger != nil else { return await call(claim, kind) }
     switch await payloads.filled([claim]).first {
-    case .claim(let filled): return await run(filled.record, claim.attempt, kind)
+    case .claim(let filled): return await call(filled, kind)
     case .done, nil: return .ended(.acknowledge)
     case .unread(let error): return .failed(error)
     }
   }
 
-  private func run(_ record: JobRecord, _ attempt: Int, _ kind: RunnableKind<L>) async -> AttemptResult {
+  private func call(_ claim: Claim, _ kind: RunnableKind<L>) async -> AttemptResult {
+    let record = claim.record
     guard case .single(let handler) = kind.entry.handler else { return .ended(.release) }
     let context = JobContext<L>(
-      id: record.id, kind: record.kind, queue: queue, attempt: attempt, createdAt: record.createdAt,
-      trace: record.trace?.id, base: logger, isDurable: record.isDurable, ledger: client.ledger, outbox: Outbox())
+      id: record.id, kind: record.kind, queue: queue, attempt: claim.attempt, createdAt: record.createdAt,
+      trace: record.trace?.id, base: logger, isDurable: record.isDurable, ledger: client.ledger, outbox: Outbox(),
+      enqueuing: client.enqueuing)
     var isDone = false
     do {
-      try await record.inTrace { try await handler(record, context) }
+      try await record.inTrace {
+        guard kind.middleware.hasRun else { return try await handler(record, context) }
+        let attempt = JobAttempt(claims: [claim], kind: record.kind, queue: queue, logger: logger)
+        try await kind.middleware.run(attempt) { try await handler(record, context) }
+      }
     } catch is JobAlreadyDone {
       isDone = true
     } catch {
@@ -113,7 +118,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
         return nil
       }
     }
-    for (place, result) in await batches.run(members, kind.entry) { results[place] = result }
+    for (place, result) in await batches.run(members, kind) { results[place] = result }
     return results
   }
 
@@ -121,23 +126,13 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
 
   /// The outcome of a claim that is not run; nil where it is.
   private func refusal(of claim: Claim, _ kind: RunnableKind<L>) -> JobOutcome? {
-    if claim.record.version > kind.entry.version { return park([claim]) }
+    if claim.record.version > kind.entry.version { return .park }
     let maxAttempts = claim.record.maxAttempts ?? kind.entry.retry.maxAttempts
     if claim.attempt > maxAttempts {
       let text = "each of its \(maxAttempts) attempts ended with its worker's death or a lost lease"
       return failure(of: claim, kind, text, isFinal: true)
     }
-    if claim.attempt > 1 { kind.metrics.repeats() }
     return nil
-  }
-
-  private func park(_ claims: [Claim]) -> JobOutcome {
-    for claim in claims {
-      logger.warning(
-        "this worker does not know the job; it is parked for one that does",
-        metadata: metadata(claim, ["version": "\(claim.record.version)"]))
-    }
-    return .park
   }
 
   private func outcome(
@@ -151,7 +146,6 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     case (.failed, .unwanted(let ids)):
       // Its neighbours in a batch have not failed.
       guard ids.contains(claim.record.id) else { return .release }
-      logger.notice("a job was cancelled, since nobody wants it any more", metadata: metadata(claim, [:]))
       return .cancel
     case (.failed, .timeLimit):
       let text = "it ran longer than its limit of \(kind.timeout(of: claim) ?? .zero) and was cancelled"
@@ -160,21 +154,14 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       // A handler that a shutdown cancelled has not failed.
       if Task.isCancelled { return .release }
       if let error = error as? any JobHandback, error.handsJobBack {
-        logger.info(
-          "the job is handed back and no attempt counted", metadata: metadata(claim, [LogKeys.error: "\(error)"]))
-        return .handBack
+        return .handBack(reason: "\(error)")
       }
       if let snooze = error as? JobSnooze {
-        logger.info(
-          "the job is put off and no attempt counted",
-          metadata: metadata(claim, [LogKeys.delay: "\(snooze.delay.milliseconds)"]))
         return .snooze(snooze.delay)
       }
       if let discard = error as? JobDiscard {
-        logger.notice(
-          "the handler discarded the job", metadata: metadata(claim, [LogKeys.error: "\(discard.reason)"]))
         return .discard(
-          JobFailure(attempt: claim.attempt, at: JobClock.now, error: discard.reason, worker: worker))
+          JobFailure(attempt: claim.attempt, at: client.enqueuing.clock.now, error: discard.reason, worker: worker))
       }
       return failure(of: claim, kind, "\(error)", isFinal: error is PayloadError)
     }
@@ -182,25 +169,13 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
 
   private func failure(of claim: Claim, _ kind: RunnableKind<L>, _ text: String, isFinal: Bool) -> JobOutcome {
     let policy = kind.entry.retry
-    let failure = JobFailure(attempt: claim.attempt, at: JobClock.now, error: text, worker: worker)
+    let failure = JobFailure(attempt: claim.attempt, at: client.enqueuing.clock.now, error: text, worker: worker)
     if isFinal || claim.attempt >= claim.record.maxAttempts ?? policy.maxAttempts {
-      logger.error("the job is dead", metadata: metadata(claim, [LogKeys.error: "\(failure.error)"]))
       return .deadLetter(failure)
     }
     var generator = SystemRandomNumberGenerator()
     let delay = policy.delay(afterAttempt: claim.attempt, using: &generator)
-    logger.warning(
-      "the job failed and will be tried again",
-      metadata: metadata(claim, [LogKeys.error: "\(failure.error)", LogKeys.delay: "\(delay.milliseconds)"]))
     return .retry(failure, delay: delay)
-  }
-
-  private func metadata(_ claim: Claim, _ more: Logger.Metadata) -> Logger.Metadata {
-    var all: Logger.Metadata = [
-      LogKeys.job: "\(claim.record.id)", LogKeys.kind: "\(claim.record.kind)", LogKeys.attempt: "\(claim.attempt)",
-    ]
-    if let trace = claim.record.trace { all[LogKeys.trace] = "\(trace.id)" }
-    return all.merging(more) { $1 }
   }
 }
 

@@ -17,7 +17,7 @@ enum JobOutcome: Sendable {
   /// Ready again at once; the attempt does not count.
   case release
   /// It could not run just now: ready again after a pause; the attempt does not count.
-  case handBack
+  indirect case handBack(reason: String)
   /// The handler has put it off: ready again after a delay; the attempt does not count.
   case snooze(Duration)
 

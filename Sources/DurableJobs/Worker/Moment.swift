@@ -3,6 +3,8 @@ struct Moment: Sendable {
   let instant: ContinuousClock.Instant
   /// Milliseconds since 1970.
   let milliseconds: Int64
+}
 
-  static var now: Moment { Moment(instant: .now, milliseconds: unixMilliseconds()) }
+extension WallClock {
+  var moment: Moment { Moment(instant: instant, milliseconds: now.unixMilliseconds) }
 }

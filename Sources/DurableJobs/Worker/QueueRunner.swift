@@ -13,6 +13,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   private let executor: JobExecutor<B, L>
   private let epochs: Epochs
   private let logger: Logger
+  private var clock: any WallClock { configuration.clock }
 
   /// - Parameters:
   ///   - concurrency: how many jobs run at once.
@@ -36,7 +37,10 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         concurrency: concurrency, kinds: KindTable(registry), assumed: configuration.assumedJobTime, holds: holds))
     executor = JobExecutor(
       queue: queue, worker: configuration.name, registry: registry,
-      client: JobClient(broker: broker, ledger: ledger, logger: logger), logger: logger)
+      client: JobClient(
+        broker: broker, ledger: ledger, middleware: configuration.middleware, clock: configuration.clock, logger: logger
+      ),
+      logger: logger)
   }
 
   func run(until stop: StopSignal) async {
@@ -45,7 +49,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     await withTaskGroup(of: Void.self) { background in
       let heartbeat = HeartbeatLoop(
         queue: queue, consumer: consumer, configuration: configuration, epochs: epochs, state: state, logger: logger)
-      let marks = BeginMarks(consumer: consumer, state: state, interval: tickInterval, logger: logger)
+      let marks = BeginMarks(consumer: consumer, state: state, interval: tickInterval, clock: clock, logger: logger)
       background.addTask(executorPreference: preferred) { await heartbeat.run() }
       background.addTask(executorPreference: preferred) { await marks.run() }
       background.addTask { await self.tick() }
@@ -55,7 +59,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         self.state.update { $0.stop() }
       }
       await withTaskGroup(of: Void.self) { settling in
-        let settler = Settler(queue: queue, ledger: ledger, consumer: consumer, logger: logger)
+        let settler = Settler(queue: queue, ledger: ledger, consumer: consumer, clock: clock, logger: logger)
         settling.addTask(executorPreference: preferred) {
           while let batch = await self.state.unsettled() { await settler.settle(batch, until: stop) }
         }
@@ -83,7 +87,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         return try await broker.join(queue, worker: configuration.name, lease: configuration.lease)
       } catch {
         logger.error("the queue cannot be joined", metadata: [LogKeys.error: "\(error)"])
-        await backoff.pause(until: stop)
+        await backoff.pause(until: stop, clock)
       }
     }
     return nil
@@ -104,9 +108,9 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
           return false
         }
       }
-      group.addTask { [shutdownLimit = configuration.shutdownLimit] in
+      group.addTask { [shutdownLimit = configuration.shutdownLimit, clock] in
         await stop.wait()
-        do { try await Task.sleep(for: shutdownLimit) } catch { return false }
+        do { try await clock.sleep(for: shutdownLimit) } catch { return false }
         return true
       }
       // The limit is the one child that may outlive the work: as soon as the others are through, nothing waits for it.
@@ -135,7 +139,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       } catch {
         if stop.isStopping { return }
         logger.error("jobs cannot be claimed", metadata: [LogKeys.error: "\(error)"])
-        await backoff.pause(until: stop)
+        await backoff.pause(until: stop, clock)
       }
     }
   }
@@ -161,23 +165,23 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   ///
   /// - Returns: false when the processor needs another task, because this one was cancelled.
   private func process(_ processor: Int, _ marks: BeginMarks<B.Consumer>, _ stop: StopSignal) async -> Bool {
-    var now = Moment.now
+    var now = clock.moment
     var turn = state.turn(of: processor, at: now)
     while true {
       switch turn {
       case .run(let item):
         let outcomes = await executor.run(item) { state.update { ($0.returned(processor), []) } }
-        let end = Moment.now
-        executor.count(outcomes, of: item, from: now, to: end)
+        let end = clock.moment
+        executor.report(outcomes, of: item, from: now, to: end)
         now = end
         turn = state.ended(processor, outcomes, at: now)
       case .mark(let item):
         let own = await marks.begin(item.claims, until: stop)
-        now = .now
+        now = clock.moment
         turn = state.update { [now] in $0.marked(processor, own: own, at: now) }
       case .wait:
         await state.wait(processor)
-        now = .now
+        now = clock.moment
         turn = state.turn(of: processor, at: now)
       case .restart: return false
       case .stop: return true
@@ -212,8 +216,8 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   /// Apart from the heartbeat, whose broker may keep it waiting: time limits hold all the same.
   private func tick() async {
     while !Task.isCancelled {
-      state.update { $0.tick(.now) }
-      do { try await Task.sleep(for: tickInterval) } catch { return }
+      state.update { $0.tick(clock.instant) }
+      do { try await clock.sleep(for: tickInterval) } catch { return }
     }
   }
 

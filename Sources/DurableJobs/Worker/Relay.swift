@@ -14,6 +14,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   let configuration: WorkerConfiguration
   let epochs: Epochs
   let logger: Logger
+  private var clock: any WallClock { configuration.clock }
   /// How many jobs of other programs are pushed at once.
   private static var addedAtOnce: Int { 1000 }
   /// How long the broker may take to say which jobs it knows.
@@ -59,7 +60,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         if Task.isCancelled { return }
         logger.warning("the relay is interrupted", metadata: [LogKeys.error: "\(error)"])
       }
-      await backoff.pause(until: nil)
+      await backoff.pause(until: nil, clock)
     }
   }
 
@@ -86,7 +87,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         logger.warning(
           "jobs that other programs add wait for the next sweep", metadata: [LogKeys.error: "\(error)"])
       }
-      await backoff.pause(until: nil)
+      await backoff.pause(until: nil, clock)
       try Task.checkCancellation()
     }
   }
@@ -108,14 +109,14 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     while true {
       var isIdle = true
       for (queue, epoch) in epochs.all {
-        let now = ContinuousClock.now
+        let now = clock.instant
         var state = served[queue] ?? Served(sweep: sweep(at: now))
         if state.epoch != epoch {
           // The broker may know nothing: all that is pending is compared, however young.
           state.epoch = epoch
-          state.sweep.restart(at: now, time: unixMilliseconds())
+          state.sweep.restart(at: now, time: clock.now.unixMilliseconds)
         }
-        if let step = state.sweep.next(at: now, time: unixMilliseconds()) {
+        if let step = state.sweep.next(at: now, time: clock.now.unixMilliseconds) {
           isIdle = false
           try await carryOut(step, of: queue, &state)
         }
@@ -131,14 +132,14 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
 
   /// Waits until something is due, or epochs are to be compared again.
   private func pause(until due: ContinuousClock.Instant?) async throws {
-    let longest = ContinuousClock.now + min(configuration.heartbeat, configuration.relayInterval) / 2
-    let shortest = ContinuousClock.now + .milliseconds(1)
-    try await Task.sleep(until: max(shortest, min(due ?? longest, longest)))
+    let now = clock.instant
+    let longest = now + min(configuration.heartbeat, configuration.relayInterval) / 2
+    try await clock.sleep(for: max(.milliseconds(1), min(due ?? longest, longest) - now))
   }
 
   private func carryOut(_ step: QueueSweep.Step, of queue: QueueName, _ state: inout Served) async throws {
     do {
-      let begun = ContinuousClock.now
+      let begun = clock.instant
       let (wasRestarting, wasDraining) = (state.sweep.isRestarting, state.sweep.isDraining)
       let (ids, read) = try await ids(of: step, in: queue)
       var outcome = QueueSweep.Outcome(ids: ids, read: read)
@@ -147,13 +148,13 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         if !wasDraining, let hold = try await broker.hold(of: queue) {
           logger.notice(
             "the broker has refused jobs; they are pushed before newer ones", metadata: [LogKeys.queue: "\(queue)"])
-          state.sweep.drain(from: JobID.min(at: hold), at: .now)
+          state.sweep.drain(from: JobID.min(at: hold), at: clock.instant)
           return
         }
         state.pushed += try await push(outcome.missing, in: queue, &state.refused)
       }
-      outcome.took = begun.duration(to: .now)
-      state.sweep.finish(outcome, of: step, at: .now)
+      outcome.took = begun.duration(to: clock.instant)
+      state.sweep.finish(outcome, of: step, at: clock.instant)
       if wasDraining, !state.sweep.isDraining {
         try await broker.endHold(of: queue)
         // What was refused between the last page and the end of the hold.
@@ -168,7 +169,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     } catch let error as BrokerError {
       // The other queues go on: in a cluster their masters may be well.
       state.sweep.postpone(
-        until: .now + min(configuration.heartbeat, configuration.relayInterval) / 2,
+        until: clock.instant + min(configuration.heartbeat, configuration.relayInterval) / 2,
         isUnanswered: error.code == .unavailable)
       if !state.isTroubled {
         logger.warning(
@@ -221,12 +222,12 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   }
 
   private func ids(of step: QueueSweep.Step, in queue: QueueName) async throws -> ([JobID], Duration) {
-    let begun = ContinuousClock.now
+    let begun = clock.instant
     switch step {
     case .recheck(let ids): return (ids, .zero)
     case .page(let after, let before, let age, let limit):
       let ids = try await ledger.newestPendingIDs(queue: queue, after: after, before: before, age: age, limit: limit)
-      return (ids, begun.duration(to: .now))
+      return (ids, begun.duration(to: clock.instant))
     case .oldest(let after, let limit):
       return (try await ledger.pendingIDs(queue: queue, after: after, before: .greatest, limit: limit), .zero)
     }
@@ -313,7 +314,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         if Task.isCancelled { return }
         logger.warning("parked jobs cannot be looked at", metadata: [LogKeys.error: "\(error)"])
       }
-      do { try await Task.sleep(for: configuration.relayInterval) } catch { return }
+      do { try await clock.sleep(for: configuration.relayInterval) } catch { return }
     }
   }
 }

@@ -18,13 +18,13 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
 
   init(
     workers: any WorkerRegistry, broker: B, runners: [QueueRunner<B, L>], configuration: WorkerConfiguration,
-    clock: any WallClock, logger: Logger
+    logger: Logger
   ) {
     self.broker = broker
     self.workers = workers
     self.runners = runners
     self.configuration = configuration
-    self.clock = clock
+    clock = configuration.clock
     self.logger = logger
     startedAt = clock.now.unixMilliseconds
   }
@@ -56,7 +56,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
         isFailing = true
         await askBroker()
       }
-      do { try await Task.sleep(for: configuration.reportInterval) } catch { break }
+      do { try await clock.sleep(for: configuration.reportInterval) } catch { break }
     }
     untold.add(takeMinutes())
     await leave(untold)
@@ -124,7 +124,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   private func report(
     _ state: WorkerReport.State, _ untold: (number: Int64, minutes: [JobMinute])
   ) -> WorkerReport {
-    let (now, instant) = (clock.now.unixMilliseconds, ContinuousClock.now)
+    let (now, instant) = (clock.now.unixMilliseconds, clock.instant)
     var running: [WorkerReport.Running] = []
     for runner in runners {
       running += runner.running(at: now, instant, most: WorkerReport.maxRunning - running.count)

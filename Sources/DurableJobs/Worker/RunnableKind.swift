@@ -1,11 +1,11 @@
 /// A kind that can run here. A class, so that a job copies a reference and not closures, names and policies.
 final class RunnableKind<L: Ledger>: Sendable {
   let entry: JobRegistry<L>.Entry
-  let metrics: JobMetrics
+  let middleware: MiddlewareChain
 
-  init(_ entry: JobRegistry<L>.Entry, in queue: QueueName) {
+  init(_ entry: JobRegistry<L>.Entry, in queue: QueueName, _ middleware: MiddlewareChain) {
     self.entry = entry
-    metrics = JobMetrics(queue: queue, kind: entry.kind, isAtHome: entry.queue == queue)
+    self.middleware = middleware.serving(entry.kind, in: queue, isHome: entry.queue == queue)
   }
 
   /// The time limit of an attempt at a claim's job.
@@ -14,7 +14,9 @@ final class RunnableKind<L: Ledger>: Sendable {
   }
 
   /// Those of a registry, in the order of its `KindTable`.
-  static func all(_ registry: JobRegistry<L>, in queue: QueueName) -> [RunnableKind] {
-    registry.kinds.compactMap { kind in registry.entries[kind].map { RunnableKind($0, in: queue) } }
+  static func all(
+    _ registry: JobRegistry<L>, in queue: QueueName, _ middleware: MiddlewareChain
+  ) -> [RunnableKind] {
+    registry.kinds.compactMap { kind in registry.entries[kind].map { RunnableKind($0, in: queue, middleware) } }
   }
 }

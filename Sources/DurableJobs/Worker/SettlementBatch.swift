@@ -23,7 +23,8 @@ struct SettlementBatch {
   /// Of `snoozed` what the ledger notes: when each is due.
   private(set) var postponed: [JobID: Date] = [:]
 
-  init(_ ended: [EndedClaim]) {
+  /// - Parameter now: from when delays are counted.
+  init(_ ended: [EndedClaim], at now: Date) {
     acknowledged.reserveCapacity(ended.count)
     for end in ended {
       let claim = end.claim
@@ -37,7 +38,7 @@ struct SettlementBatch {
       case .snooze(let delay):
         snoozed.append(ClaimRetry(claim: claim, delay: delay, record: claim.record))
         if claim.record.isDurable {
-          postponed[claim.record.id] = Date(unixMilliseconds: unixMilliseconds() + delay.milliseconds)
+          postponed[claim.record.id] = now + delay / .seconds(1)
         }
       case .deadLetter(let failure):
         dead.append(DeadJob(record: claim.record, attempts: claim.attempt, failure: failure))

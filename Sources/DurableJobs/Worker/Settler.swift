@@ -9,10 +9,11 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
   let queue: QueueName
   let ledger: L
   let consumer: C
+  let clock: any WallClock
   let logger: Logger
 
   func settle(_ ended: [EndedClaim], until stop: StopSignal) async {
-    var batch = SettlementBatch(ended)
+    var batch = SettlementBatch(ended, at: clock.now)
     await dropLost(&batch, stop)
     // The broker forgets only what the ledger has taken in: what it could not be told stays claimed, and leaving the
     // queue or the lease's end hands it on.
@@ -85,7 +86,7 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
         logger.warning("cannot \(what) jobs yet", metadata: [LogKeys.error: "\(error)"])
         if stop.isStopping { triesAfterStop += 1 }
         if triesAfterStop > 5 || Task.isCancelled { return nil }
-        await backoff.pause(until: triesAfterStop > 0 ? nil : stop)
+        await backoff.pause(until: triesAfterStop > 0 ? nil : stop, clock)
       }
     }
   }

@@ -15,18 +15,14 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
   private let registry: JobRegistry<L>
   private let configuration: WorkerConfiguration
   private let workers: (any WorkerRegistry)?
-  private let clock: any WallClock
   private let logger: Logger
 
-  /// - Parameters:
-  ///   - workers: where it says what it does and is told what operators want; nil for nowhere.
-  ///   - clock: says in which minute something was done.
+  /// - Parameter workers: where it says what it does and is told what operators want; nil for nowhere.
   public init(
     broker: B, ledger: L, registry: JobRegistry<L>, configuration: WorkerConfiguration,
-    workers: (any WorkerRegistry)? = nil, clock: any WallClock = .system, logger: Logger
+    workers: (any WorkerRegistry)? = nil, logger: Logger
   ) {
     self.workers = workers
-    self.clock = clock
     self.broker = broker
     self.ledger = ledger
     self.registry = registry
@@ -52,8 +48,7 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
     let watch = LedgerWatch(ledger: ledger, runners: runners, logger: logger)
     let reporter = workers.map { workers in
       Reporter(
-        workers: workers, broker: broker, runners: runners, configuration: configuration, clock: clock,
-        logger: logger)
+        workers: workers, broker: broker, runners: runners, configuration: configuration, logger: logger)
     }
     await withTaskCancellationOrGracefulShutdownHandler {
       await withTaskGroup(of: Void.self) { background in

@@ -18,6 +18,10 @@ public struct WorkerConfiguration: Sendable {
   public var reportInterval: Duration = .seconds(1)
   /// After so many reports what was done since is counted in.
   public var reportsPerCount = 5
+  /// What its timers wait by: heartbeats, time limits, pauses. Its watch over the servers goes by the system's clock.
+  public var clock: any WallClock = .system
+  /// Runs around attempts and around what handlers enqueue, the outermost first.
+  public var middleware: [any JobMiddleware] = [JobLogging(), JobMetrics()]
   /// Where the worker's process is, for people who look for it.
   public var host = ""
   /// Of the program.

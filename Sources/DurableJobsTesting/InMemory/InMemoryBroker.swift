@@ -36,7 +36,7 @@ public actor InMemoryBroker: Broker {
     var record: JobRecord
     var attempt: Int
     var consumer: String
-    var since = ContinuousClock.now
+    var since: ContinuousClock.Instant
     /// Whether its job has begun.
     var isBegun = false
   }
@@ -56,16 +56,19 @@ public actor InMemoryBroker: Broker {
 
   var queues: [QueueName: Queue] = [:]
   private var lastNumber = 0
+  let clock: any WallClock
 
   /// Creates an empty broker, which knows no queue yet.
-  public init() {}
+  ///
+  /// - Parameter clock: leases and delays go by it.
+  public init(clock: any WallClock = .system) { self.clock = clock }
 
   public func push(_ jobs: [JobRecord]) {
     for job in jobs.carried {
       if job.isDurable, !queues[job.queue, default: Queue()].known.insert(job.id).inserted { continue }
-      let wait = (job.runAt?.unixMilliseconds ?? 0) - JobClock.milliseconds
+      let wait = (job.runAt?.unixMilliseconds ?? 0) - clock.now.unixMilliseconds
       if wait > 0 {
-        queues[job.queue, default: Queue()].delayed.append((.now + .milliseconds(wait), job))
+        queues[job.queue, default: Queue()].delayed.append((clock.instant + .milliseconds(wait), job))
       } else {
         makeReady(job)
       }
@@ -73,7 +76,7 @@ public actor InMemoryBroker: Broker {
   }
 
   public func join(_ queue: QueueName, worker: String, lease: Duration) -> InMemoryConsumer {
-    queues[queue, default: Queue()].leases[worker] = .now + lease
+    queues[queue, default: Queue()].leases[worker] = clock.instant + lease
     return InMemoryConsumer(broker: self, queue: queue, worker: worker, lease: lease)
   }
 
@@ -118,7 +121,8 @@ public actor InMemoryBroker: Broker {
     func take(_ ready: Ready, isRedelivered: Bool) {
       let receipt = "\(JobID.next())"
       let attempt = ready.record.attempts + 1
-      queue.claimed[receipt] = Claimed(record: ready.record, attempt: attempt, consumer: consumer)
+      queue.claimed[receipt] = Claimed(
+        record: ready.record, attempt: attempt, consumer: consumer, since: clock.instant)
       taken.append(Taken(ready: ready, attempt: attempt, receipt: receipt, isRedelivered: isRedelivered))
     }
     for priority in JobPriority.allCases {
@@ -147,7 +151,7 @@ public actor InMemoryBroker: Broker {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         // Cancellation ends the sleep early, and with it the wait.
-        do { try await Task.sleep(for: wait) } catch {}
+        do { try await self.clock.sleep(for: wait) } catch {}
         await self.wakeClaim(name) { $0.number == number }
       }
       await withCheckedContinuation { continuation in
@@ -174,7 +178,7 @@ public actor InMemoryBroker: Broker {
   func retry(_ retries: [ClaimRetry], in queue: QueueName, as consumer: String) {
     for retry in retries where queues[queue]?.claimed[retry.claim.receipt]?.consumer == consumer {
       queues[queue]?.claimed[retry.claim.receipt] = nil
-      queues[queue]?.delayed.append((.now + retry.delay, retry.record.carried))
+      queues[queue]?.delayed.append((clock.instant + retry.delay, retry.record.carried))
     }
   }
 
@@ -189,7 +193,7 @@ public actor InMemoryBroker: Broker {
   }
 
   func heartbeat(_ name: QueueName, as consumer: String, lease: Duration, listingHeld lists: Bool) -> Heartbeat {
-    let now = ContinuousClock.now
+    let now = clock.instant
     let kept = queues[name]?.leases[consumer] != nil
     // A long time without any renewal means that the broker was unreachable, which ends no lease.
     if let before = queues[name]?.heartbeatAt, now - before > lease / 2 {
@@ -208,9 +212,7 @@ public actor InMemoryBroker: Broker {
         reaped += 1
       }
     }
-    let due = queues[name]?.delayed.filter { $0.due <= now } ?? []
-    queues[name]?.delayed.removeAll { $0.due <= now }
-    for (_, record) in due.sorted(by: { $0.due < $1.due }) { makeReady(record) }
+    promoteDue(in: name)
     let held =
       lists ? queues[name]?.claimed.filter { $0.value.consumer == consumer && now - $0.value.since > lease } : nil
     var ends = queues[name]?.delayed.map(\.due) ?? []
@@ -221,6 +223,14 @@ public actor InMemoryBroker: Broker {
       held: held.map { Array($0.keys) } ?? [])
   }
 
+  /// Makes delayed jobs ready whose time has come.
+  func promoteDue(in name: QueueName) {
+    let now = clock.instant
+    let due = queues[name]?.delayed.filter { $0.due <= now } ?? []
+    queues[name]?.delayed.removeAll { $0.due <= now }
+    for (_, record) in due.sorted(by: { $0.due < $1.due }) { makeReady(record) }
+  }
+
   func leave(_ name: QueueName, as consumer: String) {
     let held = queues[name]?.claimed.filter { $0.value.consumer == consumer }.map(\.key) ?? []
     release(held, in: name, as: consumer)
@@ -228,7 +238,7 @@ public actor InMemoryBroker: Broker {
   }
 
   func makeReady(_ record: JobRecord, isReturned: Bool = false) {
-    let ready = Ready(record: record, since: JobClock.milliseconds)
+    let ready = Ready(record: record, since: clock.now.unixMilliseconds)
     if isReturned {
       queues[record.queue, default: Queue()].returned[record.priority, default: []].append(ready)
     } else {
@@ -330,7 +340,7 @@ extension InMemoryBroker {
   }
 
   public func reschedule(_ ids: [JobID], in name: QueueName, to due: Date) -> [JobID] {
-    let wait = due.unixMilliseconds - JobClock.milliseconds
+    let wait = due.unixMilliseconds - clock.now.unixMilliseconds
     var wanted = Set(ids)
     var moved: [JobID] = []
     if wait <= 0 {
@@ -342,7 +352,7 @@ extension InMemoryBroker {
     for record in take(wanted, from: name) {
       if record.isDurable { queues[name]?.known.insert(record.id) }
       if wait > 0 {
-        queues[name]?.delayed.append((.now + .milliseconds(wait), record))
+        queues[name]?.delayed.append((clock.instant + .milliseconds(wait), record))
       } else {
         makeReady(record)
       }

@@ -88,8 +88,10 @@ struct LookupRecord<J: LookupJob>: Sendable {
   ) async throws -> [PostgresQuery] {
     if parked.isEmpty { return [] }
     let records = try parked.map { lookup, until in
+      // Not before the budget: rounded up to the milliseconds of a job's time.
+      let due = Date(timeIntervalSince1970: (until.timeIntervalSince1970 * 1000).rounded(.up) / 1000)
       return try JobRecord(
-        J(lookup: lookup.id, words: lookup.question.words), options: JobOptions(at: until), isDurable: true)
+        J(lookup: lookup.id, words: lookup.question.words), options: JobOptions(at: due), isDurable: true)
     }
     try await transaction.add(records)
     return [
