@@ -2,14 +2,14 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// One transaction of the app: its SQL, and the jobs that are pending once it commits.
+/// A transaction of the app: its SQL, and the jobs that become pending when it commits.
 public typealias AppTransaction = JobTransaction<PostgresLedger>
 
-/// What can run a statement that only reads: a pool, or a transaction where the answer must fit what else it does.
+/// Runs read-only statements: a pool, or a transaction whose reads must match its writes.
 public protocol SocialReader: Sendable {
-  /// Runs a statement that reads.
+  /// Runs a read-only statement.
   func rows(_ query: PostgresQuery) async throws(PostgresError) -> PostgresRows
-  /// Whether what it reads may be a second old.
+  /// Whether its reads may be up to a second old.
   var mayBeBehind: Bool { get }
 }
 

@@ -1,4 +1,4 @@
-/// What users may write into fields. Each rule throws an error that names the field and says what would be right.
+/// The rules for user input. Each rule throws an error that names the field and states what is valid.
 enum FieldRules {
   static let longestUsername = 100
 
@@ -9,14 +9,14 @@ enum FieldRules {
     }
   }
 
-  /// Whether `text` could be somebody's username.
+  /// Whether `text` could be a username.
   static func isUsername(_ text: some Collection<UInt8>) -> Bool {
     guard let first = text.first, isLetterOrDigit(first), text.count <= longestUsername else { return false }
     return text.allSatisfy { isLetterOrDigit($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D || $0 == 0x2B }
   }
 
   static func email(_ text: String) throws(SocialError) {
-    // Whether an address is one only mail to it can tell: this refuses what certainly is none.
+    // Only a mail can prove that an address exists; this refuses texts that cannot be one.
     let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
     let isClean = text.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0.value >= 0x20 && $0.value != 0x7F }
     guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty, isClean, text.unicodeScalars.count <= 254 else {
@@ -31,16 +31,16 @@ enum FieldRules {
     }
   }
 
-  /// What somebody says to others: 1 to 2,000 characters, not all of them spaces.
+  /// Text that an account publishes: 1 to 2,000 characters, not all of them spaces.
   static func said(_ text: String) throws(SocialError) {
     try self.text(text, "text", 1...2000)
     if text.allSatisfy(\.isWhitespace) { throw .invalid("text", "is not only spaces") }
   }
 
-  /// How many Unicode scalars a character has at most; a family of emoji has eleven.
+  /// The most Unicode scalars per character; a family emoji has eleven.
   private static let longestCharacter = 16
 
-  /// Text that stands in a line with others', which no pile of marks is to cover.
+  /// Text shown on a line with other text, which stacked combining marks must not cover.
   static func line(_ text: String?, _ field: String, _ lengths: ClosedRange<Int>) throws(SocialError) {
     try self.text(text, field, lengths)
     if let text, text.contains(where: { $0.unicodeScalars.count > longestCharacter }) {
@@ -48,7 +48,8 @@ enum FieldRules {
     }
   }
 
-  /// Text of a length in Unicode scalars, as Postgres counts, without the character NUL, which Postgres cannot keep.
+  /// Text whose length is counted in Unicode scalars, as Postgres does. It cannot contain NUL, which Postgres cannot
+  /// store.
   static func text(_ text: String?, _ field: String, _ lengths: ClosedRange<Int>) throws(SocialError) {
     guard let text else { return }
     guard lengths.contains(text.unicodeScalars.count) else {

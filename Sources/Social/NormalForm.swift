@@ -1,11 +1,11 @@
 import Foundation
 
-/// The one form in which addresses and names are stored, compared and counted, so that no spelling gets past a limit or
-/// a uniqueness that another spelling meets.
+/// The one form in which addresses and names are stored, compared and counted, so that no alternative spelling evades a
+/// limit or a uniqueness check.
 ///
-/// Usernames are ASCII by a constraint of their table; on them SQL's `lower()` is the same function.
+/// Usernames are ASCII by a constraint of their table, so SQL's `lower()` is the same function for them.
 public enum NormalForm {
-  /// Text as it is stored and shown: composed (NFC), without white space around it.
+  /// Text in the form for storage and display: composed (NFC), trimmed of white space.
   public static func shown(_ text: String) -> String {
     let scalars = text.precomposedStringWithCanonicalMapping.unicodeScalars
     guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
@@ -14,10 +14,9 @@ public enum NormalForm {
     return String(scalars[first...last])
   }
 
-  /// Text as it is compared and counted: as it is shown, in lower case by Unicode's mapping, which depends on no
-  /// locale.
+  /// Text in the form for comparing and counting: as displayed, lowercased by Unicode's locale-independent mapping.
   public static func compared(_ text: String) -> String {
-    // The lower case of a composed letter may be one that is not: İ becomes i with a dot above.
+    // Lowercasing a composed letter may decompose it: İ becomes i with a dot above.
     shown(text).lowercased().precomposedStringWithCanonicalMapping
   }
 }

@@ -1,4 +1,4 @@
-/// A page of a list, and what to ask for to get the next one.
+/// A page of a list, and the cursor of the next one.
 public struct Page<Item: Sendable>: Sendable {
   public var items: [Item]
   /// The cursor of the next page; nil at the end.
@@ -9,7 +9,7 @@ public struct Page<Item: Sendable>: Sendable {
     self.next = next
   }
 
-  /// A page of the first `limit` of `items`, which were asked for with one more.
+  /// A page of the first `limit` of `items`, which were read with one extra.
   init(_ items: [Item], limit: Int, cursor: (Item) -> Int) {
     self.items = Array(items.prefix(limit))
     next = items.count > limit ? self.items.last.map(cursor) : nil
@@ -21,17 +21,17 @@ public struct Page<Item: Sendable>: Sendable {
 }
 
 extension Page {
-  /// A row of a list: where it stands, and the item, or nil for one that is passed over.
+  /// A row of a list: its cursor, and the item, or nil to skip it.
   typealias Row = (cursor: Int, item: Item?)
 
-  /// So many times more rows are read for one page. A page may have less than its limit although more follows.
+  /// The most reads per page. A page may have fewer items than its limit although more exist.
   private static var rounds: Int { 10 }
 
-  /// Fills a page from a list some of whose rows are passed over.
+  /// Fills a page from a list in which some rows are skipped.
   ///
   /// - Parameters:
   ///   - start: the cursor to begin at.
-  ///   - rows: reads up to so many rows that come after a cursor. Fewer are the last.
+  ///   - rows: reads up to `count` rows after a cursor; fewer mean the end of the list.
   static func filled(
     from start: Int, limit: Int, _ rows: (_ after: Int, _ count: Int) async throws -> [Row]
   ) async throws -> Page {
@@ -48,16 +48,16 @@ extension Page {
       }
       guard read.count == count, let last = read.last else { return Page(items: items.map(\.item), next: nil) }
       cursor = last.cursor
-      // Where much is passed over, more is read at once.
+      // Rows are being skipped, so read more at once.
       count = max(100, limit + 1)
     }
     return Page(items: items.map(\.item), next: cursor)
   }
 }
 
-/// Which page of a list is asked for.
+/// A request for a page of a list.
 public struct PageRequest: Sendable, Hashable {
-  /// Only what comes after this cursor; nil for the first page.
+  /// Only items after this cursor; nil for the first page.
   public var before: Int?
   /// 1–100.
   public var limit: Int

@@ -1,7 +1,7 @@
 extension String {
-  /// The text with all but RFC 3986's unreserved characters as `%XX`, in capitals.
+  /// The text with everything but RFC 3986's unreserved characters as `%XX`, in upper case.
   ///
-  /// - Parameter kept: a further character that stays.
+  /// - Parameter kept: another character to leave unencoded.
   func percentEncoded(keeping kept: Character? = nil) -> String {
     var result: [UInt8] = []
     for byte in utf8 {

@@ -3,34 +3,35 @@ import DurableJobsPostgres
 
 /// The app's job kinds.
 public enum SocialJobs {
-  /// Posts on their way to their followers. Each job is short.
+  /// Post fan-outs. Each job is short.
   public static let fanOutQueue: QueueName = "fanout"
-  /// What comes in many pieces, so that it never delays the others.
+  /// Bulk work in many pieces, kept apart so that it never delays other queues.
   public static let bulkQueue: QueueName = "fanout-bulk"
-  /// What accounts are told.
+  /// Notifications for accounts.
   public static let notificationQueue: QueueName = "notifications"
-  /// What adds up hearts and fans, a batch at a time.
+  /// Counting hearts and fans, in batches.
   public static let countQueue: QueueName = "hearts"
-  /// What makes rankings of the counts.
+  /// Computing rankings from the counts.
   public static let rankingQueue: QueueName = "rankings"
 
-  /// What waits for a mail server.
+  /// Mail, which waits for a mail server.
   public static let mailQueue: QueueName = "mail"
 
-  /// What asks YouTube, so that nothing else waits for its answers.
+  /// YouTube lookups, kept apart so that nothing else waits for their responses.
   public static let lookupQueue: QueueName = "lookups"
 
-  /// What makes pictures, which takes a processor for a second; a worker without the programs for it leaves it to others.
+  /// Making pictures, which takes a CPU for about a second. A worker without the programs for it does not serve this
+  /// queue.
   public static let pictureQueue: QueueName = "pictures"
 
-  /// Makes the app's kinds known to a worker, or to whoever checks payloads.
+  /// Registers the app's kinds for a worker, or for a process that only checks payloads.
   ///
   /// - Parameters:
   ///   - youtube: for a worker that runs lookups.
   ///   - mailer: for a worker that sends mail.
-  ///   - store: for a worker that tidies up among pictures.
+  ///   - store: for a worker that cleans up stored pictures.
   ///   - studio: for a worker that makes pictures.
-  ///   - cards: for a worker that draws certificates' cards.
+  ///   - cards: for a worker that draws certificate cards.
   public static func register(
     in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil, mailer: Mailer? = nil,
     store: (any MediaStore)? = nil, studio: PictureStudio? = nil, cards: CardStudio? = nil

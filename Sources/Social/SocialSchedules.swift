@@ -1,13 +1,13 @@
 import DurableJobs
 import DurableJobsPostgres
 
-/// What the app does again and again, one line a feature. A job that a tick asks for may find its work done already.
+/// The app's periodic jobs. A job enqueued by a tick may find its work already done.
 public enum SocialSchedules {
   /// - Parameters:
   ///   - feedDays: how many days of posts the feeds' rows hold; 0 for all.
-  ///   - feedSleepDays: days without reading after which an account's feed is no longer kept; 0 for never.
-  ///   - rankings: what makes a snapshot of the rankings.
-  ///   - sweep: how much is kept of what has ended.
+  ///   - feedSleepDays: days without reading after which an account's feed is no longer maintained; 0 for never.
+  ///   - rankings: the job that computes a snapshot of the rankings.
+  ///   - sweep: how long ended jobs are kept.
   public static func all(
     feedDays: Int = 90, feedSleepDays: Int = 0, rankings: RankingRefresh = RankingRefresh(),
     sweep: LedgerSweep = LedgerSweep(endedDays: 7)
@@ -48,6 +48,6 @@ public enum SocialSchedules {
     ]
   }
 
-  /// No job while the one of an earlier tick is still pending.
+  /// Enqueues no job while one from an earlier tick is pending.
   private static func unlessPending(_ key: String) -> JobOptions { JobOptions(uniqueKey: key) }
 }

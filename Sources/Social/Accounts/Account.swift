@@ -1,6 +1,6 @@
 import LibPQClient
 
-/// An account as others see it in lists and beside posts.
+/// An account as shown to others, in lists and next to posts.
 public struct AccountSummary: Sendable, Hashable {
   public let id: Int
   public let username: String
@@ -8,7 +8,7 @@ public struct AccountSummary: Sendable, Hashable {
   public let major: String
   public let avatar: String?
 
-  /// What a statement selects for `init(row:at:)`, from accounts `a`.
+  /// The columns that `init(row:at:)` reads, selected from accounts `a`.
   static let columns = "a.id, a.username, a.name, a.major, \(Accounts.avatar)"
 
   init(id: Int, username: String, name: String, major: String, avatar: String?) {
@@ -19,7 +19,7 @@ public struct AccountSummary: Sendable, Hashable {
     self.avatar = avatar
   }
 
-  /// - Parameter first: the column of the id.
+  /// - Parameter first: the index of the id column.
   init(row: PostgresRow, at first: Int = 0) throws(PostgresError) {
     id = try Int(postgres: row[first])
     username = try String(postgres: row[first + 1])
@@ -28,7 +28,7 @@ public struct AccountSummary: Sendable, Hashable {
     avatar = try String?(postgres: row[first + 4])
   }
 
-  /// The accounts with these ids that there are.
+  /// The existing accounts among these ids, by id.
   static func all(_ ids: Set<Int>, in reader: some SocialReader) async throws -> [Int: AccountSummary] {
     if ids.isEmpty { return [:] }
     let rows = try await reader.rows("SELECT \(unescaped: columns) FROM accounts a WHERE id = ANY (\(Array(ids)))")
@@ -47,33 +47,33 @@ public struct Profile: Sendable, Hashable {
   public let posts: Int
   public let followers: Int
   public let following: Int
-  /// Whether the account that asks follows this one.
+  /// Whether the viewer follows this account.
   public let isFollowed: Bool
-  /// Whether the account that asks has muted it.
+  /// Whether the viewer has muted it.
   public let isMuted: Bool
 }
 
 /// An account as its owner sees it.
 public struct OwnAccount: Sendable, Hashable {
   public let profile: Profile
-  /// nil for an account that came by import.
+  /// nil for an imported account.
   public let email: String?
-  /// Whether the owner has stated to be an adult.
+  /// Whether the owner has stated that they are an adult.
   public let isAdult: Bool
 }
 
-/// What it takes to open an account. Checked when it is made.
+/// The data for a new account, validated on creation.
 public struct Registration: Sendable {
-  /// nil for one that is made of the name.
+  /// nil to derive a username from the name.
   public let username: String?
   public let email: String
   public let password: String
   public let name: String
   public let major: String
   public let bio: String
-  /// A picture that was uploaded for this sign-up.
+  /// A picture uploaded for this sign-up.
   public let avatar: MediaID?
-  /// Whether the owner states to be an adult.
+  /// Whether the owner states that they are an adult.
   public let isAdult: Bool
 
   /// - Throws: `invalid_username`, `invalid_email`, `invalid_password`, `invalid_name`, `invalid_major`, `invalid_bio`,
@@ -103,15 +103,15 @@ public struct Registration: Sendable {
   }
 }
 
-/// What an owner changes of an account; nil leaves a field as it is.
+/// An owner's changes to an account; nil leaves a field unchanged.
 public struct AccountChanges: Sendable {
   public let username: String?
   public let name: String?
   public let major: String?
   public let bio: String?
-  /// `.some(nil)` takes the picture away.
+  /// `.some(nil)` removes the picture.
   public let avatar: MediaID??
-  /// Whether the owner states to be an adult.
+  /// Whether the owner states that they are an adult.
   public let isAdult: Bool?
 
   /// - Throws: `invalid_username`, `invalid_name`, `invalid_major`, `invalid_bio`, `invalid_avatar`, `use_media`.
@@ -140,11 +140,11 @@ public struct AccountChanges: Sendable {
   }
 }
 
-/// A password that an account gets. Checked when it is made.
+/// A new password for an account, validated on creation.
 public struct NewPassword: Sendable {
   public let text: String
 
-  /// - Parameter field: where it stands in a request.
+  /// - Parameter field: the request field that holds it.
   /// - Throws: `invalid_password`.
   public init(_ text: String, field: String = "password") throws(SocialError) {
     try FieldRules.password(text, field)

@@ -3,14 +3,14 @@ import LibPQClient
 
 /// Opens, finds and changes accounts.
 public enum Accounts {
-  /// Counts on a profile are exact up to here. Beyond, an author's followers are as many as the latest fan-out counted,
-  /// and other counts stay at this number: a counter row would be written by every follow of a celebrity, one after the
-  /// other, while counting this many entries of an index takes about 5 ms.
+  /// Profile counts are exact up to this limit. Beyond it, an author's followers are the number that the latest fan-out
+  /// counted, and other counts stop at the limit. A counter row would serialize every follow of a celebrity, while
+  /// counting this many index entries takes about 5 ms.
   public static let countLimit = 50_000
 
   /// Opens an account.
   ///
-  /// - Parameter passwordHash: what `PasswordHasher.hash` made of the registration's password.
+  /// - Parameter passwordHash: the hash of the registration's password, from `PasswordHasher.hash`.
   /// - Returns: its id and its username.
   /// - Throws: `username_taken`, `email_taken`, `invalid_avatar`.
   public static func open(
@@ -43,7 +43,7 @@ public enum Accounts {
     return (id, username)
   }
 
-  /// The id of the account called `username`, in whatever case.
+  /// The id of the account named `username`, ignoring case.
   ///
   /// - Throws: `not_found`, `AccountMoved`.
   public static func id(of username: String, in reader: some SocialReader) async throws -> Int {
@@ -55,7 +55,7 @@ public enum Accounts {
     return try row.decode(Int.self)
   }
 
-  /// The same, for a viewer who may not see every account.
+  /// The id of the account named `username`, for a viewer who may not see every account.
   ///
   /// - Throws: `not_found`, `AccountMoved`.
   public static func id(of username: String, seenBy viewer: Int, in reader: some SocialReader) async throws -> Int {
@@ -74,7 +74,7 @@ public enum Accounts {
     return id
   }
 
-  /// The page of the account called `username`, as `viewer` sees it.
+  /// The profile of the account named `username`, as `viewer` sees it.
   ///
   /// - Throws: `not_found`, `AccountMoved`.
   public static func profile(
@@ -104,9 +104,9 @@ public enum Accounts {
     return try own(row)
   }
 
-  /// The account whose session a token is, as its owner sees it.
+  /// The account that owns the session of a token, as its owner sees it.
   ///
-  /// - Throws: `not_signed_in` if it is no session's, or the session has expired.
+  /// - Throws: `not_signed_in` if the token belongs to no session, or the session has expired.
   public static func own(_ token: SessionToken, in reader: some SocialReader) async throws -> OwnAccount {
     let rows = try await reader.rows(
       """
@@ -131,7 +131,7 @@ public enum Accounts {
     if let avatar = changes.avatar ?? nil {
       _ = try await MediaUse([avatar], of: id, as: "avatar", in: transaction)
     }
-    // Who chooses a picture, or none, has no address of an earlier one any more.
+    // Choosing a picture, or removing it, also clears an external address from an earlier version.
     let changesAvatar = changes.avatar != nil
     let touched = try await transaction.execute(
       """
@@ -147,8 +147,8 @@ public enum Accounts {
     if let username = changes.username { try await Usernames.change(id, to: username, in: transaction) }
   }
 
-  /// Where the picture of an account `a` is: a path of this server, or the address that the account had before pictures
-  /// were kept here.
+  /// The location of account `a`'s picture: a path on this server, or the external address that the account had before
+  /// pictures were stored here.
   static let avatar = "coalesce('/media/' || a.avatar_media || '/thumb', a.avatar)"
 
   private static let profileColumns = """

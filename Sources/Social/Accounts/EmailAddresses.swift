@@ -1,12 +1,12 @@
 import LibPQClient
 
-/// Looks after addresses that are not in the normal form: those that programs of earlier versions wrote, beyond ASCII.
+/// Finds and fixes addresses that are not in the normal form: non-ASCII ones that earlier versions stored.
 public enum EmailAddresses {
-  /// Two accounts whose addresses are one in the normal form.
+  /// Two accounts whose addresses have the same normal form.
   public struct Collision: Sendable, Hashable {
     /// The account that cannot sign in by its address.
     public let username: String
-    /// The one that has the address in its normal form, or will have it.
+    /// The account that has the address in its normal form, or will have it.
     public let other: String
   }
 
@@ -15,16 +15,16 @@ public enum EmailAddresses {
     let username: String
     let email: String
     var normal: String { NormalForm.compared(email) }
-    // By scalars: strings compare equal whichever way they are composed.
+    // Compares scalars: Swift strings compare equal regardless of composition.
     var isNormal: Bool { Array(email.unicodeScalars) == Array(normal.unicodeScalars) }
   }
 
   private static let page = 1000
 
-  /// Brings addresses into the normal form. One whose normal form another account has stays: which of the two is whose
-  /// is not for a program to say.
+  /// Rewrites addresses into the normal form. An address whose normal form belongs to another account is left alone: a
+  /// program cannot decide which account owns it.
   ///
-  /// - Returns: how many were changed.
+  /// - Returns: how many addresses changed.
   @discardableResult
   static func normalize(in transaction: PostgresTransaction) async throws -> Int {
     var changed = 0
@@ -40,7 +40,7 @@ public enum EmailAddresses {
     return changed
   }
 
-  /// The accounts that share an address, as far as the normal form goes.
+  /// The accounts whose addresses collide in the normal form.
   public static func collisions(in reader: some SocialReader) async throws -> [Collision] {
     var collisions: [Collision] = []
     var first: [String: String] = [:]
@@ -61,7 +61,7 @@ public enum EmailAddresses {
     return collisions
   }
 
-  /// The addresses that are not in the normal form, by account.
+  /// The addresses that are not in the normal form, in account order.
   private static func foreign(in reader: some SocialReader) async throws -> [Address] {
     var found: [Address] = []
     var last = 0

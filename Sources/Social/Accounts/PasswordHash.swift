@@ -1,8 +1,8 @@
 import Cryptography
 import Foundation
 
-/// A password as it is kept: scrypt (RFC 7914) with its parameters and salt, in the PHC string format,
-/// `$scrypt$ln=15,r=8,p=3$SALT$HASH` with Base64 without padding.
+/// A stored password hash: scrypt (RFC 7914) with its parameters and salt, in the PHC string format,
+/// `$scrypt$ln=15,r=8,p=3$SALT$HASH`, with Base64 without padding.
 struct PasswordHash: Sendable, CustomStringConvertible {
   /// The binary logarithm of scrypt's N.
   var logarithm: Int
@@ -13,12 +13,12 @@ struct PasswordHash: Sendable, CustomStringConvertible {
 
   typealias Parameters = (logarithm: Int, blockSize: Int, parallelism: Int)
 
-  /// N = 2¹⁵, r = 8, p = 3: 32 MiB and about 0.3 s, which OWASP's cheat sheet on password storage asks for at this N.
+  /// N = 2¹⁵, r = 8, p = 3: 32 MiB and about 0.3 s, as OWASP's Password Storage Cheat Sheet recommends for this N.
   static let standard: Parameters = (logarithm: 15, blockSize: 8, parallelism: 3)
 
-  /// Derives the hash of a password. Takes about 0.3 s of one core: not on an event loop.
+  /// Derives the hash of a password. Takes about 0.3 s of one core, so never call it on an event loop.
   ///
-  /// - Parameter salt: a fresh one if nil.
+  /// - Parameter salt: nil for a new random salt.
   init(of password: String, parameters: Parameters = standard, salt: [UInt8]? = nil) throws {
     (logarithm, blockSize, parallelism) = parameters
     self.salt = salt ?? .random(count: 16)
@@ -26,7 +26,7 @@ struct PasswordHash: Sendable, CustomStringConvertible {
     hash = try derive(password, count: 32)
   }
 
-  /// Reads a PHC string; nil if it is none of scrypt's, or asks for more than 1 GiB.
+  /// Parses a PHC string; nil if it is not scrypt's, or needs more than 1 GiB.
   init?(_ text: String) {
     let parts = text.split(separator: "$", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt" else { return nil }
@@ -49,30 +49,30 @@ struct PasswordHash: Sendable, CustomStringConvertible {
     "$scrypt$ln=\(logarithm),r=\(blockSize),p=\(parallelism)$\(Self.text(salt))$\(Self.text(hash))"
   }
 
-  /// How many blocks are mixed: what a guess costs.
+  /// The number of blocks mixed, which is the cost of a guess.
   private static func work(_ parameters: Parameters) -> Int {
     (parameters.blockSize * parameters.parallelism) << parameters.logarithm
   }
 
-  /// Whether a guess at it costs less than at one with these parameters.
+  /// Whether a guess costs less than one with these parameters.
   func isWeaker(than parameters: Parameters) -> Bool {
     Self.work((logarithm, blockSize, parallelism)) < Self.work(parameters)
   }
 
-  /// Whether one was made of the other's password: a password's salt is drawn once and stays when its hash is renewed.
+  /// Whether two hashes come from the same password: a renewed hash keeps the password's original salt.
   static func areOfOnePassword(_ one: String, _ other: String) -> Bool {
     if one == other { return true }
     guard let one = PasswordHash(one), let other = PasswordHash(other) else { return false }
     return one.salt == other.salt
   }
 
-  /// Whether `password` is the one. The comparison takes the same time wherever the first difference is.
+  /// Whether `password` matches. The comparison time does not depend on where the first difference is.
   func matches(_ password: String) throws -> Bool {
     isEqualInConstantTime(try derive(password, count: hash.count), hash)
   }
 
   private func derive(_ password: String, count: Int) throws -> [UInt8] {
-    // The same password typed on another keyboard may come decomposed: one form of it is hashed.
+    // Another keyboard may produce the same password in decomposed form, so hash one canonical form.
     let bytes = Array(password.precomposedStringWithCanonicalMapping.utf8)
     return try Scrypt(logarithm: logarithm, blockSize: blockSize, parallelism: parallelism)
       .key(from: bytes, salt: salt, count: count)

@@ -1,16 +1,15 @@
 import Dispatch
 import Locking
 
-/// Hashes and checks passwords on threads of its own: a hash takes a third of a second of one core, which neither an
-/// event loop nor the tasks' shared threads can spare. Clients take turns, so that one with many passwords delays
-/// itself alone.
+/// Hashes and checks passwords on dedicated threads. A hash takes a third of a second of one core, too long for an
+/// event loop or the shared task threads. Clients take turns, so a client with many passwords delays only itself.
 public final class PasswordHasher: Sendable {
   private struct State {
     var queue = FairQueue<String, @Sendable () -> Void>()
-    /// The threads that have nothing to do.
+    /// The idle threads.
     var idle: [DispatchQueue]
 
-    /// Takes what is next, and a thread for it.
+    /// Takes the next work item and a thread for it.
     mutating func begin() -> (work: @Sendable () -> Void, thread: DispatchQueue)? {
       guard let thread = idle.last, let work = queue.popFirst() else { return nil }
       idle.removeLast()
@@ -19,16 +18,16 @@ public final class PasswordHasher: Sendable {
   }
 
   private let limit: Int
-  /// How many of one client may wait.
+  /// How many passwords of one client may wait.
   private let share: Int
   private let parameters: PasswordHash.Parameters
-  /// What an unknown address's password is checked against, so that the answer takes as long as for a known one.
+  /// The hash checked for an unknown address, so that the response takes as long as for a known one.
   private let decoy: String
   private let state: Locked<State>
 
   /// - Parameters:
-  ///   - threads: how many passwords are worked on at once, each with 32 MiB.
-  ///   - limit: how many may wait, a quarter of them for one client; more are refused, since they would wait for
+  ///   - threads: how many passwords are processed at once, each using 32 MiB.
+  ///   - limit: how many may wait, up to a quarter of them from one client. More are refused, since they would wait for
   ///     seconds.
   public convenience init(threads: Int = 2, limit: Int = 64) {
     self.init(threads: threads, limit: limit, parameters: PasswordHash.standard)
@@ -36,7 +35,8 @@ public final class PasswordHasher: Sendable {
 
   init(threads: Int, limit: Int, parameters: PasswordHash.Parameters) {
     precondition(threads > 0 && limit > 0, "a password hasher has a thread and room for a password at least")
-    // Serial queues: unlike a concurrent one they get a thread even where others have taken all that Dispatch shares.
+    // Serial queues get a thread even when other work has taken all of Dispatch's shared ones; a concurrent queue does
+    // not.
     state = Locked(State(idle: (0..<threads).map { DispatchQueue(label: "fanmill.passwords.\($0)") }))
     self.limit = limit
     share = max(1, limit / 4)
@@ -49,13 +49,13 @@ public final class PasswordHasher: Sendable {
 
   /// The hash of a password, as a PHC string.
   ///
-  /// - Parameter client: whose turn it takes.
+  /// - Parameter client: the client whose turn this uses.
   /// - Throws: `busy`.
   public func hash(_ password: String, for client: String) async throws -> String {
     try await run(for: client) { [parameters] in try PasswordHash(of: password, parameters: parameters).description }
   }
 
-  /// Whether `password` has the hash `hash`; false, after as long a time, if there is none.
+  /// Whether `password` matches `hash`; false, after the same time, if `hash` is nil.
   ///
   /// - Throws: `busy`.
   public func check(_ password: String, against hash: String?, for client: String) async throws -> Bool {
@@ -70,10 +70,10 @@ public final class PasswordHasher: Sendable {
     return matches && known != nil
   }
 
-  /// The hash of a password whose hash `old` is weaker than today's, under the same salt; nil where nothing is to be
-  /// renewed.
+  /// A stronger hash of the password under the same salt, if `old` is weaker than the current parameters; otherwise
+  /// nil.
   ///
-  /// - Parameter password: the right one.
+  /// - Parameter password: the correct password.
   /// - Throws: `busy`.
   func renewed(_ old: String, of password: String, for client: String) async throws -> String? {
     guard let known = PasswordHash(old), known.isWeaker(than: parameters) else { return nil }
@@ -82,7 +82,8 @@ public final class PasswordHasher: Sendable {
     }
   }
 
-  /// What an older hash takes less than today's, so that the time tells nobody which addresses have accounts.
+  /// The work by which an older hash is cheaper than a current one. Doing it too keeps response times from revealing
+  /// which addresses have accounts.
   private static func rest(of hash: PasswordHash, to parameters: PasswordHash.Parameters) -> PasswordHash? {
     guard hash.logarithm == parameters.logarithm, hash.blockSize == parameters.blockSize,
       hash.parallelism < parameters.parallelism
@@ -92,10 +93,10 @@ public final class PasswordHasher: Sendable {
     return rest
   }
 
-  /// How many of a client's passwords wait.
+  /// How many of a client's passwords are waiting.
   func waiting(of client: String) -> Int { state.withLock { $0.queue.count(of: client) } }
 
-  /// Does `work` on one of the threads when it is the client's turn.
+  /// Runs `work` on one of the threads when it is the client's turn.
   func run<Value: Sendable>(
     for client: String, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
@@ -115,7 +116,7 @@ public final class PasswordHasher: Sendable {
     }
   }
 
-  /// Gives what waits to the threads that are free.
+  /// Starts waiting work on idle threads.
   private func start() {
     while let (work, thread) = state.withLock({ $0.begin() }) {
       thread.async {

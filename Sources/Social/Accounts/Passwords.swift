@@ -1,15 +1,15 @@
 import LibPQClient
 
-/// The passwords of accounts whose owners are signed in.
+/// Checks and changes the passwords of signed-in accounts.
 public enum Passwords {
-  /// A password that was right when it was looked at.
+  /// A password that was correct when it was checked.
   public struct Checked: Sendable {
     public let account: Int
     fileprivate let hash: String
   }
 
-  /// Whether `password` is the account's. A wrong one counts for the account and the client, so that a session that was
-  /// stolen does not serve for guessing.
+  /// Checks that `password` is the account's. A wrong one counts against the account and the client, so that a stolen
+  /// session cannot be used for guessing.
   ///
   /// - Throws: `wrong_password`, `too_many_attempts`, `busy`.
   public static func check(
@@ -23,7 +23,7 @@ public enum Passwords {
     do {
       isRight = try await hasher.check(password, against: hashes.first ?? nil, for: client.key)
     } catch let error as SocialError where error.code == .busy {
-      // Nothing was learned of the password.
+      // The password was not checked, so the attempt does not count.
       try await attempts.giveBack([attempt])
       throw error
     }
@@ -32,10 +32,10 @@ public enum Passwords {
     return Checked(account: account, hash: hash)
   }
 
-  /// Whether `password` is the account's, where it has one.
+  /// Checks that `password` is the account's, if the account has one.
   ///
   /// - Returns: nil for an account without a password, such as an imported one.
-  /// - Throws: `invalid_password` where one is needed and none is given; what `check` throws.
+  /// - Throws: `invalid_password` if the account has a password and none is given; the errors of `check`.
   public static func checkIfAny(
     _ password: String?, of account: Int, from client: ClientAddress, hasher: PasswordHasher, attempts: AttemptBook,
     in pool: PostgresPool
@@ -50,10 +50,9 @@ public enum Passwords {
     return nil
   }
 
-  /// Gives an account another password. All its sessions but the current one end, and so do its tokens for new
-  /// passwords.
+  /// Changes an account's password. Ends all its other sessions and its password reset tokens.
   ///
-  /// - Throws: `wrong_password` if the password was changed since it was checked; `not_signed_in` if the session ended.
+  /// - Throws: `wrong_password` if the password changed after the check; `not_signed_in` if the session ended.
   public static func change(
     _ old: Checked, toHash hash: String, session: SessionToken, in transaction: PostgresTransaction
   ) async throws {
@@ -66,18 +65,18 @@ public enum Passwords {
     try await PasswordResets.endAll(of: old.account, in: transaction)
   }
 
-  /// Locks the account, whose password is still the one that was checked.
+  /// Locks the account and confirms that its password is still the one that was checked.
   ///
   /// - Throws: `wrong_password`.
   static func confirm(_ checked: Checked, in transaction: PostgresTransaction) async throws {
     let hashes = try await transaction.query(
       "SELECT password_hash FROM accounts WHERE id = \(checked.account) FOR NO KEY UPDATE"
     ).decode(String?.self)
-    // One that was renewed meanwhile is still of the same password.
+    // A hash renewed in the meantime still belongs to the same password.
     guard let hash = hashes.first ?? nil, PasswordHash.areOfOnePassword(hash, checked.hash) else { throw wrong }
   }
 
-  /// The same, where nil stands for an account that has no password to check.
+  /// Confirms a checked password, where nil means that the account has none.
   ///
   /// - Throws: `wrong_password`.
   static func confirm(_ checked: Checked?, of account: Int, in transaction: PostgresTransaction) async throws {

@@ -2,17 +2,17 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Closes accounts to their owners, and opens them again.
+/// Suspends accounts and restores them.
 public enum Suspensions {
-  /// Ends an account's sessions, lets nobody sign in to it, and hides it and all that it wrote. Its owner is told.
+  /// Ends an account's sessions, blocks sign-in, and hides the account and everything it wrote. Notifies the owner.
   ///
-  /// - Parameter reason: 1 to 500 characters, which the owner reads.
+  /// - Parameter reason: 1 to 500 characters, shown to the owner.
   /// - Throws: `invalid_reason`.
   public static func suspend(_ account: Int, because reason: String, in transaction: AppTransaction) async throws {
     try FieldRules.text(reason, "reason", 1...500)
     let sql = transaction.sql
-    // Whoever opens a session holds a lock on the account's row: it comes before this, and ends below, or finds it
-    // suspended.
+    // Opening a session locks the account's row: such a session either exists by now and is deleted below, or its
+    // transaction finds the account suspended.
     let wasOpen = try await sql.query(
       "SELECT suspended_at IS NULL FROM accounts WHERE id = \(account) FOR NO KEY UPDATE"
     ).decode(Bool.self).first
@@ -27,9 +27,9 @@ public enum Suspensions {
     }
   }
 
-  /// Lets its owner sign in again, and shows what it wrote as before.
+  /// Lets the owner sign in again, and shows everything the account wrote as before.
   ///
-  /// - Parameter reason: 1 to 500 characters, which the owner reads.
+  /// - Parameter reason: 1 to 500 characters, shown to the owner.
   /// - Throws: `invalid_reason`.
   public static func restore(_ account: Int, because reason: String, in transaction: AppTransaction) async throws {
     try FieldRules.text(reason, "reason", 1...500)

@@ -1,15 +1,17 @@
 import Foundation
 import LibPQClient
 
-/// What accounts are called: names made for who chooses none, and names that were given up.
+/// Makes usernames for accounts that choose none, and keeps former usernames reserved.
 public enum Usernames {
-  /// How many names an account gives up within 30 days: each is kept from all others as long.
+  /// How many usernames an account may give up within 30 days. Each stays reserved for those 30 days.
   static let formerLimit = 5
 
-  /// A username for who has chosen none, made of their name. Free when it is looked at: who takes it first has it.
+  /// A username derived from the account's name. It is free when checked, but not reserved: another account may take it
+  /// first.
   static func made(from name: String, in transaction: PostgresTransaction) async throws -> String {
     let base = latin(name)
-    // The shortest that is free. Numbers are drawn: many accounts of one name do not try the same ones in a row.
+    // Picks the shortest free candidate. Random suffixes keep accounts with the same name from trying the same ones in
+    // turn.
     let candidates = [base] + [9, 99, 999, 999_999, 999_999_999].map { "\(base)\(Int.random(in: 1...$0))" }
     let free = try await transaction.query(
       """
@@ -22,7 +24,7 @@ public enum Usernames {
     return free.first ?? "\(base)\(UInt64.random(in: 0...(.max)))"
   }
 
-  /// A name in letters that a username may have: `gimminji` for 김민지. `user` where none is left.
+  /// A name reduced to the characters that a username allows: `gimminji` for 김민지. `user` if none remain.
   static func latin(_ name: String) -> String {
     let latin =
       name.applyingTransform(.toLatin, reverse: false)?.applyingTransform(.stripDiacritics, reverse: false) ?? name
@@ -30,7 +32,7 @@ public enum Usernames {
     return letters.isEmpty ? "user" : String(decoding: letters.prefix(30), as: UTF8.self)
   }
 
-  /// Calls an account otherwise. Its old name leads to it for 30 days and is nobody else's meanwhile.
+  /// Renames an account. The old name redirects to it for 30 days, and no other account can take it meanwhile.
   ///
   /// - Throws: `username_taken`, `too_many_usernames`.
   static func change(_ account: Int, to username: String, in transaction: PostgresTransaction) async throws {
@@ -40,7 +42,7 @@ public enum Usernames {
       if let taken = taken(by: error) { throw taken }
       throw error
     }
-    // Under the lock of the account's row.
+    // The update above holds the lock on the account's row.
     let rows = try await transaction.query(
       """
       SELECT count(*), ceil(extract(epoch FROM min(kept_until) - clock_timestamp()))::bigint FROM former_usernames
@@ -54,15 +56,16 @@ public enum Usernames {
     }
   }
 
-  /// What an error says of a name: that another account has it, or had it within 30 days. nil for another error.
+  /// The error for a taken username, if another account has the name or had it within 30 days. nil for other errors.
   static func taken(by error: PostgresError) -> SocialError? {
     guard ["accounts_username_key", "former_usernames_key"].contains(error.constraint) else { return nil }
     return SocialError(.usernameTaken, "the username is taken: choose another", field: "username")
   }
 
-  /// Why nobody is called `username`: who was, within 30 days, is called otherwise (`AccountMoved`), or `not_found`.
+  /// The reason that no account is named `username`: `AccountMoved` if one was renamed within 30 days, otherwise
+  /// `not_found`.
   ///
-  /// - Parameter viewer: who asks and may not see every account; nil for operators.
+  /// - Parameter viewer: the requesting account, which may not see every account; nil for operators.
   static func absence(
     of username: String, seenBy viewer: Int? = nil, in reader: some SocialReader
   ) async throws -> any Error {
@@ -76,7 +79,7 @@ public enum Usernames {
     return names.first.map { AccountMoved(from: username, to: $0) } ?? SocialError.notFound("account")
   }
 
-  /// Lets go of names that were kept long enough.
+  /// Releases names that have been reserved for 30 days.
   ///
   /// - Returns: how many, at most `limit`.
   static func sweep(upTo limit: Int, in transaction: PostgresTransaction) async throws -> Int {
@@ -89,9 +92,9 @@ public enum Usernames {
   }
 }
 
-/// The account is called otherwise since less than 30 days.
+/// The account changed its username less than 30 days ago.
 public struct AccountMoved: Error, Hashable, CustomStringConvertible {
-  /// As it was asked for.
+  /// The requested name.
   public let from: String
   public let to: String
   public var description: String { "the account '\(from)' is called '\(to)' now" }

@@ -2,10 +2,10 @@ import Cryptography
 import Foundation
 import LibPQClient
 
-/// Keeps the keys of one's copies, locked under a passcode, and counts every try at it.
+/// Stores an account's copy keys, locked under a passcode, and counts every attempt to open them.
 ///
-/// A backup opens for who knows the passcode and has what this server hides with a key of its settings. After ten wrong
-/// tries it is destroyed.
+/// Opening a backup takes both the passcode and a secret that this server seals with a key from its settings. The tenth
+/// wrong attempt destroys the backup.
 public struct AgreementBackups: Sendable {
   public static let maxTries = 10
 
@@ -13,7 +13,7 @@ public struct AgreementBackups: Sendable {
 
   public init(secrets: AgreementSecrets) { self.secrets = secrets }
 
-  /// A backup as its owner's device made it. Checked when it is made.
+  /// A backup as its owner's device created it, validated on creation.
   public struct Draft: Sendable {
     let salt: [UInt8]
     let proof: [UInt8]
@@ -29,14 +29,14 @@ public struct AgreementBackups: Sendable {
     }
   }
 
-  /// What is known of a backup without the passcode.
+  /// What the server reveals about a backup without the passcode.
   public struct Summary: Sendable {
     public let salt: [UInt8]
     public let triesLeft: Int
     public let updatedAt: Date
   }
 
-  /// Keeps a backup instead of the one before.
+  /// Stores a backup, replacing any previous one.
   public func keep(_ draft: Draft, of account: Int, in transaction: PostgresTransaction) async throws {
     let (verifier, secret) = (
       secrets.verifier(draft.proof, of: account), try secrets.seal(draft.secret, of: account)
@@ -68,11 +68,11 @@ public struct AgreementBackups: Sendable {
     if gone == 0 { throw none }
   }
 
-  /// Takes a try at an account's backup. The try is counted, and that is committed, before it is looked at.
+  /// Attempts to open an account's backup. The attempt is counted and committed before the proof is checked.
   ///
-  /// - Returns: what is locked, and the secret that opens it with the passcode.
-  /// - Throws: `wrong_passcode`; `backup_destroyed` for the tenth wrong try; `not_found`; `agreements_off` where the
-  ///   secret was sealed with another key of the settings.
+  /// - Returns: the locked keys, and the secret that opens them together with the passcode.
+  /// - Throws: `wrong_passcode`; `backup_destroyed` for the tenth wrong attempt; `not_found`; `agreements_off` if the
+  ///   secret was sealed with another key.
   public func open(
     proof: [UInt8], of account: Int, in pool: PostgresPool
   ) async throws -> (locked: [UInt8], secret: [UInt8]) {
@@ -84,7 +84,7 @@ public struct AgreementBackups: Sendable {
       """
     ).decode(Int16.self, [UInt8].self, [UInt8].self, [UInt8].self)
     guard let (tries, verifier, sealed, locked) = rows.first else {
-      // One whose tenth try was counted by a process that ended before it looked.
+      // The process that counted the tenth attempt may have died before it deleted the backup.
       try await pool.execute(
         "DELETE FROM agreement_backups WHERE account_id = \(account) AND wrong_tries >= \(Int16(Self.maxTries))")
       throw Self.none
@@ -101,7 +101,7 @@ public struct AgreementBackups: Sendable {
     guard let secret = secrets.open(sealed, of: account) else {
       throw SocialError(.agreementsOff, "the backup was sealed with another FANMILL_CERTIFICATE_KEY: ask the operator")
     }
-    // A right try forgets the wrong ones of its owner's.
+    // A correct attempt resets the owner's count of wrong ones.
     try await pool.execute(
       "UPDATE agreement_backups SET wrong_tries = 0 WHERE account_id = \(account) AND verifier = \(verifier)")
     return (locked, secret)

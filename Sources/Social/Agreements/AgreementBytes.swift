@@ -1,12 +1,12 @@
 import Cryptography
 
-/// Reads the bytes that clients send of agreements: Base64 for URLs without padding (RFC 4648, 5).
+/// Decodes the bytes that clients send for agreements: Base64url without padding (RFC 4648, section 5).
 public enum AgreementBytes {
-  /// - Throws: `invalid_FIELD` for another alphabet or length.
+  /// - Throws: `invalid_FIELD` for a wrong alphabet or length.
   public static func read(
     _ text: String, _ field: String, _ lengths: ClosedRange<Int>
   ) throws(SocialError) -> [UInt8] {
-    // What is far too long is not decoded.
+    // Far too long a text is rejected without decoding it.
     guard text.utf8.count <= lengths.upperBound * 4 / 3 + 4, let bytes = Base64URL.bytes(text),
       lengths.contains(bytes.count)
     else {

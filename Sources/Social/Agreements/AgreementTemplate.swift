@@ -1,6 +1,6 @@
-/// A text on offer. Devices agree on the text itself: a template that changes later changes no record.
+/// A text on offer. Devices agree on the text itself, so changing a template later changes no record.
 public struct AgreementTemplate: Sendable, Hashable {
-  /// The languages that templates are in, by BCP 47.
+  /// The languages of the templates, as BCP 47 tags.
   public enum Language: String, Sendable, CaseIterable {
     case english = "en"
     case korean = "ko"
@@ -11,7 +11,7 @@ public struct AgreementTemplate: Sendable, Hashable {
   public let title: String
   public let text: String
 
-  /// All in a language.
+  /// All templates in a language.
   public static func all(in language: Language) -> [AgreementTemplate] {
     let forms =
       switch language {

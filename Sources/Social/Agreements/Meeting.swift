@@ -1,13 +1,13 @@
 import Foundation
 
-/// How two devices meet, as one of them sees it.
+/// A meeting of two devices, as one of them sees it.
 public struct Meeting: Sendable, Hashable {
-  /// Where a meeting stands.
+  /// The state of a meeting.
   public enum State: String, Sendable, Hashable {
-    /// Waits for who types the code.
+    /// Waiting for the other device to enter the code.
     case open
     case joined
-    /// Both have sealed the same record: it is an agreement now.
+    /// Both devices have sealed the same record, which is now an agreement.
     case sealed
     case ended
   }
@@ -15,11 +15,11 @@ public struct Meeting: Sendable, Hashable {
   /// Why a meeting ended.
   public enum Ending: String, Sendable, Hashable {
     case expired
-    /// Too many wrong codes were tried at it.
+    /// Too many wrong codes were entered.
     case guessed
-    /// One of the two left.
+    /// One of the two devices left.
     case left
-    /// The host began another one.
+    /// The host began another meeting.
     case replaced
   }
 
@@ -28,11 +28,11 @@ public struct Meeting: Sendable, Hashable {
   public let state: State
   public let ending: Ending?
   public let expiresAt: Date
-  /// nil until somebody has joined.
+  /// nil until another device has joined.
   public let peer: Peer?
   /// How many messages the peer has sent.
   public let received: Int
-  /// Whether this device has given its seal.
+  /// Whether this device has sealed the record.
   public let isSealedByMe: Bool
 
   /// The other device.
@@ -40,12 +40,12 @@ public struct Meeting: Sendable, Hashable {
     public let account: AccountSummary
     public let key: [UInt8]
     public let commitment: [UInt8]
-    /// nil until it has opened its commitment.
+    /// nil until the device has opened its commitment.
     public let nonce: [UInt8]?
   }
 }
 
-/// What a device says of itself first. Checked when it is made.
+/// A device's first message about itself, validated on creation.
 public struct MeetingIntroduction: Sendable, Hashable {
   let key: [UInt8]
   let commitment: [UInt8]
@@ -57,14 +57,14 @@ public struct MeetingIntroduction: Sendable, Hashable {
   }
 }
 
-/// A record as one of the two seals it. Checked when it is made.
+/// A record as one of the two devices seals it, validated on creation.
 public struct MeetingSeal: Sendable, Hashable {
   let hash: [UInt8]
   let signature: [UInt8]
   let copy: [UInt8]
   let expiresAt: Date
 
-  /// - Parameter expiresAt: in seconds since 1970, as the record has it.
+  /// - Parameter expiresAt: in seconds since 1970, as in the record.
   /// - Throws: `invalid_hash`, `invalid_signature`, `invalid_copy`, `invalid_expiresAt`.
   public init(hash: String, signature: String, copy: String, expiresAt: Int, now: Date) throws(SocialError) {
     self.hash = try AgreementBytes.read(hash, "hash", 32...32)

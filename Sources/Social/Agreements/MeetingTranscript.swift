@@ -1,8 +1,8 @@
 import Cryptography
 
-/// What the two devices of a meeting commit to, and what they sign: `docs/agreements.md` has the forms.
+/// The values that the two devices of a meeting commit to and sign. `docs/agreements.md` defines their format.
 enum MeetingTranscript {
-  /// The length of both public keys of a device.
+  /// The combined length of a device's two public keys.
   static let keyCount = 64
   static let nonceCount = 32
 
@@ -16,7 +16,7 @@ enum MeetingTranscript {
     hash("fanmill agreement transcript 1", host.key, host.nonce, joiner.key, joiner.nonce)
   }
 
-  /// What both sign of the record with this hash.
+  /// The value that both devices sign for the record with this hash.
   static func signed(_ transcript: [UInt8], _ record: [UInt8]) -> [UInt8] {
     hash("fanmill agreement seal 1", transcript, record)
   }

@@ -2,18 +2,18 @@ import Cryptography
 import Foundation
 import LibPQClient
 
-/// Lets two devices meet and seal. The server carries what they say and cannot read it.
+/// Lets two devices meet and seal an agreement. The server relays their messages and cannot read them.
 public struct Meetings: Sendable {
-  /// So many wrong codes end a meeting.
+  /// This many wrong codes end a meeting.
   static let maxWrongCodes = 5
-  /// How long a code can be typed, in seconds.
+  /// How long a code is valid, in seconds.
   static let codeSeconds = 120
-  /// How long two that have met take at most, in seconds.
+  /// How long two devices have to finish once they have met, in seconds.
   static let meetingSeconds = 900
-  /// How many messages each sends at most, and how long each may be, in bytes.
+  /// How many messages each device may send, and how long each may be, in bytes.
   static let maxMessages = 8
   public static let maxMessageBytes = 98_304
-  /// How many agreements an account keeps at most.
+  /// How many agreements an account may keep.
   static let maxCopies = 1000
 
   private let secrets: AgreementSecrets
@@ -26,9 +26,9 @@ public struct Meetings: Sendable {
 
   // MARK: Beginning
 
-  /// Begins a meeting; one that the host has begun before ends.
+  /// Begins a meeting, and ends the host's previous one.
   ///
-  /// - Returns: the meeting and its code, six digits.
+  /// - Returns: the meeting and its six-digit code.
   /// - Throws: `adult_statement_needed`, `too_many_agreements`.
   public func begin(
     _ introduction: MeetingIntroduction, by host: Int, in transaction: PostgresTransaction
@@ -60,7 +60,8 @@ public struct Meetings: Sendable {
     try await attempts.count(AttemptLimit.meetings.by(String(host)))
   }
 
-  /// Who has stated to be an adult; its row is locked, so that one begins or joins a meeting at a time.
+  /// Requires that the account has stated to be an adult. Locks its row, so that it begins or joins one meeting at a
+  /// time.
   private func requireAdult(_ account: Int, in transaction: PostgresTransaction) async throws {
     let rows = try await transaction.query(
       """
@@ -86,17 +87,17 @@ public struct Meetings: Sendable {
     case refused
   }
 
-  /// Joins the meeting of `host` that has this code. Doing it again with the same keys gives the same meeting.
+  /// Joins the meeting of `host` that has this code. Joining again with the same keys returns the same meeting.
   ///
-  /// A wrong code, a host without a meeting, one that others have joined and one who is kept away get one answer, so that
-  /// nobody learns who is about to meet.
+  /// A wrong code, a host without a meeting, a meeting already joined by another account and a host that the joiner may
+  /// not see all get the same response, so that a caller cannot learn who is about to meet.
   ///
   /// - Throws: `wrong_code`, `too_many_attempts`, `cannot_meet_yourself`, `adult_statement_needed`,
   ///   `too_many_agreements`.
   public func join(
     _ name: String, code: String, _ introduction: MeetingIntroduction, by joiner: Int, in pool: PostgresPool
   ) async throws -> Meeting {
-    // Counted before anything is looked at: guesses that race are counted each.
+    // Counted before any check, so that racing guesses all count.
     let attempt = AttemptLimit.meetingCode.by(String(joiner))
     try await attempts.count(attempt)
     let outcome = try await pool.transaction { transaction in
@@ -109,7 +110,7 @@ public struct Meetings: Sendable {
     return meeting
   }
 
-  /// What is refused commits too: the wrong code counts.
+  /// A refusal returns instead of throwing, so that the transaction commits and the wrong code counts.
   private func join(
     _ name: String, _ code: String, _ introduction: MeetingIntroduction, by joiner: Int,
     in transaction: PostgresTransaction
@@ -160,7 +161,7 @@ public struct Meetings: Sendable {
 
   // MARK: Reading
 
-  /// - Throws: `not_found` for one that the account is no party of.
+  /// - Throws: `not_found` if the account is not a party to the meeting.
   public static func read(_ id: Int, of account: Int, in reader: some SocialReader) async throws -> Meeting {
     let rows = try await reader.rows(
       """
@@ -194,7 +195,7 @@ public struct Meetings: Sendable {
       isSealedByMe: try Bool(postgres: row[10]) || state == .sealed)
   }
 
-  /// What the peer has sent, after a message.
+  /// The messages that the peer has sent after message `number`.
   ///
   /// - Throws: `not_found`.
   public static func messages(
@@ -210,9 +211,9 @@ public struct Meetings: Sendable {
     ).decode(Int32.self, [UInt8].self).map { (Int($0.0), $0.1) }
   }
 
-  // MARK: Talking
+  // MARK: Messages
 
-  /// A meeting of two, locked.
+  /// A joined meeting, locked.
   private struct Going {
     let isHost: Bool
     let host: (account: Int, key: [UInt8], commitment: [UInt8], nonce: [UInt8]?)
@@ -221,7 +222,8 @@ public struct Meetings: Sendable {
     var own: (account: Int, key: [UInt8], commitment: [UInt8], nonce: [UInt8]?) { isHost ? host : joiner }
   }
 
-  /// - Throws: `not_found`; `meeting_ended` for one that nobody has joined, or is over, or whose peer is kept away.
+  /// - Throws: `not_found`; `meeting_ended` if the meeting is not joined yet, is over, or the account may not see its
+  ///   peer.
   private static func going(
     _ id: Int, of account: Int, in transaction: PostgresTransaction
   ) async throws -> Going {
@@ -252,7 +254,7 @@ public struct Meetings: Sendable {
 
   /// Opens an account's commitment.
   ///
-  /// - Throws: `invalid_nonce` for what it has not committed to; `not_found`, `meeting_ended`.
+  /// - Throws: `invalid_nonce` if the account did not commit to this nonce; `not_found`, `meeting_ended`.
   public static func open(
     _ nonce: [UInt8], _ id: Int, of account: Int, in transaction: PostgresTransaction
   ) async throws {
@@ -266,9 +268,9 @@ public struct Meetings: Sendable {
     try await transaction.execute("UPDATE agreement_meetings SET \(column) = \(nonce) WHERE id = \(id)")
   }
 
-  /// Takes a sealed message for the peer. The same message sent again changes nothing.
+  /// Accepts a sealed message for the peer. Sending the same message again changes nothing.
   ///
-  /// - Parameter number: from 1; the next one that the account has not sent.
+  /// - Parameter number: counts from 1; the next number that the account has not sent.
   /// - Throws: `invalid_number`, `message_differs`, `not_found`, `meeting_ended`.
   public static func send(
     _ body: [UInt8], number: Int, _ id: Int, of account: Int, in transaction: PostgresTransaction
@@ -309,11 +311,12 @@ public struct Meetings: Sendable {
 
   // MARK: Sealing
 
-  /// Takes one's seal. With the second of the same record there are the agreement and both copies, all at once.
+  /// Accepts an account's seal. The second seal of the same record creates the agreement and both copies in one
+  /// transaction.
   ///
   /// - Returns: whether both have sealed now.
-  /// - Throws: `forged_seal` for a signature that is not the account's own, `seals_differ` where the peer has sealed
-  ///   another record, `meeting_not_opened`, `not_found`, `meeting_ended`.
+  /// - Throws: `forged_seal` if the signature is not the account's, `seals_differ` if the peer has sealed another
+  ///   record, `meeting_not_opened`, `not_found`, `meeting_ended`.
   @discardableResult
   public static func seal(
     _ seal: MeetingSeal, _ id: Int, of account: Int, in transaction: PostgresTransaction
@@ -367,7 +370,7 @@ public struct Meetings: Sendable {
     return true
   }
 
-  /// Whether the seal is one that came before: its answer was lost.
+  /// Whether this seal was already accepted: its response was lost and the client sent it again.
   private static func isSealed(
     _ seal: MeetingSeal, _ id: Int, of account: Int, in transaction: PostgresTransaction
   ) async throws -> Bool {
@@ -383,11 +386,11 @@ public struct Meetings: Sendable {
   private static let notOpened = SocialError(
     .meetingNotOpened, "both devices open their commitments before anything else is said")
 
-  /// Forgets meetings that have ended: what is told of them is kept a day, so they are too.
+  /// Deletes meetings that expired more than a day ago. They are kept as long as the events about them.
   ///
   /// - Returns: how many, at most `limit`.
   static func sweep(upTo limit: Int, in transaction: PostgresTransaction) async throws -> Int {
-    // What was said in a meeting that has expired goes first.
+    // The messages and seals of a meeting are deleted as soon as it expires.
     try await transaction.pipeline([
       """
       DELETE FROM agreement_messages WHERE meeting_id IN (

@@ -2,11 +2,11 @@ import Cryptography
 import Foundation
 import LibPQClient
 
-/// What an account keeps of what two have sealed. The copy is ciphertext for its owner's device.
+/// An account's record of a sealed agreement. The copy is ciphertext that only the owner's device can read.
 public struct SealedAgreement: Sendable, Hashable {
   public let id: Int
   public let isHost: Bool
-  /// The other; nil for one who is gone, or kept away.
+  /// The other party; nil if its account is deleted or not visible to this one.
   public let peer: AccountSummary?
   public let hash: [UInt8]
   public let hostKey: [UInt8]
@@ -19,7 +19,7 @@ public struct SealedAgreement: Sendable, Hashable {
   public let isWithdrawnByHost: Bool?
   public let copy: [UInt8]
 
-  /// The server's word for it, as of now: a JWS.
+  /// The server's statement about the agreement as of now: a JWS.
   public func receipt(signedBy key: SigningKey, now: Date) throws -> String {
     try key.sign(
       Claims(
@@ -46,9 +46,9 @@ public struct SealedAgreement: Sendable, Hashable {
   private static func seconds(_ date: Date) -> Int { Int(date.timeIntervalSince1970) }
 }
 
-/// Reads, removes and withdraws what was sealed.
+/// Reads, deletes and withdraws sealed agreements.
 public enum SealedAgreements {
-  /// An account's, the latest first. The cursor is the last one's id.
+  /// An account's agreements, newest first. The cursor is the last one's id.
   public static func list(
     of account: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<SealedAgreement> {
@@ -57,7 +57,7 @@ public enum SealedAgreements {
     return Page(found, limit: page.limit, cursor: \.id)
   }
 
-  /// - Throws: `not_found` for one of which the account has no copy.
+  /// - Throws: `not_found` if the account has no copy of it.
   public static func one(_ id: Int, of account: Int, in reader: some SocialReader) async throws -> SealedAgreement {
     guard let found = try await read("g.id = \(id)", of: account, in: reader).first else {
       throw SocialError.notFound("agreement")
@@ -89,7 +89,7 @@ public enum SealedAgreements {
     }
   }
 
-  /// Removes an account's own copy. The other's stays; with the last copy the agreement goes.
+  /// Deletes an account's own copy. The other party's copy remains; the agreement is deleted with the last copy.
   ///
   /// - Throws: `not_found`.
   public static func delete(_ id: Int, of account: Int, in transaction: PostgresTransaction) async throws {
@@ -98,7 +98,7 @@ public enum SealedAgreements {
     guard gone == 1 else { throw SocialError.notFound("agreement") }
   }
 
-  /// Withdraws for a party, whether or not it keeps a copy. The first withdrawal stands.
+  /// Withdraws an agreement for a party, whether or not it keeps a copy. A later withdrawal does not change the first.
   ///
   /// - Returns: when it was withdrawn.
   /// - Throws: `not_found`.

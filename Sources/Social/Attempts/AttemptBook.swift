@@ -1,24 +1,24 @@
 import LibPQClient
 import Locking
 
-/// Counts what is tried for an address, or by a client, so that nobody tries many.
+/// Counts attempts for an address or by a client, and refuses those beyond a limit.
 ///
-/// An attempt counts before anything is looked at, whether or not an account has the address: guesses that race do not
-/// slip through, and a refusal tells nothing. The counts are in Postgres, for all processes alike.
+/// An attempt counts before any check, whether or not an account has the address. Racing guesses cannot slip through,
+/// and a refusal reveals nothing. The counts are in Postgres, shared by all processes.
 public struct AttemptBook: Sendable {
   private let pool: PostgresPool
   private let refusals: RefusalMemory
 
-  /// - Parameter memory: how long a refusal is repeated without asking Postgres, so that a client beyond its limit
-  ///   costs nothing but its own time.
+  /// - Parameter memory: how long a refusal is repeated without querying Postgres, so that a client beyond its limit
+  ///   causes no database load.
   public init(pool: PostgresPool, memory: Duration = .seconds(1)) {
     self.pool = pool
     refusals = RefusalMemory(memory)
   }
 
-  /// Counts tries, all of them in one statement.
+  /// Counts attempts, all in one statement.
   ///
-  /// - Throws: `too_many_attempts` for the first that is past its limit.
+  /// - Throws: `too_many_attempts` for the first one beyond its limit.
   func count(_ attempts: Attempt...) async throws {
     for attempt in attempts { try refuseAgain(attempt) }
     let left = try await tally(attempts)
@@ -27,11 +27,11 @@ public struct AttemptBook: Sendable {
     }
   }
 
-  /// Counts tries and refuses none.
+  /// Counts attempts without refusing any.
   ///
-  /// - Returns: for each that is past its limit, the seconds until it is not.
+  /// - Returns: for each attempt beyond its limit, the seconds until it is allowed again.
   private func tally(_ attempts: [Attempt]) async throws -> [Int?] {
-    // In one order for all: statements that count the same rows wait for each other, and never in a circle.
+    // Every statement locks the rows in the same order, so concurrent ones cannot deadlock.
     let rows = try await pool.query(
       """
       INSERT INTO sign_in_attempts AS a (address_hash, attempts, since)
@@ -48,19 +48,18 @@ public struct AttemptBook: Sendable {
     }
   }
 
-  /// Repeats a refusal of a moment ago, and counts nothing.
+  /// Repeats a recent refusal without counting an attempt.
   ///
   /// - Throws: `too_many_attempts`.
   func refuseAgain(_ attempt: Attempt) throws(SocialError) {
     if let left = refusals.secondsLeft(of: attempt) { throw Self.refusal(of: attempt, left) }
   }
 
-  /// Takes a guess at a secret that this process knows: a wrong one counts, and past the limit a right one is refused
-  /// too.
+  /// Counts a guess at a secret that this process knows. A wrong guess counts; beyond the limit even a right one is
+  /// refused.
   ///
-  /// The lock puts the guesses that race in an order, so that a right one passes only if fewer wrong ones than the
-  /// limit come before it. A right one counts nothing and forgets nothing: who knows one secret may be guessing at
-  /// another.
+  /// The row lock orders racing guesses, so a right guess passes only if fewer wrong ones than the limit precede it. A
+  /// right guess neither counts nor resets the count: a client that knows one secret may be guessing at another.
   ///
   /// - Throws: `too_many_attempts`.
   public func guess(isRight: Bool, at limit: AttemptLimit, by client: String) async throws {
@@ -77,19 +76,19 @@ public struct AttemptBook: Sendable {
     if let (count, left) = rows.first, count >= limit.limit { throw remember(attempt, left) }
   }
 
-  /// Counts a request by a client that is about to open an account.
+  /// Counts a sign-up request by a client.
   ///
   /// - Throws: `too_many_attempts`.
   public func countSignUp(by client: String) async throws { try await count(AttemptLimit.signUpByClient.by(client)) }
 
-  /// Counts a try and says whether it is past its limit.
+  /// Counts an attempt and checks it against its limit.
   ///
-  /// - Returns: the refusal that it would be.
+  /// - Returns: the error to refuse it with, or nil if it is allowed.
   func refusal(of attempt: Attempt) async throws -> SocialError? {
     try await tally([attempt])[0].map { remember(attempt, $0) }
   }
 
-  /// Takes back tries that turned out to be none.
+  /// Takes back attempts that should not count.
   func giveBack(_ attempts: [Attempt]) async throws {
     try await pool.execute(
       """
@@ -99,12 +98,12 @@ public struct AttemptBook: Sendable {
       """)
   }
 
-  /// Forgets what was tried.
+  /// Resets the count of an attempt.
   func forget(_ attempt: Attempt) async throws {
     try await pool.execute("DELETE FROM sign_in_attempts WHERE address_hash = \(attempt.hash)")
   }
 
-  /// Forgets attempts of all kinds that count no more.
+  /// Deletes expired counts of all kinds.
   ///
   /// - Returns: how many, at most `limit`.
   @discardableResult
@@ -119,7 +118,7 @@ public struct AttemptBook: Sendable {
 
   private static var interval: String { "interval '\(AttemptLimit.window) minutes'" }
 
-  /// - Parameter left: seconds. Counting may have begun in a transaction that is younger than this one.
+  /// - Parameter left: in seconds. It can exceed the window, because a later transaction may have started the count.
   private func remember(_ attempt: Attempt, _ left: Int) -> SocialError {
     let left = min(max(left, 1), AttemptLimit.window * 60)
     refusals.note(attempt, secondsLeft: left)
@@ -132,14 +131,14 @@ public struct AttemptBook: Sendable {
   }
 }
 
-/// What was refused a moment ago.
+/// Remembers recent refusals.
 private final class RefusalMemory: Sendable {
   private struct Refusal {
     let until: ContinuousClock.Instant
     let end: ContinuousClock.Instant
   }
 
-  /// Beyond it, all is forgotten: what is refused once more is known once more.
+  /// At this size the memory is cleared. The next refusal by Postgres is remembered again.
   private static let maxCount = 10_000
 
   private let length: Duration
@@ -158,7 +157,7 @@ private final class RefusalMemory: Sendable {
     }
   }
 
-  /// - Returns: nil where nothing is remembered.
+  /// - Returns: nil if no refusal is remembered.
   func secondsLeft(of attempt: Attempt) -> Int? {
     let now = ContinuousClock.now
     guard let refusal = refusals.withLock({ $0[attempt.hash] }), refusal.until > now else { return nil }

@@ -1,59 +1,59 @@
 import Cryptography
 
-/// How often something may be tried within a quarter of an hour, and what the refusal says.
+/// How many attempts are allowed within 15 minutes, and the message of a refusal.
 public struct AttemptLimit: Sendable, Hashable {
-  /// Keeps counts of different things apart.
+  /// Separates the counts of different limits.
   private let purpose: String
   public let limit: Int
-  /// What is refused, for people.
+  /// The reason for the refusal, in words for users.
   let what: String
 
   /// In minutes.
   public static let window = 15
 
-  /// Passwords that a network address tries for an email address. A right one forgets all.
+  /// Passwords tried from a network address for an email address. A right one resets the count.
   static let signIn = AttemptLimit(
     purpose: "sign-in by and to ", limit: 20, what: "too many passwords were tried for this email address")
-  /// Wrong passwords for an email address from everywhere, as far as each client's own limits let them through.
+  /// Wrong passwords for an email address from anywhere, as far as each client's own limits allow them.
   static let signInFromEverywhere = AttemptLimit(
     purpose: "sign-in to ", limit: 100, what: "too many passwords were tried for this email address")
-  /// The same from a network that the account was signed in to from, once those from everywhere are too many.
+  /// Wrong passwords from a network that the account has signed in from, once the limit from everywhere is exceeded.
   static let signInFromNetwork = AttemptLimit(
     purpose: "sign-in from network to ", limit: 50, what: "too many passwords were tried for this email address")
-  /// Wrong passwords from a network address, whosever. A right one takes back what it counted.
+  /// Wrong passwords from a network address, for any account. A right one takes back its own count.
   static let signInByClient = AttemptLimit(
     purpose: "sign-in by ", limit: 100, what: "too many passwords were tried from your network address")
-  /// Wrong passwords from a network address for an account that is signed in to. A right one forgets all.
+  /// Wrong passwords from a network address for an account that is signed in. A right one resets the count.
   static let passwordOfAccount = AttemptLimit(
     purpose: "password by and of ", limit: 20, what: "too many passwords were tried for this account")
-  /// Accounts that are asked for from a network address: each costs a hash.
+  /// Sign-ups requested from a network address; each costs a hash.
   static let signUpByClient = AttemptLimit(
     purpose: "sign-up by ", limit: 100, what: "too many accounts were asked for from your network address")
-  /// Tokens for new passwords from a network address that are nobody's.
+  /// Unknown password reset tokens from a network address.
   static let resetTokenByClient = AttemptLimit(
     purpose: "reset token by ", limit: 30, what: "too many wrong tokens came from your network address")
-  /// Mails that are asked for an email address: each is one in somebody's mailbox.
+  /// Mails requested for an email address; each one reaches a mailbox.
   static let resetOfAddress = AttemptLimit(
     purpose: "reset of ", limit: 3, what: "too many mails were asked for with this email address")
-  /// Mails that are asked for from a network address, which many may share behind a proxy.
+  /// Mails requested from a network address, which many users may share behind a proxy.
   static let resetByClient = AttemptLimit(
     purpose: "reset by ", limit: 100, what: "too many mails were asked for from your network address")
-  /// Wrong admin tokens from a network address, at whatever door: the dashboard's form or the operators' routes.
+  /// Wrong admin tokens from a network address, in the dashboard's form and the operator routes together.
   public static let adminToken = AttemptLimit(
     purpose: "admin token by ", limit: 10, what: "too many wrong admin tokens were tried from your network address")
-  /// Codes of meetings that an account tries. A right one takes back what it counted.
+  /// Meeting codes tried by an account. A right one takes back its own count.
   static let meetingCode = AttemptLimit(
     purpose: "meeting code by ", limit: 10, what: "too many wrong codes were tried by this account")
-  /// Meetings that an account begins.
+  /// Meetings begun by an account.
   static let meetings = AttemptLimit(
     purpose: "meetings of ", limit: 20, what: "too many meetings were begun by this account")
 
-  /// A try that counts for `subject`, such as a client's address.
+  /// An attempt that counts for `subject`, such as a client's address.
   func by(_ subject: String) -> Attempt { Attempt(limit: self, subject: subject) }
 
-  /// A try from a network address, or a network, that counts for an email address.
+  /// An attempt from a network address, or a network, that counts for an email address.
   func from(_ origin: String, to email: String) -> Attempt {
-    // No origin has a space in it.
+    // No origin contains a space, so the pair is unambiguous.
     Attempt(limit: self, subject: "\(origin) \(email)")
   }
 
@@ -62,10 +62,10 @@ public struct AttemptLimit: Sendable, Hashable {
   }
 }
 
-/// One try: what it counts for, and how many are allowed.
+/// One attempt: its limit and the subject it counts for.
 struct Attempt: Sendable {
   let limit: AttemptLimit
-  /// Of the purpose and the subject: the table shows nobody's address.
+  /// The hash of the purpose and the subject, so that the table reveals no addresses.
   let hash: [UInt8]
 
   init(limit: AttemptLimit, subject: String) {

@@ -2,10 +2,10 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Adds what has happened to the counts of celebs: many events in one statement.
+/// Adds events to the counts of celebs, many events in one statement.
 ///
-/// Times are microseconds since 1970, which is what Postgres keeps: a job carries them to the row that they were read
-/// from.
+/// Times are in microseconds since 1970, Postgres's own precision, so that the time in a job equals the time in the row
+/// it came from.
 struct CelebCounts: Sendable {
   private var celebs: [Int] = []
   private var moments: [Int] = []
@@ -17,7 +17,7 @@ struct CelebCounts: Sendable {
     add(celeb, day: time, heart: 1, change: 0, at: time)
   }
 
-  /// A fan more or less, of those who came at `since`.
+  /// Adds or removes a fan who registered the celeb at `since`.
   mutating func addFan(of celeb: Int, since: Int, change: Int, at time: Int) {
     add(celeb, day: since, heart: 0, change: Int32(clamping: change), at: time)
   }
@@ -36,18 +36,18 @@ struct CelebCounts: Sendable {
   }
 }
 
-/// Counts a fan who has come or gone.
+/// Counts a fan who registered or removed a celeb.
 public struct FanCount: Job {
   public static let kind: JobKind = "celebs.count"
   public static let queue = SocialJobs.countQueue
 
   public var celeb: Int
   public var fan: Int
-  /// When the fan had registered the celeb, in microseconds since 1970.
+  /// When the fan registered the celeb, in microseconds since 1970.
   public var since: Int
   /// 1 or -1.
   public var change: Int
-  /// When it happened, in microseconds since 1970.
+  /// When the event happened, in microseconds since 1970.
   public var at: Int
 
   public init(celeb: Int, fan: Int, since: Int, change: Int, at: Int) {

@@ -1,9 +1,9 @@
-/// Where celebs are.
+/// The platform of a celeb.
 public enum CelebPlatform: String, Sendable, Hashable, CaseIterable {
   case youtube
   case instagram
 
-  /// - Parameter name: its name, or its number: 0 for YouTube, 1 for Instagram.
+  /// - Parameter name: the platform's name, or its number: 0 for YouTube, 1 for Instagram.
   /// - Throws: `unknown_platform`.
   public init(named name: String) throws(SocialError) {
     switch name {
@@ -14,10 +14,10 @@ public enum CelebPlatform: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// An account of a celeb on a platform, of a form that it can have there.
+/// An account of a celeb on a platform, in a form that the platform allows.
 public struct CelebAccount: Sendable, Hashable {
   public let platform: CelebPlatform
-  /// A channel's id on YouTube; a username, in small letters, on Instagram.
+  /// A channel id on YouTube; a lowercase username on Instagram.
   public let name: String
 
   /// - Throws: `unknown_platform`, `invalid_account`.
@@ -41,7 +41,7 @@ public struct CelebAccount: Sendable, Hashable {
           "account",
           "is a username on Instagram: 1 to 30 letters, digits, '_' or '.', no '.' at an end and no two in a row")
       }
-      // Instagram takes no notice of case.
+      // Instagram ignores case.
       name = account.lowercased()
     }
     self.platform = platform

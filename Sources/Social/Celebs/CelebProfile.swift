@@ -5,28 +5,28 @@ import LibPQClient
 public struct CelebProfile: Sendable, Hashable {
   public let account: CelebAccount
   public let title: String
-  /// The address of a picture; nil where the platform has not said one.
+  /// The address of a picture; nil if the platform has not provided one.
   public let thumbnail: String?
   public let state: CelebState
   public let followers: Int
   public let hearts: Int
-  /// Where it stands in the rankings that list it.
+  /// The celeb's ranks in the rankings that list it.
   public let ranks: [RankingKey: Int]
-  /// Nil where the viewer has not registered it.
+  /// Nil if the viewer has not registered it.
   public let own: Own?
 
-  /// What a fan has of a celeb.
+  /// A fan's own data for a celeb.
   public struct Own: Sendable, Hashable {
     public let since: Date
-    /// Hearts given since.
+    /// Hearts given since then.
     public let count: Int
-    /// When the next heart is possible; nil for now.
+    /// When the next heart is possible; nil if it is possible now.
     public let nextAt: Date?
   }
 
-  /// The profile of a registered celeb, or of a channel that is kept.
+  /// The profile of a registered celeb, or of a stored channel.
   ///
-  /// - Parameter now: the time of it; nil for the present.
+  /// - Parameter now: the current time; nil to use the clock.
   /// - Throws: `not_found`.
   public static func of(
     _ account: CelebAccount, seenBy viewer: Int, in reader: some SocialReader, now: Date? = nil

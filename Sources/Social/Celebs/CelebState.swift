@@ -1,11 +1,11 @@
 /// Whether a celeb's account exists on its platform.
 public enum CelebState: String, Sendable, Hashable, CaseIterable {
-  /// YouTube has not been asked yet.
+  /// YouTube has not been queried yet.
   case pending
   /// YouTube knows the channel.
   case verified
-  /// YouTube knows no such channel: the celeb stands in no ranking, and takes up no place among a fan's.
+  /// YouTube does not know the channel: the celeb appears in no ranking and does not count toward a fan's limit.
   case unknown
-  /// The platform, Instagram, cannot be asked.
+  /// The platform, Instagram, cannot be queried.
   case unchecked
 }

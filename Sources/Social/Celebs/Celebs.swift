@@ -5,10 +5,10 @@ import LibPQClient
 
 /// Registers celebs for their fans.
 public enum Celebs {
-  /// How many celebs an account registers at most, unless a setting or its own `celeb_limit` says otherwise.
+  /// How many celebs an account may register, unless a setting or its own `celeb_limit` overrides it.
   public static let usualLimit = 3
 
-  /// The celebs that an account has registered, in the order of their positions.
+  /// The celebs that an account has registered, ordered by position.
   public static func list(of fan: Int, in reader: some SocialReader) async throws -> [FanCeleb] {
     try await reader.rows("\(FanCeleb.rows(of: fan)) ORDER BY f.place").map { try FanCeleb(row: $0) }
   }
@@ -27,12 +27,12 @@ public enum Celebs {
 
   // MARK: Register
 
-  /// Registers a celeb. One that is registered already is left as it is.
+  /// Registers a celeb. A celeb that is registered already stays unchanged.
   ///
   /// - Parameters:
-  ///   - limit: how many celebs an account may register that has no limit of its own.
-  ///   - now: the time of the registration; nil for the present.
-  /// - Throws: `celeb_limit`, `not_found` for an account that is gone.
+  ///   - limit: how many celebs an account may register, unless it has its own limit.
+  ///   - now: the time of the registration; nil for the current time.
+  /// - Throws: `celeb_limit`, `not_found` for a deleted account.
   public static func register(
     _ account: CelebAccount, by fan: Int, limit: Int = usualLimit, in transaction: AppTransaction,
     now: Date? = nil
@@ -56,7 +56,7 @@ public enum Celebs {
 
   // MARK: Remove
 
-  /// Removes a celeb. Hearts that were given stay given.
+  /// Removes a celeb. Its hearts remain.
   ///
   /// - Returns: whether it was registered.
   @discardableResult
@@ -73,15 +73,15 @@ public enum Celebs {
     return true
   }
 
-  /// Puts a celeb in the place of another, in one step: the fan has never one more between, and never one less. The
-  /// new one begins with no hearts.
+  /// Replaces a celeb with another in one step, so that the fan never has one more or one less. The new one starts
+  /// without hearts.
   ///
   /// - Parameters:
-  ///   - limit: how many celebs an account may register that has no limit of its own. Who has more already may still
-  ///     replace one.
-  ///   - now: the time of it; nil for the present.
-  /// - Throws: `celeb_not_registered`, `celeb_registered` where the new one is among the fan's already, `celeb_limit`
-  ///   where an unknown celeb, which takes up no place, is to make room for one that does.
+  ///   - limit: how many celebs an account may register, unless it has its own limit. A fan who is over the limit may
+  ///     still replace one.
+  ///   - now: the time of the replacement; nil for the current time.
+  /// - Throws: `celeb_not_registered`, `celeb_registered` if the fan already has the new one, `celeb_limit` if the
+  ///   replaced celeb is unknown, and so does not count, and the new one would exceed the limit.
   public static func replace(
     _ former: CelebAccount, by account: CelebAccount, of fan: Int, limit: Int = usualLimit,
     in transaction: AppTransaction, now: Date? = nil
@@ -111,11 +111,12 @@ public enum Celebs {
 
   // MARK: Edit
 
-  /// What a fan changes of a celeb of its own.
+  /// A fan's changes to one of its celebs.
   public struct Edit: Sendable, Hashable {
-    /// An empty one takes the note away; nil leaves it.
+    /// An empty string removes the note; nil leaves it unchanged.
     public let note: String?
-    /// The place in the list, from 1, which moves the others; one behind the end is the end. Nil leaves it.
+    /// The position in the list, from 1, which shifts the others; a position past the end means the end. Nil leaves it
+    /// unchanged.
     public let position: Int?
 
     /// - Throws: `invalid_note`, `invalid_position`.
@@ -131,7 +132,7 @@ public enum Celebs {
   public static func edit(
     _ account: CelebAccount, _ edit: Edit, of fan: Int, in transaction: PostgresTransaction
   ) async throws -> FanCeleb {
-    // In the order in which hearts lock a fan's rows; registrations and moves wait for the account's.
+    // Locks a fan's rows in the same order as hearts do. Registrations and moves serialize on the account's row.
     try await transaction.pipeline([
       "SELECT FROM accounts WHERE id = \(fan) FOR NO KEY UPDATE",
       "SELECT FROM celeb_fans WHERE account_id = \(fan) ORDER BY celeb_id FOR NO KEY UPDATE",

@@ -6,7 +6,7 @@ public struct FanCeleb: Sendable, Hashable {
   public let platform: CelebPlatform
   public let account: String
   public let title: String
-  /// The address of a picture; nil where the platform has not said one.
+  /// The address of a picture; nil if the platform has not provided one.
   public let thumbnail: String?
   public let url: String
   public let state: CelebState
@@ -14,24 +14,24 @@ public struct FanCeleb: Sendable, Hashable {
   public let since: Date
   /// How many hearts the fan has given since.
   public let count: Int
-  /// When the fan gave the last heart, before or after `since`.
+  /// When the fan last gave a heart, even if before `since`.
   public let recent: Date?
   /// The fan's private note.
   public let note: String?
-  /// Its place in the fan's list, from 1.
+  /// The position in the fan's list, from 1.
   public let position: Int
 
-  /// What a statement selects for `init(row:)`, of the fan's celebs `f`, celebs `c` and their channels `k`.
+  /// The columns that `init(row:)` reads, from the fan's celebs `f`, celebs `c` and their channels `k`.
   private static let columns = """
     c.platform, c.account, \(title), k.thumbnail, c.state, f.since, f.hearts, f.hearted_at, f.note, f.place
     """
 
-  /// What a celeb `c` with the channel `k` is called: what YouTube says, if its channel is kept, else its account. A
-  /// name that one fan gives would be shown to all of them.
+  /// The title of a celeb `c` with the channel `k`: YouTube's title if the channel is stored, otherwise the account
+  /// name. A fan cannot choose it, since every fan would see it.
   static let title = "coalesce(k.title, c.account)"
   static let channel = "LEFT JOIN channels k ON c.platform = 'youtube' AND k.id = c.account"
 
-  /// A fan's celebs, each with its place.
+  /// A fan's celebs with their positions.
   static func rows(of fan: Int) -> PostgresQuery {
     """
     SELECT \(unescaped: columns) FROM (

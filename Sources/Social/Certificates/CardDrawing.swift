@@ -1,22 +1,21 @@
 import Foundation
 
-/// A certificate as a picture to show: whom the fan is a fan of, since when, with how many hearts, and a QR code of its
-/// address.
+/// A certificate as a picture: the celeb, the fan, since when, the hearts, and a QR code of the certificate's address.
 public struct CardDrawing: Sendable {
   static let width = 1200
   static let height = 630
 
   let certificate: FanCertificate
-  /// The celeb, as its platform calls it.
+  /// The celeb's name on its platform.
   let title: String
-  /// The fan.
+  /// The fan's name.
   let name: String
   /// The celeb's picture: a JPEG, PNG or WebP file.
   let picture: [UInt8]?
-  /// Where the certificate is checked.
+  /// The address that verifies the certificate.
   let address: String
 
-  /// The drawing as SVG, in the colours that its reader prefers.
+  /// The drawing as SVG. It follows the viewer's light or dark color scheme.
   var svg: String {
     """
     <svg xmlns="http://www.w3.org/2000/svg" width="\(Self.width)" height="\(Self.height)" viewBox="0 0 1200 630" \
@@ -67,7 +66,7 @@ public struct CardDrawing: Sendable {
     """
   }
 
-  /// The celeb's picture, else its first letter.
+  /// The celeb's picture, or else its first letter.
   private var portrait: String {
     if let picture, let type = Self.type(of: picture) {
       return """
@@ -83,7 +82,7 @@ public struct CardDrawing: Sendable {
       """
   }
 
-  /// Dark on white in every colour scheme: readers want it so.
+  /// Dark on white in every color scheme, as QR readers require.
   private var code: String {
     guard let code = QRCode(address) else { return "" }
     let side = code.size + 8
@@ -97,7 +96,7 @@ public struct CardDrawing: Sendable {
         column = max(end, column + 1)
       }
     }
-    // Whole pixels a module: readers count them.
+    // A whole number of pixels per module, since readers measure modules.
     let length = max(1, 352 / side) * side
     return """
       <svg x="\(1136 - length)" y="\(590 - length)" width="\(length)" height="\(length)" \
@@ -115,9 +114,10 @@ public struct CardDrawing: Sendable {
     """
   }
 
-  /// As much of a text as a line has room for, by a generous guess at how wide its characters are.
+  /// The part of a text that fits on a line, using a generous estimate of character widths.
   private static func fitted(_ text: String, _ width: Int, _ size: Int) -> String {
-    // A Korean, Chinese or Japanese character, or an emoji, is as wide as high; a Latin one is about half as wide.
+    // A Korean, Chinese or Japanese character, or an emoji, is as wide as it is high; a Latin one is about half as
+    // wide.
     func ems(_ character: Character) -> Double {
       (character.unicodeScalars.first?.value ?? 0) >= 0x1100 ? 1 : character.isUppercase ? 0.72 : 0.58
     }
@@ -131,7 +131,7 @@ public struct CardDrawing: Sendable {
     return line
   }
 
-  /// Text as XML has it, without what XML cannot have.
+  /// Escapes text for XML and replaces characters that XML does not allow.
   public static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -148,7 +148,7 @@ public struct CardDrawing: Sendable {
     return result
   }
 
-  /// What a file is, by its first bytes; nil for what no picture here is.
+  /// The media type of a file, detected by its first bytes; nil for an unsupported format.
   private static func type(of file: [UInt8]) -> String? {
     if file.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
     if file.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "image/png" }

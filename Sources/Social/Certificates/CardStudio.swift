@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Logging
 
-/// Where a worker draws the cards of certificates.
+/// Draws certificate cards on a worker.
 public struct CardStudio: Sendable {
   private let workshop: PictureWorkshop
   private let address: String
@@ -11,10 +11,10 @@ public struct CardStudio: Sendable {
   private let fetch: @Sendable (String) async throws -> [UInt8]?
 
   /// - Parameters:
-  ///   - workshop: turns drawings into pictures.
-  ///   - address: where people reach the API, such as `https://api.example.org`.
-  ///   - folder: for what is being made.
-  ///   - fetch: the picture at an address; nil where it cannot be had.
+  ///   - workshop: renders drawings as pictures.
+  ///   - address: the public address of the API, such as `https://api.example.org`.
+  ///   - folder: for temporary files.
+  ///   - fetch: loads the picture at an address; nil if it is unavailable.
   public init(
     workshop: PictureWorkshop, address: String, folder: String = NSTemporaryDirectory(),
     fetch: @escaping @Sendable (String) async throws -> [UInt8]?
@@ -25,10 +25,10 @@ public struct CardStudio: Sendable {
     self.fetch = fetch
   }
 
-  /// - Parameter client: fetches celebs' pictures. A card without its picture is better than none.
+  /// - Parameter client: fetches celebs' pictures. If a fetch fails, the card is drawn without the picture.
   public init(workshop: PictureWorkshop, address: String, client: HTTPClient, logger: Logger) {
     self.init(workshop: workshop, address: address) { address in
-      // Addresses are YouTube's own word.
+      // The addresses come from YouTube.
       guard let url = URLComponents(string: address), url.scheme == "https", let host = url.host else { return nil }
       let request = HTTPRequest(
         method: .get, scheme: "https", authority: url.port.map { "\(host):\($0)" } ?? host,
@@ -44,7 +44,7 @@ public struct CardStudio: Sendable {
     }
   }
 
-  /// A card as SVG and as PNG.
+  /// Draws a card as SVG and PNG.
   func draw(_ checked: FanCertificates.Checked, token: String) async throws -> (svg: String, png: [UInt8]) {
     var picture: [UInt8]?
     if let thumbnail = checked.thumbnail { picture = try await fetch(thumbnail) }

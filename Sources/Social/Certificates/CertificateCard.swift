@@ -5,7 +5,7 @@ import Foundation
 import LibPQClient
 import Logging
 
-/// Draws the card of a certificate, which is kept for a day.
+/// Draws the card of a certificate. Cards are kept for a day.
 public struct CertificateCard: Job {
   public static let kind: JobKind = "certificates.card"
   public static let queue = SocialJobs.pictureQueue
@@ -15,7 +15,7 @@ public struct CertificateCard: Job {
 
   public init(token: String) { self.token = token }
 
-  /// A card's forms.
+  /// The file formats of a card.
   public enum Form: String, Sendable, CaseIterable {
     case svg
     case png
@@ -28,10 +28,10 @@ public struct CertificateCard: Job {
     }
   }
 
-  /// A card that is kept. Where none is, a worker is asked for one.
+  /// A stored card. If none exists, enqueues a job that draws it.
   ///
-  /// - Parameter token: of a certificate that was checked.
-  /// - Returns: nil while it is being drawn.
+  /// - Parameter token: of a verified certificate.
+  /// - Returns: nil while the card is being drawn.
   public static func file<B: Broker>(
     _ form: Form, of token: String, by jobs: JobClient<B, PostgresLedger>, in pool: PostgresPool
   ) async throws -> [UInt8]? {
@@ -69,7 +69,7 @@ public struct CertificateCard: Job {
     }
   }
 
-  /// A worker without the programs for it was given a card.
+  /// A worker without drawing programs received a card job.
   private struct NoCardStudio: Error, CustomStringConvertible {
     let description = "this worker was started without what draws cards"
   }

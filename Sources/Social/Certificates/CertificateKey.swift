@@ -1,20 +1,20 @@
 import Cryptography
 import Foundation
 
-/// Signs and checks certificates as versions before 0.1 gave them out: HMAC with SHA-256 (RFC 2104) over what the
-/// certificate says.
+/// Signs and verifies certificates in the format of versions before 0.1: HMAC with SHA-256 (RFC 2104) over the
+/// certificate's content.
 ///
-/// A token is what it says, in JSON, and the signature, each in Base64 for URLs without padding, with a dot between.
+/// A token is the content, in JSON, and the signature, each in Base64url without padding, joined by a dot.
 public struct CertificateKey: Sendable {
-  /// The fewest characters that a key has.
+  /// The minimum length of a key, in characters.
   public static let shortest = 32
 
   private let key: HMACSHA256
 
-  /// - Parameter text: at least `shortest` characters that nobody else knows.
+  /// - Parameter text: at least `shortest` characters, kept secret.
   public init(_ text: String) { key = HMACSHA256(key: text.utf8) }
 
-  /// The certificate as text that nobody can make or change without the key.
+  /// The certificate as a token that cannot be forged or changed without the key.
   public func token(for certificate: FanCertificate) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -23,10 +23,9 @@ public struct CertificateKey: Sendable {
     return Base64URL.text(content) + "." + Base64URL.text(key.code(for: content))
   }
 
-  /// What a token says. Signatures are compared in a time that does not depend on where they differ.
+  /// The certificate in a token. Signatures are compared in constant time.
   ///
-  /// - Throws: `malformed_certificate` for what is no token, `forged_certificate` for one that was not signed with this
-  ///   key.
+  /// - Throws: `malformed_certificate` if the text is not a token, `forged_certificate` if another key signed it.
   public func certificate(_ token: String) throws(SocialError) -> FanCertificate {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard token.utf8.count <= 2048, parts.count == 2, let content = Base64URL.bytes(parts[0]),

@@ -1,25 +1,25 @@
 import Foundation
 import LibPQClient
 
-/// That somebody is a fan: since when, with how many hearts, and which place that is among the celeb's fans.
+/// A statement about a fan: since when, with how many hearts, and the fan's rank among the celeb's fans.
 public struct FanCertificate: Sendable, Hashable, Codable {
   public let platform: CelebPlatform
   public let account: String
-  /// The fan, as it was called when the certificate was made.
+  /// The fan's username when the certificate was issued.
   public let username: String
   /// When the fan registered the celeb; whole seconds.
   public let since: Date
   /// Hearts given since then.
   public let hearts: Int
-  /// 1 for the fan who has given the most; of those with as many, for who got there first. Of these no more than
-  /// `tiesCounted` are counted, so where more of them were first the rank is the better by those left out.
+  /// 1 for the fan with the most hearts; among equals, for the one who got there first. At most `tiesCounted` earlier
+  /// equals are counted, so beyond that the rank is better than it should be by the uncounted ones.
   public let rank: Int
   /// How many fans the celeb had.
   public let fans: Int
-  /// When the certificate was made; whole seconds.
+  /// When the certificate was issued; whole seconds.
   public let issuedAt: Date
 
-  /// Short names: a certificate travels in an address.
+  /// Short names, because a certificate is part of a URL.
   private enum CodingKeys: String, CodingKey {
     case platform = "p"
     case account = "a"
@@ -33,10 +33,10 @@ public struct FanCertificate: Sendable, Hashable, Codable {
 
   static let tiesCounted = 10_000
 
-  /// A certificate of how things are now. It reads the numbers of fans that are kept by hearts
-  /// (`migrations/0032_fan_levels.sql`), and of those with as many hearts who got there first.
+  /// Issues a certificate of the current state. Reads the number of fans per heart count
+  /// (`migrations/0032_fan_levels.sql`), and the fans with as many hearts who got there first.
   ///
-  /// - Parameter now: its time; nil for the present.
+  /// - Parameter now: the time of issue; nil for the current time.
   /// - Throws: `celeb_not_registered`.
   public static func issue(
     for account: CelebAccount, of fan: Int, in reader: some SocialReader, now: Date? = nil

@@ -2,27 +2,27 @@ import Cryptography
 import Foundation
 import LibPQClient
 
-/// Gives out certificates and checks them.
+/// Issues and verifies certificates.
 ///
-/// A certificate is a JWS with Ed25519. Anybody can check it with the public keys at `/.well-known/jwks.json`; only this
-/// server knows whether it was revoked.
+/// A certificate is a JWS signed with Ed25519. Anyone can verify it with the public keys at `/.well-known/jwks.json`;
+/// only this server knows whether it was revoked.
 public struct FanCertificates: Sendable {
-  /// What the header of a certificate calls it.
+  /// The type in a certificate's header.
   static let type = "fan+jwt"
-  /// Longer texts are no certificates: a username has 100 characters at most.
+  /// The maximum length of a certificate. Longer texts are malformed: a username has at most 100 characters.
   static let longest = 2048
 
   private let keys: SigningKeys
-  /// Checks what versions before 0.1 signed.
+  /// Verifies certificates signed by versions before 0.1.
   private let former: CertificateKey
 
-  /// - Parameter secret: of the settings.
+  /// - Parameter secret: from the settings.
   public init(secret: String) {
     keys = SigningKeys(secret: secret)
     former = CertificateKey(secret)
   }
 
-  /// - Parameter now: its time; nil for the present.
+  /// - Parameter now: the time of issue; nil for the current time.
   /// - Throws: `celeb_not_registered`, `certificates_off`.
   public func issue(
     for account: CelebAccount, of fan: Int, in pool: PostgresPool, now: Date? = nil
@@ -32,12 +32,12 @@ public struct FanCertificates: Sendable {
     return (token, certificate)
   }
 
-  /// What a certificate says, if it still holds.
+  /// Verifies a certificate that may have been signed by any version.
   ///
-  /// - Throws: `malformed_certificate`; `forged_certificate`; `certificate_revoked` where the fan has removed the celeb
-  ///   since, or is gone.
+  /// - Throws: `malformed_certificate`; `forged_certificate`; `certificate_revoked` if the fan has removed the celeb
+  ///   since, or the fan's account is deleted.
   public func check(_ token: String, in reader: some SocialReader) async throws -> Checked {
-    // Those of versions before 0.1 have two parts.
+    // Certificates from versions before 0.1 have two parts.
     if token.utf8.count(where: { $0 == UInt8(ascii: ".") }) == 1 {
       let certificate = try former.certificate(token)
       return Checked(
@@ -46,10 +46,10 @@ public struct FanCertificates: Sendable {
     return try await Self.checkSigned(token, in: reader)
   }
 
-  /// A certificate that holds, with what its fan and its celeb are called now.
+  /// A valid certificate, with the current names of its fan and celeb.
   public struct Checked: Sendable {
     public let certificate: FanCertificate
-    /// The fan's id; nil for a certificate of before 0.1.
+    /// The fan's id; nil for a certificate from before 0.1.
     public let fan: Int?
     public let name: String
     public let title: String
@@ -57,7 +57,7 @@ public struct FanCertificates: Sendable {
     public let thumbnail: String?
   }
 
-  /// The same, for certificates that any holder of the public keys can check.
+  /// Verifies a certificate that any holder of the public keys can check.
   public static func checkSigned(_ token: String, in reader: some SocialReader) async throws -> Checked {
     guard let signed = JSONWebSignature(token, limit: longest), let id = signed.keyID,
       !id.utf8.contains(0)
@@ -79,7 +79,7 @@ public struct FanCertificates: Sendable {
       certificate: claims.certificate, fan: claims.fan, name: name, title: title, thumbnail: thumbnail)
   }
 
-  /// What a certificate says, as others read it.
+  /// The content of a certificate.
   private struct Claims: Codable {
     let platform: CelebPlatform
     let account: String
@@ -110,7 +110,7 @@ public struct FanCertificates: Sendable {
         issuedAt: iat)
     }
 
-    /// What the fan and the celeb are called, and the celeb's picture; nil unless the fan has had the celeb ever since.
+    /// The names of the fan and the celeb, and the celeb's picture; nil unless the fan has kept the celeb since then.
     func names(in reader: some SocialReader) async throws -> (String, String, String?)? {
       try await reader.rows(
         """

@@ -1,15 +1,15 @@
 import LibPQClient
 
-/// Compares the kept numbers of fans by hearts, from which ranks come, with the fans that there are.
+/// Compares the stored number of fans per heart count, which ranks are computed from, with the actual fans.
 public struct FanLevelAudit: Sendable, Hashable {
-  /// Levels that are kept: celebs times the numbers of hearts that their fans have given.
+  /// The number of stored levels: one per celeb and heart count.
   public let compared: Int
-  /// Levels with another number of fans than there are.
+  /// Levels whose stored number is wrong.
   public let wrong: Int
 
   public var isExact: Bool { wrong == 0 }
 
-  /// Compares in one snapshot, whatever is written meanwhile.
+  /// Compares in one snapshot, regardless of concurrent writes.
   public static func run(on pool: PostgresPool) async throws -> FanLevelAudit {
     try await pool.transaction(.snapshot) { transaction in
       try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])

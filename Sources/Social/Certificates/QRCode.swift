@@ -1,22 +1,22 @@
-/// A text as a QR code (ISO/IEC 18004): in bytes, with error correction of level M, by which a seventh of the code may
-/// be lost.
+/// A text as a QR code (ISO/IEC 18004), in byte mode with error correction level M, which recovers from losing a
+/// seventh of the code.
 struct QRCode: Sendable {
-  /// Modules on each side, without the quiet zone of four around it.
+  /// Modules per side, without the quiet zone of four around it.
   let size: Int
   private var isDark: [Bool]
-  /// Modules whose places the standard gives: finders, timing, alignment, format, version.
+  /// Modules that the standard assigns: finders, timing, alignment, format, version.
   private var isFixed: [Bool]
 
-  /// The largest version that is made, of 117 modules: up to 997 bytes.
+  /// The supported versions. The largest has 117 modules per side and holds up to 997 bytes.
   private static let versions = 1...25
-  /// Of each version: check bytes in a block, and blocks.
+  /// For each version: check bytes per block, and the number of blocks.
   private static let blocks: [(check: Int, count: Int)] = [
     (10, 1), (16, 1), (26, 1), (18, 2), (24, 2), (16, 4), (18, 4), (22, 4), (22, 5), (26, 5), (30, 5), (22, 8), (22, 9),
     (24, 9), (24, 10), (28, 10), (28, 11), (26, 13), (26, 14), (26, 16), (26, 17), (28, 17), (28, 18), (28, 20),
     (28, 21),
   ]
 
-  /// - Returns: nil for a text of more than 997 bytes.
+  /// - Returns: nil if the text is longer than 997 bytes.
   init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard let version = Self.versions.first(where: { Self.capacity($0) >= bytes.count }) else { return nil }
@@ -25,7 +25,7 @@ struct QRCode: Sendable {
     isFixed = isDark
     drawFixed(version)
     draw(Self.codewords(bytes, version))
-    // The mask that makes the fewest patterns which readers take for something else.
+    // Chooses the mask with the fewest patterns that readers could misread.
     var best: (penalty: Int, code: QRCode)?
     for mask in 0..<8 {
       var masked = self
@@ -41,7 +41,7 @@ struct QRCode: Sendable {
 
   // MARK: Content
 
-  /// Bytes of data and of checks together.
+  /// The total number of data and check bytes.
   private static func byteCount(_ version: Int) -> Int {
     var modules = (16 * version + 128) * version + 64
     if version >= 2 {
@@ -57,12 +57,12 @@ struct QRCode: Sendable {
     return byteCount(version) - check * count
   }
 
-  /// How many bytes of text fit, behind the mode and their number.
+  /// How many bytes of text fit after the mode and the length.
   private static func capacity(_ version: Int) -> Int { dataCount(version) - (version < 10 ? 2 : 3) }
 
-  /// Data and checks in the order in which they are drawn.
+  /// Data and check bytes in drawing order.
   private static func codewords(_ text: [UInt8], _ version: Int) -> [UInt8] {
-    // The mode, 4 bits, and the number of bytes, 8 or 16, shift all bytes by half of one.
+    // The 4-bit mode before the 8- or 16-bit length shifts every byte by half a byte.
     let count = dataCount(version)
     let head: [UInt8] = version < 10 ? [UInt8(text.count)] : [UInt8(text.count >> 8), UInt8(text.count & 255)]
     var data: [UInt8] = []
@@ -101,7 +101,7 @@ struct QRCode: Sendable {
     return UInt8(product & 255)
   }
 
-  /// The polynomial with the roots 2⁰ … 2ⁿ⁻¹, without its first coefficient, 1.
+  /// The polynomial with the roots 2⁰ … 2ⁿ⁻¹, without its leading coefficient, 1.
   private static func generator(_ degree: Int) -> [UInt8] {
     var polynomial = [UInt8](repeating: 0, count: degree - 1) + [1]
     var root: UInt8 = 1
@@ -147,7 +147,7 @@ struct QRCode: Sendable {
     let marks = Self.alignment(version, size)
     for row in marks {
       for column in marks {
-        // Where the finders are.
+        // The finders are here.
         if [(6, 6), (6, size - 7), (size - 7, 6)].contains(where: { $0 == (row, column) }) { continue }
         for down in -2...2 {
           for right in -2...2 { fix(row + down, column + right, max(abs(down), abs(right)) != 1) }
@@ -174,7 +174,7 @@ struct QRCode: Sendable {
     return [6] + (0..<count - 1).map { size - 7 - $0 * step }
   }
 
-  /// Which correction and mask the code has, twice.
+  /// Draws the error correction level and the mask, twice.
   private mutating func drawFormat(_ mask: Int) {
     // Level M is 00.
     var rest = mask
@@ -226,7 +226,7 @@ struct QRCode: Sendable {
     }
   }
 
-  /// By the four rules of the standard.
+  /// The penalty by the standard's four rules.
   private var penalty: Int {
     var penalty = 0
     let finder = [true, false, true, true, true, false, true]

@@ -1,15 +1,15 @@
 import Foundation
 import LibPQClient
 
-/// What somebody says to a post.
+/// A comment on a post.
 public struct Comment: Sendable, Hashable {
-  /// Grows with time.
+  /// Increases over time.
   public let id: Int
   public let author: AccountSummary
   public let text: String
   public let createdAt: Date
 
-  /// What a statement selects for `init(row:)`, from comments `c` and their authors `a`.
+  /// The columns that `init(row:)` reads, from comments `c` and their authors `a`.
   static let columns = "c.id, c.text, c.created_at, \(AccountSummary.columns)"
 
   init(id: Int, author: AccountSummary, text: String, createdAt: Date) {
@@ -27,7 +27,7 @@ public struct Comment: Sendable, Hashable {
   }
 }
 
-/// A comment that somebody writes. Checked when it is made.
+/// A new comment, validated on creation.
 public struct CommentDraft: Sendable, Hashable {
   public let text: String
 

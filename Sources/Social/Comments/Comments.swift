@@ -2,13 +2,13 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Makes, lists and deletes comments. What tells a post's author of them is described in
-/// `migrations/0010_notifications.sql`.
+/// Creates, lists and deletes comments. `migrations/0010_notifications.sql` describes how the post's author is
+/// notified.
 public enum Comments {
-  /// Comments on a post, and owes telling its author.
+  /// Comments on a post, and enqueues the notification of its author.
   ///
   /// - Returns: the comment's id.
-  /// - Throws: `not_found` if there is no such post.
+  /// - Throws: `not_found` if the post does not exist.
   public static func create(
     _ draft: CommentDraft, on post: Int, by account: Int, in transaction: AppTransaction
   ) async throws -> Int {
@@ -45,19 +45,19 @@ public enum Comments {
     return try Comment(row: row)
   }
 
-  /// Which of a post's comments come first.
+  /// The order of a post's comments.
   public enum Order: String, Sendable, CaseIterable {
     case newest
     case oldest
   }
 
-  /// A page of what was said to a post.
+  /// A page of a post's comments.
   ///
-  /// - Throws: `not_found` if there is no such post.
+  /// - Throws: `not_found` if the post does not exist.
   public static func comments(
     on post: Int, seenBy viewer: Int, _ order: Order = .newest, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Comment> {
-    // In either order the cursor is the id of the last comment that was shown.
+    // In both orders the cursor is the id of the last comment shown.
     let start = order == .newest ? page.cursor : page.before ?? 0
     let list = try await Page.filled(from: start, limit: page.limit) { cursor, count in
       let (window, direction): (PostgresQuery, String) =
@@ -81,7 +81,7 @@ public enum Comments {
     return list
   }
 
-  /// Deletes a comment, which its author may and the post's, and owes taking back what the post's author was told.
+  /// Deletes a comment, as its author or the post's author, and enqueues the removal of its notification.
   ///
   /// - Throws: `not_found`, `not_yours`.
   public static func delete(

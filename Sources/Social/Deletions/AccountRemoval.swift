@@ -2,10 +2,10 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Removes what a deleted account has left, a batch a job, in an order in which nothing comes back.
+/// Removes the rows that a deleted account left, one batch per job, in an order in which no removed row can reappear.
 ///
-/// Each job removes a batch of the first kind of rows that is left, and owes the next job in the same transaction. So a
-/// worker that is killed leaves a job that goes on where the last one ended.
+/// Each job removes a batch from the first kind of rows that has any left, and enqueues the next job in the same
+/// transaction. If a worker is killed, its job resumes where the last one ended.
 public struct AccountRemoval: Job {
   public static let kind: JobKind = "accounts.remove"
   public static let queue = SocialJobs.bulkQueue
@@ -14,9 +14,9 @@ public struct AccountRemoval: Job {
 
   public init(account: Int) { self.account = account }
 
-  /// How many rows one job removes. Tests make it small.
+  /// How many rows one job removes. Tests set a small number.
   @TaskLocal static var batch = 1000
-  /// A post locks what its likes and comments lock, and owes two jobs.
+  /// Posts use a smaller batch: each takes the lock that its likes and comments take, and enqueues two jobs.
   private var postBatch: Int { max(1, Self.batch / 10) }
 
   /// How long a job waits for others.
@@ -24,7 +24,7 @@ public struct AccountRemoval: Job {
 
   private enum Step {
     case more
-    /// Others have to end first.
+    /// Other work has to end first.
     case wait
     case done
   }
@@ -53,7 +53,7 @@ public struct AccountRemoval: Job {
       if removed > 0 { return .more }
     }
     if try await removePictures(in: transaction) { return .more }
-    // The jobs that take posts out of feeds go by the author's followers.
+    // The jobs that remove posts from feeds iterate over the author's followers.
     let hasPosts = try await sql.query(
       "SELECT EXISTS (SELECT FROM deleted_posts WHERE author_id = \(account))")[0].decode(Bool.self)
     if hasPosts { return .wait }
@@ -76,7 +76,7 @@ public struct AccountRemoval: Job {
       SELECT gone.post_id, p.author_id FROM gone LEFT JOIN posts p ON p.id = gone.post_id AND p.author_id <> \(account)
       """
     ).decode(Int.self, Int?.self)
-    // The notifications of a post that is gone go with it.
+    // A deleted post's notifications are deleted with it.
     try await transaction.enqueue(
       gone.compactMap { post, author in author.map { NotificationUpdate(like: post, by: account, to: $0) } })
     return !gone.isEmpty
@@ -102,7 +102,7 @@ public struct AccountRemoval: Job {
     return !gone.isEmpty
   }
 
-  /// Ends what the account follows. What this brought into its feed goes afterwards.
+  /// Removes the account's follows. A later step removes the feed entries that they brought.
   private func removeFollows(in transaction: AppTransaction) async throws -> Bool {
     let followees = try await transaction.sql.query(
       """
@@ -111,7 +111,7 @@ public struct AccountRemoval: Job {
     ).decode(Int.self)
     if followees.isEmpty { return false }
     try await transaction.sql.pipeline([
-      // Chunks that put posts into the feed end first, and the next ones find no follow.
+      // Fan-out chunks that are writing to the feed finish first; later ones find no follow.
       "SELECT pg_advisory_xact_lock(feed_lock(id, \(account))) FROM unnest(\(followees)) AS id",
       "DELETE FROM follows WHERE follower_id = \(account) AND followee_id = ANY (\(followees))",
     ])
@@ -134,7 +134,7 @@ public struct AccountRemoval: Job {
     return !gone.isEmpty
   }
 
-  /// What others were told of follows and have checked: it outlives the follow.
+  /// Removes follow notifications that others have checked, which outlive the follow.
   private func removeFollowNotices(in transaction: AppTransaction) async throws -> Bool {
     let told = try await transaction.sql.query(
       """
@@ -164,7 +164,7 @@ public struct AccountRemoval: Job {
     return true
   }
 
-  /// What only the account had, and what nobody else's rows are counted by.
+  /// Rows that belong only to the account and that no count includes.
   private var batches: [PostgresQuery] {
     let limit = Self.batch
     return [
@@ -200,11 +200,11 @@ public struct AccountRemoval: Job {
       "DELETE FROM lookup_followers WHERE account_id = \(account)",
       "DELETE FROM certificate_cards WHERE account_id = \(account)",
       "DELETE FROM purchase_tokens WHERE account_id = \(account)",
-      // A receipt grants only once: its row outlives the account.
+      // A receipt grants only once, so its row outlives the account.
       "UPDATE purchases SET account_id = 0 WHERE account_id = \(account)",
       "DELETE FROM agreement_meetings WHERE \(account) IN (host_id, joiner_id)",
       "DELETE FROM agreement_copies WHERE account_id = \(account)",
-      // The other's copy stays.
+      // The other party keeps its copy.
       "UPDATE agreements SET host_id = 0 WHERE host_id = \(account)",
       "UPDATE agreements SET joiner_id = 0 WHERE joiner_id = \(account)",
       "DELETE FROM agreement_backups WHERE account_id = \(account)",

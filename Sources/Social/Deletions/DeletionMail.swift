@@ -3,11 +3,11 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Writes to the owner of an account without a password how to delete it.
+/// Mails the owner of an account without a password a token that deletes it.
 public struct DeletionMail: Job {
   public static let kind: JobKind = "accounts.deletion-mail"
   public static let queue = SocialJobs.mailQueue
-  /// Somebody waits for it: it is tried for about half an hour.
+  /// The owner is waiting for the mail, so the job is retried for about half an hour.
   public static let retry = RetryPolicy(maxAttempts: 12, base: .seconds(2), cap: .seconds(600))
   public static let timeout: Duration? = .seconds(120)
 
@@ -15,7 +15,7 @@ public struct DeletionMail: Job {
 
   func run(_ mailer: Mailer?, _ context: JobContext<PostgresLedger>) async throws {
     try await Mailer.run(mailer, context, about: account) { mailer in
-      // Committed before it is sent: a token that arrives works.
+      // Committed before sending, so a token that arrives is valid.
       let issued = try await mailer.pool.transaction { try await Deletions.issue(for: account, in: $0) }
       guard let (name, email, token) = issued else { return }
       let how =

@@ -4,16 +4,16 @@ import LibPQClient
 
 /// Deletes accounts for their owners.
 ///
-/// The account's row goes at once, and with it everything that names the account, for all readers. What it wrote goes
-/// with the job `accounts.remove`, described in `migrations/0046_hidden_accounts.sql`. What others have of it stays with
-/// them: the messages that they got, from 'deleted account'; hearts that a celeb got.
+/// The account's row is deleted at once, and with it, for all readers, everything that names the account. The job
+/// `accounts.remove` deletes what it wrote, as described in `migrations/0046_hidden_accounts.sql`. What others received
+/// remains: messages, shown as from 'deleted account', and a celeb's hearts.
 public enum Deletions {
-  /// How long a token works that an owner without a password gets by mail, in hours.
+  /// How long a deletion token is valid, in hours. An owner without a password gets one by mail.
   static let hours: Int32 = 24
 
-  /// Deletes the account whose password was checked, or that has none to check.
+  /// Deletes an account whose password was checked.
   ///
-  /// - Throws: `wrong_password` if the password was changed since.
+  /// - Throws: `wrong_password` if the password changed since the check.
   public static func delete(
     _ account: Int, _ password: Passwords.Checked, in transaction: AppTransaction
   ) async throws {
@@ -22,7 +22,7 @@ public enum Deletions {
     try await delete(account, in: transaction)
   }
 
-  /// Deletes an account at an operator's word.
+  /// Deletes an account on behalf of an operator.
   ///
   /// - Throws: `not_found`.
   public static func delete(_ account: Int, in transaction: AppTransaction) async throws {
@@ -36,9 +36,9 @@ public enum Deletions {
 
   // MARK: Without a password
 
-  /// Owes the owner of an account that has no password a mail with a token.
+  /// Enqueues a mail with a token to the owner of an account without a password.
   ///
-  /// - Throws: `no_password` for an account that has no address either.
+  /// - Throws: `no_password` if the account has no email address either.
   public static func request(_ account: Int, in transaction: AppTransaction) async throws {
     let addresses = try await transaction.sql.query("SELECT email FROM accounts WHERE id = \(account)")
       .decode(String?.self)
@@ -51,9 +51,9 @@ public enum Deletions {
     try await transaction.enqueue(DeletionMail(account: account))
   }
 
-  /// A token for an account's owner, and whom to send it.
+  /// Issues a deletion token for an account, and returns it with the recipient.
   ///
-  /// - Returns: nil where the account is gone, or has no address any more.
+  /// - Returns: nil if the account is deleted or no longer has an email address.
   static func issue(
     for account: Int, in transaction: PostgresTransaction
   ) async throws -> (username: String, email: String, token: SessionToken)? {
@@ -70,7 +70,7 @@ public enum Deletions {
     return (username, email, token)
   }
 
-  /// Counts that an owner has a mail sent.
+  /// Counts a request for a deletion mail.
   ///
   /// - Throws: `too_many_attempts`.
   public static func allow(_ account: Int, from client: ClientAddress, attempts: AttemptBook) async throws {
@@ -78,7 +78,7 @@ public enum Deletions {
     try await attempts.count(AttemptLimit.resetOfAddress.by("account \(account)"))
   }
 
-  /// Deletes the account of a token.
+  /// Deletes the account that a token belongs to.
   ///
   /// - Throws: `confirmation_expired`, `too_many_attempts`.
   public static func confirm(
@@ -104,7 +104,7 @@ public enum Deletions {
         }
       }
     } catch let error as SocialError where error.code == .confirmationExpired {
-      // Nobody guesses 256 bits; who tries many is told so.
+      // A 256-bit token cannot be guessed; the limit stops clients that try anyway.
       try await attempts.count(attempt)
       throw error
     }
@@ -115,7 +115,7 @@ public enum Deletions {
       .confirmationExpired, "the token was used or is older than a day: ask for another with DELETE /v1/me")
   }
 
-  /// Forgets tokens that have expired.
+  /// Deletes expired tokens.
   ///
   /// - Returns: how many, at most `limit`.
   static func sweep(upTo limit: Int, in transaction: PostgresTransaction) async throws -> Int {

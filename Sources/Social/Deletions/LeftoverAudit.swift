@@ -1,15 +1,15 @@
 import LibPQClient
 
-/// Counts what accounts have left that are gone.
+/// Counts rows left by deleted accounts.
 public struct LeftoverAudit: Sendable, Hashable {
   /// Accounts whose rows are still being removed.
   public let removing: Int
-  /// Rows of accounts that are gone, by table and column. Those of accounts that are being removed are no leftovers.
+  /// Leftover rows of deleted accounts, by table and column. Rows of accounts still being removed do not count.
   public let rows: [String: Int]
 
   public var isClean: Bool { rows.isEmpty }
 
-  /// What accounts write. Messages stay with who got them, and hearts with the celebs.
+  /// Columns that name the account that wrote a row. Messages stay with their recipients, and hearts with the celebs.
   private static let columns = [
     "posts.author_id", "likes.account_id", "comments.account_id", "follows.follower_id", "follows.followee_id",
     "notifications.owner_id", "notifications.actor_id", "notification_counts.owner_id", "messages.owner_id",
@@ -24,7 +24,7 @@ public struct LeftoverAudit: Sendable, Hashable {
     "feed_readers.account_id", "feed_sleepers.account_id", "pulled_authors.author_id", "searched_accounts.account_id",
   ]
 
-  /// Counts in one snapshot, whatever is written meanwhile.
+  /// Counts in one snapshot, regardless of concurrent writes.
   public static func run(on pool: PostgresPool) async throws -> LeftoverAudit {
     let counts = columns.map { name in
       let column = name.split(separator: ".")[1]

@@ -2,7 +2,7 @@ import CurlClient
 import DurableJobs
 import DurableJobsPostgres
 
-/// Tells an account's address that it is to be replaced by another.
+/// Notifies an account's current address that a change to another was requested.
 public struct EmailChangeNotice: Job {
   public static let kind: JobKind = "accounts.email-change-notice"
   public static let queue = SocialJobs.mailQueue
@@ -10,7 +10,7 @@ public struct EmailChangeNotice: Job {
   public static let timeout: Duration? = .seconds(120)
 
   public var account: Int
-  /// The address, as it was when the other was asked for: it may be replaced before this runs.
+  /// The address when the change was requested; it may be replaced before this job runs.
   public var email: String
 
   func run(_ mailer: Mailer?, _ context: JobContext<PostgresLedger>) async throws {

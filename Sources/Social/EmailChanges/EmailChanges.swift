@@ -1,17 +1,17 @@
 import DurableJobs
 import LibPQClient
 
-/// Gives accounts email addresses, once somebody who reads their mail says so.
+/// Changes accounts' email addresses, once the new address is confirmed from its mailbox.
 ///
-/// A token is as a session's: random, and only its hash is kept. It works for a day, and no longer than the address is
-/// the one that was asked for last.
+/// A token is random, like a session's, and only its hash is stored. It is valid for a day, and only while its address
+/// is the latest one requested.
 public enum EmailChanges {
-  /// How long an address waits for its confirmation, in hours.
+  /// How long an address can be confirmed, in hours.
   static let hours: Int32 = 24
 
-  /// Asks for another address. It is written to; the old one is told.
+  /// Requests another address. Mails a token to the new address and a notice to the old one.
   ///
-  /// - Parameter password: nil for an account that has none.
+  /// - Parameter password: nil for an account without a password.
   /// - Throws: `wrong_password`, `email_taken`.
   public static func request(
     _ email: String, for account: Int, _ password: Passwords.Checked?, in transaction: AppTransaction
@@ -31,15 +31,15 @@ public enum EmailChanges {
     if let old { try await transaction.enqueue(EmailChangeNotice(account: account, email: old)) }
   }
 
-  /// Has an account that was just opened wait until its address is confirmed.
+  /// Marks a new account as waiting until its address is confirmed.
   public static func requestFirst(_ email: String, for account: Int, in transaction: AppTransaction) async throws {
     try await transaction.sql.execute("UPDATE accounts SET awaits_confirmation = true WHERE id = \(account)")
     try await wait(for: email, by: account, in: transaction.sql)
     try await transaction.enqueue(EmailConfirmationMail(account: account))
   }
 
-  /// Writes once more to an address whose account waits for its first confirmation. Whether there is one changes neither
-  /// what the caller learns nor what is done until then.
+  /// Mails an address again if its account still waits for its first confirmation. The caller sees the same response,
+  /// and the same work is done before the mail job runs, whether or not such an account exists.
   public static func requestAgain(_ email: String, in transaction: AppTransaction) async throws {
     let accounts = try await transaction.sql.query(
       """
@@ -60,7 +60,7 @@ public enum EmailChanges {
       """)
   }
 
-  /// An address in the form in which it is stored.
+  /// Normalizes an address to its stored form.
   ///
   /// - Throws: `invalid_email`.
   public static func address(_ text: String) throws(SocialError) -> String {
@@ -69,7 +69,7 @@ public enum EmailChanges {
     return email
   }
 
-  /// Counts that somebody has a mail sent to an address.
+  /// Counts a request for a mail to an address.
   ///
   /// - Throws: `too_many_attempts`.
   public static func allow(_ email: String, from client: ClientAddress, attempts: AttemptBook) async throws {
@@ -77,9 +77,9 @@ public enum EmailChanges {
     try await attempts.count(AttemptLimit.resetOfAddress.by(email))
   }
 
-  /// The address that an account waits for, with the account's name and a token.
+  /// The address that an account is waiting to confirm, with the account's username and a new token.
   ///
-  /// - Returns: nil where none waits any more.
+  /// - Returns: nil if no address is waiting anymore.
   static func issue(
     for account: Int, in transaction: PostgresTransaction
   ) async throws -> (username: String, email: String, token: SessionToken)? {
@@ -96,7 +96,8 @@ public enum EmailChanges {
     return (username, email, token)
   }
 
-  /// Gives a token's account its address. Tokens for new passwords, which the old address may have, end.
+  /// Sets the address that a token confirms. Ends the account's password reset tokens, which the old address may have
+  /// received.
   ///
   /// - Throws: `confirmation_expired`, `email_taken`, `too_many_attempts`.
   public static func confirm(
@@ -111,14 +112,14 @@ public enum EmailChanges {
     do {
       try await pool.transaction { try await use(token, in: $0) }
     } catch let error as SocialError where error.code == .confirmationExpired {
-      // Nobody guesses 256 bits; who tries many is told so.
+      // A 256-bit token cannot be guessed; the limit stops clients that try anyway.
       try await attempts.count(attempt)
       throw error
     }
   }
 
   private static func use(_ token: SessionToken, in transaction: PostgresTransaction) async throws {
-    // The account first, as everybody locks them.
+    // Locks the account first, as all transactions do.
     let accounts = try await transaction.query(
       """
       SELECT a.id FROM accounts a JOIN email_tokens t ON t.account_id = a.id WHERE t.token_hash = \(token.hash)
@@ -139,12 +140,12 @@ public enum EmailChanges {
       throw error
     }
     guard changed == 1 else { throw expired }
-    // Its tokens go with it.
+    // The row's tokens are deleted with it.
     try await transaction.execute("DELETE FROM email_changes WHERE account_id = \(account)")
     try await PasswordResets.endAll(of: account, in: transaction)
   }
 
-  /// Gives an account an address at an operator's word.
+  /// Sets an account's address on behalf of an operator.
   ///
   /// - Throws: `invalid_email`, `email_taken`.
   public static func set(_ email: String, of account: Int, in transaction: PostgresTransaction) async throws {
@@ -160,7 +161,7 @@ public enum EmailChanges {
     try await PasswordResets.endAll(of: account, in: transaction)
   }
 
-  /// What an error says of an address: that another account has it. nil for another error.
+  /// The error for an address that another account has; nil for other errors.
   static func taken(by error: PostgresError) -> SocialError? {
     error.constraint == "accounts_email_key" ? taken : nil
   }
@@ -175,7 +176,7 @@ public enum EmailChanges {
       "the token was used, is older than a day, or another address was asked for since: ask once more")
   }
 
-  /// Forgets addresses that nobody confirmed in time.
+  /// Deletes addresses that were not confirmed in time.
   ///
   /// - Returns: how many, at most `limit`.
   static func sweep(upTo limit: Int, in transaction: PostgresTransaction) async throws -> Int {

@@ -3,15 +3,15 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Writes to the address that an account is to have how to confirm it.
+/// Mails a confirmation token to an account's new address.
 public struct EmailConfirmationMail: Job {
   public static let kind: JobKind = "accounts.email-confirmation-mail"
   public static let queue = SocialJobs.mailQueue
-  /// Somebody waits for it: it is tried for about half an hour.
+  /// The owner is waiting for the mail, so the job is retried for about half an hour.
   public static let retry = RetryPolicy(maxAttempts: 12, base: .seconds(2), cap: .seconds(600))
   public static let timeout: Duration? = .seconds(120)
 
-  /// Nil where no account waits for the address that was asked for; then there is nothing to do.
+  /// Nil if no account is waiting for the requested address; the job then does nothing.
   public var account: Int?
 
   public init(account: Int?) { self.account = account }
@@ -19,7 +19,7 @@ public struct EmailConfirmationMail: Job {
   func run(_ mailer: Mailer?, _ context: JobContext<PostgresLedger>) async throws {
     guard let account else { return }
     try await Mailer.run(mailer, context, about: account) { mailer in
-      // Committed before it is sent: a token that arrives works.
+      // Committed before sending, so a token that arrives is valid.
       let issued = try await mailer.pool.transaction { try await EmailChanges.issue(for: account, in: $0) }
       guard let (name, email, token) = issued else { return }
       let how =

@@ -1,14 +1,14 @@
 import Foundation
 import LibPQClient
 
-/// Reads what is new for accounts whose clients listen, many of them by one statement.
+/// Reads new events for accounts with listening clients, many accounts per statement.
 public enum EventFeed {
-  /// So many items of a kind come for one listener at a time; the rest comes the next time.
+  /// The most items of one kind that a listener gets per read. The next read returns the rest.
   static let maxCount = 50
-  /// So many posts a client has open at most.
+  /// The most posts that a client may have open.
   public static let maxPosts = 20
 
-  /// Who listens, and from where on.
+  /// A listening account, and the cursor it has reached.
   public struct Listener: Sendable, Hashable {
     public let account: Int
     public var cursor: EventFeedCursor
@@ -19,7 +19,8 @@ public enum EventFeed {
     }
   }
 
-  /// The cursor of who begins to listen now, when the session ends, and which of `posts` the account may see.
+  /// The cursor for a client that starts listening now, the end of its session, and the posts of `posts` that the
+  /// account may see.
   public static func present(
     of account: Int, session: SessionToken, posts: [Int], in reader: some SocialReader
   ) async throws -> (cursor: EventFeedCursor, sessionEnd: Date, visible: Set<Int>) {
@@ -40,16 +41,16 @@ public enum EventFeed {
     return (cursor, end, Set(visible))
   }
 
-  /// An item, and the cursor of who has heard it; nil where it comes with the item after it.
+  /// An item, and the cursor of a listener that has received it; nil if the item comes together with the next one.
   public struct Told: Sendable, Hashable {
     public let item: EventFeedItem
     public let cursor: EventFeedCursor?
   }
 
-  /// News of listeners by their places, in the order in which it came.
+  /// New items by listener index, in the order in which they occurred.
   public struct News: Sendable {
     public internal(set) var items: [Int: [Told]] = [:]
-    /// Places of listeners for whom there is more.
+    /// The indexes of listeners that have more items to read.
     public internal(set) var unfinished: Set<Int> = []
 
     mutating func add(_ item: EventFeedItem, _ cursor: EventFeedCursor?, to place: Int) {
@@ -57,9 +58,9 @@ public enum EventFeed {
     }
   }
 
-  // MARK: What is an account's own
+  // MARK: Per-account events
 
-  /// What notifications came for each listener, and whether the account has checked some; moves the cursors on.
+  /// Reads each listener's new notifications, and whether the account has checked any. Advances the cursors.
   public static func notifications(for listeners: inout [Listener], in pool: PostgresPool) async throws -> News {
     if listeners.isEmpty { return News() }
     let accounts = listeners.map(\.account)
@@ -88,7 +89,7 @@ public enum EventFeed {
         Int.self, Int.self, Int16.self, String?.self, Int.self, Int.self, String?.self, Int.self)
       listeners[place - 1].cursor.notification = id
       counts[place - 1, default: 0] += 1
-      // The listener is not shown what this account does.
+      // The notification is hidden from the listener.
       guard let username else { continue }
       let cursor = listeners[place - 1].cursor
       news.add(
@@ -97,7 +98,7 @@ public enum EventFeed {
             id: id, type: NotificationType(rawValue: type), username: username, post: post == 0 ? nil : post,
             unread: unread)),
         text == nil ? cursor : nil, to: place - 1)
-      // A comment that is gone by now is none to tell of.
+      // A comment deleted meanwhile is not reported.
       if let text {
         news.add(.comment(id: comment, post: post, username: username, text: text), cursor, to: place - 1)
       }
@@ -110,7 +111,7 @@ public enum EventFeed {
     return news
   }
 
-  /// What messages came for each listener or were sent elsewhere, and what was read; moves the cursors on.
+  /// Reads each listener's new messages, sent elsewhere or received, and what was read. Advances the cursors.
   public static func messages(for listeners: inout [Listener], in pool: PostgresPool) async throws -> News {
     if listeners.isEmpty { return News() }
     let accounts = listeners.map(\.account)
@@ -154,41 +155,41 @@ public enum EventFeed {
     return news
   }
 
-  // MARK: What several see
+  // MARK: Shared events
 
-  /// Rows of `live_events`, in their order.
+  /// Rows of `live_events`, in order.
   public struct LiveRows: Sendable {
     public struct Row: Sendable {
       public let id: Int
       public let item: EventFeedItem
-      /// The post whose thread it is in; nil for a lookup, a celeb and an agreement.
+      /// The post whose thread it belongs to; nil for a lookup, a celeb or an agreement.
       public var post: Int?
-      /// Who wrote the comment that came.
+      /// The author of a new comment.
       public var author: Int?
-      /// Who asked for the lookup, or is a party of the agreement.
+      /// The accounts that requested the lookup, or the parties to the agreement.
       public var followers: [Int] = []
-      /// The celeb whose fans hear of it.
+      /// The celeb whose fans are notified.
       public var celeb: Int?
     }
 
     public let rows: [Row]
-    /// Up to where all rows were read.
+    /// The position up to which all rows were read.
     public let position: Int
-    /// The last that is not kept any more.
+    /// The id of the last deleted row.
     public let floor: Int
     public let isMoreLeft: Bool
   }
 
   private static let maxRows = 500
 
-  /// What happened after `position` in the threads of `posts` and in agreements, and the lookups and celebs that YouTube
-  /// was asked for.
+  /// The events after `position` in the threads of `posts`, in agreements, and in lookups and celebs queried on
+  /// YouTube.
   ///
-  /// - Parameter account: whose agreements, lookups and celebs; nil for everybody's.
+  /// - Parameter account: limits agreements, lookups and celebs to this account's; nil for all accounts.
   public static func live(
     after position: Int, posts: [Int], lookedUpBy account: Int? = nil, in pool: PostgresPool
   ) async throws -> LiveRows {
-    // One statement, so that all of it is of one moment: what is not among the rows has a greater id than the last.
+    // One statement reads one moment: a row that it does not see has a higher id than the last one.
     let rows = try await pool.query(
       """
       SELECT coalesce((SELECT max(id) FROM live_events), (SELECT id FROM live_floor)), (SELECT id FROM live_floor),
@@ -252,7 +253,7 @@ public enum EventFeed {
         found.append(
           LiveRows.Row(id: id, item: .threadCommentRemoved(comment, post: post), post: post))
       } else if try !row[9].isNull && !row[12].isNull && Bool(postgres: row[17]) {
-        // One that went meanwhile has a row of its own for that.
+        // A comment deleted meanwhile has its own row for the deletion.
         let author = try AccountSummary(row: row, at: 12)
         let said = Comment(
           id: comment, author: author, text: try String(postgres: row[10]), createdAt: try Date(postgres: row[11]))
@@ -276,7 +277,7 @@ public enum EventFeed {
     return .celeb(account, title: title, state: CelebState(rawValue: try String(postgres: row[22])) ?? .unchecked)
   }
 
-  /// Which of `accounts` are fans of which of `celebs`.
+  /// The fans of each of `celebs` among `accounts`.
   public static func fans(
     of celebs: [Int], among accounts: [Int], in pool: PostgresPool
   ) async throws -> [Int: [Int]] {
@@ -290,7 +291,7 @@ public enum EventFeed {
     return Dictionary(grouping: rows, by: \.0).mapValues { $0.map(\.1) }
   }
 
-  /// Which of `viewers` are not to be shown what which of `authors` write.
+  /// For each of `viewers`, the `authors` whose content it is not shown.
   public static func restrictions(
     of viewers: [Int], on authors: [Int], in pool: PostgresPool
   ) async throws -> [Int: Set<Int>] {
@@ -303,13 +304,13 @@ public enum EventFeed {
     return Dictionary(grouping: rows, by: \.0).mapValues { Set($0.map(\.1)) }
   }
 
-  /// Up to where all rows of `live_events` are written now.
+  /// The position up to which all rows of `live_events` are written.
   public static func position(in pool: PostgresPool) async throws -> Int {
     try await pool.query("SELECT coalesce((SELECT max(id) FROM live_events), (SELECT id FROM live_floor))")[0]
       .decode(Int.self)
   }
 
-  /// What posts count now.
+  /// The current counts of posts.
   public static func counts(of posts: [Int], in pool: PostgresPool) async throws -> [PostCounts] {
     try await pool.query(
       """
@@ -319,9 +320,9 @@ public enum EventFeed {
     ).decode(Int.self, Int.self, Int.self).map { PostCounts(post: $0.0, likes: $0.1, comments: $0.2) }
   }
 
-  /// Those of `posts` that a viewer may see.
+  /// The posts of `posts` that a viewer may see.
   ///
-  /// - Parameter viewer: nil for those that are there for everybody.
+  /// - Parameter viewer: nil for the posts visible to everyone.
   public static func visible(_ posts: [Int], to viewer: Int?, in reader: some SocialReader) async throws -> Set<Int> {
     Set(
       try await reader.rows("SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(viewer))")
@@ -330,7 +331,7 @@ public enum EventFeed {
 
   // MARK: Sweep
 
-  /// Forgets rows of more than a day ago, the oldest first, and notes how far.
+  /// Deletes rows older than a day, oldest first, and records how far.
   ///
   /// - Returns: how many, at most `limit`.
   static func sweep(upTo limit: Int, in transaction: PostgresTransaction) async throws -> Int {

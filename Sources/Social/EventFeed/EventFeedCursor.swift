@@ -1,6 +1,6 @@
-/// How far somebody who listens has heard: what comes after it is news.
+/// A listener's position in its event feed; later rows are new.
 ///
-/// Each number is of rows that become visible in their order, so a cursor skips nothing, and nothing comes twice.
+/// Each number is an id whose rows become visible in id order, so a cursor skips no event and repeats none.
 public struct EventFeedCursor: Sendable, Hashable {
   /// Of the account's notifications.
   public var notification: Int
@@ -8,7 +8,7 @@ public struct EventFeedCursor: Sendable, Hashable {
   public var message: Int
   /// Of comments, lookups, celebs and agreements: `live_events`.
   public var live: Int
-  /// Of the account's readings of conversations.
+  /// Of the account's reads of conversations.
   public var reading: Int
   /// Of its checks of notifications.
   public var check: Int
@@ -21,14 +21,15 @@ public struct EventFeedCursor: Sendable, Hashable {
     self.check = check
   }
 
-  /// As a client gives it back after a connection was lost. Nil for any other text, and for what earlier versions gave.
+  /// Parses the text that a client returns after losing its connection. Nil for any other text, including earlier
+  /// versions' cursors.
   public init?(text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int($0) }
     guard parts.count == 5, parts.allSatisfy(EntityID.all.contains) else { return nil }
     self.init(notification: parts[0], message: parts[1], live: parts[2], reading: parts[3], check: parts[4])
   }
 
-  /// Goes back to an earlier cursor, and never forward.
+  /// Moves back to an earlier cursor, never forward.
   public mutating func goBack(to earlier: EventFeedCursor) {
     notification = min(notification, earlier.notification)
     message = min(message, earlier.message)

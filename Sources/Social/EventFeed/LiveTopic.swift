@@ -1,22 +1,22 @@
 import LibPQClient
 
-/// What clients that listen may have to read again, as transactions notify it on `LiveTopic.channel`.
+/// A topic that listening clients may have to read again. Transactions notify it on `LiveTopic.channel`.
 public enum LiveTopic: Sendable, Hashable {
   /// The comments of a post.
   case thread(Int)
-  /// How many like it and how many comments it has.
+  /// A post's numbers of likes and comments.
   case counts(of: Int)
-  /// A post that is gone.
+  /// A post that was removed.
   case gone(Int)
   case notifications(of: Int)
   case messages(of: Int)
-  /// An account's sessions, of which one has ended.
+  /// An account's sessions, one of which has ended.
   case sessions(of: Int)
-  /// Lookups, celebs that were looked up, and agreements.
+  /// Lookups, looked-up celebs, and agreements.
   case lookups
-  /// What an account may see: it has blocked another, or was blocked.
+  /// The accounts visible to an account: it has blocked another, or was blocked.
   case restrictions(of: Int)
-  /// An account is hidden, and all that it posted.
+  /// An account was hidden, with everything it posted.
   case hidden
 
   public static let channel = "fanmill_live"
@@ -58,12 +58,12 @@ public enum LiveTopic: Sendable, Hashable {
     }
   }
 
-  /// The topics of a notification.
+  /// Parses the topics in a notification's payload.
   public static func all(in payload: String) -> [LiveTopic] {
     payload.split(separator: " ").compactMap { LiveTopic($0) }
   }
 
-  /// Tells listeners with the commit.
+  /// Notifies listeners when the transaction commits.
   static func notify(_ topics: Set<LiveTopic>, in transaction: PostgresTransaction) async throws {
     if topics.isEmpty { return }
     try await transaction.execute("SELECT notify_live(\(topics.map(\.text)))")

@@ -1,9 +1,9 @@
 import LibPQClient
 
-/// Reads the feeds of sessions' accounts: those who come at the same time share a statement, and take turns.
+/// Reads feeds for session tokens. Concurrent readers share statements and take turns.
 ///
-/// A statement for eight readers takes Postgres three times as long as one for a single reader, and the API eight times
-/// fewer of them. Sessions are found by the same statement.
+/// A statement for eight readers takes Postgres three times as long as one for a single reader, and the API sends an
+/// eighth as many. The same statement also looks up the sessions.
 public struct BatchedFeeds: Sendable {
   private struct Following: Sendable {
     let token: SessionToken
@@ -13,7 +13,7 @@ public struct BatchedFeeds: Sendable {
 
   private struct Home: Sendable {
     let token: SessionToken
-    /// The session's account, where the statement is not to look for it.
+    /// The session's account; nil if the statement looks it up.
     let account: Int?
     let cursor: Int
     let count: Int
@@ -25,10 +25,10 @@ public struct BatchedFeeds: Sendable {
   private let homes: Batcher<SessionToken, Home, FeedRound>
 
   /// - Parameters:
-  ///   - pool: what is not behind: a session that has ended is over.
-  ///   - reads: where everybody's posts are read.
+  ///   - pool: its reads are never stale, so that an ended session is seen at once.
+  ///   - reads: reads the home feed.
   ///   - width: how many statements of each feed run at once.
-  ///   - limit: how many readers a statement has at most.
+  ///   - limit: the most readers per statement.
   public init(
     pool: PostgresPool, homesFrom reads: any SocialReader, width: Int = 2, upTo limit: Int = 8
   ) {
@@ -48,21 +48,21 @@ public struct BatchedFeeds: Sendable {
     }
   }
 
-  /// How many wait for a statement.
+  /// How many readers are waiting for a statement.
   var waiting: Int { followings.waiting + homes.waiting }
 
   /// A page of `Feed.following`.
   public struct Reading: Sendable {
     public let viewer: Sessions.Viewer
     public let page: Page<Post>
-    /// Whether the feed was put together as it was read, since its reader is asleep (`FeedSleepers`).
+    /// Whether the feed was computed from follows and posts, because its reader is asleep (`FeedSleepers`).
     public let isAsleep: Bool
   }
 
-  /// The posts of those whom the session's account follows.
+  /// The posts of the accounts that the session's account follows.
   ///
-  /// - Parameter own: whether its own posts are among them.
-  /// - Throws: `not_signed_in` if the token is no session's, or the session has expired.
+  /// - Parameter own: whether to include the account's own posts.
+  /// - Throws: `not_signed_in` if the token belongs to no session, or the session has expired.
   public func following(_ token: SessionToken, own: Bool = false, _ page: PageRequest) async throws -> Reading {
     let first = try await followings.answer(Following(token: token, own: own, page: page), for: token)
     let viewer: Sessions.Viewer
@@ -75,15 +75,15 @@ public struct BatchedFeeds: Sendable {
     return Reading(viewer: viewer, page: page, isAsleep: isAsleep)
   }
 
-  /// Everybody's posts.
+  /// The posts of all accounts.
   ///
-  /// - Throws: `not_signed_in` if the token is no session's, or the session has expired.
+  /// - Throws: `not_signed_in` if the token belongs to no session, or the session has expired.
   public func home(_ token: SessionToken, _ page: PageRequest) async throws -> Page<Post> {
     let account = reads.mayBeBehind ? try await Sessions.going(token, in: pool).id : nil
     return try await Page.filled(from: page.cursor, limit: page.limit) { cursor, count in
       let round = try await homes.answer(
         Home(token: token, account: account, cursor: cursor, count: count), for: token)
-      // Where there are no posts, no row says whether it is a session.
+      // Without posts there is no row to show whether the session exists.
       if round.viewer == nil { _ = try await Sessions.going(token, in: pool) }
       return round.rows
     }

@@ -1,27 +1,27 @@
 import Foundation
 import LibPQClient
 
-/// How far a post's fan-out is.
+/// The progress of a post's fan-out.
 public struct FanOutProgress: Sendable, Hashable {
-  /// How a post comes into feeds.
+  /// How a post reaches feeds.
   public enum Mode: String, Sendable {
-    /// It is written into each.
+    /// It is written into each follower's feed.
     case push
-    /// It is looked up when one is read: of authors with very many followers.
+    /// It is read at query time; used for authors with very many followers.
     case pull
   }
 
   public let mode: Mode
-  /// How many followers it is for: an estimate before it has begun, final when it is done.
+  /// The number of followers to deliver to: an estimate until the fan-out starts, exact once it is done.
   public let followers: Int
-  /// How many of them have it in their feeds.
+  /// How many of them have the post in their feeds.
   public let delivered: Int
   public let isDone: Bool
-  /// nil before it has begun.
+  /// nil until it starts.
   public let startedAt: Date?
   public let finishedAt: Date?
 
-  /// - Throws: `not_found` if there is no such post.
+  /// - Throws: `not_found` if the post does not exist.
   public static func of(
     _ post: Int, seenBy viewer: Int, in reader: some SocialReader
   ) async throws -> FanOutProgress {

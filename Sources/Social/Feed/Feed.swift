@@ -2,7 +2,7 @@ import LibPQClient
 
 /// Reads feeds, newest first. The cursor of a page is the id of its last post.
 public enum Feed {
-  /// Everybody's posts.
+  /// The posts of all accounts.
   public static func home(
     seenBy viewer: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Post> {
@@ -11,9 +11,9 @@ public enum Feed {
     }
   }
 
-  /// The posts of those whom `account` follows.
+  /// The posts of the accounts that `account` follows.
   ///
-  /// - Parameter own: whether its own posts are among them.
+  /// - Parameter own: whether to include the account's own posts.
   public static func following(
     _ account: Int, own: Bool = false, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Post> {
@@ -22,17 +22,17 @@ public enum Feed {
     return try await read(account, own, page, after: first, in: reader).page
   }
 
-  /// - Parameter first: what the first round found.
+  /// - Parameter first: the result of the first round.
   static func read(
     _ account: Int, _ own: Bool, _ page: PageRequest, after first: FeedRound, in reader: some SocialReader
   ) async throws -> (page: Page<Post>, isAsleep: Bool) {
     var posts: [Post] = []
     var cursor = page.cursor
     var isAsleep = false
-    // Until a row says that feeds reach as far back as posts do.
+    // Assumed until a row shows that feeds reach back as far as posts do.
     var isTrimmed = true
-    // A row whose post was deleted a moment ago, or is not shown to the viewer, takes a place without giving a post:
-    // another round fills the page up.
+    // A row may yield no post, because the post was just deleted or is not shown to the viewer. Further rounds fill the
+    // page.
     var round = Optional(first)
     while posts.count <= page.limit {
       let wanted = page.limit + 1 - posts.count
@@ -53,7 +53,7 @@ public enum Feed {
       if found.rows.count < wanted { break }
     }
     var next: Int?
-    // The feed of a sleeping reader who follows many may start far behind the newest posts.
+    // A sleeping reader who follows many accounts may have no posts among the newest, so it gets more rounds.
     for _ in 0..<(isAsleep ? 5 : isTrimmed ? 1 : 0) where posts.count <= page.limit {
       let old = try await older(
         account, own, everything: isAsleep, before: cursor, page.limit + 1 - posts.count, in: reader)
@@ -67,16 +67,17 @@ public enum Feed {
     return (found, isAsleep)
   }
 
-  /// Up to so many followees the latest posts of each are read.
+  /// Up to this many followees, the latest posts of each are read.
   static let followeesProbed = 500
-  /// For who follows more, so many posts of everybody's are read, and whether their authors are followed.
+  /// For more followees, this many of the latest posts by all accounts are read, and filtered by whether their author
+  /// is followed.
   static let postsScanned = 1000
 
-  /// Ids older than feeds reach, from follows and posts, and where to go on if there may be more.
+  /// Post ids older than feeds reach, from follows and posts, and the cursor to continue from if there may be more.
   ///
-  /// - Parameter everything: reads new posts too, for a sleeping reader.
+  /// - Parameter everything: also reads new posts, for a sleeping reader.
   ///
-  /// What it reads is bounded: a page may have less than `limit` although more follows.
+  /// The amount read is bounded, so a page may have fewer than `limit` posts although more exist.
   private static func older(
     _ account: Int, _ own: Bool, everything: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
   ) async throws -> (ids: [Int], next: Int?) {
@@ -97,18 +98,18 @@ public enum Feed {
     everything ? "\(cursor)::bigint" : "least(\(cursor), (SELECT post_id FROM feed_floor))"
   }
 
-  /// Of everybody's latest posts those of followees.
+  /// The followees' posts among the latest posts of all accounts.
   private static func scanned(
     _ account: Int, _ own: Bool, _ everything: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
   ) async throws -> (ids: [Int], next: Int?) {
-    // First, so that a post that is deleted in between makes the next page begin no lower.
+    // Read first, so that a concurrent deletion cannot move the start of the next page lower.
     let last = try await reader.rows(
       """
       SELECT id FROM posts WHERE id < \(end(everything, before: cursor))
       ORDER BY id DESC OFFSET \(postsScanned - 1) LIMIT 1
       """
     ).decode(Int.self).first
-    // In the order of the ids, so that it ends with the last that is wanted; no join would be as fast as the probes.
+    // Ordered by id, so that it stops at the last wanted post. No join is as fast as these probes.
     let ids = try await reader.rows(
       """
       SELECT p.id FROM (
@@ -126,7 +127,7 @@ public enum Feed {
     return (ids, ids.count == limit ? ids.last : last)
   }
 
-  /// The latest of each followee's.
+  /// The latest posts of each followee.
   private static func probed(
     _ account: Int, _ own: Bool, _ everything: Bool, before cursor: Int, _ limit: Int, in reader: some SocialReader
   ) async throws -> [Int] {
@@ -147,7 +148,7 @@ public enum Feed {
     ).decode(Int.self)
   }
 
-  /// The posts of `ids` that are there and that the viewer is shown, in the order of `ids`.
+  /// The posts of `ids` that exist and are shown to the viewer, in the order of `ids`.
   private static func posts(_ ids: [Int], seenBy viewer: Int, in reader: some SocialReader) async throws -> [Post] {
     if ids.isEmpty { return [] }
     let rows = try await reader.rows(

@@ -1,6 +1,6 @@
 import LibPQClient
 
-/// Compares every feed with what follows and posts say it holds.
+/// Compares every feed with the rows that follows and posts imply.
 public struct FeedAudit: Sendable, Hashable {
   /// A row of a feed.
   public struct Row: Sendable, Hashable {
@@ -9,30 +9,29 @@ public struct FeedAudit: Sendable, Hashable {
     public let post: Int
   }
 
-  /// Rows that feeds should have.
+  /// The number of rows that feeds should have.
   public let expected: Int
-  /// Rows that feeds have.
+  /// The number of rows that feeds have.
   public let found: Int
-  /// Rows that are not there.
+  /// The number of rows that feeds lack.
   public let missing: Int
-  /// Rows that should not be there.
+  /// The number of rows that should not exist.
   public let stale: Int
   /// The first of the missing rows.
   public let missingRows: [Row]
   /// The first of the stale rows.
   public let staleRows: [Row]
-  /// Posts that are not yet fanned out, and deleted ones that are not yet purged: while there are any, rows may differ
-  /// rightly.
+  /// Posts not yet fanned out, and deleted posts not yet purged. While any are pending, rows may legitimately differ.
   public let pending: Int
 
   public var isExact: Bool { missing == 0 && stale == 0 }
 
-  /// Compares in one snapshot, whatever is written meanwhile.
+  /// Compares in one snapshot, regardless of concurrent writes.
   ///
-  /// One hash join finds what is missing. What is stale follows by counting: the key makes both sides sets, so it is
-  /// what was found less what was expected and found. Five million rows take a few seconds.
+  /// One hash join finds the missing rows. The key makes both sides sets, so the number of stale rows is the number
+  /// found minus those both expected and found. Five million rows take a few seconds.
   ///
-  /// - Parameter examples: how many differing rows of either kind to return.
+  /// - Parameter examples: how many differing rows of each kind to return.
   public static func run(examples: Int = 20, on pool: PostgresPool) async throws -> FeedAudit {
     try await pool.transaction(.snapshot) { try await run(examples: examples, in: $0) }
   }
@@ -76,7 +75,7 @@ public struct FeedAudit: Sendable, Hashable {
       pending: pending)
   }
 
-  /// Feeds hold no pulled posts, and sleeping readers have no feed to compare.
+  /// Pulled posts are in no feed, and sleeping readers have no feed to compare.
   private static let due = """
     SELECT follower_id AS user_id, id AS post_id FROM follows JOIN posts ON author_id = followee_id
     WHERE id >= (SELECT post_id FROM feed_floor) AND NOT is_pulled AND \(isKept("follower_id"))

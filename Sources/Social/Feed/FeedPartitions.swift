@@ -2,16 +2,16 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Makes the feed's partitions ahead of time, and raises the floor below which feeds hold no rows.
+/// Creates the feed's partitions ahead of time, and raises the floor below which feeds hold no rows.
 public struct FeedPartitions: Job {
   public static let kind: JobKind = "feed.partitions"
 
-  /// How many days of posts feeds hold; nil drops nothing.
+  /// How many days of posts feeds hold; nil keeps all.
   public var keepDays: Int?
 
   public init(keepDays: Int? = nil) { self.keepDays = keepDays }
 
-  /// Asks for a `FeedPartitionTrim` where partitions lie below the floor.
+  /// Enqueues a `FeedPartitionTrim` if partitions lie below the floor.
   func run(in transaction: AppTransaction) async throws {
     guard let keepDays else {
       try await transaction.sql.execute("SELECT ensure_feed_partitions()")

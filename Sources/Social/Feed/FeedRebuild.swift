@@ -1,25 +1,24 @@
 import LibPQClient
 
-/// Makes feeds again what follows and posts say they hold: adds the rows that are missing, takes the stale ones away.
+/// Repairs feeds to match follows and posts: adds missing rows and removes stale ones.
 ///
-/// It runs beside posts, follows and fan-outs. Reads that may scan whole partitions hold no lock; what they find is
-/// checked again and put right by key, a small piece at a time, under the authors' locks
-/// (`migrations/0006_fan_outs.sql`). It may be interrupted and run again: each piece leaves its rows right, whatever
-/// was there.
+/// It runs alongside posts, follows and fan-outs. Reads that may scan whole partitions hold no lock. Their findings are
+/// rechecked and repaired by key, in small pieces, under the authors' locks (`migrations/0006_fan_outs.sql`). It may be
+/// interrupted and run again: each piece leaves its rows correct, whatever their state was.
 public struct FeedRebuild: Sendable {
-  /// What was done.
+  /// The changes that a rebuild made.
   public struct Report: Sendable, Hashable {
-    /// Authors whose posts were missing in feeds, or were there and should not be.
+    /// Authors whose posts were missing from feeds, or were in feeds wrongly.
     public var authors = 0
-    /// Rows that were missing and are there.
+    /// Missing rows that were added.
     public var added = 0
-    /// Rows that should not have been there and are gone.
+    /// Stale rows that were removed.
     public var removed = 0
   }
 
-  /// How far it is.
+  /// The progress of a rebuild.
   public struct Progress: Sendable, Hashable {
-    /// Authors whose missing posts are added, of all that miss some; nil while these are searched for.
+    /// The authors done, and the total of those with missing posts; nil while the search for them runs.
     public let done: Int
     public let total: Int?
   }
@@ -28,13 +27,13 @@ public struct FeedRebuild: Sendable {
   private let sizes: FeedSizes
   private static let timeout = Duration.seconds(3600)
 
-  /// - Parameter account: whose feed; nil for everybody's.
+  /// - Parameter account: the account whose feed to rebuild; nil for all feeds.
   public init(account: Int?) {
     self.account = account
     sizes = FeedSizes.current
   }
 
-  /// Puts right what differs, author by author, beside what else goes on.
+  /// Repairs the differences, author by author, alongside other work.
   public func run(
     on pool: PostgresPool, progress: @Sendable (Progress) -> Void = { _ in }
   ) async throws -> Report {
@@ -64,18 +63,18 @@ public struct FeedRebuild: Sendable {
 
   // MARK: Stale rows
 
-  /// Rows that nothing accounted for when they were read, by author; those of deleted posts have none.
+  /// Rows that were stale when they were read, by author; nil is the author of deleted posts.
   private struct StaleRows: Sendable {
     var count = 0
     var rows: [Int?: (users: [Int], posts: [Int])] = [:]
 
-    /// In one order, the same for all who rebuild.
+    /// Sorted, so that concurrent rebuilds use the same order.
     var authors: [Int?] { rows.keys.sorted { ($0 ?? 0) < ($1 ?? 0) } }
   }
 
   private func staleRows(in transaction: PostgresTransaction) async throws -> StaleRows {
     try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])
-    // Materialized, since a limit would make the planner expect that few rows need be read.
+    // Materialized: the limit would make the planner expect to read only a few rows.
     let rows = try await transaction.query(
       """
       WITH stale AS MATERIALIZED (
@@ -112,8 +111,8 @@ public struct FeedRebuild: Sendable {
     return removed
   }
 
-  /// Removes an author's posts from the feeds of non-followers, and pulled posts from every feed. Posts and follows of the
-  /// author wait meanwhile: a follow would find the stale row there, add none, and lose it.
+  /// Removes an author's posts from the feeds of non-followers, and pulled posts from every feed. The author's posts
+  /// and follows are blocked meanwhile: a new follow would find the stale row, add none, and lose it.
   private func removeStale(
     _ users: [Int], _ posts: [Int], of author: Int, in transaction: PostgresTransaction
   ) async throws -> Int {
@@ -127,8 +126,8 @@ public struct FeedRebuild: Sendable {
       """, timeout: Self.timeout)
   }
 
-  /// Takes out rows of posts that are gone: no post has their ids again. Rows that a purge or an unfollow is deleting
-  /// right now are theirs; to wait for them could be to wait for one another.
+  /// Removes rows of deleted posts, whose ids are never reused. Rows that a purge or an unfollow is deleting are
+  /// skipped, since waiting for them could deadlock.
   private func removeOrphans(_ users: [Int], _ posts: [Int], in transaction: PostgresTransaction) async throws -> Int {
     try await transaction.execute(
       """
@@ -158,8 +157,8 @@ public struct FeedRebuild: Sendable {
     ).decode(Int.self)
   }
 
-  /// Adds an author's posts to the feeds of who follows. As in a fan-out's chunk, an unfollow waits for the range that
-  /// it is in; as in a backfill, a post that is deleted meanwhile is taken out by its purge.
+  /// Adds an author's posts to the feeds of followers. As in a fan-out's chunk, an unfollow waits for the range it is
+  /// in. As in a backfill, the purge of a post deleted meanwhile removes its rows.
   private func addMissing(of author: Int, on pool: PostgresPool) async throws -> Int {
     var added = 0
     for range in try await ranges(of: author, on: pool) {
@@ -182,7 +181,7 @@ public struct FeedRebuild: Sendable {
     return added
   }
 
-  /// Ranges of follower ids, each with as many followers as make a piece with all of the author's posts.
+  /// Ranges of follower ids, sized so that their followers times the author's posts make one piece.
   private func ranges(of author: Int, on pool: PostgresPool) async throws -> [(first: Int, pastLast: Int)] {
     if let account { return [(account, account + 1)] }
     let posts = try await pool.query(

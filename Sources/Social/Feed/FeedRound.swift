@@ -1,17 +1,17 @@
 import LibPQClient
 
-/// What one statement found of a reader's feed. A statement reads the feeds of several, for little more than it takes to
-/// read one: all that Postgres does to begin and to end it they share.
+/// The result of one statement for one reader's feed. A statement reads several readers' feeds at little more than the
+/// cost of one, since they share the cost of starting and ending it.
 struct FeedRound: Sendable {
-  /// nil if no row says whether it is a session's.
+  /// nil if no row shows which account the session belongs to.
   var viewer: Int?
   var rows: [Page<Post>.Row] = []
-  /// Whether feeds lack older posts; nil where no row says.
+  /// Whether feeds lack older posts; nil if no row shows it.
   var isTrimmed: Bool?
-  /// Whether the feed is not kept, since its reader is asleep (`FeedSleepers`).
+  /// Whether the feed is not stored, because its reader is asleep (`FeedSleepers`).
   var isAsleep = false
 
-  /// Who reads.
+  /// The readers of a statement.
   enum Readers: Sendable {
     case accounts([Int])
     case sessions([SessionToken])
@@ -23,12 +23,12 @@ struct FeedRound: Sendable {
       }
     }
 
-    /// What finds them, as the table `viewers` of a statement: the number of each, from 1, the account and the cursor.
-    /// Who has no session is none of them.
+    /// The readers as the table `viewers` of a statement: each one's number, from 1, its account and its cursor. Tokens
+    /// without a session are left out.
     ///
-    /// Postgres knows how many values an `ARRAY[…]` has, and keeps one plan for each number.
+    /// Postgres knows the number of values in an `ARRAY[…]`, and keeps one plan per number.
     ///
-    /// - Parameter cursors: of each.
+    /// - Parameter cursors: one for each reader.
     func table(before cursors: [Int]) -> PostgresQuery {
       switch self {
       case .accounts(let ids):
@@ -52,11 +52,11 @@ struct FeedRound: Sendable {
     }
   }
 
-  /// Writes a limit into the statement's text; pages ask for 101 rows at most. Postgres cannot estimate a limit that is
-  /// a parameter: it rejects the generic plan as too expensive and plans every execution again.
+  /// Writes a limit into the statement's text; pages ask for at most 101 rows. Postgres cannot estimate a parameterized
+  /// limit: it rejects the generic plan as too expensive and replans every execution.
   private static func number(_ limit: Int) -> PostgresQuery { "\(unescaped: String(limit))" }
 
-  /// Everybody's posts, as each of the readers sees them.
+  /// The posts of all accounts, as each reader sees them.
   static func home(
     of readers: Readers, before cursor: Int, _ limit: Int, in reader: some SocialReader
   ) async throws -> [FeedRound] {
@@ -79,7 +79,7 @@ struct FeedRound: Sendable {
     for row in rows {
       let cursor = try Int(postgres: row[16])
       let (likers, shown) = (try [Int](postgres: row[14]), try [Int](postgres: row[15]))
-      // The author's account may be gone.
+      // The author's account may be deleted.
       let post = row[6].isNull ? nil : try Post(row: row, isLiked: false, seenBy: 0)
       for number in numbers {
         guard let viewer = rounds[number - 1].viewer else { continue }
@@ -90,12 +90,12 @@ struct FeedRound: Sendable {
     return rounds
   }
 
-  /// What the feeds of the readers hold, and posts that are pulled. Each partition's key gives rows in order, so the
-  /// newest partitions alone are read.
+  /// The rows of the readers' feeds, and pulled posts. Each partition's key returns rows in order, so only the newest
+  /// partitions are read.
   ///
   /// - Parameters:
-  ///   - own: whether their own posts are among them.
-  ///   - cursors: of each.
+  ///   - own: whether to include the readers' own posts.
+  ///   - cursors: one for each reader.
   static func following(
     of readers: Readers, _ own: Bool, before cursors: [Int], _ limit: Int, in reader: some SocialReader
   ) async throws -> [FeedRound] {

@@ -1,8 +1,8 @@
-/// How feeds are kept.
+/// The settings for feeds.
 public struct FeedRules: Sendable {
-  /// How many followers an author has at most whose posts are pushed into their feeds.
+  /// The most followers that an author can have for posts to be pushed into their feeds.
   public var mostPushed: Int
-  /// Whether it is written down who reads, so that who does not may fall asleep.
+  /// Whether to record which accounts read their feeds, so that the others can fall asleep.
   public var notesReaders: Bool
 
   public init(mostPushed: Int = Posts.mostPushed, notesReaders: Bool = false) {

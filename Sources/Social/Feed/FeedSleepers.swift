@@ -2,12 +2,12 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Readers whose feeds are kept no longer, since they have not read them for long.
+/// Readers whose feeds are no longer maintained, because they have not read them for a long time.
 ///
-/// Fan-outs skip them. When one comes back, the feed is put together from follows and posts as it is read, and made again
-/// meanwhile (`migrations/0052_pulled_posts.sql`).
+/// Fan-outs skip them. When one returns, its feed is computed from follows and posts on each read until a refill has
+/// rebuilt it (`migrations/0052_pulled_posts.sql`).
 public enum FeedSleepers {
-  /// Writes down that an account reads its feed; once a day.
+  /// Records that an account reads its feed, once a day.
   public static func note(_ account: Int, on pool: PostgresPool) async throws {
     try await pool.execute(
       """
@@ -26,19 +26,19 @@ public enum FeedSleepers {
   }
 }
 
-/// Makes the feed of who wakes again: the posts of some followees a job, in the order of their ids. With the last the
-/// feed is whole.
+/// Rebuilds the feed of a waking reader. Each job adds the posts of some followees, in id order; the last job completes
+/// the feed.
 public struct FeedRefill: Job {
   public static let kind: JobKind = "feed.refill"
   public static let queue = SocialJobs.bulkQueue
 
   public var account: Int
-  /// The last followee whose posts are there.
+  /// The last followee whose posts were added.
   public var after: Int
 
   func run(in transaction: AppTransaction) async throws {
     let sql = transaction.sql
-    // An earlier run may have ended it, and the account may be asleep again since.
+    // An earlier run may have finished the refill, and the account may have fallen asleep again since.
     let found = try await sql.query(
       """
       SELECT 1 FROM feed_sleepers JOIN accounts ON id = account_id WHERE account_id = \(account) AND is_waking
@@ -55,7 +55,7 @@ public struct FeedRefill: Job {
       try await sql.execute("DELETE FROM feed_sleepers WHERE account_id = \(account)")
       return
     }
-    // As a rebuild does: a post that is deleted meanwhile is taken out by its purge, and an unfollow waits.
+    // As in a rebuild, an unfollow waits, and the purge of a post deleted meanwhile removes its rows.
     try await sql.pipeline([
       "SELECT pg_advisory_xact_lock_shared(posts_lock(id)) FROM unnest(\(followees)) id",
       "SELECT pg_advisory_xact_lock_shared(feed_lock(id, \(account))) FROM unnest(\(followees)) id",
@@ -72,7 +72,7 @@ public struct FeedRefill: Job {
   }
 }
 
-/// Lets readers fall asleep who have not read their feeds for some days.
+/// Puts readers to sleep that have not read their feeds for some days.
 public struct FeedSleep: Job {
   public static let kind: JobKind = "feed.sleep"
   public static let queue = SocialJobs.bulkQueue
@@ -88,7 +88,7 @@ public struct FeedSleep: Job {
       try await sql.execute("DELETE FROM feed_sleep")
       return
     }
-    // Reads before `noted_since` left no trace, so nobody falls asleep until that many days after it.
+    // Reads before `noted_since` were not recorded, so no reader falls asleep until that many days after it.
     try await sql.pipeline([
       "INSERT INTO feed_sleep (noted_since) VALUES (current_date) ON CONFLICT DO NOTHING",
       """

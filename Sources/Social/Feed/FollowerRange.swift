@@ -1,14 +1,14 @@
 import LibPQClient
 
-/// A range of account ids that holds as many of an author's followers as one chunk does.
+/// A range of account ids that contains one chunk's worth of an author's followers.
 struct FollowerRange: Sendable, Hashable {
   var first: Int
-  /// The first id behind the range.
+  /// The first id after the range.
   var pastLast: Int
-  /// How many followers were there.
+  /// How many followers it contained.
   var followers: Int
 
-  /// Ranges that together hold every possible id, so that who follows meanwhile is in one of them.
+  /// Cuts all possible ids into ranges, so that a follower who arrives meanwhile is in one of them.
   static func cut(followersOf author: Int, in transaction: PostgresTransaction) async throws -> [FollowerRange] {
     let rows = try await transaction.query(
       "SELECT first, past_last, followers FROM cut_followers(\(author), \(Int32(FeedSizes.current.chunk)))")

@@ -2,10 +2,10 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Brings a post into its followers' feeds: at once if they are few, else in chunks that many workers share. Of a post
-/// that is pulled it only counts them.
+/// Delivers a post to its followers' feeds: directly if they are few, otherwise in chunks that many workers share. For
+/// a pulled post it only counts them.
 ///
-/// Its queue is not the chunks' queue, so that a small author's post never waits behind a large one's chunks.
+/// It uses a different queue from the chunks, so that a small author's post never waits behind a large author's chunks.
 public struct PostFanOut: Job {
   public static let kind: JobKind = "posts.fan-out"
   public static let queue = SocialJobs.fanOutQueue
@@ -19,7 +19,7 @@ public struct PostFanOut: Job {
   }
 
   func run(in transaction: AppTransaction) async throws {
-    // The row lock keeps the post from being deleted until the fan-out's row is there to be deleted with it.
+    // The row lock prevents the post's deletion until the fan-out's row exists and can be deleted with it.
     let found = try await transaction.sql.query(
       "SELECT is_pulled FROM posts WHERE id = \(post) AND author_id = \(author) FOR KEY SHARE"
     ).decode(Bool.self)
@@ -27,7 +27,7 @@ public struct PostFanOut: Job {
     let ranges = try await FollowerRange.cut(followersOf: author, in: transaction.sql)
     let followers = ranges.reduce(0) { $0 + $1.followers }
     if isPulled {
-      // All can read it already: what is left is to say how many they are.
+      // All followers can read it already; only their number is missing.
       try await transaction.sql.execute(
         """
         INSERT INTO fan_outs (post_id, author_id, followers, delivered, chunks, finished_at)
@@ -36,7 +36,7 @@ public struct PostFanOut: Job {
         """)
       return
     }
-    // An operator may ask for the fan-out of a post again: it counts from the start.
+    // An operator may repeat a post's fan-out; it then counts from zero.
     try await transaction.sql.execute(
       """
       INSERT INTO fan_outs (post_id, author_id, followers, chunks)
@@ -53,7 +53,7 @@ public struct PostFanOut: Job {
   }
 }
 
-/// Brings a post into the feeds of a range of its author's followers.
+/// Delivers a post to a range of its author's followers.
 public struct PostFanOutChunk: Job {
   public static let kind: JobKind = "posts.fan-out-chunk"
   public static let queue = SocialJobs.bulkQueue
@@ -68,8 +68,8 @@ public struct PostFanOutChunk: Job {
       "SELECT deliver_post(\(post), \(author), \(first), \(pastLast))"
     )[0].decode(Int?.self)
     guard let delivered else { return }
-    // Last, since other chunks wait for this row. With the last chunk the followers are those that were found, so that
-    // `delivered` meets them even if some came or went meanwhile.
+    // The last statement, since other chunks wait for this row. The last chunk sets `followers` to the number
+    // delivered, so that the two match even if accounts followed or unfollowed meanwhile.
     try await transaction.execute(
       """
       UPDATE fan_outs SET delivered = delivered + \(delivered), chunks_done = chunks_done + 1,

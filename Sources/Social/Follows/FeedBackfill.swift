@@ -2,14 +2,14 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Puts a followee's older posts into a new follower's feed, a page a job.
+/// Adds a followee's older posts to a new follower's feed, one page per job.
 public struct FeedBackfill: Job {
   public static let kind: JobKind = "feed.backfill"
   public static let queue = SocialJobs.bulkQueue
 
   public var follower: Int
   public var followee: Int
-  /// Posts with ids less than this are still to be added.
+  /// Posts with ids below this are still to be added.
   public var before: Int
 
   public init(follower: Int, followee: Int, before: Int) {
@@ -18,11 +18,11 @@ public struct FeedBackfill: Job {
     self.before = before
   }
 
-  /// Adds the next page and owes the one after it, unless the follow is over.
+  /// Adds the next page and enqueues the one after it, unless the follow has ended.
   func run(in transaction: AppTransaction) async throws {
     let follow = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock_shared(posts_lock(\(followee)))",
-      // An unfollow waits for this row, and then takes out what is added here.
+      // An unfollow waits for this row, and then removes the rows added here.
       """
       SELECT 1 FROM follows WHERE followee_id = \(followee) AND follower_id = \(follower) FOR KEY SHARE
       """,
@@ -35,9 +35,10 @@ public struct FeedBackfill: Job {
     }
   }
 
-  /// Adds the latest `limit` posts before `before`, as far back as feeds reach. Only under the followee's posts lock.
+  /// Adds the latest `limit` posts before `before`, as far back as feeds reach. The caller must hold the followee's
+  /// posts lock.
   ///
-  /// - Returns: `next`, where to go on, if there may be more.
+  /// - Returns: `next`, the cursor to continue from, if there may be more.
   static func addPage(
     of followee: Int, to follower: Int, before: Int, limit: Int, in transaction: PostgresTransaction
   ) async throws -> (count: Int, next: Int?) {

@@ -1,14 +1,15 @@
 import LibPQClient
 
-/// An account in a list, with whether the account that asks follows it.
+/// An account in a list, and whether the viewer follows it.
 public struct ListedAccount: Sendable, Hashable {
   public let account: AccountSummary
   public let isFollowed: Bool
 }
 
-/// In these lists OFFSET 0 has each account's follow probed: the planner would else read all that the viewer follows.
+/// OFFSET 0 makes Postgres probe each account's follow; otherwise the planner would read everything that the viewer
+/// follows.
 extension Follows {
-  /// A page of who follows `account`, the newest accounts first.
+  /// A page of the followers of `account`, newest accounts first.
   public static func followers(
     of account: Int, _ page: PageRequest, seenBy viewer: Int, in reader: some SocialReader
   ) async throws -> Page<ListedAccount> {
@@ -20,7 +21,7 @@ extension Follows {
     }
   }
 
-  /// A page of whom `account` follows, the newest accounts first.
+  /// A page of the accounts that `account` follows, newest accounts first.
   public static func following(
     _ account: Int, _ page: PageRequest, seenBy viewer: Int, in reader: some SocialReader
   ) async throws -> Page<ListedAccount> {

@@ -2,15 +2,16 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Makes and ends follows, together with the feed rows and the notifications that follow from them.
+/// Creates and ends follows, together with the feed rows and notifications that result from them.
 ///
-/// The locks, and why no interleaving with posts, deletions and fan-outs leaves a feed with a row too many or too few,
-/// are described in `migrations/0006_fan_outs.sql`; what orders notifications, in `migrations/0010_notifications.sql`.
+/// `migrations/0006_fan_outs.sql` describes the locks, and why no interleaving with posts, deletions and fan-outs
+/// leaves a feed with a row too many or too few. `migrations/0010_notifications.sql` describes the order of
+/// notifications.
 public enum Follows {
-  /// Makes `follower` follow `followee` and puts the followee's posts into the follower's feed, and owes telling
-  /// the followee.
+  /// Makes `follower` follow `followee`, adds the followee's posts to the follower's feed, and enqueues the
+  /// notification of the followee.
   ///
-  /// - Returns: whether it is new; an old follow is left as it is.
+  /// - Returns: whether the follow is new; an existing one is unchanged.
   /// - Throws: `cannot_follow_yourself`.
   @discardableResult
   public static func follow(_ followee: Int, by follower: Int, in transaction: AppTransaction) async throws -> Bool {
@@ -36,10 +37,10 @@ public enum Follows {
     return true
   }
 
-  /// Ends a follow and takes the followee's posts out of the follower's feed, and owes taking back what the followee
-  /// was told and has not checked.
+  /// Ends a follow, removes the followee's posts from the follower's feed, and enqueues the removal of the notification
+  /// if the followee has not checked it.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: whether there was a follow.
   @discardableResult
   public static func unfollow(
     _ followee: Int, by follower: Int, in transaction: AppTransaction
@@ -48,9 +49,9 @@ public enum Follows {
       "SELECT pg_advisory_xact_lock(feed_lock(\(followee), \(follower)))",
       "DELETE FROM follows WHERE followee_id = \(followee) AND follower_id = \(follower)",
     ])
-    // Without a follow of its own to end, the rows may already be those of a follow that has just begun.
+    // If this call ended no follow, the rows may already belong to a new one.
     guard answers[1].affected == 1 else { return false }
-    // A statement of its own: a backfill that held the follow until now has rows that only a new snapshot shows.
+    // A separate statement: only a new snapshot shows the rows of a backfill that held the follow until now.
     try await transaction.sql.execute(
       """
       DELETE FROM following_user_posts f USING (

@@ -8,7 +8,7 @@ public struct HeartCount: Job {
 
   public var celeb: Int
   public var fan: Int
-  /// When it was given, in microseconds since 1970.
+  /// When the heart was given, in microseconds since 1970.
   public var at: Int
 
   public init(celeb: Int, fan: Int, at: Int) {

@@ -3,7 +3,7 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// A heart that a fan wants to give.
+/// A request by a fan to give a heart.
 public struct Heart: Sendable, Hashable {
   public var account: CelebAccount
   public var fan: Int
@@ -16,27 +16,25 @@ public struct Heart: Sendable, Hashable {
 
 /// Gives hearts to celebs.
 public enum Hearts {
-  /// How long a fan waits between two hearts for one celeb.
+  /// The pause between two hearts from one fan to one celeb.
   public static let pause = Duration.seconds(600)
 
-  /// A heart that was taken.
+  /// A heart that was accepted.
   public struct Given: Sendable, Hashable {
-    /// How many the fan has given to the celeb since it was registered.
+    /// How many hearts the fan has given since registering the celeb.
     public let count: Int
-    /// When the next one is possible.
+    /// When the next heart is possible.
     public let nextAt: Date
   }
 
-  /// Gives hearts and owes counting them for their celebs; each is taken or refused for itself.
+  /// Gives hearts and enqueues counting them for their celebs. Each heart is accepted or refused individually.
   ///
-  /// The fans' own rows are locked first, in the order of their keys, so that no two transactions wait for each other;
-  /// the next statement, which sees what was committed until then, looks at the time and writes. So of requests that
-  /// race for one heart, in one transaction or in several, one is taken. No row is written that another fan's heart
-  /// needs.
+  /// The fans' own rows are locked first, in key order, so that no two transactions deadlock. The next statement, which
+  /// sees everything committed until then, checks the time and writes. So of the requests that race for one heart, in
+  /// one transaction or in several, one succeeds. It writes no row that another fan's heart needs.
   ///
-  /// - Parameter now: the time of the hearts; nil for the present.
-  /// - Returns: for each heart, in their order, what was taken, or its refusal: `celeb_not_registered`,
-  ///   `heart_too_soon`.
+  /// - Parameter now: the time of the hearts; nil for the current time.
+  /// - Returns: for each heart, in order, the accepted heart or its refusal: `celeb_not_registered`, `heart_too_soon`.
   public static func give(
     _ hearts: [Heart], in transaction: AppTransaction, now: Date? = nil
   ) async throws -> [Result<Given, SocialError>] {
@@ -81,7 +79,7 @@ public enum Hearts {
     return outcomes.compactMap { $0 }
   }
 
-  /// Why a heart was not taken.
+  /// The reason that a heart was refused.
   private static func refusal(
     _ heart: Heart, _ transaction: PostgresTransaction, _ now: Date?
   ) async throws -> SocialError {

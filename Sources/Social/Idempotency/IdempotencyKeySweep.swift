@@ -1,7 +1,7 @@
 import DurableJobs
 import DurableJobsPostgres
 
-/// Forgets the idempotency keys of days gone by, a batch a job.
+/// Deletes old idempotency keys, one batch per job.
 public struct IdempotencyKeySweep: Job {
   public static let kind: JobKind = "idempotency-keys.sweep"
   static let batch = 1000

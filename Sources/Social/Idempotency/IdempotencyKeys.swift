@@ -1,29 +1,29 @@
 import LibPQClient
 
-/// Remembers what requests with an Idempotency-Key were answered.
+/// Stores the responses to requests with an Idempotency-Key.
 ///
-/// The key is claimed in the transaction that does what the request asks for, and the answer is recorded there too:
-/// either both are there or the request can be sent again. A second request with the key waits at `claim` until the
-/// first has ended.
+/// The transaction that does the request's work also claims the key and records the response. Either both are
+/// committed, or the request can be sent again. A second request with the same key waits at `claim` until the first has
+/// ended.
 public enum IdempotencyKeys {
-  /// What is known of a key when a request comes with it.
+  /// The state of a key when a request arrives with it.
   public enum Claim: Sendable, Hashable {
-    /// The key is new: do what is asked, then `record`.
+    /// The key is new: do the work, then `record`.
     case first
-    /// The answer that the first request got.
+    /// The response to the first request.
     case answered(status: Int, body: [UInt8])
   }
 
   /// A request with a key.
   public struct Request: Sendable, Hashable {
-    /// The account that asks; 0 for a request without one.
+    /// The requesting account; 0 for a request without one.
     public let account: Int
     public let key: String
     /// A hash of the method, the path and the body.
     public let hash: [UInt8]
 
     /// - Parameter account: nil for a request without one.
-    /// - Throws: `invalid_Idempotency-Key` if the key has not 1–255 characters.
+    /// - Throws: `invalid_Idempotency-Key` unless the key has 1–255 characters.
     public init(_ key: String, account: Int?, hash: [UInt8]) throws(SocialError) {
       try FieldRules.text(key, "Idempotency-Key", 1...255)
       self.account = account ?? 0
@@ -34,7 +34,7 @@ public enum IdempotencyKeys {
     public var id: ID { ID(account: account, key: key) }
   }
 
-  /// What a key is kept by.
+  /// The identity of a key.
   public struct ID: Sendable, Hashable {
     let account: Int
     let key: String
@@ -42,17 +42,17 @@ public enum IdempotencyKeys {
 
   /// Claims a key.
   ///
-  /// - Throws: `idempotency_key_reused` if another request had the key.
+  /// - Throws: `idempotency_key_reused` if a different request used the key.
   public static func claim(_ request: Request, in transaction: PostgresTransaction) async throws -> Claim {
     try await claim([request], in: transaction)[0].get()
   }
 
-  /// Claims the keys of several requests, no key twice.
+  /// Claims the keys of several requests. No key may occur twice.
   ///
-  /// The keys are claimed in one order, so that transactions that claim the same keys never wait in a circle.
+  /// All transactions claim keys in the same order, so that they cannot deadlock.
   ///
-  /// - Returns: for each request, in their order, what is known of its key, or `idempotency_key_reused` if another
-  ///   request had it.
+  /// - Returns: for each request, in order, the state of its key, or `idempotency_key_reused` if a different request
+  ///   used it.
   public static func claim(
     _ requests: [Request], in transaction: PostgresTransaction
   ) async throws -> [Result<Claim, SocialError>] {
@@ -79,7 +79,7 @@ public enum IdempotencyKeys {
 
   private struct Kept {
     let hash: [UInt8]
-    /// nil while its transaction is under way.
+    /// nil while its transaction is in progress.
     let status: Int?
     let body: [UInt8]
   }
@@ -103,7 +103,7 @@ public enum IdempotencyKeys {
     .idempotencyKeyReused, "the Idempotency-Key was used for another request: take a fresh one for each request",
     field: "Idempotency-Key")
 
-  /// Records what first requests were answered.
+  /// Records the responses to first requests.
   public static func record(
     _ answers: [(request: Request, status: Int, body: [UInt8])], in transaction: PostgresTransaction
   ) async throws {
@@ -117,7 +117,7 @@ public enum IdempotencyKeys {
       """)
   }
 
-  /// Gives the keys of first requests back that were refused, so that they can be sent again.
+  /// Releases the keys of refused first requests, so that they can be sent again.
   public static func release(_ requests: [Request], in transaction: PostgresTransaction) async throws {
     if requests.isEmpty { return }
     try await transaction.execute(
@@ -127,10 +127,10 @@ public enum IdempotencyKeys {
       """)
   }
 
-  /// Forgets keys older than `hours`, the oldest first.
+  /// Deletes keys older than `hours`, oldest first.
   ///
-  /// - Parameter limit: how many at most.
-  /// - Returns: how many.
+  /// - Parameter limit: the most keys to delete.
+  /// - Returns: how many keys were deleted.
   @discardableResult
   public static func sweep(
     olderThan hours: Int = 24, upTo limit: Int = 1000, in transaction: PostgresTransaction

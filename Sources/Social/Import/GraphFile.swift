@@ -1,11 +1,11 @@
 import LibPQClient
 
-/// A file of accounts or of follows, on its way into a temporary table.
+/// A file of accounts or follows, to be loaded into a temporary table.
 struct GraphFile {
   private var path: String
   private var table: String
   private var columns: [String]
-  /// Makes the two fields of a line, or says what is wrong with it.
+  /// Parses the two fields of a line, or returns what is wrong with it.
   private var check: @Sendable ([ArraySlice<UInt8>]) -> Result<(String, String), Problem>
 
   struct Problem: Error { var text: String }
@@ -43,7 +43,7 @@ struct GraphFile {
     }
   }
 
-  /// Reads the file into its table.
+  /// Loads the file into its table.
   func load(into transaction: PostgresTransaction, progress: (Int) -> Void) async throws {
     try await transaction.executeScript(
       "CREATE TEMPORARY TABLE \(table) (line bigint, \(columns[0]) text, \(columns[1]) text) ON COMMIT DROP")

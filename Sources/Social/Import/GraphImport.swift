@@ -1,13 +1,13 @@
 import LibPQClient
 
-/// Brings accounts and follows from files into the database, all of them or none.
+/// Imports accounts and follows from files, all of them or none.
 ///
 /// A line of accounts is `username[TAB]major`, one of follows `follower[TAB]followee`; a line that begins with `#` is a
-/// comment. What is there already is left as it is, so that the same files can be imported again.
+/// comment. Existing rows are unchanged, so the same files can be imported again.
 public struct GraphImport: Sendable {
-  /// The file of accounts, plain or packed by gzip; nil for none.
+  /// The file of accounts, plain or gzipped; nil for none.
   public var users: String?
-  /// The file of follows.
+  /// The file of follows, plain or gzipped; nil for none.
   public var follows: String?
 
   public init(users: String? = nil, follows: String? = nil) {
@@ -15,38 +15,38 @@ public struct GraphImport: Sendable {
     self.follows = follows
   }
 
-  /// What an import is doing.
+  /// The progress of an import.
   public struct Progress: Sendable, Hashable {
-    /// The steps, in their order.
+    /// The phases, in order.
     public enum Phase: String, Sendable { case readingUsers, readingFollows, addingUsers, addingFollows, done }
     public let phase: Phase
     /// Lines of the phase's file read so far.
     public let lines: Int
   }
 
-  /// What an import did.
+  /// The result of an import.
   public struct Report: Sendable, Hashable {
     public var accountsAdded = 0
-    /// Accounts that were there already, or stood in the file more than once.
+    /// Accounts that existed already, or were in the file more than once.
     public var accountsKnown = 0
     public var followsAdded = 0
     public var followsKnown = 0
-    /// Rows that the new follows put into feeds, where those followed had posts.
+    /// Feed rows added by the new follows, for followees with posts.
     public var feedRows = 0
   }
 
   /// Imports both files in one transaction.
   ///
-  /// Nobody can post from when the follows are added until the import commits: a few seconds for a million.
+  /// Posting is blocked from the moment follows are added until the import commits: a few seconds for a million.
   ///
-  /// - Parameter progress: called now and then, from whichever thread.
-  /// - Throws: `GraphImportError` with the file and the number of every wrong line, up to ten; `PostgresError`.
+  /// - Parameter progress: called from time to time, on any thread.
+  /// - Throws: `GraphImportError` with the file and line number of up to ten wrong lines; `PostgresError`.
   public func run(
     on pool: PostgresPool, progress: @escaping @Sendable (Progress) -> Void = { _ in }
   ) async throws -> Report {
     let report = try await pool.transaction { transaction in
       var report = Report()
-      // Statements on fresh tables are costed at a guess, and compiling them for that takes longer than running them.
+      // Costs on fresh tables are guesses that trigger JIT compilation, which takes longer than running the statements.
       try await transaction.execute("SET LOCAL jit = off")
       if let users {
         try await GraphFile.users(users).load(into: transaction) { progress(Progress(phase: .readingUsers, lines: $0)) }
@@ -66,7 +66,7 @@ public struct GraphImport: Sendable {
       }
       return report
     }
-    // The planner's numbers, and the marks of pages that all can see, which let a fan-out read followers from the index
+    // Updates the planner's statistics, and the visibility map, which lets a fan-out read followers from the index
     // alone.
     for table in ["accounts", "follows"] {
       try await pool.execute("VACUUM (ANALYZE) \(unescaped: table)", timeout: Self.timeout)
@@ -130,8 +130,8 @@ public struct GraphImport: Sendable {
       FROM import_edges WHERE follower IS NULL OR followee IS NULL ORDER BY line LIMIT \(GraphImportError.maxCount)
       """, timeout: timeout)
     try refuse(unknown, file)
-    // No post is made or deleted meanwhile: one lock instead of one for each author (`migrations/0006_fan_outs.sql`),
-    // of which a server has not that many. Fan-outs, follows and reading go on.
+    // Blocks creating and deleting posts. One table lock replaces a lock per author (`migrations/0006_fan_outs.sql`),
+    // of which a server does not have enough. Fan-outs, follows and reads continue.
     try await transaction.execute("LOCK TABLE posts IN SHARE MODE", timeout: timeout)
     let added = try await transaction.query(
       """

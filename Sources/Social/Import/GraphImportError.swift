@@ -1,6 +1,6 @@
-/// Why a graph was not imported. Nothing of it was.
+/// The reason that a graph was not imported. Nothing of it was.
 public struct GraphImportError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of failure, open for more.
+  /// The kind of failure; more may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
@@ -10,7 +10,7 @@ public struct GraphImportError: Error, Hashable, Sendable, CustomStringConvertib
     public static let badLines = Code(description: "bad lines")
   }
 
-  /// A line that is wrong.
+  /// A wrong line.
   public struct Line: Hashable, Sendable, CustomStringConvertible {
     public let file: String
     /// 1 for the first.
@@ -31,7 +31,7 @@ public struct GraphImportError: Error, Hashable, Sendable, CustomStringConvertib
     self.lines = lines
   }
 
-  /// How many wrong lines are told at once.
+  /// The most wrong lines reported at once.
   static let maxCount = 10
 
   init(_ lines: [Line]) {

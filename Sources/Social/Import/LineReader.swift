@@ -1,13 +1,13 @@
 import Dispatch
 import Glibc
 
-/// Reads the lines of a file, plain or packed by gzip (told by its first bytes, not by its name), without holding the
-/// file in memory. Reads block, so they run on a thread of their own.
+/// Reads the lines of a file without holding it in memory. The file is plain or gzipped, as detected by its first
+/// bytes, not by its name. Reads block, so they run on a dedicated thread.
 final class LineReader {
   let path: String
-  /// The number of the line that `next` returned last.
+  /// The number of the line that `next` last returned.
   private(set) var number = 0
-  /// How many bytes of the unpacked file were read.
+  /// How many bytes of the unpacked file have been read.
   private(set) var bytes = 0
 
   private let descriptor: Int32
@@ -41,7 +41,7 @@ final class LineReader {
     if let unpacker { waitpid(unpacker, nil, 0) }
   }
 
-  /// The next line without its end; nil after the last.
+  /// The next line without its line ending; nil after the last one.
   ///
   /// - Throws: `.unreadable`.
   func next() async throws(GraphImportError) -> ArraySlice<UInt8>? {
@@ -84,7 +84,7 @@ final class LineReader {
     }
   }
 
-  /// Checks that a packed file was unpacked whole.
+  /// Checks that gzip unpacked the whole file.
   private func finish() throws(GraphImportError) {
     guard let unpacker else { return }
     self.unpacker = nil

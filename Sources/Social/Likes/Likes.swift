@@ -2,26 +2,26 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Likes of posts. What tells the author of them is described in `migrations/0010_notifications.sql`.
+/// Creates, removes and lists likes. `migrations/0010_notifications.sql` describes how the post's author is notified.
 public enum Likes {
   /// Whether a viewer likes a post `p`.
   static func isLiked(by viewer: Int) -> PostgresQuery { isLiked(by: "\(viewer)") }
 
   /// - Parameter viewer: an expression.
   ///
-  /// Without the OFFSET Postgres may read all likes of the viewer instead of one for each post.
+  /// Without the OFFSET, Postgres may read all of the viewer's likes instead of one per post.
   static func isLiked(by viewer: PostgresQuery) -> PostgresQuery {
     "EXISTS (SELECT FROM likes mine WHERE mine.post_id = p.id AND mine.account_id = \(viewer) OFFSET 0)"
   }
 
-  /// The post that `account` may like, as the table `found` of a statement.
+  /// The post, if `account` may like it, as the table `found` of a statement.
   private static func found(_ post: Int, by account: Int) -> PostgresQuery {
     "found AS (SELECT id, author_id FROM posts p WHERE id = \(post) AND \(Visibility.seesPost(account)))"
   }
 
-  /// Makes `account` like a post, and owes telling its author.
+  /// Makes `account` like a post, and enqueues the notification of its author.
   ///
-  /// - Returns: whether it is new; an old like is left as it is.
+  /// - Returns: whether the like is new; an existing one is unchanged.
   /// - Throws: `not_found`.
   @discardableResult
   public static func like(_ post: Int, by account: Int, in transaction: AppTransaction) async throws -> Bool {
@@ -39,10 +39,10 @@ public enum Likes {
     return try await changed(answers[1], post, by: account, in: transaction)
   }
 
-  /// Takes a like back, and owes taking back what the author was told.
+  /// Removes a like, and enqueues the removal of its notification.
   ///
-  /// - Returns: whether there was one.
-  /// - Throws: `not_found` if there is no such post.
+  /// - Returns: whether there was a like.
+  /// - Throws: `not_found` if the post does not exist.
   @discardableResult
   public static func unlike(_ post: Int, by account: Int, in transaction: AppTransaction) async throws -> Bool {
     let answer = try await transaction.sql.query(
@@ -55,7 +55,7 @@ public enum Likes {
     return try await changed(answer, post, by: account, in: transaction)
   }
 
-  /// A page of the posts that `account` likes, the latest liked first. The cursor is a number that grows with each
+  /// A page of the posts that `account` likes, most recently liked first. The cursor is a number that grows with each
   /// like.
   public static func posts(likedBy account: Int, _ page: PageRequest, in reader: some SocialReader) async throws
     -> Page<Post>

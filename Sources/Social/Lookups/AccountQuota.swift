@@ -1,15 +1,15 @@
 import LibPQClient
 
-/// What each account has asked of YouTube: a row for each account, Pacific day and budget.
+/// The YouTube quota that each account has used: one row per account, Pacific day and budget.
 ///
-/// A lookup is booked in the transaction that begins it. Kept answers and shared lookups cost their reader nothing.
+/// A lookup is booked in the transaction that begins it. Stored answers and shared lookups cost the reader nothing.
 enum AccountQuota {
   /// Books one lookup.
   ///
-  /// One call is always allowed, however small the share. The row stays locked until the transaction ends: only other
-  /// questions of the same account wait for it.
+  /// One call is always allowed, however small the share. The row is locked until the transaction ends; only the same
+  /// account's lookups wait for it.
   ///
-  /// - Returns: false if the account's share of the day is used up; then nothing is booked.
+  /// - Returns: false if the account's daily share is used up; then nothing is booked.
   static func book(
     _ account: Int, isSearch: Bool, _ rules: LookupRules, on day: PacificDay, in transaction: PostgresTransaction
   ) async throws -> Bool {

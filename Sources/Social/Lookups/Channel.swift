@@ -1,18 +1,18 @@
 import Foundation
 import LibPQClient
 
-/// A YouTube channel, as far as it is kept.
+/// A YouTube channel as stored here.
 public struct Channel: Hashable, Sendable {
   /// `UC…`.
   public let id: String
-  /// As people read it.
+  /// The display title.
   public let title: String
-  /// With its `@`; nil where it is not known, as after a search.
+  /// With its `@`; nil if unknown, as after a search.
   public let handle: String?
   /// The address of a picture.
   public let thumbnail: String?
   public let publishedAt: Date?
-  /// nil where it is hidden or not known. For people to tell one channel from another: no ranking counts it.
+  /// nil if hidden or unknown. It helps users tell channels apart; no ranking uses it.
   public let subscribers: Int?
 
   public init(
@@ -27,10 +27,10 @@ public struct Channel: Hashable, Sendable {
     self.subscribers = subscribers
   }
 
-  /// Where the channel is.
+  /// The address of the channel's page.
   public var url: String { "https://www.youtube.com/channel/\(id)" }
 
-  /// What a statement selects for `init(row:)`, from channels `c`.
+  /// The columns that `init(row:)` reads, from channels `c`.
   static let columns = "c.id, c.title, c.handle, c.thumbnail, c.published_at, c.subscribers"
 
   init(row: PostgresRow, from column: Int = 0) throws(PostgresError) {

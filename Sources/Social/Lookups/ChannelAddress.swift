@@ -1,6 +1,6 @@
 import Foundation
 
-/// A web address that somebody typed where a channel belongs.
+/// A web address that a user entered to name a channel.
 struct ChannelAddress {
   private let host: String
   private let path: [String]
@@ -9,12 +9,12 @@ struct ChannelAddress {
     "youtube.com", "www.youtube.com", "m.youtube.com", "music.youtube.com", "youtu.be", "www.youtu.be",
   ]
 
-  /// First parts of paths that lead to something else than a channel.
+  /// First path components that do not lead to a channel.
   private static let others: Set<String> = [
     "watch", "playlist", "shorts", "live", "embed", "v", "e", "feed", "results", "hashtag", "post", "clip", "gaming",
   ]
 
-  /// Nil for what is no address: words with a dot or a slash in them are words.
+  /// Nil if the text is not an address. Search words may contain a dot or a slash.
   init?(_ text: String) {
     let lowered = text.lowercased()
     let hasScheme = lowered.hasPrefix("https://") || lowered.hasPrefix("http://")
@@ -29,9 +29,9 @@ struct ChannelAddress {
     path = parts.dropFirst().map { $0.removingPercentEncoding ?? $0 }
   }
 
-  /// What the address calls the channel, and whether it is only a name to search for.
+  /// The channel's name in the address, and whether it is only a name to search for.
   ///
-  /// - Throws: `invalid_q` where it leads to no channel.
+  /// - Throws: `invalid_q` if the address is not a channel's.
   func name() throws(SocialError) -> (words: String, isText: Bool) {
     guard Self.hosts.contains(host) else {
       throw .invalid("q", "is an address elsewhere than on YouTube: give a channel's address, id, handle or name")
@@ -51,7 +51,7 @@ struct ChannelAddress {
       return (path[1], false)
     case "c", "user":
       guard path.count > 1 else { throw .invalid("q", "has no name behind /\(first)/") }
-      // Names of these old forms cannot be asked for: they are searched.
+      // The API has no query for these old names, so they are searched.
       return (path[1], true)
     default:
       return (first, ChannelQuestion.isChannelID(first))

@@ -1,9 +1,9 @@
-/// What a fan types to find a channel, read: an id, a handle, or words to search for.
+/// A user's query for a channel, parsed as an id, a handle, or words to search for.
 ///
-/// Questions that ask the same are equal, however they were typed: they share an answer.
+/// Queries with the same meaning are equal, however they were typed, and share an answer.
 public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
   enum Form: Hashable, Sendable {
-    /// `UC…`, case and all.
+    /// `UC…`, case-sensitive.
     case id(String)
     /// With its `@`, in lower case.
     case handle(String)
@@ -12,17 +12,17 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
   }
 
   let form: Form
-  /// What is sent: as it was typed, letter for letter, but for spaces and what an address has around it.
+  /// The text to send: as typed, except for spaces and the parts of an address around it.
   let words: String
 
   /// - Parameter typed: a channel's id (`UC…`), its handle (`@…`), its address, or words.
-  /// - Throws: `invalid_q` for nothing, for more than 200 characters, for an address that is no channel's.
+  /// - Throws: `invalid_q` for empty text, for more than 200 characters, or for an address that is not a channel's.
   public init(_ typed: String) throws(SocialError) {
     try FieldRules.text(typed, "q", 1...200)
     let typed = try Self.tidy(typed)
     if let address = ChannelAddress(typed) {
       let name = try address.name()
-      // Decoded, it may hold what could not be typed.
+      // Once decoded, it may contain characters that cannot be typed, so it is checked again.
       words = try Self.tidy(name.words)
       form = name.isText ? .text(words.lowercased()) : Self.form(of: words)
     } else {
@@ -31,7 +31,7 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// - Parameter id: of a channel, in the form that it has.
+  /// - Parameter id: a channel's id, as it is.
   init(channel id: String) {
     words = id
     form = .id(id)
@@ -47,10 +47,10 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
   public static func == (one: Self, other: Self) -> Bool { one.form == other.form }
   public func hash(into hasher: inout Hasher) { hasher.combine(form) }
 
-  /// What words that are no address ask for.
+  /// The form of a query that is not an address.
   static func form(of words: String) -> Form {
     if isChannelID(words) { return .id(words) }
-    // Handles and searches do not tell large from small letters.
+    // Handles and searches ignore case.
     let small = words.lowercased()
     if small.first == "@", isHandle(small.dropFirst()) { return .handle(small) }
     return .text(small)
@@ -70,7 +70,7 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
     (1...30).contains(name.count) && name.allSatisfy { $0.isLetter || $0.isNumber || ".-_·".contains($0) }
   }
 
-  /// The question as it is kept: `id:UC…`, `handle:@…` or `text:…`.
+  /// The query's stored form: `id:UC…`, `handle:@…` or `text:…`.
   public var key: String {
     switch form {
     case .id(let id): "id:\(id)"
@@ -79,9 +79,9 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Reads what `key` wrote; nil for anything else.
+  /// Parses the output of `key`; nil for any other text.
   ///
-  /// - Parameter words: what is sent, if it is known.
+  /// - Parameter words: the text to send, if known.
   public init?(key: String, words: String? = nil) {
     guard let colon = key.firstIndex(of: ":") else { return nil }
     let text = String(key[colon...].dropFirst())
@@ -100,7 +100,7 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The channel that it names by its id.
+  /// The channel id, if the query names one.
   var channelID: String? {
     if case .id(let id) = form { id } else { nil }
   }

@@ -1,15 +1,15 @@
 import Foundation
 import LibPQClient
 
-/// Channels and answers as they are kept.
+/// Stores channels and answers.
 public enum ChannelStore {
-  /// A kept answer.
+  /// A stored answer.
   struct Kept: Sendable {
     var channels: [Channel]
     var fetchedAt: Date
   }
 
-  /// The latest answer to a question that is not older than `oldest`; nil if there is none.
+  /// The latest answer to a question, if it is not older than `oldest`; otherwise nil.
   static func answer(
     to question: ChannelQuestion, since oldest: Date, in reader: some SocialReader
   ) async throws -> Kept? {
@@ -18,7 +18,7 @@ public enum ChannelStore {
   }
 
   static func answerQuery(_ question: ChannelQuestion, since oldest: Date) -> PostgresQuery {
-    // A channel that a search has found answers the question for its id too.
+    // A channel found by a search also answers the question for its id.
     """
     SELECT answer.fetched_at, \(unescaped: Channel.columns)
     FROM (
@@ -39,13 +39,13 @@ public enum ChannelStore {
     return kept
   }
 
-  /// A channel that is kept; nil if none is.
+  /// A stored channel; nil if there is none.
   public static func channel(_ id: String, in reader: some SocialReader) async throws -> Channel? {
     let rows = try await reader.rows("SELECT \(unescaped: Channel.columns) FROM channels c WHERE c.id = \(id)")
     return try rows.first.map { try Channel(row: $0) }
   }
 
-  /// Channels whose titles or handles contain all words, the best first.
+  /// Channels whose titles or handles contain all words, best match first.
   static func channels(
     with words: String, since oldest: Date, limit: Int, in reader: some SocialReader
   ) async throws -> [Channel] {
@@ -60,7 +60,7 @@ public enum ChannelStore {
 
   // MARK: Write
 
-  /// The statements that keep answers with their channels.
+  /// The statements that store answers with their channels.
   static func keep(_ answers: [(question: ChannelQuestion, answer: YouTubeAnswer)], at date: Date) -> [PostgresQuery] {
     if answers.isEmpty { return [] }
     var seen: [String: (channel: Channel, hasDetails: Bool)] = [:]
@@ -84,7 +84,7 @@ public enum ChannelStore {
     return [keepAnswers] + keep(channels: seen.values.map { $0 }, at: date)
   }
 
-  /// The statements that keep channels, each once.
+  /// The statements that store channels, each once.
   static func keep(channels: [(channel: Channel, hasDetails: Bool)], at date: Date) -> [PostgresQuery] {
     if channels.isEmpty { return [] }
     let sorted = channels.sorted { $0.channel.id < $1.channel.id }
@@ -110,12 +110,13 @@ public enum ChannelStore {
     ]
   }
 
-  /// Deletes channels that YouTube does not know, unless it was asked again since and does; their celebs are unknown.
+  /// Deletes channels that YouTube does not know and marks their celebs as unknown, except for channels fetched again
+  /// since.
   static func forget(_ ids: Set<String>, at date: Date, in pool: PostgresPool) async throws {
     if ids.isEmpty { return }
     let ids = ids.sorted()
     _ = try await pool.transaction { transaction in
-      // With the celebs locked, the last statement sees a channel that was kept meanwhile.
+      // With the celebs locked, the last statement sees a channel that was stored meanwhile.
       try await transaction.pipeline(
         lock(ids) + [
           "DELETE FROM channels WHERE id = ANY(\(ids)) AND fetched_at < \(date)",
@@ -127,8 +128,8 @@ public enum ChannelStore {
     }
   }
 
-  /// The statements that lock channels before they are written, and before them their celebs, whose states follow: once
-  /// a transaction, so that no two wait for each other.
+  /// The statements that lock channels before they are written, and first their celebs, whose states change with them.
+  /// They run once per transaction, so that no two deadlock.
   ///
   /// - Parameter confirmed: questions whose answers are confirmed in the same transaction.
   static func lock(_ ids: [String], confirmed: [ChannelQuestion] = []) -> [PostgresQuery] {
@@ -142,7 +143,7 @@ public enum ChannelStore {
     ]
   }
 
-  /// The statements that make answers new again which the API says have not changed.
+  /// The statements that refresh answers which the API reports as unchanged.
   static func confirm(_ questions: [ChannelQuestion], at date: Date) -> [PostgresQuery] {
     if questions.isEmpty { return [] }
     let keys = questions.map(\.key).sorted()
@@ -162,7 +163,7 @@ public enum ChannelStore {
 }
 
 extension ChannelQuestion {
-  /// Whether an answer tells all that is kept of a channel.
+  /// Whether an answer includes every stored detail of a channel.
   var hasDetails: Bool {
     if case .text = form { false } else { true }
   }

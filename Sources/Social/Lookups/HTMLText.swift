@@ -1,10 +1,10 @@
-/// Text that comes with HTML in it where plain text belongs.
+/// Converts text that contains HTML to plain text.
 enum HTMLText {
   private static let named: [String: Character] = [
     "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": "\u{A0}", "#x27": "'",
   ]
 
-  /// `text` with its character references replaced, once: `&amp;lt;` becomes `&lt;`. What is no reference stays.
+  /// `text` with its character references replaced, once: `&amp;lt;` becomes `&lt;`. Anything else stays.
   static func unescaped(_ text: String) -> String {
     guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
     var result = ""
@@ -13,7 +13,7 @@ enum HTMLText {
     while let ampersand = rest.firstIndex(of: "&") {
       result += rest[..<ampersand]
       let after = rest[rest.index(after: ampersand)...]
-      // The longest reference that means something here has nine characters between its ends.
+      // The longest supported reference has nine characters between its ends.
       if let end = after.prefix(10).firstIndex(of: ";"), let character = character(String(after[..<end])) {
         result.append(character)
         rest = after[after.index(after: end)...]
@@ -37,7 +37,7 @@ enum HTMLText {
     return Character(scalar)
   }
 
-  /// The text of a message for people, on one line: tags taken out, references replaced.
+  /// A message on one line for display: tags removed, references replaced.
   static func plain(_ html: String, limit: Int = 500) -> String {
     var text = ""
     var isTag = false

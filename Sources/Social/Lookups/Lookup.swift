@@ -1,30 +1,30 @@
 import Foundation
 import LibPQClient
 
-/// A question on its way to YouTube and back. All who ask the same while it is open share it.
+/// A YouTube query in progress. All requests for the same question share it while it is open.
 public struct Lookup: Sendable, Hashable {
-  /// How far it has come.
+  /// The state of a lookup.
   public enum State: String, Sendable, CaseIterable, Codable {
     case waiting
     case running
-    /// The budget is spent; it goes on at `retryAt`.
+    /// The budget is spent; the lookup resumes at `retryAt`.
     case parked
     case done
     case failed
 
-    /// Whether an answer may still come.
+    /// Whether an answer can still arrive.
     public var isOpen: Bool { self != .done && self != .failed }
   }
 
   public let id: UUID
-  /// As it was understood.
+  /// The question as it was parsed.
   public let question: String
   public let state: State
-  /// What went wrong, at last or so far, for programs: the service's own word, or one of ours with an underscore.
+  /// The final or latest error, for programs: YouTube's own code, or one of ours, with an underscore.
   public let reason: String?
-  /// The same for people.
+  /// The same error for display.
   public let message: String?
-  /// When a parked lookup goes on.
+  /// When a parked lookup resumes.
   public let retryAt: Date?
   public let createdAt: Date
   public let endedAt: Date?

@@ -3,10 +3,10 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Does a batch of lookups: sets aside what their calls cost, makes all calls at once, and writes down answers as they
-/// come, in as few transactions as that takes.
+/// Runs a batch of lookups: reserves the cost of their calls, makes all calls at once, and stores answers as they
+/// arrive, in as few transactions as possible.
 struct LookupBatch<J: LookupJob>: Sendable {
-  /// A lookup that this batch does.
+  /// A lookup in this batch.
   struct Open: Sendable {
     let id: UUID
     let question: ChannelQuestion
@@ -18,7 +18,7 @@ struct LookupBatch<J: LookupJob>: Sendable {
   struct Planned: Sendable {
     let call: YouTubeCall
     let lookups: [Open]
-    /// Only for a call that asks one question: the etag is of the whole answer.
+    /// nil unless the call asks one question: an etag covers the whole response.
     var etag: String? { lookups.count == 1 ? lookups[0].etag : nil }
   }
 
@@ -56,7 +56,7 @@ struct LookupBatch<J: LookupJob>: Sendable {
         case .written: isWriting = false
         }
         if isWriting || gathered.isEmpty { continue }
-        // What comes while this is written goes with the next transaction: a slow answer keeps no other waiting.
+        // Replies that arrive during this write go into the next transaction, so a slow call delays no other.
         let replies = gathered
         gathered = []
         isWriting = true
@@ -68,8 +68,8 @@ struct LookupBatch<J: LookupJob>: Sendable {
     }
   }
 
-  /// Marks the lookups as running. Those that ended meanwhile, or that another job does, are left out: their jobs have
-  /// nothing to do.
+  /// Marks the lookups as running. Leaves out those that have ended or belong to another job: their jobs have nothing
+  /// to do.
   private func begin() async throws -> [Open] {
     let jobs = batch.jobs
     let rows = try await youtube.pool.query(
@@ -91,7 +91,7 @@ struct LookupBatch<J: LookupJob>: Sendable {
     }
   }
 
-  /// As few calls as answer all.
+  /// The fewest calls that answer all lookups.
   private static func plan(_ lookups: [Open]) -> [Planned] {
     var calls: [Planned] = []
     var byID: [Open] = []
@@ -110,7 +110,7 @@ struct LookupBatch<J: LookupJob>: Sendable {
     return calls
   }
 
-  /// A ticket for each call as far as the budgets go, and for the others why there is none.
+  /// A ticket for each call as far as the budgets allow, and for the rest the reason that there is none.
   private func pay(
     for calls: [Planned], isSearch: Bool
   ) async throws -> [(Planned, QuotaLedger.Ticket?, lack: YouTube.Outcome)] {
@@ -120,7 +120,7 @@ struct LookupBatch<J: LookupJob>: Sendable {
   }
 }
 
-/// What a call brought for the lookups that it was for.
+/// The reply to a call, and the lookups it was made for.
 struct LookupReply<J: LookupJob>: Sendable {
   let lookups: [LookupBatch<J>.Open]
   let reply: YouTube.Reply

@@ -2,19 +2,19 @@ import DurableJobs
 import DurableJobsPostgres
 import Foundation
 
-/// A job that does one lookup. What it asks outside may be asked again when its worker dies: a call too much, no row
-/// too much.
+/// A job that runs one lookup. If its worker dies, its calls may repeat: that costs an extra call but never adds a row
+/// twice.
 protocol LookupJob: Job {
   var lookup: UUID { get }
-  /// What is sent for the lookup's question.
+  /// The text to send for the lookup's question.
   var words: String { get }
   init(lookup: UUID, words: String)
 }
 
-/// How often a lookup is tried: not for long, since somebody waits for it, and each try costs.
+/// Few retries and short pauses, since a user is waiting and each attempt costs quota.
 private let lookupRetry = RetryPolicy(maxAttempts: 5, base: .seconds(1), cap: .seconds(60))
 
-/// Searches for channels by words: one call each.
+/// Searches for channels by words, with one call each.
 public struct TextLookup: LookupJob {
   public static let kind: JobKind = "lookups.text"
   public static let queue = SocialJobs.lookupQueue
@@ -30,7 +30,7 @@ public struct TextLookup: LookupJob {
   }
 }
 
-/// Finds channels by id, 50 a call, and by handle, one a call.
+/// Finds channels by id, 50 per call, and by handle, one per call.
 public struct ChannelLookup: LookupJob {
   public static let kind: JobKind = "lookups.channels"
   public static let queue = SocialJobs.lookupQueue
@@ -47,7 +47,7 @@ public struct ChannelLookup: LookupJob {
 }
 
 extension JobRegistry<PostgresLedger> {
-  /// - Parameter youtube: nil where payloads are checked and no lookup runs.
+  /// - Parameter youtube: nil where payloads are only checked and no lookup runs.
   mutating func registerLookups(_ youtube: YouTube?) {
     registerBatch(TextLookup.self, upTo: 50) { try await LookupBatch($0, youtube).run() }
     registerBatch(ChannelLookup.self, upTo: YouTubeCall.maxIDs) { try await LookupBatch($0, youtube).run() }
@@ -56,7 +56,7 @@ extension JobRegistry<PostgresLedger> {
   }
 }
 
-/// A process without a way to YouTube was given a lookup.
+/// A process without access to YouTube received a lookup.
 struct NoYouTube: Error, CustomStringConvertible {
   let description = "this worker was started without a way to YouTube"
 }

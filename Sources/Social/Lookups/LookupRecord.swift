@@ -3,8 +3,8 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// What becomes of lookups after their calls, and how it is written: in one transaction that also ends their jobs and
-/// settles what the calls have cost.
+/// Decides the outcome of lookups after their calls, and writes it in one transaction that also ends their jobs and
+/// settles the cost of the calls.
 struct LookupRecord<J: LookupJob>: Sendable {
   typealias Open = LookupBatch<J>.Open
 
@@ -14,7 +14,7 @@ struct LookupRecord<J: LookupJob>: Sendable {
   private var confirmed: [Open] = []
   private var parked: [(lookup: Open, until: Date)] = []
   private var failed: [(lookup: Open, failure: LookupFailure)] = []
-  /// To be tried again: their jobs go on.
+  /// Lookups to retry: their jobs continue.
   private var again: [(lookup: Open, failure: LookupFailure)] = []
   private var uses: [QuotaLedger.Use] = []
 
@@ -31,12 +31,12 @@ struct LookupRecord<J: LookupJob>: Sendable {
     switch reply.reply.outcome {
     case .answered(var answer):
       if let id = lookup.question.channelID { answer.channels.removeAll { $0.id != id } }
-      // Of a call that asked several questions the etag is none of theirs.
+      // The etag of a call for several questions belongs to none of them.
       if reply.lookups.count > 1 { answer.etag = nil }
       answers.append((lookup, answer))
     case .notModified: confirmed.append(lookup)
     case .spent(let until):
-      // Spread, so that they do not all ask in the first second, when the service may not have begun the new day.
+      // Spread out, so that they do not all call in the first second, when the service may not have begun the new day.
       parked.append((lookup, until.addingTimeInterval(.random(in: 0...LookupRules.returnSpread))))
     case .noKey:
       failed.append((lookup, LookupFailure("no_key", "no key of the YouTube API is set, or none is accepted")))
@@ -51,12 +51,12 @@ struct LookupRecord<J: LookupJob>: Sendable {
   }
 
   func write(in batch: JobBatch<J, PostgresLedger>) async throws {
-    // By itself: with the rows that are written below locked, two of these could wait for each other.
+    // In a separate transaction: with the rows written below locked, two of these could deadlock.
     let missing = answers.filter { $0.answer.channels.isEmpty }.compactMap(\.lookup.question.channelID)
     try await ChannelStore.forget(Set(missing), at: date, in: pool)
     let ending = answers.map(\.lookup.job) + confirmed.map(\.job) + parked.map(\.lookup.job) + failed.map(\.lookup.job)
     try await batch.transaction(ending: ending) { live, transaction in
-      // The others another delivery has written.
+      // Another delivery has written the rest.
       let live = Set(live.map(\.id))
       var statements = try await park(parked.filter { live.contains($0.lookup.job.id) }, in: transaction)
       let answers = answers.filter { live.contains($0.lookup.job.id) }
@@ -82,7 +82,7 @@ struct LookupRecord<J: LookupJob>: Sendable {
     for (lookup, failure) in again { batch.fail(lookup.job, failure) }
   }
 
-  /// Owes their jobs again for when there is a budget.
+  /// Enqueues their jobs again for when there is a budget.
   private func park(
     _ parked: [(lookup: Open, until: Date)], in transaction: AppTransaction
   ) async throws -> [PostgresQuery] {

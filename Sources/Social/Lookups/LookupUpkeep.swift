@@ -3,9 +3,9 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Keeps to the age that what YouTube said may have: deletes what is too old, and refreshes what soon would be. Also
-/// asks for celebs whose channels were never asked for, and ends lookups whose jobs were given up. Idempotent: run
-/// twice, the second finds nothing to do.
+/// Enforces the maximum age of YouTube data: deletes what is too old, and refreshes what soon will be. Also looks up
+/// celebs whose channels were never looked up, and ends lookups whose jobs were given up. Idempotent: a second run
+/// finds nothing to do.
 public struct LookupUpkeep: Job {
   public static let kind: JobKind = "lookups.upkeep"
   public static let queue = SocialJobs.lookupQueue
@@ -37,13 +37,13 @@ public struct LookupUpkeep: Job {
       let ids = stale + Set(pending).subtracting(stale).sorted()
       for start in stride(from: 0, to: ids.count, by: YouTubeCall.maxIDs) {
         let piece = Array(ids[start..<min(start + YouTubeCall.maxIDs, ids.count)])
-        // The oldest one names the piece: a piece that is pending already is not pending twice.
+        // The oldest channel names the piece, so a pending piece is not enqueued twice.
         try await transaction.enqueue(ChannelRefresh(ids: piece), options: JobOptions(uniqueKey: "refresh:\(piece[0])"))
       }
     }
   }
 
-  /// In small steps, each a transaction of its own, so that no lookup waits for long.
+  /// Deletes in small steps, each in its own transaction, so that no lookup waits long.
   private static func deleteOld(before date: Date, in pool: PostgresPool) async throws {
     let ended: PostgresQuery = """
       DELETE FROM lookups WHERE id IN (
@@ -77,7 +77,7 @@ public struct LookupUpkeep: Job {
     _ = try await pool.transaction { transaction in
       try await transaction.pipeline(
         ChannelStore.lock(old) + [
-          // An answer that names a channel which is gone from here is not to be confirmed by its etag.
+          // An answer that names a deleted channel must not be confirmed by its etag.
           """
           WITH gone AS (DELETE FROM channels WHERE id = ANY(\(old)) AND fetched_at < \(date) RETURNING id)
           UPDATE channel_answers SET etag = NULL
@@ -89,8 +89,8 @@ public struct LookupUpkeep: Job {
   }
 }
 
-/// Asks for channels that are kept, or that are celebs: up to 50, for one unit. Those that YouTube does not know are
-/// deleted, and their celebs are unknown.
+/// Refreshes stored channels and celebs' channels, up to 50 for one unit. Channels that YouTube does not know are
+/// deleted, and their celebs become unknown.
 public struct ChannelRefresh: Job {
   public static let kind: JobKind = "lookups.refresh"
   public static let queue = SocialJobs.lookupQueue
@@ -102,7 +102,7 @@ public struct ChannelRefresh: Job {
 
   func run(_ youtube: YouTube?, _ context: JobContext<PostgresLedger>) async throws {
     guard let youtube else { throw NoYouTube() }
-    // Without a budget, or a key, the next upkeep owes it again.
+    // Without a budget or a key, the next upkeep enqueues it again.
     guard let ticket = try await youtube.reserve(1, isSearch: false).first else { return }
     let reply = try await youtube.ask(.channels(Array(ids.prefix(YouTubeCall.maxIDs))), paying: ticket)
     var failure: LookupFailure?
@@ -118,7 +118,7 @@ public struct ChannelRefresh: Job {
     }
     let (found, date) = (answer, youtube.now())
     if let found {
-      // By itself: with the rows that are written below locked, two of these could wait for each other.
+      // In a separate transaction: with the rows written below locked, two of these could deadlock.
       try await ChannelStore.forget(Set(ids).subtracting(found.channels.map(\.id)), at: date, in: youtube.pool)
     }
     try await context.transaction { transaction in

@@ -3,23 +3,23 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Asks for channels: from what is kept, else by a lookup.
+/// Finds channels from stored answers, or else by a lookup.
 ///
-/// A lookup belongs to its question and to nobody: whoever has its id, which cannot be guessed, may follow it, and
-/// neither who asked nor what they typed is told.
+/// A lookup belongs to its question, not to an account. Its id cannot be guessed, and any holder of the id may follow
+/// it; it reveals neither the requester nor the text they typed.
 public struct Lookups: Sendable {
-  /// What somebody who asks gets at once.
+  /// The immediate result of a query.
   public enum Answer: Sendable {
     case channels([Channel])
-    /// Channels that contain the words of a search that was not made: it may find more.
+    /// Stored channels that match the words of a search that was not made; a search may find more.
     case known([Channel])
-    /// A lookup's id: its answer comes.
+    /// The id of a lookup that will bring the answer.
     case lookup(UUID)
-    /// Nothing is kept, and every budget is spent until then.
+    /// Nothing is stored, and every budget is spent until then.
     case exhausted(until: Date)
-    /// Nothing is kept, and the account that asks has used its share of the day.
+    /// Nothing is stored, and the account has used its daily share.
     case accountExhausted(until: Date)
-    /// Nothing is kept, and no key is set or none works.
+    /// Nothing is stored, and no key is set or none works.
     case noKey
   }
 
@@ -31,15 +31,15 @@ public struct Lookups: Sendable {
     self.now = now
   }
 
-  // MARK: Ask
+  // MARK: Query
 
-  /// What is kept, if it is fresh, or if YouTube cannot be asked now; else a lookup, which others who ask the same
-  /// share.
+  /// The stored answer, if it is fresh or YouTube cannot be queried now; otherwise a lookup, shared with other requests
+  /// for the same question.
   ///
   /// - Parameters:
-  ///   - mayBeKnown: whether kept channels that contain the words answer for a search, which costs much.
-  ///   - account: who pays for a lookup that this begins; nil for an operator, whom no share limits.
-  ///   - begin: called before a lookup is begun; what it throws keeps it from that.
+  ///   - mayBeKnown: whether stored channels that contain the words may answer instead of a search, which is expensive.
+  ///   - account: the account charged for a new lookup; nil for an operator, who has no share.
+  ///   - begin: called before a lookup begins; an error thrown here prevents it.
   public func ask<B: Broker>(
     _ question: ChannelQuestion, mayBeKnown: Bool = false, by account: Int? = nil,
     of client: JobClient<B, PostgresLedger>, pool: PostgresPool,
@@ -61,8 +61,8 @@ public struct Lookups: Sendable {
       return open.map { .lookup($0) } ?? .exhausted(until: until)
     case .noKey: return kept.map { .channels($0.channels) } ?? .noKey
     }
-    // Between its statements a lookup of the same question may end: then its answer is there, or it failed and the next
-    // begins.
+    // A lookup of the same question may end between these statements. Then its answer is stored, or it failed and a new
+    // one begins.
     while true {
       do {
         if let answer = try await open(question, by: account, client, at: date, begin) { return answer }
@@ -72,7 +72,7 @@ public struct Lookups: Sendable {
     }
   }
 
-  /// Lets an account hear of a lookup's end, if it listens to what is new.
+  /// Notifies an account of a lookup's end, if it listens to the event feed.
   public static func follow(_ lookup: UUID, by account: Int, in pool: PostgresPool) async throws {
     try await pool.execute(
       """
@@ -83,7 +83,7 @@ public struct Lookups: Sendable {
 
   /// Shares the open lookup of a question or begins one.
   ///
-  /// - Returns: nil if the one that was open ended meanwhile without an answer.
+  /// - Returns: nil if the open one ended meanwhile without an answer.
   /// - Throws: `OverShare`.
   private func open<B: Broker>(
     _ question: ChannelQuestion, by account: Int?, _ client: JobClient<B, PostgresLedger>, at date: Date,
@@ -94,7 +94,7 @@ public struct Lookups: Sendable {
     do {
       return try await client.transaction { transaction in
         let rows = try await transaction.sql.pipeline([
-          // One whose job was given up would keep its question for ever.
+          // A lookup whose job was given up would otherwise block its question forever.
           Self.endAbandoned(question, at: date, client.ledger.database.schema),
           Self.insert(lookup, question, record, at: date),
           Self.openLookup(question),
@@ -103,14 +103,14 @@ public struct Lookups: Sendable {
         let open = try rows[2].decode(UUID.self).first
         let kept = try ChannelStore.kept(rows[3])
         let isNew = open == lookup
-        // One that ended since the first look has left what is asked for. Nothing that was begun here stays.
+        // A lookup that ended since the first read has stored the answer. Roll back what was begun here.
         if isNew || open == nil, let kept, isFresh(kept, date) { throw Found(channels: kept.channels) }
         if isNew {
           try await transaction.add([record])
           if let account {
             if try await !book(question, for: account, at: date, in: transaction.sql) { throw OverShare() }
           }
-          // Last: what is refused before costs nothing.
+          // Last, so that an earlier refusal does not count.
           try await begin()
         }
         return open.map { .lookup($0) }
@@ -126,7 +126,7 @@ public struct Lookups: Sendable {
       : try JobRecord(ChannelLookup(lookup: lookup, words: question.words), isDurable: true)
   }
 
-  /// Begins a lookup unless one of its question is open.
+  /// Begins a lookup unless one is open for its question.
   private static func insert(
     _ lookup: UUID, _ question: ChannelQuestion, _ record: JobRecord, at date: Date
   ) -> PostgresQuery {
@@ -137,7 +137,7 @@ public struct Lookups: Sendable {
     """
   }
 
-  /// - Returns: false if the account's share of the day is used up.
+  /// - Returns: false if the account's daily share is used up.
   private func book(
     _ question: ChannelQuestion, for account: Int, at date: Date, in transaction: PostgresTransaction
   ) async throws -> Bool {
@@ -145,16 +145,17 @@ public struct Lookups: Sendable {
       account, isSearch: question.isSearch, rules, on: PacificDay(containing: date), in: transaction)
   }
 
-  /// An answer that came while its lookup was about to begin: the transaction is undone.
+  /// An answer that arrived while its lookup was about to begin; rolls the transaction back.
   private struct Found: Error {
     let channels: [Channel]
   }
 
-  /// An account has used its share of the day: the transaction is undone.
+  /// The account has used its daily share; rolls the transaction back.
   private struct OverShare: Error {}
 
-  /// Begins the lookup of a celeb that YouTube has not been asked for, or did not know, in the transaction that
-  /// registers it. The account pays. Where no key is set, or its share of the day is used up, the upkeep asks later.
+  /// Begins the lookup of a celeb that YouTube was never asked about, or did not know, in the transaction that
+  /// registers it. The account is charged. If no key is set or its daily share is used up, the upkeep looks the celeb
+  /// up later.
   public func begin(for celeb: FanCeleb, by account: Int, in transaction: AppTransaction) async throws {
     guard celeb.platform == .youtube, celeb.state != .verified, !rules.keys.isEmpty else { return }
     let (question, date, lookup) = (ChannelQuestion(channel: celeb.account), now(), UUID())
@@ -175,11 +176,11 @@ public struct Lookups: Sendable {
     "SELECT id FROM lookups WHERE question = \(question.key) AND state IN ('waiting', 'running', 'parked')"
   }
 
-  /// Ends open lookups whose jobs nobody owes any more, such as dead ones.
+  /// Ends open lookups whose jobs are no longer pending, such as dead ones.
   ///
-  /// - Parameter question: nil for all.
+  /// - Parameter question: nil for all questions.
   static func endAbandoned(_ question: ChannelQuestion?, at date: Date, _ schema: JobsSchema) -> PostgresQuery {
-    // The job is compared again once the row is locked: a lookup that was parked meanwhile has another one.
+    // The job is compared again once the row is locked: a lookup parked meanwhile has a new job.
     """
     UPDATE lookups l SET state = 'failed', retry_at = NULL, ended_at = \(date),
       reason = coalesce(l.reason, 'given_up'), message = coalesce(l.message, 'its job was given up')
@@ -198,9 +199,9 @@ public struct Lookups: Sendable {
 
   private func oldestKept(_ date: Date) -> Date { date.addingTimeInterval(-rules.keep) }
 
-  // MARK: Look
+  // MARK: Read
 
-  /// A lookup, and the channels that are kept for its question: all there are when it is done, older ones before.
+  /// A lookup, and the channels stored for its question: the complete answer once it is done, older channels before.
   ///
   /// - Throws: `not_found`.
   public func lookup(_ id: UUID, in reader: some SocialReader) async throws -> (lookup: Lookup, channels: [Channel]) {
@@ -213,7 +214,7 @@ public struct Lookups: Sendable {
     return (lookup, kept?.channels ?? [])
   }
 
-  /// Lookups, the latest first.
+  /// Lookups, newest first.
   public static func list(
     state: Lookup.State? = nil, limit: Int, in reader: some SocialReader
   ) async throws -> [Lookup] {
@@ -227,7 +228,7 @@ public struct Lookups: Sendable {
 }
 
 extension ChannelQuestion {
-  /// Whether it costs a search; the rest costs little.
+  /// Whether it needs a search; other calls cost little.
   public var isSearch: Bool {
     if case .text = form { true } else { false }
   }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A day in California: budgets at YouTube are for such a day, daylight saving included.
+/// A day in California, including daylight saving time. YouTube's budgets are for such days.
 public struct PacificDay: Hashable, Sendable, CustomStringConvertible {
-  /// As ISO 8601 writes it, `2026-03-08`.
+  /// In ISO 8601, `2026-03-08`.
   public let description: String
-  /// Midnight before.
+  /// The midnight at its start.
   public let start: Date
-  /// Midnight after: 23, 24 or 25 hours later.
+  /// The midnight at its end: 23, 24 or 25 hours after `start`.
   public let end: Date
 
   /// The day that `date` falls on.
@@ -15,7 +15,7 @@ public struct PacificDay: Hashable, Sendable, CustomStringConvertible {
     start = calendar.startOfDay(for: date)
     let parts = calendar.dateComponents([.year, .month, .day], from: start)
     description = Self.text(parts)
-    // Noon of the next day, whatever the length of this one.
+    // 36 hours after `start` is in the next day, whatever the length of this one.
     end = calendar.startOfDay(for: start.addingTimeInterval(36 * 3600))
   }
 
@@ -29,7 +29,7 @@ public struct PacificDay: Hashable, Sendable, CustomStringConvertible {
 
   private static let calendar: Calendar = {
     var calendar = Calendar(identifier: .gregorian)
-    // A machine without time zone data gets Pacific standard time all year.
+    // A machine without time zone data uses Pacific Standard Time all year.
     calendar.timeZone =
       TimeZone(identifier: "America/Los_Angeles") ?? TimeZone(secondsFromGMT: -8 * 3600) ?? .gmt
     return calendar

@@ -1,47 +1,48 @@
 import Foundation
 import LibPQClient
 
-/// What the keys have spent: a row for each key, Pacific day and budget, written before a call and settled after it.
+/// The quota that the keys have spent: one row per key, Pacific day and budget, written before a call and settled after
+/// it.
 ///
-/// A reservation is one conditional statement on the row, so that racing workers together never spend more than the
-/// budget. Who dies between the reservation and the settling leaves it reserved: the row then counts too much, never
-/// too little.
+/// A reservation is one conditional statement on the row, so racing workers together never spend more than the budget.
+/// If a worker dies between reserving and settling, the reservation remains: the row then counts too much, never too
+/// little.
 struct QuotaLedger: Sendable {
-  /// A part of a budget that is set aside for one call.
+  /// The part of a budget reserved for one call.
   struct Ticket: Sendable, Hashable {
     let key: YouTubeKey
     let day: PacificDay
     let budget: QuotaBudgets.Kind
     let cost: Int
-    /// Whether its call finds out if a budget that the service called spent is open again.
+    /// Whether its call tests if a budget that the service reported as spent is open again.
     var isProbe = false
   }
 
-  /// A ticket and what became of it.
+  /// A ticket and its outcome.
   struct Use: Sendable {
     let ticket: Ticket
-    /// False for a call that never left: its part of the budget is given back.
+    /// False for a call that was never sent: its part of the budget is returned.
     let isSpent: Bool
-    /// Whether the service dealt with the question, so that the budget is open.
+    /// Whether the service processed the request, which shows that the budget is open.
     var isServed = false
   }
 
-  /// What a reservation got.
+  /// The result of a reservation.
   struct Grant: Sendable, Equatable {
     var count = 0
     var isProbe = false
   }
 
-  /// The first pause after which a budget is asked for again that the service calls spent; each further one is twice as
-  /// long, up to an hour.
+  /// The first pause before retrying a budget that the service reports as spent. Each further pause is twice as long,
+  /// up to an hour.
   static let firstPause: TimeInterval = 60
 
   let pool: PostgresPool
 
-  /// Sets aside the cost of up to `count` calls of one key.
+  /// Reserves the cost of up to `count` calls of one key.
   ///
-  /// - Returns: how many there was room for; none for a key that is disabled or whose budget is spent. One, a probe,
-  ///   where the service called the budget spent and it is time to ask again; other callers wait for its outcome.
+  /// - Returns: the number of calls reserved; none for a key that is disabled or whose budget is spent. If the service
+  ///   reported the budget as spent and a retry is due, one call, a probe; other callers wait for its outcome.
   func reserve(
     _ count: Int, of key: YouTubeKey, _ price: (kind: QuotaBudgets.Kind, cost: Int), limit: Int, on day: PacificDay,
     at date: Date
@@ -67,8 +68,8 @@ struct QuotaLedger: Sendable {
     return Grant(count: granted / price.cost, isProbe: isProbe)
   }
 
-  /// Books what calls have spent and gives back what they have not. The rows are locked until the transaction ends: it
-  /// should be its last statement.
+  /// Books what calls have spent and returns the rest. The rows stay locked until the transaction ends, so this should
+  /// be its last statement.
   static func settle(_ uses: [Use], in transaction: PostgresTransaction) async throws {
     let statements = statements(settling: uses)
     try await transaction.pipeline(statements)
@@ -78,7 +79,7 @@ struct QuotaLedger: Sendable {
     try await pool.pipeline(Self.statements(settling: uses))
   }
 
-  /// One a row, in the order of the rows' keys, so that no two transactions wait for each other.
+  /// One statement per row, in key order, so that no two transactions deadlock.
   private static func statements(settling uses: [Use]) -> [PostgresQuery] {
     struct Row: Hashable {
       let key: String
@@ -105,11 +106,11 @@ struct QuotaLedger: Sendable {
       }
   }
 
-  /// Notes that the service itself calls a budget spent.
+  /// Records that the service reports a budget as spent.
   ///
-  /// Where half of it or more was used, the budget stays closed until midnight. Where little was used, the service may
-  /// not have begun the new day yet, or others use the key too: one call asks again after a pause. Refusals of calls
-  /// that were under way together count once.
+  /// If half of it or more was used, the budget stays closed until midnight. If little was used, the service may not
+  /// have begun the new day yet, or others use the key too: one call retries after a pause. Refusals of concurrent
+  /// calls count once.
   func markSpentOut(_ ticket: Ticket, limit: Int, at date: Date) async throws {
     try await pool.execute(
       """
@@ -125,9 +126,9 @@ struct QuotaLedger: Sendable {
       """)
   }
 
-  /// Takes a key out of use.
+  /// Disables a key.
   ///
-  /// - Returns: false if it was already.
+  /// - Returns: false if it was disabled already.
   func disable(_ key: YouTubeKey, reason: String, message: String, at date: Date) async throws -> Bool {
     try await pool.execute(
       """
@@ -139,12 +140,12 @@ struct QuotaLedger: Sendable {
       """) == 1
   }
 
-  /// How much of a day's budget a set of keys has left, without setting anything aside.
+  /// What a set of keys has left of a day's budget, without reserving anything.
   enum Standing: Sendable, Equatable {
     case available
-    /// Every key that works has spent its budget; it can be asked again then.
+    /// Every working key has spent its budget; the next retry is at `until`.
     case spent(until: Date)
-    /// No key is set, or each one is disabled.
+    /// No key is set, or all are disabled.
     case noKey
   }
 

@@ -5,7 +5,7 @@ import Locking
 import Logging
 import Metrics
 
-/// Asks the YouTube Data API within its budgets, with one key after the other.
+/// Calls the YouTube Data API within its budgets, using the keys in turn.
 public struct YouTube: Sendable {
   public let rules: LookupRules
   let now: @Sendable () -> Date
@@ -14,12 +14,12 @@ public struct YouTube: Sendable {
   private let transport: any YouTubeTransport
   private let logger: Logger
   private let metrics = YouTubeMetrics()
-  /// Whose turn it is.
+  /// The index of the key to use first.
   private let turn = Locked(0)
 
   /// - Parameters:
-  ///   - pool: where the budgets are booked.
-  ///   - now: the time; tests bring their own.
+  ///   - pool: stores the budgets.
+  ///   - now: the clock; tests pass their own.
   public init(
     transport: any YouTubeTransport, rules: LookupRules, pool: PostgresPool, logger: Logger,
     now: @escaping @Sendable () -> Date = { JobClock.now }
@@ -32,22 +32,22 @@ public struct YouTube: Sendable {
     ledger = QuotaLedger(pool: pool)
   }
 
-  /// How a call ended.
+  /// The outcome of a call.
   enum Outcome: Sendable {
     case answered(YouTubeAnswer)
-    /// It is as the etag says.
+    /// Unchanged, as the etag shows.
     case notModified
     /// Every budget is spent until then.
     case spent(until: Date)
     /// No key is set, or none works.
     case noKey
-    /// It will never work.
+    /// The call can never succeed.
     case refused(LookupFailure)
-    /// Later it may work.
+    /// The call may succeed later.
     case failed(LookupFailure)
   }
 
-  /// How a call ended, and what it used of the budgets, to be settled.
+  /// The outcome of a call, and the quota it used, to be settled.
   struct Reply: Sendable {
     var outcome: Outcome
     var uses: [QuotaLedger.Use] = []
@@ -55,7 +55,7 @@ public struct YouTube: Sendable {
 
   // MARK: Budgets
 
-  /// Sets aside what `count` calls cost; fewer where the budgets have no more.
+  /// Reserves the cost of `count` calls, or of fewer if the budgets do not suffice.
   func reserve(_ count: Int, isSearch: Bool) async throws -> [QuotaLedger.Ticket] {
     let keys = rules.keys
     if keys.isEmpty || count == 0 { return [] }
@@ -78,7 +78,7 @@ public struct YouTube: Sendable {
     return tickets
   }
 
-  /// Why there is nothing to set aside.
+  /// The reason that nothing could be reserved.
   func lack(isSearch: Bool) async throws -> Outcome {
     let date = now()
     let day = PacificDay(containing: date)
@@ -92,10 +92,10 @@ public struct YouTube: Sendable {
 
   // MARK: Calls
 
-  /// Makes a call; goes on with another key where one is refused or spent.
+  /// Makes a call, and retries with another key if one is refused or spent.
   ///
-  /// - Parameter ticket: what was set aside for it.
-  /// - Throws: `CancellationError`, and what the database throws.
+  /// - Parameter ticket: the reservation for the call.
+  /// - Throws: `CancellationError`, database errors.
   func ask(_ call: YouTubeCall, etag: String? = nil, paying ticket: QuotaLedger.Ticket) async throws -> Reply {
     var uses: [QuotaLedger.Use] = []
     var ticket = ticket
@@ -121,7 +121,7 @@ public struct YouTube: Sendable {
       default: break
       }
       let refusal = YouTubeRefusal(response)
-      // A call that meets a spent budget takes nothing from it; any other refusal costs.
+      // A call refused for a spent budget costs nothing; every other refusal does.
       uses.append(QuotaLedger.Use(ticket: ticket, isSpent: refusal.consequence != .spent))
       metrics.refused.increment()
       let failure = failed(refusal.reason, refusal.message)
@@ -158,7 +158,7 @@ public struct YouTube: Sendable {
       metadata: ["key": "\(key.label)", "reason": "\(failure.reason)", "message": "\(failure.message)"])
   }
 
-  /// A failure in whose text no key stands, should the service have sent one back.
+  /// A failure with all keys removed from its text, in case the service echoed one.
   private func failed(_ reason: String, _ message: String) -> LookupFailure {
     func clean(_ text: String) -> String {
       rules.keys.reduce(text) { $0.replacing($1.value, with: "[key \($1.label)]") }
@@ -167,11 +167,11 @@ public struct YouTube: Sendable {
   }
 }
 
-/// Why a lookup did not work: kept with it, and shown to who asked.
+/// The reason that a lookup failed; stored with it, and shown to the requester.
 struct LookupFailure: Error, Sendable, CustomStringConvertible {
-  /// For programs: the service's own word, or one of ours with an underscore.
+  /// For programs: YouTube's own code, or one of ours, with an underscore.
   let reason: String
-  /// For people.
+  /// For display.
   let message: String
 
   init(_ reason: String, _ message: String) {

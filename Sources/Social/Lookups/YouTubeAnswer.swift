@@ -1,15 +1,15 @@
 import Foundation
 
-/// What the API found.
+/// A successful response of the API.
 struct YouTubeAnswer: Sendable {
   /// In the API's order.
   var channels: [Channel]
   /// To be sent with the same question next time.
   var etag: String?
 
-  /// Reads the body of an answer of status 200. `items` may be missing: then nothing was found.
+  /// Parses the body of a response with status 200. A body without `items` means that nothing was found.
   ///
-  /// - Throws: `MalformedAnswer` for what is no such document.
+  /// - Throws: `MalformedAnswer` if it is not such a document.
   init(_ response: YouTubeResponse, to call: YouTubeCall) throws(MalformedAnswer) {
     let document: Document
     do {
@@ -23,15 +23,15 @@ struct YouTubeAnswer: Sendable {
       switch call {
       case .search: found
       case .handle: Array(found.prefix(1))
-      // What was not asked for answers nothing.
+      // Ignore channels that were not requested.
       case .channels(let ids): found.filter { ids.contains($0.id) }
       }
   }
 }
 
-/// An answer that is not what the API promises: no JSON, cut off, or of another shape.
+/// A response that breaks the API's contract: not JSON, truncated, or of another shape.
 struct MalformedAnswer: Error, CustomStringConvertible {
-  /// Where it is wrong. Never what stands there.
+  /// The path of the error, without the value.
   let description: String
 
   init(_ error: any Error) {
@@ -51,7 +51,7 @@ struct MalformedAnswer: Error, CustomStringConvertible {
   }
 }
 
-/// The document, as far as it is read: unknown fields are left alone.
+/// The fields that are used; unknown ones are ignored.
 private struct Document: Decodable {
   struct Item: Decodable {
     var id: Name
@@ -80,14 +80,14 @@ private struct Document: Decodable {
   var items: [Item]?
 }
 
-/// An id: a text in `channels`, an object in `search`.
+/// An id: a string in `channels`, an object in `search`.
 private struct Name: Decodable {
   let channel: String?
 
   private enum CodingKeys: CodingKey { case channelId }
 
   init(from decoder: any Decoder) throws {
-    // Which of the two it is its form tells: that it is not the first is no error.
+    // Either form is valid, so failing to parse the first is not an error.
     if let text = try? decoder.singleValueContainer().decode(String.self) {
       channel = text
     } else {
@@ -96,13 +96,13 @@ private struct Name: Decodable {
   }
 }
 
-/// A number that comes as a text, as all of the API's counts do; one that comes as a number is read too.
+/// A number sent as a string, like all of the API's counts; a plain number is accepted too.
 private struct Count: Decodable {
   let value: Int?
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    // Which of the two it is its form tells: that it is not the first is no error.
+    // Either form is valid, so failing to parse the first is not an error.
     if let text = try? container.decode(String.self) {
       value = Int(text)
     } else {
@@ -112,7 +112,7 @@ private struct Count: Decodable {
 }
 
 extension Document.Item {
-  /// Nil for what is no channel, or contradicts itself.
+  /// Nil if the item is not a channel, or contradicts itself.
   var channel: Channel? {
     guard let id = id.channel, Self.isID(id), snippet?.channelId == nil || snippet?.channelId == id,
       let title = snippet?.title
@@ -125,7 +125,7 @@ extension Document.Item {
       subscribers: isHidden ? nil : statistics?.subscriberCount?.value.flatMap { $0 >= 0 ? $0 : nil })
   }
 
-  /// The nearest to the size at which lists show it.
+  /// The available size nearest to the one shown in lists.
   private var thumbnail: String? {
     for size in ["medium", "default", "high"] {
       if let url = snippet?.thumbnails?[size]?.url, url.hasPrefix("https://") || url.hasPrefix("http://") {
@@ -139,13 +139,13 @@ extension Document.Item {
     (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(ChannelQuestion.isIDByte)
   }
 
-  /// Postgres keeps no NUL.
+  /// Postgres cannot store NUL.
   private static func clean(_ text: String) -> String { text.replacing("\0", with: "") }
 
-  /// With or without fractions of a second; nil for anything else.
+  /// Parses a date with or without fractional seconds; nil for anything else.
   private static func date(_ text: String) -> Date? {
     let plain = Date.ISO8601FormatStyle()
-    // Two forms are right: that it is not the first is no error, and what is neither is left out.
+    // Either form is valid, so failing to parse the first is not an error.
     if let date = try? plain.parse(text) { return date }
     return try? plain.time(includingFractionalSeconds: true).parse(text)
   }

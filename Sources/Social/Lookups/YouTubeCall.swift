@@ -1,13 +1,13 @@
-/// One question to the YouTube Data API.
+/// A request to the YouTube Data API.
 enum YouTubeCall: Sendable {
-  /// Channels that fit some words.
+  /// Channels that match some words.
   case search(String)
   /// Up to 50 channels by their ids.
   case channels([String])
-  /// The channel of a handle; the API takes one a call.
+  /// The channel with a handle; the API accepts one per call.
   case handle(String)
 
-  /// As many ids as one call takes.
+  /// The most ids per call.
   static let maxIDs = 50
 
   var isSearch: Bool {
@@ -16,11 +16,11 @@ enum YouTubeCall: Sendable {
 
   var path: String { isSearch ? "search" : "channels" }
 
-  /// Without the key.
+  /// Excludes the key.
   var query: [(name: String, value: String)] {
     switch self {
     case .search(let text): [("part", "id,snippet"), ("type", "channel"), ("q", text)]
-    // An answer has five channels unless a call says how many it wants.
+    // By default a response has at most five channels.
     case .channels(let ids):
       [("part", "id,snippet,statistics"), ("id", ids.joined(separator: ",")), ("maxResults", "\(Self.maxIDs)")]
     case .handle(let handle): [("part", "id,snippet,statistics"), ("forHandle", handle)]

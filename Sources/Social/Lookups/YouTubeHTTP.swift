@@ -2,14 +2,14 @@ import CurlClient
 import Foundation
 import HTTPTypes
 
-/// The YouTube Data API by HTTP.
+/// Calls the YouTube Data API over HTTP.
 public struct YouTubeHTTP: YouTubeTransport {
   private let client: HTTPClient
   private let scheme: String
   private let authority: String
   private let root: String
 
-  /// How the client should be configured: a lookup waits, and an answer is small.
+  /// The configuration for the client: lookups are waiting, and responses are small.
   public static var configuration: HTTPClientConfiguration {
     var configuration = HTTPClientConfiguration()
     configuration.timeout = .seconds(10)
@@ -18,8 +18,8 @@ public struct YouTubeHTTP: YouTubeTransport {
     return configuration
   }
 
-  /// - Parameter url: the server, or the whole way to the API, `…/youtube/v3`.
-  /// - Returns: nil for what is no such URL.
+  /// - Parameter url: the server, or the full base URL of the API, `…/youtube/v3`.
+  /// - Returns: nil if it is not such a URL.
   public init?(url: String, client: HTTPClient) {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme, let host = parts.host, !host.isEmpty else {
       return nil

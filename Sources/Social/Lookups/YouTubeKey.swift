@@ -1,12 +1,12 @@
 import Cryptography
 
-/// A key of the YouTube Data API. Printing it shows its label: the key itself goes into requests and nowhere else.
+/// A key of the YouTube Data API. Printing it shows only its label; the key itself appears only in requests.
 public struct YouTubeKey: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
   let value: String
-  /// Names the key in tables, logs and reports: the first 12 hexadecimal digits of its SHA-256, from which nobody can
-  /// tell the key.
+  /// Identifies the key in tables, logs and reports: the first 12 hexadecimal digits of its SHA-256, which do not
+  /// reveal the key.
   public let label: String
 
   public init(_ value: String) {

@@ -1,6 +1,6 @@
 import Metrics
 
-/// Counts calls by how they ended, and keys that went out of use.
+/// Counts calls by outcome, and disabled keys.
 struct YouTubeMetrics: Sendable {
   let answered = Self.calls("answered")
   let notModified = Self.calls("not_modified")

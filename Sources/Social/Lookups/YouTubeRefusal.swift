@@ -1,22 +1,22 @@
 import Foundation
 
-/// An answer of the API that is an error, and what follows from it: told by its reasons, not by its status alone.
+/// An error response of the API, and its consequence. The error's reasons decide that, not its status alone.
 struct YouTubeRefusal: Error, Sendable, CustomStringConvertible {
   enum Consequence: Sendable {
     /// The key's budget for the day is spent.
     case spent
-    /// It is the key that is refused, not the question.
+    /// The key is refused, not the question.
     case keyRefused
-    /// Later it may work.
+    /// The call may succeed later.
     case later
-    /// It will never work.
+    /// The call can never succeed.
     case final
   }
 
   let status: Int
-  /// The API's own word for it, such as `quotaExceeded`; `http_STATUS` where it gave none.
+  /// The API's reason, such as `quotaExceeded`; `http_STATUS` if it gave none.
   let reason: String
-  /// Its message, without HTML.
+  /// The API's message, without HTML.
   let message: String
   let consequence: Consequence
 
@@ -24,7 +24,7 @@ struct YouTubeRefusal: Error, Sendable, CustomStringConvertible {
 
   init(_ response: YouTubeResponse) {
     status = response.status
-    // An error page that is no JSON is an error all the same.
+    // An error page that is not JSON still counts as an error.
     let error = (try? JSONDecoder().decode(Document.self, from: Data(response.body)))?.error
     let reasons = (error?.errors ?? []).compactMap(\.reason) + (error?.details ?? []).compactMap(\.reason)
     reason = reasons.first ?? "http_\(response.status)"
@@ -39,7 +39,7 @@ struct YouTubeRefusal: Error, Sendable, CustomStringConvertible {
     "rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "backendError",
   ]
   /// Reasons that name the key or its project. `badRequest` and `forbidden` are not among them: a question alone can
-  /// cause them, and one question must not take every key out of use.
+  /// cause them, and one question must not disable every key.
   private static let keyReasons: Set<String> = [
     "keyInvalid", "keyExpired", "API_KEY_INVALID", "API_KEY_EXPIRED", "accessNotConfigured", "ipRefererBlocked",
     "SERVICE_DISABLED", "CONSUMER_SUSPENDED", "CONSUMER_INVALID", "API_KEY_SERVICE_BLOCKED",
@@ -56,7 +56,7 @@ struct YouTubeRefusal: Error, Sendable, CustomStringConvertible {
     case 500...: .later
     case 400, 401, 403: namesKey || !reasons.isDisjoint(with: keyReasons) ? .keyRefused : .final
     case 400..<500: .final
-    // Neither an answer nor an error, such as a redirect that nobody followed.
+    // Neither an answer nor an error, such as a redirect.
     default: .later
     }
   }
@@ -82,20 +82,20 @@ struct YouTubeRefusal: Error, Sendable, CustomStringConvertible {
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
-      // Each by itself: a detail of a form that nobody knows must not hide the reason.
+      // Each is parsed separately, so that an unknown form of detail cannot hide the reason.
       message = try? container.decodeIfPresent(String.self, forKey: .message)
       errors = try? container.decodeIfPresent([Item].self, forKey: .errors)
       details = try? container.decodeIfPresent([Detail].self, forKey: .details)
     }
 
-    /// Whether a message is about the key: `API key not valid. …`, `The provided API key …`. Only its beginning
-    /// counts: behind it the service may repeat what a user asked.
+    /// Whether a message is about the key: `API key not valid. …`, `The provided API key …`. Only the beginning counts,
+    /// since the rest may repeat a user's text.
     var namesKey: Bool {
       let texts = ([message] + (errors ?? []).map(\.message)).compactMap { $0?.lowercased() }
       return texts.contains { text in ["api key ", "the provided api key "].contains { text.hasPrefix($0) } }
     }
 
-    /// Whether the limit that was met is one for a day: `Queries per day`, `DefaultRequestsPerDayPerProject`,
+    /// Whether the exceeded limit is a daily one: `Queries per day`, `DefaultRequestsPerDayPerProject`,
     /// `1/d/{project}`.
     var namesDay: Bool {
       let metadata = (details ?? []).flatMap { ($0.metadata ?? [:]).values }

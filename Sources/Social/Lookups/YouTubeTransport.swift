@@ -1,19 +1,19 @@
-/// How requests get to the YouTube Data API: an HTTP client, or a test's script.
+/// Sends requests to the YouTube Data API: an HTTP client, or a test double.
 public protocol YouTubeTransport: Sendable {
   /// Gets `path` of the API.
   ///
   /// - Parameters:
   ///   - path: below the API's root: `search`, `channels`.
-  ///   - query: names and values, not escaped. A key is among them: none of it goes into an error or a log.
+  ///   - query: unescaped names and values. They include a key, so no error or log may contain them.
   ///   - etag: sent as `If-None-Match`, byte for byte; nil for none.
   /// - Throws: `YouTubeTransportError`, `CancellationError`.
   func get(path: String, query: [(name: String, value: String)], etag: String?) async throws -> YouTubeResponse
 }
 
-/// What came back, whatever it means.
+/// A response, whatever its status.
 public struct YouTubeResponse: Sendable {
   public var status: Int
-  /// The header, byte for byte.
+  /// The header's value, byte for byte.
   public var etag: String?
   public var body: [UInt8]
 
@@ -24,13 +24,13 @@ public struct YouTubeResponse: Sendable {
   }
 }
 
-/// Why nothing came back.
+/// The reason that no response arrived.
 public struct YouTubeTransportError: Error, Sendable, CustomStringConvertible {
   /// For programs: `timeout`, `connection`, `too_large` …
   public let reason: String
-  /// For people. Neither the request's query nor its headers stand in it.
+  /// For display. It contains neither the request's query nor its headers.
   public let message: String
-  /// Whether the request certainly never left: then it has cost nothing.
+  /// Whether the request was certainly not sent, and so cost nothing.
   public let isUnsent: Bool
 
   public init(_ reason: String, _ message: String, isUnsent: Bool = false) {

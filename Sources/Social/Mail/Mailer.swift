@@ -5,26 +5,27 @@ import Foundation
 import LibPQClient
 import Logging
 
-/// Writes to accounts' owners, on behalf of jobs.
+/// Sends mail to accounts' owners, on behalf of jobs.
 ///
-/// A mail is sent at least once, under its job's id: a mailbox that knows the Message-ID keeps the first and drops the
-/// next. Each attempt makes a token of its own, which stands nowhere but in the mail; payloads are shown to operators.
-/// The tokens of earlier attempts go on working: their mails may have arrived although the attempts failed.
+/// A mail is sent at least once, with its job's id as the Message-ID: a mailbox that deduplicates by Message-ID keeps
+/// the first and drops the rest. Each attempt creates its own token, which is only in the mail, because payloads are
+/// shown to operators. The tokens of earlier attempts stay valid: their mails may have arrived although the attempts
+/// failed.
 public struct Mailer: Sendable {
-  /// Hands a mail to a server.
+  /// Submits a mail to a server.
   public typealias Post = @Sendable (MailMessage) async throws -> Void
 
   let pool: PostgresPool
-  /// Where a new password is chosen.
+  /// The page where a new password is chosen.
   let resetLink: TokenLink
-  /// Where an address is confirmed; nil for an app in which the token is typed.
+  /// The page where an address is confirmed; nil for an app where the user enters the token.
   let confirmationLink: TokenLink?
-  /// Where an account is deleted; likewise.
+  /// The page where an account is deleted; nil for an app where the user enters the token.
   let deletionLink: TokenLink?
   private let from: MailAddress
   private let post: Post
 
-  /// - Parameter from: whom the mails are from.
+  /// - Parameter from: the sender of the mails.
   public init(
     pool: PostgresPool, from: MailAddress, resetLink: TokenLink, confirmationLink: TokenLink? = nil,
     deletionLink: TokenLink? = nil, post: @escaping Post
@@ -37,7 +38,7 @@ public struct Mailer: Sendable {
     self.post = post
   }
 
-  /// - Parameter id: the job's.
+  /// - Parameter id: the job's id.
   /// - Throws: `MailError`.
   func send(_ subject: String, to address: MailAddress, as id: JobID, _ text: String) async throws {
     try await post(
@@ -45,9 +46,9 @@ public struct Mailer: Sendable {
         to: address, from: from, subject: subject, text: text, id: id.description, date: JobClock.now))
   }
 
-  /// Sends a job's mail, as `body` does with the mailer.
+  /// Sends a job's mail by calling `body` with the mailer.
   ///
-  /// - Throws: what makes sense to try again; where no mailer is set, that.
+  /// - Throws: errors worth a retry; `NoMailServer` if no mailer is set.
   static func run(
     _ mailer: Mailer?, _ context: JobContext<PostgresLedger>, about account: Int, _ body: (Mailer) async throws -> Void
   ) async throws {
@@ -57,13 +58,13 @@ public struct Mailer: Sendable {
     } catch let error as MailError where error.code == .cancelled {
       throw CancellationError()
     } catch let error as MailError where error.code == .invalid {
-      // No attempt will find another address there.
+      // The address is invalid, so a retry cannot succeed.
       context.logger.notice("an account's address takes no mail", metadata: ["account": "\(account)"])
     }
   }
 }
 
-/// A process that hands mail to no server was given one to send.
+/// A process without a mail server received a mail job.
 struct NoMailServer: Error, CustomStringConvertible {
   let description = "this worker was started without FANMILL_MAIL_URL, the server to which it would hand the mail"
 }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The address of a page of the app, such as the one where a new password is chosen, with a place for a token.
+/// The address of a page of the app, with a placeholder for a token, such as the page where a new password is chosen.
 public struct TokenLink: Sendable {
-  /// Where the token goes.
+  /// The placeholder for the token.
   public static let place = "{token}"
 
   private let template: String
 
   /// - Parameter template: such as `https://app.example/reset?token={token}`.
-  /// - Returns: nil unless it is such a URL, in ASCII, with the place in it.
+  /// - Returns: nil unless it is such a URL, in ASCII, with the placeholder.
   public init?(_ template: String) {
     let sample = template.replacing(Self.place, with: "token")
     guard sample != template, sample.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), sample.utf8.count <= 900,

@@ -1,4 +1,4 @@
-/// Numbers of a file's header. The caller has checked that the bytes are there.
+/// Reads numbers from a file's header. The caller must check that the bytes exist.
 extension [UInt8] {
   func bigEndian16(at index: Int) -> UInt16 { UInt16(self[index]) << 8 | UInt16(self[index + 1]) }
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Strings as exec takes them: an array of C strings with nil at its end, valid as long as this value.
+/// Strings in the form exec takes: a nil-terminated array of C strings, valid as long as this value.
 final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   private let count: Int

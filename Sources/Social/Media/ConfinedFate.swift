@@ -1,7 +1,7 @@
 import CLinux
 import Locking
 
-/// Kills a confined process on a cancellation that comes before it runs, while it runs or after it ended.
+/// Kills a confined process on cancellation, whether that comes before, during or after its run.
 final class ConfinedFate: Sendable {
   private struct State {
     var isKilled = false
@@ -18,7 +18,7 @@ final class ConfinedFate: Sendable {
     }
   }
 
-  /// The pidfd is about to be closed.
+  /// Must be called before the pidfd is closed.
   func end() { state.withLock { $0.child = nil } }
 
   func kill() {

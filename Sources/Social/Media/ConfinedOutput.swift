@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
 
-/// A pipe that takes a child's output, of which the end is kept.
+/// A pipe for a child's output that keeps only the last part.
 struct ConfinedOutput: ~Copyable {
   private static let limit = 8192
 
   private(set) var writeEnd: Int32
-  /// -1 after its end: poll passes over it.
+  /// -1 after end of file, which poll ignores.
   private var readEnd: Int32
   private var tail: [UInt8] = []
 
@@ -14,7 +14,7 @@ struct ConfinedOutput: ~Copyable {
     var ends: [Int32] = [-1, -1]
     guard fanmill_pipe(&ends) == 0 else { throw ConfinementError(step: "pipe", number: errno) }
     (readEnd, writeEnd) = (ends[0], ends[1])
-    // The child's own end still blocks.
+    // Only this end: the child's still blocks.
     _ = fcntl(readEnd, F_SETFL, O_NONBLOCK)
   }
 
@@ -25,7 +25,7 @@ struct ConfinedOutput: ~Copyable {
 
   var text: String { String(decoding: tail, as: UTF8.self) }
 
-  /// The child alone has it now.
+  /// Closes this process's copy; only the child has the write end now.
   mutating func closeWriteEnd() {
     close(writeEnd)
     writeEnd = -1
@@ -41,16 +41,16 @@ struct ConfinedOutput: ~Copyable {
       ]
       _ = poll(&sources, nfds_t(sources.count), Int32(clamping: milliseconds))
       if sources[0].revents != 0 { return true }
-      // Before reading: a child that writes without end must not hold this up.
+      // Checked before reading: a child that writes endlessly must not delay this.
       if .now >= deadline { return false }
       if sources[1].revents != 0 { _ = readSome() }
     }
   }
 
-  /// Reads what the pipe still has. Nobody writes any more.
+  /// Reads what is left in the pipe, after all writers have ended.
   mutating func readRest() { while readSome() {} }
 
-  /// Whether there may be more.
+  /// Whether more may be available.
   private mutating func readSome() -> Bool {
     guard readEnd >= 0 else { return false }
     var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -2,22 +2,22 @@ import CLinux
 import Foundation
 import Glibc
 
-/// A program that parses bytes which may be made to take it over, and so has few rights.
+/// A program with few rights, because it parses untrusted bytes that might take it over.
 ///
-/// It reads /usr, its loader's cache and `readable`, and writes `folder`. It opens no socket, starts no process, signals
-/// none, and has no capabilities, although it runs as this server's user: Landlock, seccomp and resource limits see to
-/// that (`Sources/CLinux/confine.h`). It ends within `Limits.wallTime`, with the task that awaits it, and with this
-/// program.
+/// It can read /usr, its loader's cache and `readable`, and write `folder`. It cannot open sockets, start or signal
+/// processes, or use capabilities, although it runs as this server's user. Landlock, seccomp and resource limits
+/// enforce that (`Sources/CLinux/confine.h`). It ends within `Limits.wallTime`, and no later than the task that awaits
+/// it and this program.
 public struct ConfinedProcess: Sendable {
-  /// What a process may use.
+  /// The resources that a process may use.
   public struct Limits: Hashable, Sendable {
     /// Bytes of address space, libraries included (RLIMIT_AS).
     public var memory = 512 << 20
-    /// Whole seconds of processor time (RLIMIT_CPU).
+    /// Whole seconds of CPU time (RLIMIT_CPU).
     public var processorSeconds = 20
-    /// From its start to its end.
+    /// From start to end.
     public var wallTime: Duration = .seconds(20)
-    /// Bytes of each file that it writes (RLIMIT_FSIZE).
+    /// Bytes per file written (RLIMIT_FSIZE).
     public var fileSize = 64 << 20
     /// RLIMIT_NOFILE.
     public var openFiles = 64
@@ -25,40 +25,41 @@ public struct ConfinedProcess: Sendable {
     public init() {}
   }
 
-  /// How a process ended.
+  /// The way a process ended.
   public enum Ending: Hashable, Sendable {
-    /// By itself, with this status.
+    /// It exited with this status.
     case exited(Int32)
-    /// By a signal: SIGXCPU over its processor time, SIGXFSZ over its file size.
+    /// A signal ended it: SIGXCPU for its CPU time, SIGXFSZ for its file size.
     case signalled(Int32)
-    /// Killed at the end of its wall time.
+    /// It was killed at the end of its wall time.
     case timedOut
   }
 
   public struct Outcome: Hashable, Sendable {
     public let ending: Ending
-    /// The last 8 KB of what it wrote to its standard output and error.
+    /// The last 8 KB of its standard output and error.
     public let output: String
-    /// What it had of the processors.
+    /// The CPU time that it used.
     public let processorTime: Duration
   }
 
-  /// The version of the kernel's Landlock, 0 without it: then a process reaches all files that its user may. The other
-  /// confinements hold all the same. From version 3 on all is denied that `ConfinedProcess` promises; versions 1 and 2
-  /// lack nothing that the seccomp filter does not deny.
+  /// The kernel's Landlock version; 0 without Landlock, and then a process can reach every file that its user can. The
+  /// other confinements still apply. Versions from 3 on deny everything that `ConfinedProcess` promises; what versions
+  /// 1 and 2 lack is denied by the seccomp filter.
   public static var landlockVersion: Int { Int(fanmill_landlock_version()) }
 
-  /// An absolute path, not of a script.
+  /// An absolute path; not a script.
   public var program: String
   public var arguments: [String]
-  /// All of its environment.
+  /// Its whole environment.
   public var environment: [String: String]
-  /// Its current folder, and the one that it may write; no symbolic links, devices or folders, though.
+  /// Its working directory, and the only one it may write to. It cannot create symbolic links, devices or directories
+  /// there.
   public var folder: String
-  /// Files and folders that it may read besides.
+  /// Other files and folders that it may read.
   public var readable: [String]
   public var limits: Limits
-  /// Which processor time it gets. Without one it runs at a low priority, and leaves the first processor to others.
+  /// Controls the CPU time it gets. Without one it runs at a low priority, and leaves the first CPU to others.
   public var controlGroup: ControlGroup?
 
   public init(
@@ -82,7 +83,7 @@ public struct ConfinedProcess: Sendable {
     let fate = ConfinedFate()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // A thread of its own: the kernel kills the child when the thread that started it ends, and waiting blocks.
+        // A dedicated thread: the kernel kills the child when the thread that started it ends, and waiting blocks.
         let thread = Thread {
           continuation.resume(returning: Result { () throws(ConfinementError) in try self.run(fate) })
         }
@@ -113,7 +114,7 @@ public struct ConfinedProcess: Sendable {
     return Outcome(ending: ending, output: output.text, processorTime: .microseconds(microseconds))
   }
 
-  /// The pidfd of the child, which runs the program.
+  /// Starts the program and returns the child's pidfd.
   private func launch(_ output: borrowing ConfinedOutput) throws(ConfinementError) -> Int32 {
     let paths = CStrings([program, folder])
     let arguments = CStrings([program] + self.arguments)

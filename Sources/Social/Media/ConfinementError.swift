@@ -1,9 +1,10 @@
 import CLinux
 import Glibc
 
-/// A confined process that could not be started: trouble of this server, not of what the process was to read.
+/// A confined process could not be started. The fault is this server's, not the input's.
 public struct ConfinementError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What failed between clone and exec: `exec` where the program is missing, `Landlock` where a path is, `seccomp` …
+  /// The step between clone and exec that failed: `exec` if the program is missing, `Landlock` if a path is, `seccomp`
+  /// …
   public let step: String
   /// `errno`.
   public let number: Int32

@@ -1,14 +1,14 @@
 import Glibc
 
-/// One of the kernel's control groups, which the operator makes: it decides what its processes get of processors and
-/// memory. In one whose `cpu.idle` is 1 they run only while nobody else wants the processor.
+/// A kernel control group, created by the operator. It decides how much CPU and memory its processes get. With
+/// `cpu.idle` set to 1 they run only while nothing else wants the CPU.
 public struct ControlGroup: Hashable, Sendable {
   /// Its folder, below `/sys/fs/cgroup`.
   public let path: String
 
   public init(path: String) { self.path = path }
 
-  /// The file by which processes join it.
+  /// Processes join the group by writing to this file.
   var processes: String { path + "/cgroup.procs" }
 
   /// Whether this user may put processes into it.

@@ -1,11 +1,11 @@
-/// The size in a HEIC file: the largest property `ispe`, in `meta`/`iprp`/`ipco` (ISO/IEC 23008-12, 6.5.3). The picture
-/// itself is at most that large; its tiles and its preview are smaller.
+/// Reads the size from a HEIC file: the largest `ispe` property in `meta`/`iprp`/`ipco` (ISO/IEC 23008-12, 6.5.3). The
+/// picture itself is at most that large; its tiles and its preview are smaller.
 struct HEICHeader {
-  /// HEVC pictures and sequences; the last two leave the codec open.
+  /// Brands of HEVC pictures and sequences; the last two leave the codec open.
   private static let brands: Set<String> = ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"]
-  /// AV1 pictures, which also carry `mif1`.
+  /// Brands of AV1 pictures, which also carry `mif1`.
   private static let otherBrands: Set<String> = ["avif", "avis"]
-  /// All boxes that are visited. A large picture of a phone has about 60 properties.
+  /// The most boxes visited. A large phone picture has about 60 properties.
   private static let boxLimit = 2048
 
   private struct Box {
@@ -41,7 +41,7 @@ struct HEICHeader {
     guard !found.isDisjoint(with: brands), found.isDisjoint(with: otherBrands) else { throw .unknownFormat }
   }
 
-  /// Visits the boxes of `range`: those on the way down, and at its end the sizes.
+  /// Visits the boxes of `range`, down the path to the sizes.
   private mutating func search(
     _ input: borrowing PictureInput, _ range: Range<Int>, below path: ArraySlice<String>
   ) throws {
@@ -70,7 +70,7 @@ struct HEICHeader {
     if area(width, height) > area(largest.width, largest.height) { self.largest = (width, height) }
   }
 
-  /// The box at `offset`; nil at the end of the file or of the box around it.
+  /// The box at `offset`; nil at the end of the file or of the enclosing box.
   private mutating func box(_ input: borrowing PictureInput, at offset: Int, before end: Int) throws -> Box? {
     guard offset < end else { return nil }
     let head = try input.bytes(at: offset, count: 16)
@@ -84,7 +84,7 @@ struct HEICHeader {
       guard head.count == 16 else { throw PictureRefusal.cutOff(.heic) }
       length = UInt64(head.bigEndian32(at: 8)) << 32 | UInt64(head.bigEndian32(at: 12))
       headLength = 16
-    } else if length == 0 {  // To the end.
+    } else if length == 0 {  // Extends to the end.
       length = UInt64(end - offset)
     }
     guard length >= headLength, length <= end - offset else { throw PictureRefusal.malformed(.heic) }

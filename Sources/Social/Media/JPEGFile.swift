@@ -1,10 +1,10 @@
-/// A JPEG file without what it tells of its origin (ITU T.81, annex B): no EXIF, XMP, IPTC, colour profile or comment,
-/// and nothing after its end. Only JFIF's and Adobe's segments stay, which say how its colours are coded.
+/// A JPEG file without metadata that reveals its origin (ITU T.81, annex B): no EXIF, XMP, IPTC, color profile or
+/// comment, and nothing after its end. Only JFIF's and Adobe's segments remain, which state how its colors are coded.
 struct JPEGFile {
   /// The file, rewritten.
   let bytes: [UInt8]
 
-  /// - Throws: `PictureRefusal.broken` where the segments do not lead to the end of the picture.
+  /// - Throws: `PictureRefusal.broken` if the segments do not lead to the end of the picture.
   init(_ file: [UInt8]) throws(PictureRefusal) {
     guard file.starts(with: [0xFF, 0xD8]) else { throw .malformed(.jpeg) }
     var result: [UInt8] = [0xFF, 0xD8]
@@ -13,7 +13,7 @@ struct JPEGFile {
     while true {
       guard offset + 2 <= file.count, file[offset] == 0xFF else { throw .malformed(.jpeg) }
       let marker = file[offset + 1]
-      if marker == 0xFF {  // Fills.
+      if marker == 0xFF {  // A fill byte.
         offset += 1
         continue
       }
@@ -38,7 +38,7 @@ struct JPEGFile {
     }
   }
 
-  /// Where the first marker after a scan's data stands. In the data 0xFF is followed by 0x00, or is a restart.
+  /// The offset of the first marker after a scan's data. In the data, 0xFF is followed by 0x00, or is a restart marker.
   private static func endOfScan(_ file: [UInt8], _ start: Int) throws(PictureRefusal) -> Int {
     var offset = start
     while offset + 1 < file.count {

@@ -1,23 +1,23 @@
 import Foundation
 
-/// A picture that somebody uploaded, as its owner sees it.
+/// An uploaded picture, as its owner sees it.
 public struct Media: Sendable, Hashable {
   public enum State: String, Sendable, CaseIterable {
     /// Its sizes are being made.
     case waiting
     case ready
-    /// Its bytes could not be made into a picture; nothing of them is left.
+    /// Its bytes could not be made into a picture, and are deleted.
     case failed
   }
 
   public let id: MediaID
   public let state: State
-  /// In pixels, as it is shown; 0 for a failed one.
+  /// In pixels, as displayed; 0 for a failed picture.
   public let width: Int
   public let height: Int
-  /// Of the upload; 0 for a failed one.
+  /// The size of the upload; 0 for a failed picture.
   public let bytes: Int
-  /// Why it failed.
+  /// The reason that it failed.
   public let failure: String?
   public let createdAt: Date
 }
@@ -29,7 +29,7 @@ public struct ShownMedia: Sendable, Hashable {
   public let width: Int
   public let height: Int
 
-  /// The pictures that two columns of a post's row name: ids, and a width and a height for each.
+  /// Combines two columns of a post's row: picture ids, and a width and a height for each.
   static func list(_ ids: [String], _ dimensions: [Int32]) -> [ShownMedia] {
     ids.enumerated().compactMap { index, text in
       guard let id = MediaID(text), dimensions.count >= 2 * index + 2 else { return nil }

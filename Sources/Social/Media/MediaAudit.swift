@@ -1,36 +1,36 @@
 import LibPQClient
 
-/// Whether what is counted of pictures is right, and whether the store has their objects and no others.
+/// Checks the counts of pictures, and whether the store holds exactly their objects.
 ///
-/// The counts are compared in a snapshot. The store has none: what differs there is looked up again, and what came or
-/// went meanwhile is no difference.
+/// The counts are compared in one snapshot. The store has no snapshots, so differences there are checked again, and
+/// whatever appeared or disappeared meanwhile does not count.
 public struct MediaAudit: Sendable {
   /// Pictures, files and accounts whose counts were compared.
   public internal(set) var compared = 0
-  /// Those that are counted wrongly.
+  /// Those whose counts are wrong.
   public internal(set) var miscounted = 0
   /// Objects that files need.
   public internal(set) var expected = 0
-  /// Those that the store lacks.
+  /// Objects that the store lacks.
   public internal(set) var missing: [MediaKey] = []
-  /// Objects of no file. Those of uploads that go on are among them.
+  /// Objects that belong to no file. Those of uploads in progress are included.
   public internal(set) var orphaned: [StoredObject] = []
   /// Files whose sizes are being made, or whose objects are being removed.
   public internal(set) var pending = 0
 
-  /// Whether nothing is wrong but what jobs that are pending put right.
+  /// Whether nothing is wrong except what pending jobs will fix.
   public var isExact: Bool { miscounted == 0 && missing.isEmpty }
 
   private static let page = 1000
 
-  /// - Parameter store: nil compares the counts alone.
+  /// - Parameter store: nil to compare only the counts.
   public static func run(_ store: (any MediaStore)?, on pool: PostgresPool) async throws -> MediaAudit {
     var audit = MediaAudit()
     try await audit.count(on: pool)
     guard let store else { return audit }
     try await audit.compare(store, on: pool)
     if !audit.missing.isEmpty {
-      // A file may have come, or gone, while the store was listed.
+      // A file may have appeared or disappeared while the store was listed.
       var again = MediaAudit()
       try await again.compare(store, on: pool)
       audit.missing = again.missing.filter(Set(audit.missing).contains)
@@ -63,7 +63,7 @@ public struct MediaAudit: Sendable {
     (compared, miscounted, pending) = try row.decode(Int.self, Int.self, Int.self)
   }
 
-  /// Goes through files and objects side by side, both in the order of the files' ids.
+  /// Walks files and objects in parallel, both in the order of the files' ids.
   private mutating func compare(_ store: any MediaStore, on pool: PostgresPool) async throws {
     var objects = StoredObjects(store)
     var last = ""

@@ -1,23 +1,23 @@
 import Cryptography
 
-/// The bytes of a picture in the store: the original and what is made of it.
+/// The stored bytes of a picture: the original and the sizes made from it.
 public struct MediaFile: Sendable, Hashable {
   /// 32 hexadecimal digits, the first part of its objects' keys.
   public let id: String
 
-  /// A file that is not there yet.
+  /// A new file, not stored yet.
   public init() { id = [UInt8].random(count: 16).hexadecimal }
 
-  /// - Parameter id: from the database, which takes no other.
+  /// - Parameter id: from the database, whose constraint allows no other form.
   init(id: String) {
     precondition(MediaKey.isFile(id), "a file's id has 32 hexadecimal digits")
     self.id = id
   }
 
-  /// Of the bytes as they were uploaded.
+  /// The key of the uploaded bytes.
   public var original: MediaKey { key(.original) }
 
-  /// Of all objects that the file has once its sizes are made.
+  /// The keys of all objects that the file has once its sizes are made.
   public var keys: [MediaKey] { MediaKey.Name.allCases.map(key) }
 
   public func key(_ size: PictureSize, _ encoding: PictureEncoding) -> MediaKey {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A file of this server's own that cannot be used. Trying again may help.
+/// One of this server's own files cannot be used. A retry may succeed.
 public struct MediaFileError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was done with the file.
+  /// The action that failed.
   public let action: String
   /// `errno`.
   public let number: Int32

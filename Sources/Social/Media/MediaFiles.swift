@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// Files and folders of this server's own, in which pictures are made.
+/// Local files and folders in which pictures are made.
 enum MediaFiles {
-  /// A new folder below `folder`, for its owner alone.
+  /// Creates a folder below `folder`, accessible only to its owner.
   static func makeFolder(in folder: String) throws(MediaFileError) -> String {
     var path = Array((folder + "/making-XXXXXX").utf8CString)
     guard mkdtemp(&path) != nil else { throw MediaFileError("make a folder for", errno) }
@@ -25,14 +25,14 @@ enum MediaFiles {
     }
   }
 
-  /// Removes what is there of `paths`.
+  /// Removes the existing files among `paths`.
   static func remove(_ paths: [String]) {
-    // Nothing waits for the space, and the folder's owner empties it: what cannot be removed stays until then.
+    // Failures are ignored: nothing waits for the space, and the owner of the folder empties it later.
     for path in paths { _ = unlink(path) }
   }
 
   static func removeFolder(_ path: String) {
-    // For the same reason. FileManager removes links, not what they lead to.
+    // Failures are ignored for the same reason. FileManager removes links, not their targets.
     do { try FileManager.default.removeItem(atPath: path) } catch {}
   }
 }

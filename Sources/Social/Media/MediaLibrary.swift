@@ -3,19 +3,19 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Who has which pictures.
+/// The pictures that accounts own.
 public enum MediaLibrary {
-  /// The file that holds the bytes of `hash`, if there is one.
+  /// The file with the bytes of `hash`, if one exists.
   public static func file(hash: [UInt8], in reader: some SocialReader) async throws -> MediaFile? {
     try await reader.rows("SELECT id FROM media_files WHERE hash = \(hash)").decode(String.self).first
       .map(MediaFile.init)
   }
 
-  /// Adds a picture to what `owner` has, and asks for its sizes if these bytes are new.
+  /// Adds a picture to those of `owner`, and enqueues making its sizes if these bytes are new.
   ///
   /// - Parameters:
-  ///   - file: where the bytes lie in the store; not where they go if they are there already.
-  ///   - owner: nil for who has no account yet.
+  ///   - file: the location of the bytes in the store; unused if the same bytes are stored already.
+  ///   - owner: nil for a client without an account.
   ///   - quota: how many bytes an account may own.
   /// - Throws: `media_quota`.
   public static func add(
@@ -60,7 +60,7 @@ public enum MediaLibrary {
 
   /// An owner's picture.
   ///
-  /// - Throws: `not_found`, for others' too: nobody learns which ids there are.
+  /// - Throws: `not_found`, also for pictures of other accounts, so that a caller cannot learn which ids exist.
   public static func media(_ id: MediaID, of owner: Int, in reader: some SocialReader) async throws -> Media {
     let rows = try await reader.rows(
       """
@@ -70,7 +70,7 @@ public enum MediaLibrary {
     return try media(row)
   }
 
-  /// Takes a picture that is shown nowhere from its owner.
+  /// Deletes an owner's picture that is shown nowhere.
   ///
   /// - Throws: `not_found`, `media_in_use`.
   public static func delete(_ id: MediaID, of owner: Int, in transaction: AppTransaction) async throws {
@@ -87,9 +87,9 @@ public enum MediaLibrary {
     try await transaction.enqueue(MediaRemoval())
   }
 
-  /// Takes a picture out of the posts and the profile that show it, and from its owner.
+  /// Removes a picture from the posts and the profile that show it, and from its owner.
   ///
-  /// - Throws: `not_found`; `busy` where somebody signs up with it in that moment.
+  /// - Throws: `not_found`; `busy` if a concurrent sign-up claims it.
   public static func withdraw(_ id: MediaID, in transaction: AppTransaction) async throws {
     let sql = transaction.sql
     let found = try await sql.query("SELECT owner_id FROM media WHERE id = \(id.text)").decode(Int?.self)
@@ -98,7 +98,7 @@ public enum MediaLibrary {
     try await lockFiles(of: [id.text], in: sql)
     let owners = try await sql.query("SELECT owner_id FROM media WHERE id = \(id.text) FOR UPDATE").decode(Int?.self)
     guard let owner = owners.first else { throw SocialError.notFound("picture") }
-    // Its posts are changed under its owner's lock alone.
+    // Its posts may only be changed under its owner's lock.
     guard owner == known else {
       throw SocialError(.busy, "the picture has become an account's in this moment: try again")
     }
@@ -115,9 +115,9 @@ public enum MediaLibrary {
     try await transaction.enqueue(MediaRemoval())
   }
 
-  /// Gives a picture that came with an upload token to the account that is opened with it.
+  /// Gives a picture uploaded with an upload token to the account being opened.
   ///
-  /// - Throws: `invalid_avatar` where there is none, or it is somebody's already.
+  /// - Throws: `invalid_avatar` if it does not exist, or already has an owner.
   static func claim(_ id: MediaID, by owner: Int, in transaction: PostgresTransaction) async throws {
     try await lockFiles(of: [id.text], in: transaction)
     let claimed = try await transaction.execute(
@@ -127,7 +127,7 @@ public enum MediaLibrary {
     }
   }
 
-  /// The file of a picture that can be shown, and whether its sizes are there.
+  /// The file of a visible picture, and whether its sizes exist.
   ///
   /// - Throws: `not_found`, `media_gone`.
   public static func source(of id: MediaID, in reader: some SocialReader) async throws -> (file: MediaFile, ready: Bool)
@@ -147,11 +147,11 @@ public enum MediaLibrary {
     return (MediaFile(id: file), ready)
   }
 
-  /// Lets one transaction at a time change an owner's pictures, or what shows them: a post locks itself before its
-  /// pictures, and a picture that is withdrawn its posts. To be taken before any other lock.
+  /// Serializes changes to an owner's pictures and to what shows them: a post locks itself before its pictures, and
+  /// withdrawing a picture locks it before its posts. Take this lock before any other.
   static func lock(_ owner: Int) -> PostgresQuery { "SELECT pg_advisory_xact_lock((5::bigint << 60) | \(owner))" }
 
-  /// Thrown where somebody has become an owner of a file's picture while its owners were locked.
+  /// A file's picture got another owner while the known owners were being locked.
   struct OwnerCame: Error {}
 
   /// Locks the owners of a file's pictures as `lock` does, then the file.
@@ -169,9 +169,9 @@ public enum MediaLibrary {
     guard Set(known).isSuperset(of: all) else { throw OwnerCame() }
   }
 
-  /// Locks the quotas of several pictures' owners, whose pictures are about to change or go: always in one order.
+  /// Locks the quotas of several owners, always in the same order, before their pictures change or are deleted.
   ///
-  /// - Parameter condition: which rows of `media`.
+  /// - Parameter condition: selects the rows of `media`.
   static func lockQuotas(of condition: PostgresQuery, in transaction: PostgresTransaction) async throws {
     try await transaction.execute(
       """
@@ -180,8 +180,8 @@ public enum MediaLibrary {
       """)
   }
 
-  /// Locks the files of pictures that are about to change or go. Whoever changes both a file and pictures of it locks the
-  /// file first, so that no two wait for each other.
+  /// Locks the files of pictures before the pictures change or are deleted. A transaction that changes both a file and
+  /// its pictures locks the file first, so that no two deadlock.
   static func lockFiles(of media: [String], in transaction: PostgresTransaction) async throws {
     try await transaction.execute(
       """

@@ -4,14 +4,14 @@ import Foundation
 import LibPQClient
 import Logging
 
-/// Removes from the store what belongs to no file: uploads whose process was killed before their transaction. Goes
-/// through the store a page a job.
+/// Removes objects that belong to no file from the store: uploads whose process was killed before their transaction.
+/// Handles one page of the store per job.
 public struct MediaOrphans: Job {
   public static let kind: JobKind = "media.orphans"
-  /// What is younger may belong to a transaction that is still open.
+  /// Younger objects may belong to a transaction that is still open.
   public static let age: TimeInterval = 86_400
 
-  /// The last key of the page before; nil at the beginning.
+  /// The last key of the previous page; nil for the first page.
   public var after: String?
 
   public init(after: String? = nil) { self.after = after }
@@ -29,7 +29,7 @@ public struct MediaOrphans: Job {
     try await context.transaction { try await $0.enqueue(MediaOrphans(after: last.key.description)) }
   }
 
-  /// Those of `objects` that belong to no file, and are not about to be removed either.
+  /// The objects that belong to no file, excluding those already scheduled for removal.
   static func orphans(among objects: [StoredObject], in reader: some SocialReader) async throws -> [StoredObject] {
     let files = Set(objects.map(\.key.file))
     let known = try await reader.rows(

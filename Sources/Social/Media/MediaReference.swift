@@ -1,4 +1,4 @@
-/// Pictures as posts and profiles name them. Checked when it is made.
+/// Parses the picture ids in posts and profiles.
 enum MediaReference {
   static let maxPerPost = 10
 
@@ -14,14 +14,14 @@ enum MediaReference {
     return ids
   }
 
-  /// - Throws: `use_media` for an address, `invalid_…` for what else is no id.
+  /// - Throws: `use_media` for an address, `invalid_…` for anything else that is not an id.
   static func one(_ text: String, _ field: String) throws(SocialError) -> MediaID {
     if let id = MediaID(text) { return id }
     if text.contains(":") || text.contains("/") { throw refusedAddress(field) }
     throw .invalid(field, "takes the 'id' that POST /v1/media answers")
   }
 
-  /// Addresses were taken before pictures were kept here.
+  /// Earlier versions accepted addresses of external pictures.
   static func refusedAddress(_ field: String) -> SocialError {
     SocialError(
       .useMedia, "\(field) takes no address: send the picture to POST /v1/media, and its id as 'avatar' or in 'media'",
@@ -30,6 +30,6 @@ enum MediaReference {
 }
 
 extension SocialError {
-  /// A post was given the address of a picture.
+  /// A post was sent with the address of a picture.
   public static let imageAddress = MediaReference.refusedAddress("image")
 }

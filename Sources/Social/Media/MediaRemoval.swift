@@ -2,10 +2,10 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Removes from the store what no picture is of any more, a hundred files a job.
+/// Removes files that no picture uses anymore from the store, a hundred files per job.
 ///
-/// The files are those that `media_removals` names: whatever deletes the last picture of a file writes it there. Removing
-/// what is gone does nothing, so a job that comes twice does no harm.
+/// `media_removals` names the files: deleting the last picture of a file adds it there. Removing a missing object does
+/// nothing, so running a job twice is harmless.
 public struct MediaRemoval: Job {
   public static let kind: JobKind = "media.remove"
   static let batch = 100
@@ -26,7 +26,7 @@ public struct MediaRemoval: Job {
   }
 }
 
-/// A process that was given no store was asked to change it.
+/// A process without a store received a job that changes it.
 struct NoMediaStore: Error, CustomStringConvertible {
   let description = "this worker was started without a store of pictures (FANMILL_MEDIA_DIR or FANMILL_MEDIA_URL)"
 }

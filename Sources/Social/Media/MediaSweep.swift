@@ -2,8 +2,8 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Deletes pictures that have been shown nowhere for a day, a thousand a job, the upload tokens that have expired, and
-/// certificates' cards of yesterday.
+/// Deletes pictures that were shown nowhere for a day, a thousand per job, as well as expired upload tokens and
+/// certificate cards older than a day.
 public struct MediaSweep: Job {
   public static let kind: JobKind = "media.sweep"
   static let batch = 1000
@@ -18,7 +18,7 @@ public struct MediaSweep: Job {
     ).decode(String.self)
     try await MediaLibrary.lockFiles(of: unused, in: transaction.sql)
     try await MediaLibrary.lockQuotas(of: "id = ANY (\(unused))", in: transaction.sql)
-    // What somebody is about to show is left for the next sweep.
+    // A picture that another transaction is about to show is left for the next sweep.
     try await transaction.sql.execute(
       """
       DELETE FROM media WHERE id IN (

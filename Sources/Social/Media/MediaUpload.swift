@@ -1,4 +1,4 @@
-/// An upload that was received whole and looked at.
+/// An upload that was received completely and whose header was checked.
 public struct MediaUpload: Sendable {
   /// SHA-256 of its bytes.
   public let hash: [UInt8]

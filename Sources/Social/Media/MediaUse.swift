@@ -1,6 +1,6 @@
 import LibPQClient
 
-/// The pictures that a post or a profile is to show: their owner's, and none that failed.
+/// The pictures for a post or profile to show: all belong to its owner, and none has failed.
 struct MediaUse: Sendable {
   let ids: [String]
   /// A width and a height for each.
@@ -13,9 +13,10 @@ struct MediaUse: Sendable {
     self.dimensions = dimensions
   }
 
-  /// Looks the pictures up, and keeps them from being removed until the transaction ends.
+  /// Finds the pictures and prevents their removal until the transaction ends.
   ///
-  /// - Throws: `invalid_…` for the field where one is nobody's, somebody else's or given twice; `broken_media`.
+  /// - Throws: `invalid_…` for the field if a picture does not exist, belongs to another account or is given twice;
+  ///   `broken_media`.
   init(_ media: [MediaID], of owner: Int, as field: String, in transaction: PostgresTransaction) async throws {
     if media.isEmpty {
       self = .none

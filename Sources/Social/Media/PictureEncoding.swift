@@ -2,7 +2,7 @@
 public enum PictureEncoding: String, Hashable, Sendable, CaseIterable {
   /// With transparency.
   case webp
-  /// On white where the original is transparent; for clients without WebP.
+  /// On white where the original is transparent; for clients without WebP support.
   case jpeg
 
   public var format: PictureFormat { self == .webp ? .webp : .jpeg }

@@ -1,26 +1,27 @@
-/// What the first bytes of a picture say: its format and its size. Names and Content-Type count for nothing.
+/// The format and size in a picture's first bytes. File names and Content-Type are ignored.
 ///
-/// A few hundred bytes are read, whatever the file's size. The rest may still be damaged: only decoding shows that.
+/// Only a few hundred bytes are read, whatever the file's size. The rest may still be damaged; only decoding shows
+/// that.
 public struct PictureHeader: Hashable, Sendable {
-  /// The most pixels that a picture may have: what a decoder can hold within `PictureWorkshop`'s limit of memory.
+  /// The most pixels in a picture, so that a decoder fits within `PictureWorkshop`'s memory limit.
   public static let pixelLimit = 40_000_000
   /// The longest side that a picture may have, in pixels.
   public static let sideLimit = 65_535
 
   public let format: PictureFormat
-  /// In pixels as they are stored: an orientation that turns the picture is not applied.
+  /// In pixels as stored, before any rotation by the orientation tag.
   public let width: Int
-  /// Likewise.
+  /// In pixels as stored, likewise.
   public let height: Int
-  /// Whether its pixels are known to be in sRGB: a JPEG file in three colours that brings no profile.
+  /// Whether its pixels are known to be in sRGB: a JPEG file with three components and no profile.
   let isPlainRGB: Bool
 
-  /// Reads the header of the file at `path`, which is not a symbolic link.
+  /// Reads the header of the file at `path`, which must not be a symbolic link.
   ///
-  /// - Throws: `PictureRefusal` for bytes that are refused; `MediaFileError` if the file cannot be read.
+  /// - Throws: `PictureRefusal` if the bytes are refused; `MediaFileError` if the file cannot be read.
   public init(path: String) throws { try self.init(PictureInput(path: path)) }
 
-  /// The same of a file that is open for reading.
+  /// Reads the header of a file that is open for reading.
   public init(descriptor: Int32) throws { try self.init(PictureInput(descriptor: descriptor)) }
 
   private init(_ input: consuming PictureInput) throws {
@@ -42,7 +43,7 @@ public struct PictureHeader: Hashable, Sendable {
     _ format: PictureFormat, _ width: UInt32, _ height: UInt32, isPlainRGB: Bool = false
   ) throws(PictureRefusal) {
     guard width > 0, height > 0 else { throw .broken("The \(format.name) file declares a picture without pixels.") }
-    // Sides first: the product of two that pass fits.
+    // The sides are checked first, so that their product cannot overflow.
     guard width <= Self.sideLimit, height <= Self.sideLimit, Int(width) * Int(height) <= Self.pixelLimit else {
       throw .tooManyPixels(width: Int(width), height: Int(height))
     }
@@ -58,7 +59,7 @@ public struct PictureHeader: Hashable, Sendable {
     if start.starts(with: PNGHeader.signature) { return .png }
     if start.starts(with: "GIF87a".utf8) || start.starts(with: "GIF89a".utf8) { return .gif }
     if start.starts(with: "RIFF".utf8), start.dropFirst(8).starts(with: "WEBP".utf8) { return .webp }
-    // Which other files of this container are pictures is for the brands to say.
+    // The brands tell which other files in this container are pictures.
     if start.dropFirst(4).starts(with: "ftyp".utf8) { return .heic }
     throw .unknownFormat
   }

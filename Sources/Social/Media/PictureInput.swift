@@ -1,19 +1,19 @@
 import Glibc
 
-/// An open file that is read in small pieces at given places.
+/// An open file, read in small pieces at given offsets.
 struct PictureInput: ~Copyable {
   private let descriptor: Int32
-  /// In bytes, as it was opened.
+  /// In bytes, when it was opened.
   let size: Int
 
-  /// - Throws: `MediaFileError` where the file cannot be opened, or is no regular file.
+  /// - Throws: `MediaFileError` if the file cannot be opened, or is not a regular file.
   init(path: String) throws(MediaFileError) {
-    // Not through a link, and without waiting for a FIFO's writer: a child that parsed hostile bytes may have made it.
+    // O_NOFOLLOW and O_NONBLOCK: a child that parsed hostile bytes may have left a link, or a FIFO without a writer.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     try self.init(opened: descriptor)
   }
 
-  /// - Parameter descriptor: of a file that is open for reading and stays so.
+  /// - Parameter descriptor: of a file that is open for reading; it stays open.
   init(descriptor: Int32) throws(MediaFileError) { try self.init(opened: fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) }
 
   private init(opened descriptor: Int32) throws(MediaFileError) {
@@ -29,7 +29,7 @@ struct PictureInput: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Up to `count` bytes from `offset` on; fewer where the file ends before.
+  /// Up to `count` bytes from `offset`; fewer at the end of the file.
   func bytes(at offset: Int, count: Int) throws(MediaFileError) -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: count)
     var filled = 0

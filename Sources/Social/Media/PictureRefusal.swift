@@ -1,13 +1,13 @@
-/// Why a picture is refused: a property of its bytes, which another attempt does not change.
+/// The reason that a picture is refused: a property of its bytes, so a retry cannot succeed.
 public enum PictureRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The bytes have no format that this server takes; with the sentence for the client.
+  /// The bytes are in no accepted format; with a sentence for the client.
   case unsupported(String)
-  /// The bytes claim such a format, and are damaged or made to harm; with the sentence for the client.
+  /// The bytes claim an accepted format, but are damaged or malicious; with a sentence for the client.
   case broken(String)
-  /// A side is over `PictureHeader.sideLimit`, or the area over `PictureHeader.pixelLimit`. In pixels.
+  /// A side exceeds `PictureHeader.sideLimit`, or the area `PictureHeader.pixelLimit`. In pixels.
   case tooManyPixels(width: Int, height: Int)
 
-  /// What the API answers with, for programs: `unsupported_media` or `broken_media`.
+  /// The API's error code: `unsupported_media` or `broken_media`.
   public var code: String {
     switch self {
     case .unsupported: "unsupported_media"
@@ -15,7 +15,7 @@ public enum PictureRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// A sentence for the client, without names of files.
+  /// A sentence for the client, without file names.
   public var message: String {
     switch self {
     case .unsupported(let reason), .broken(let reason): reason
@@ -39,6 +39,6 @@ public enum PictureRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PictureFormat {
-  /// As people write it.
+  /// The name for display.
   var name: String { self == .webp ? "WebP" : rawValue.uppercased() }
 }

@@ -1,4 +1,4 @@
-/// A size in which a picture is served: fits into a square, and is never larger than the original.
+/// A size in which a picture is served: it fits into a square, and is never larger than the original.
 public enum PictureSize: String, Hashable, Sendable, CaseIterable {
   case thumb, feed, full
 

@@ -4,10 +4,10 @@ import Foundation
 import LibPQClient
 import Logging
 
-/// Makes the sizes of an uploaded picture, in a confined process, and puts them into the store.
+/// Makes the sizes of an uploaded picture in a confined process, and stores them.
 ///
-/// A picture that cannot be made fails with a reason, and its bytes go. What is put into the store is put at least once,
-/// under names that only these bytes have.
+/// A picture that cannot be decoded fails with a reason, and its bytes are deleted. Objects are stored at least once,
+/// under names that belong only to these bytes.
 public struct PictureSizes: Job {
   public static let kind: JobKind = "media.sizes"
   public static let queue = SocialJobs.pictureQueue
@@ -33,8 +33,8 @@ public struct PictureSizes: Job {
     }
   }
 
-  /// Ends the job by `body`, once the file is locked, after all who own a picture of it: none of their posts changes
-  /// beside it, or after it looked at them.
+  /// Ends the job with `body`, after locking the owners of the file's pictures and then the file, so that none of their
+  /// posts changes concurrently, or after it was read.
   private func end(
     _ file: MediaFile, _ context: JobContext<PostgresLedger>,
     _ body: @Sendable (AppTransaction) async throws -> Void
@@ -46,7 +46,7 @@ public struct PictureSizes: Job {
           try await body(transaction)
         }
       } catch is MediaLibrary.OwnerCame {
-        // Once more, with that one.
+        // Retry, including the new owner.
       }
     }
   }
@@ -65,7 +65,7 @@ public struct PictureSizes: Job {
     if before != (width, height) { try await correct(file, width, height, in: transaction.sql) }
   }
 
-  /// Posts keep the dimensions of what they show, and the decoder knows them best.
+  /// Posts store the dimensions of the pictures they show, and the decoder's are authoritative.
   private static func correct(_ file: MediaFile, _ width: Int32, _ height: Int32, in sql: PostgresTransaction)
     async throws
   {
@@ -91,7 +91,7 @@ public struct PictureSizes: Job {
     try await transaction.enqueue(MediaRemoval())
   }
 
-  /// The picture went while its sizes were made: what was put into the store goes, too.
+  /// The picture was deleted while its sizes were made, so what was stored is deleted too.
   private static func forget(_ file: MediaFile, in transaction: AppTransaction) async throws {
     try await transaction.sql.execute(
       "INSERT INTO media_removals (file_id) VALUES (\(file.id)) ON CONFLICT DO NOTHING")
@@ -99,7 +99,7 @@ public struct PictureSizes: Job {
   }
 }
 
-/// A process that makes no pictures was given one to make.
+/// A process that makes no pictures received a picture job.
 struct NoPictureStudio: Error, CustomStringConvertible {
   let description = """
     this worker makes no pictures: it found no `vips` (Debian's libvips-tools) when it started; one that has it serves \

@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// Where a worker makes pictures: fetches the original, has its sizes made, puts them into the store.
+/// Makes pictures on a worker: fetches the original, makes its sizes, and stores them.
 public struct PictureStudio: Sendable {
   private let store: any MediaStore
   private let workshop: PictureWorkshop
   private let folder: String
 
-  /// - Parameter folder: for what is being made; each picture has a folder of its own there, which goes with it.
+  /// - Parameter folder: for temporary files; each picture has its own folder there while it is being made.
   public init(store: any MediaStore, workshop: PictureWorkshop, folder: String = NSTemporaryDirectory()) {
     self.store = store
     self.workshop = workshop
@@ -16,7 +16,7 @@ public struct PictureStudio: Sendable {
 
   private static let prefix = "fanmill-picture-"
 
-  /// Removes what a worker left that was killed: folders that are older than any picture takes.
+  /// Removes what killed workers left: folders older than any picture takes.
   public func removeLeftovers() throws {
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasPrefix(Self.prefix) {
       let path = "\(folder)/\(name)"
@@ -25,12 +25,12 @@ public struct PictureStudio: Sendable {
       do {
         try FileManager.default.removeItem(atPath: path)
       } catch let error as CocoaError where error.code == .fileNoSuchFile {
-        // Another worker that starts now is removing it too.
+        // Another worker that is starting removes it too.
       }
     }
   }
 
-  /// - Throws: `PictureRefusal` for what cannot be made into a picture, `MediaStoreError`.
+  /// - Throws: `PictureRefusal` if it cannot be made into a picture, `MediaStoreError`.
   func make(_ file: MediaFile) async throws -> MadePictures {
     let work = URL(filePath: folder).appending(path: Self.prefix + UUID().uuidString).path
     try FileManager.default.createDirectory(
@@ -60,16 +60,15 @@ public struct PictureStudio: Sendable {
   }
 }
 
-/// What was made of an original.
+/// The result of processing an original.
 struct MadePictures: Sendable {
-  /// Of the largest size, in pixels.
+  /// The width of the largest size, in pixels.
   let width: Int
   let height: Int
-  /// Of all sizes together.
+  /// The size of all files together.
   let bytes: Int
 
-  /// The size of the original as it is shown, in pixels, by the one that its header names: turned where the decoder
-  /// turned it.
+  /// The displayed size of the original, in pixels, given the size in its header: rotated if the decoder rotated it.
   func upright(_ stored: (width: Int32, height: Int32)) -> (width: Int32, height: Int32) {
     func makesThis(_ width: Int32, _ height: Int32) -> Bool {
       PictureSize.full.fitted(width: Int(width), height: Int(height)) == (self.width, self.height)

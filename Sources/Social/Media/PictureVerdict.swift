@@ -1,19 +1,18 @@
 import Glibc
 
-/// What the end of vips says of the picture that it read.
+/// Interprets how vips ended for the picture that it read.
 enum PictureVerdict {
-  /// - Throws: `PictureRefusal` where it speaks against the picture; `PictureWorkshopError` where it is this server's
-  ///   own trouble.
+  /// - Throws: `PictureRefusal` if the picture is at fault; `PictureWorkshopError` if this server is.
   static func check(_ outcome: ConfinedProcess.Outcome, of format: PictureFormat) throws {
     switch outcome.ending {
     case .exited(0): return
     case .exited(let status): throw failure(status, outcome.output, format)
     case .signalled(SIGXCPU): throw tookTooLong
-    // Work would have used its processor time up: it had no processor.
+    // A running vips would have used up its CPU time first, so it did not get a CPU.
     case .timedOut:
       throw PictureWorkshopError(
         .starved, "vips had a processor for \(outcome.processorTime) alone: the machine has too much to do")
-    // Its own limits send other signals, and it cannot signal itself.
+    // Sent from outside: vips's own limits cause other signals, and it cannot signal itself.
     case .signalled(SIGKILL), .signalled(SIGTERM): throw PictureWorkshopError(.killed, "vips was killed")
     case .signalled: throw PictureRefusal.broken("The \(format.name) picture makes its decoder fail.")
     }
@@ -27,7 +26,7 @@ enum PictureVerdict {
       return PictureWorkshopError(.noSpace, "vips found no space to write to")
     }
     if status == 127, says("loading shared libraries") { return PictureWorkshopError(.missingProgram, output) }
-    // libheif comes without a decoder for HEVC in places, and libvips without libheif.
+    // Some builds of libheif lack an HEVC decoder, and some builds of libvips lack libheif.
     if format == .heic, says("not a known file format", "Unsupported") {
       return PictureRefusal.unsupported("This server does not decode this HEIC picture; send it as a JPEG.")
     }

@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// Makes the pictures that are served of an original that may be made to harm.
+/// Makes the served pictures from an original that may be malicious.
 ///
-/// Only new pictures leave it: pixels that were decoded in a `ConfinedProcess` and encoded again, without EXIF, GPS,
-/// XMP, IPTC, colour profile or comment.
+/// It outputs only new pictures: pixels decoded in a `ConfinedProcess` and encoded again, without EXIF, GPS, XMP, IPTC,
+/// color profile or comment.
 public struct PictureWorkshop: Sendable {
-  /// Where Debian's package libvips-tools has vips; 8.14 or later.
+  /// The path of vips from Debian's package libvips-tools; 8.14 or later.
   public static let vips = "/usr/bin/vips"
 
   private let program: String
@@ -17,10 +17,10 @@ public struct PictureWorkshop: Sendable {
 
   /// - Parameters:
   ///   - program: the path of vips.
-  ///   - processorTime: for all files of one original.
-  ///   - wallTime: the same by the clock: longer, since vips lets all others go first.
-  ///   - memory: of vips, in bytes of address space.
-  ///   - controlGroup: the one that vips runs in.
+  ///   - processorTime: the CPU time for all files of one original.
+  ///   - wallTime: the elapsed time for them; longer, since vips runs at the lowest priority.
+  ///   - memory: the address space of vips, in bytes.
+  ///   - controlGroup: the control group that vips runs in.
   public init(
     program: String = Self.vips, processorTime: Duration = .seconds(20), wallTime: Duration = .seconds(100),
     memory: Int = 512 << 20, controlGroup: ControlGroup? = nil
@@ -32,17 +32,17 @@ public struct PictureWorkshop: Sendable {
     self.controlGroup = controlGroup
   }
 
-  /// Whether vips is there.
+  /// Whether vips is installed.
   public var isAvailable: Bool { access(program, X_OK) == 0 }
   public static var isAvailable: Bool { PictureWorkshop().isAvailable }
 
-  /// Makes the six files of `original` in `folder`, under the names of `Pictures.name`; on an error, none.
+  /// Makes the six files of `original` in `folder`, under the names of `Pictures.name`; none if it throws.
   ///
   /// - Parameters:
   ///   - original: the path of a regular file.
-  ///   - folder: one of this call's own, for it to write.
-  /// - Throws: `PictureRefusal` where the original is at fault. `PictureWorkshopError`, `MediaFileError` or
-  ///   `ConfinementError` where this server is: another attempt may succeed. `CancellationError`.
+  ///   - folder: a writable folder used only by this call.
+  /// - Throws: `PictureRefusal` if the original is at fault. `PictureWorkshopError`, `MediaFileError` or
+  ///   `ConfinementError` if this server is at fault; a retry may succeed. `CancellationError`.
   public func make(from original: String, in folder: String) async throws -> Pictures {
     let header = try PictureHeader(path: original)
     guard isAvailable else {
@@ -64,10 +64,10 @@ public struct PictureWorkshop: Sendable {
     }
   }
 
-  /// The PNG of a drawing of this program's own, as confined as what comes from others: a picture of a stranger's may
-  /// stand in it.
+  /// Renders this program's own drawing as a PNG, as strictly confined as an upload, because it may embed a picture
+  /// from an untrusted source.
   ///
-  /// - Throws: as `make`.
+  /// - Throws: the errors of `make`.
   func render(_ svg: String, in folder: String) async throws -> [UInt8] {
     guard isAvailable else {
       throw PictureWorkshopError(.missingProgram, "no vips at \(program): Debian's package libvips-tools has it")
@@ -86,14 +86,14 @@ public struct PictureWorkshop: Sendable {
     let size: PictureSize
     let width: Int
     let height: Int
-    /// The size whose pixels it has: a larger one, where the original is small.
+    /// The size whose pixels it uses: a larger one, if the original is small.
     let pixels: PictureSize
   }
 
   private func encode(_ bench: String, _ vips: inout Vips, in folder: String) async throws -> Pictures {
     let upright = try PictureHeader(path: bench + "/" + Self.pixels(.full))
     var sizes: [Scaled] = []
-    // Each from the one above it.
+    // Each size is scaled from the next larger one.
     for size in PictureSize.allCases.reversed() {
       let (width, height) = size.fitted(width: upright.width, height: upright.height)
       var pixels = size
@@ -121,10 +121,11 @@ public struct PictureWorkshop: Sendable {
     return Pictures(width: upright.width, height: upright.height, files: files)
   }
 
-  /// A size's pixels, in the folder in which they are made.
+  /// The name of a size's pixels in the working folder.
   private static func pixels(_ size: PictureSize) -> String { size.rawValue + ".png" }
 
-  /// The bytes of a file that vips encoded, without metadata. A decoder that was taken over may have written anything.
+  /// The bytes of a file that vips encoded, without metadata. They are not trusted: a compromised decoder may have
+  /// written anything.
   private static func cleaned(
     _ path: String, _ encoding: PictureEncoding, _ width: Int, _ height: Int
   ) throws -> [UInt8] {

@@ -1,17 +1,17 @@
-/// Why pictures could not be made although nothing speaks against the original. Trying again may help.
+/// The reason that pictures could not be made, through no fault of the original. A retry may succeed.
 public struct PictureWorkshopError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of trouble, open for more.
+  /// The kind of failure; more may be added.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// vips is not installed, or lacks a library.
     public static let missingProgram = Code(rawValue: "missing_program")
-    /// The disk, or the user's part of it, is full.
+    /// The disk, or the user's quota, is full.
     public static let noSpace = Code(rawValue: "no_space")
-    /// Somebody else killed vips: an operator, or a machine that is short of memory.
+    /// Vips was killed from outside: by an operator, or by a machine that is short of memory.
     public static let killed = Code(rawValue: "killed")
-    /// The machine had no time for vips, which lets all others go first.
+    /// The machine had no CPU time for vips, which runs at the lowest priority.
     public static let starved = Code(rawValue: "starved")
   }
 

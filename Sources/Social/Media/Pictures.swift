@@ -1,4 +1,4 @@
-/// The files that a picture is served from: each size in each encoding.
+/// The files of a served picture: each size in each encoding.
 public struct Pictures: Hashable, Sendable {
   public struct File: Hashable, Sendable {
     public let size: PictureSize
@@ -12,14 +12,14 @@ public struct Pictures: Hashable, Sendable {
     public var name: String { Pictures.name(size, encoding) }
   }
 
-  /// Of `full`, in pixels, upright. `PictureSize.fitted` makes every other size's of them.
+  /// The width of `full`, in pixels, upright. `PictureSize.fitted` computes every other size from it.
   public let width: Int
-  /// Likewise.
+  /// The height of `full`, likewise.
   public let height: Int
-  /// Six.
+  /// Six files.
   public let files: [File]
 
-  /// A file's name in the folder that the pictures were made in, such as `thumb.webp`.
+  /// A file's name in the folder where the pictures were made, such as `thumb.webp`.
   public static func name(_ size: PictureSize, _ encoding: PictureEncoding) -> String {
     "\(size.rawValue).\(encoding.fileExtension)"
   }

@@ -1,4 +1,4 @@
-/// The objects of a store one after the other, in the order of their keys, a page at a time in memory.
+/// The objects of a store in key order, with one page at a time in memory.
 struct StoredObjects {
   private let store: any MediaStore
   private var page: ArraySlice<StoredObject> = []
@@ -7,7 +7,7 @@ struct StoredObjects {
 
   init(_ store: any MediaStore) { self.store = store }
 
-  /// The next objects that belong to files up to `file`; all that are left for nil.
+  /// The next objects of files up to `file`; all remaining ones if nil.
   mutating func next(upTo file: String?) async throws -> [StoredObject] {
     var found: [StoredObject] = []
     while true {

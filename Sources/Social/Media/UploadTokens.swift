@@ -1,9 +1,9 @@
 import LibPQClient
 
-/// Lets somebody who has no account yet upload one picture, within a quarter of an hour: 32 random bytes, of which the
-/// database has the hash alone.
+/// Lets a client without an account upload one picture within 15 minutes. A token is 32 random bytes, and the database
+/// stores only its hash.
 public enum UploadTokens {
-  /// Seconds for which a token is good.
+  /// How long a token is valid, in seconds.
   public static let lifetime = 900
 
   public static func issue(in transaction: PostgresTransaction) async throws -> SessionToken {
@@ -15,16 +15,16 @@ public enum UploadTokens {
     return token
   }
 
-  /// Whether a token can be used, before its upload is received.
+  /// Whether a token is valid, checked before its upload is received.
   public static func isUsable(_ token: SessionToken, in reader: some SocialReader) async throws -> Bool {
     try await reader.rows(
       "SELECT EXISTS (SELECT FROM upload_tokens WHERE hash = \(token.hash) AND expires_at > now())")[0]
       .decode(Bool.self)
   }
 
-  /// Uses a token up.
+  /// Consumes a token.
   ///
-  /// - Throws: `upload_expired` for one that is too old, or was used, or is nobody's.
+  /// - Throws: `upload_expired` if it is too old, used, or unknown.
   public static func use(_ token: SessionToken, in transaction: PostgresTransaction) async throws {
     let used = try await transaction.execute(
       "DELETE FROM upload_tokens WHERE hash = \(token.hash) AND expires_at > now()")

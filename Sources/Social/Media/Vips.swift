@@ -1,30 +1,30 @@
-/// Debian's programs `vips` and `vipsthumbnail`, confined: what parses the bytes of an upload.
+/// Debian's programs `vips` and `vipsthumbnail`, which parse the bytes of an upload in confinement.
 struct Vips: Sendable {
-  /// The largest file that an encoder may make of a picture of 2048 × 2048, in bytes.
+  /// The largest file that an encoder may produce from a picture of 2048 × 2048, in bytes.
   static let encodedLimit = 16 << 20
 
-  /// The path of `vips`; `vipsthumbnail` is beside it.
+  /// The path of `vips`; `vipsthumbnail` is in the same folder.
   var program: String
-  /// The current folder of its calls, to which names are relative: its messages name no path, and no name is taken for
-  /// options in brackets.
+  /// The working directory of the calls. Names are relative to it, so that messages contain no path, and no name is
+  /// parsed as options in brackets.
   var folder: String
-  /// When all calls must have ended.
+  /// The deadline for all calls.
   var deadline: ContinuousClock.Instant
-  /// What its calls may still use of a processor, together.
+  /// The CPU time left for all calls together.
   var processorTime: Duration
   var memory: Int
   var controlGroup: ControlGroup?
 
-  /// Decodes `original`, a link to the file at `path`, into `output`: upright, in sRGB, the first frame of several, and
+  /// Decodes `original`, a link to the file at `path`, into `output`: upright, in sRGB, only the first frame, and
   /// within the longest side of `.full`.
   ///
-  /// Where the pixels are in sRGB already nothing is converted: to convert them would take two fifths of the time.
+  /// Pixels that are already in sRGB are not converted, because converting takes two fifths of the time.
   ///
   /// - Throws: `PictureRefusal`, `PictureWorkshopError`, `ConfinementError`, `CancellationError`.
   mutating func decode(_ original: String, at path: String, of header: PictureHeader, to output: String) async throws {
     let profile = header.isPlainRGB ? [] : ["--export-profile", "srgb"]
     let side = String(PictureSize.full.longestSide)
-    // `thumbnail` is vips' only operation that fails on a file that is cut off.
+    // `thumbnail` is the only vips operation that fails on a truncated file.
     try await run(
       program,
       [
@@ -33,9 +33,9 @@ struct Vips: Sendable {
       ] + profile, on: header.format, reading: [path], fileSize: 64 << 20)
   }
 
-  /// Scales `picture`, one of `decode` or of this, to exactly `width` × `height`.
+  /// Scales `picture`, an output of `decode` or of this method, to exactly `width` × `height`.
   ///
-  /// - Throws: as `decode`.
+  /// - Throws: the errors of `decode`.
   mutating func scale(_ picture: String, width: Int, height: Int, to output: String) async throws {
     try await run(
       program,
@@ -45,18 +45,18 @@ struct Vips: Sendable {
       ], on: .png, reading: [], fileSize: 64 << 20)
   }
 
-  /// Encodes `pictures`, each of `decode` or `scale`, beside them: `full.png` as `full.webp`.
+  /// Encodes `pictures`, outputs of `decode` or `scale`, in the same folder: `full.png` as `full.webp`.
   ///
-  /// - Throws: as `decode`.
+  /// - Throws: the errors of `decode`.
   mutating func encode(_ pictures: [String], _ encoding: PictureEncoding) async throws {
     let options =
       switch encoding {
-      // Less than half the time of the usual effort, 4, for about a seventh more bytes.
+      // Effort 1 takes less than half the time of the default, 4, for about a seventh more bytes.
       case .webp: "Q=80,effort=1,strip"
       case .jpeg: "Q=82,background=255,strip"
       }
     let side = PictureSize.full.longestSide
-    // One process for all: to start costs it as much as a small picture. None is larger than the size named, and so
+    // One process for all, since starting one costs as much as a small picture. No picture exceeds the given size, so
     // none is scaled.
     try await run(
       program + "thumbnail",
@@ -64,7 +64,7 @@ struct Vips: Sendable {
       on: .png, reading: [], fileSize: Self.encodedLimit)
   }
 
-  /// Draws `drawing`, an SVG of this program's own: its loader, which is off for uploads, looks for fonts.
+  /// Renders `drawing`, this program's own SVG. The SVG loader, disabled for uploads, needs fonts.
   mutating func draw(_ drawing: String, to output: String) async throws {
     try await run(
       program, ["copy", drawing, "\(output)[strip]"], on: .png,
@@ -77,12 +77,13 @@ struct Vips: Sendable {
   ) async throws {
     var environment = [
       "PATH": "/usr/bin:/bin", "HOME": folder, "TMPDIR": folder, "LC_ALL": "C.UTF-8", "VIPS_CONCURRENCY": "1",
-      // Large pictures stay in memory, whose limit then decides, and each thread's arena would reserve some of it.
+      // Large pictures stay in memory, so that its limit decides. One arena, because each thread's arena would reserve
+      // part of that limit.
       "VIPS_DISC_THRESHOLD": "1g", "MALLOC_ARENA_MAX": "1",
     ]
     if blocksUntrusted { environment["VIPS_BLOCK_UNTRUSTED"] = "1" }
-    // libvips searches its modules there. Only HEIC takes one; the others hold PDF, ImageMagick and more, and half of
-    // the time that vips takes to start.
+    // libvips searches this folder for modules. Only HEIC needs one. The others, such as PDF and ImageMagick, take half
+    // of vips's startup time.
     if format != .heic { environment["VIPSHOME"] = "/nonexistent" }
     var limits = ConfinedProcess.Limits()
     limits.memory = memory

@@ -1,16 +1,16 @@
-/// A WebP file without what it tells of its origin (RFC 9649, 2.7).
+/// A WebP file without metadata that reveals its origin (RFC 9649, 2.7).
 ///
-/// libvips 8.14 writes an EXIF chunk even where it is asked to strip; and the profile of a picture in sRGB says nothing.
+/// libvips 8.14 writes an EXIF chunk even when asked to strip it, and the profile of an sRGB picture is redundant.
 struct WebPFile {
-  /// Picture data alone, of one frame.
+  /// The chunks with picture data of one frame.
   private static let keptChunks: Set<String> = ["VP8X", "VP8 ", "VP8L", "ALPH"]
-  /// In VP8X: the file has transparency. The others announce what is dropped.
+  /// In VP8X: the file has transparency. The other flags announce dropped chunks.
   private static let alphaFlag: UInt8 = 0x10
 
   /// The file, rewritten.
   let bytes: [UInt8]
 
-  /// - Throws: `PictureRefusal.broken` where the chunks do not fill the container, or hold no picture.
+  /// - Throws: `PictureRefusal.broken` if the chunks do not fill the container, or contain no picture.
   init(_ file: [UInt8]) throws(PictureRefusal) {
     guard file.count >= 12, file.starts(with: "RIFF".utf8), file[8..<12].elementsEqual("WEBP".utf8),
       Int(file.littleEndian32(at: 4)) == file.count - 8

@@ -1,26 +1,26 @@
 import Foundation
 import LibPQClient
 
-/// What somebody wrote to somebody, as one of the two sees it.
+/// A message between two accounts, as one of them sees it.
 public struct Message: Sendable, Hashable {
-  /// Grows with time.
+  /// Increases over time.
   public let id: Int
-  /// Whether the one who looks has written it.
+  /// Whether the viewer wrote it.
   public let isOwn: Bool
   public let text: String
   public let createdAt: Date
 }
 
-/// A conversation, as one of the two sees it.
+/// A conversation, as one of its two accounts sees it.
 public struct Conversation: Sendable, Hashable {
   public let peer: AccountSummary
   /// The newest message.
   public let last: Message
-  /// How many messages of the other's were not read.
+  /// How many messages from the other account are unread.
   public let unread: Int
 }
 
-/// A message that somebody writes. Checked when it is made.
+/// A new message, validated on creation.
 public struct MessageDraft: Sendable, Hashable {
   public let text: String
 

@@ -3,14 +3,14 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Messages between two accounts. How copies, order and counts are kept is described in `migrations/0024_messages.sql`.
+/// Messages between two accounts. `migrations/0024_messages.sql` describes how copies, order and counts are stored.
 public enum Messages {
-  /// How many messages an account sends a minute at most.
+  /// How many messages an account may send per minute.
   public static let limit = 60
 
   /// Sends a message.
   ///
-  /// - Throws: `not_found` if nobody has the name, `cannot_message_yourself`, `too_many_messages`.
+  /// - Throws: `not_found` if no account has the name, `cannot_message_yourself`, `too_many_messages`.
   public static func send(
     _ draft: MessageDraft, to name: String, by sender: Int, in transaction: PostgresTransaction, limit: Int = limit
   ) async throws -> Message {
@@ -32,7 +32,7 @@ public enum Messages {
     return Message(id: id, isOwn: true, text: draft.text, createdAt: date)
   }
 
-  /// A page of an account's conversations, the one with the newest message first. The cursor is that message's id.
+  /// A page of an account's conversations, most recent message first. The cursor is that message's id.
   public static func conversations(
     of owner: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Conversation> {
@@ -62,15 +62,15 @@ public enum Messages {
     }
   }
 
-  /// Whether neither of a conversation `c` has blocked the other.
+  /// Whether neither account of a conversation `c` has blocked the other.
   private static let isAllowed: PostgresQuery = """
     NOT EXISTS (SELECT FROM restrictions r WHERE r.account_id = c.owner_id AND r.other_id = c.peer_id
       AND (r.blocked_at IS NOT NULL OR r.is_blocked))
     """
 
-  /// A page of what an account and another have written to each other, newest first.
+  /// A page of the messages between an account and another, newest first.
   ///
-  /// - Throws: `not_found` if nobody has the name, `cannot_message_yourself`.
+  /// - Throws: `not_found` if no account has the name, `cannot_message_yourself`.
   public static func messages(
     of owner: Int, with name: String, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Message> {
@@ -85,10 +85,10 @@ public enum Messages {
     return Page(items, limit: page.limit, cursor: \.id)
   }
 
-  /// Notes that an account has read a conversation up to a message, that included. A lower id than was noted before
+  /// Records that an account has read a conversation up to and including a message. A lower id than recorded before
   /// changes nothing.
   ///
-  /// - Throws: as `messages` does; `invalid_upTo`.
+  /// - Throws: the errors of `messages`; `invalid_upTo`.
   public static func read(
     upTo id: Int, of owner: Int, with name: String, in transaction: PostgresTransaction
   ) async throws {
@@ -97,7 +97,7 @@ public enum Messages {
     try await transaction.execute("SELECT FROM read_messages(\(owner), \(peer), \(id))")
   }
 
-  /// How many messages came to an account that it has not read. Those of who is kept away do not count.
+  /// How many received messages an account has not read. Messages from blocked and blocking accounts do not count.
   public static func unread(of owner: Int, in reader: some SocialReader) async throws -> Int {
     let rows = try await reader.rows(
       """
@@ -110,7 +110,8 @@ public enum Messages {
     return try rows.first?.decode(Int.self) ?? 0
   }
 
-  /// Whom an owner has a conversation with. An account that is gone has its id for a name, since what it wrote stays.
+  /// The account that an owner has a conversation with. A deleted or suspended account is named by its id, since its
+  /// messages remain.
   private static func peer(_ name: String, of owner: Int, in reader: some SocialReader) async throws -> Int {
     guard let id = Peer.id(name) else {
       let id = try await Accounts.id(of: name, seenBy: owner, in: reader)
@@ -131,16 +132,16 @@ public enum Messages {
   }
 }
 
-/// The other account of a conversation, which may be gone.
+/// The other account of a conversation, which may be deleted or suspended.
 private struct Peer {
   let account: AccountSummary
 
-  /// What begins the name of an account that is gone; no username does.
+  /// The prefix of the name of a deleted or suspended account; no username begins with it.
   private static let mark: Character = "~"
 
   static func id(_ name: String) -> Int? { name.first == mark ? EntityID.parse(String(name.dropFirst())) : nil }
 
-  /// Reads an account's columns and, in the ninth after them, whether it is deleted, or nil for one that is public.
+  /// Reads an account's columns and, nine columns after the first, whether it is deleted; nil for a public account.
   init(row: PostgresRow, at first: Int) throws {
     let id = try Int(postgres: row[first])
     let isDeleted = try Bool?(postgres: row[first + 9])

@@ -2,7 +2,7 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Takes away the likes and comments of a deleted post and the notifications that tell of them, a few thousand a job.
+/// Deletes the likes and comments of a deleted post and their notifications, a few thousand per job.
 public struct DeletePostReactions: Job {
   public static let kind: JobKind = "notifications.sweep-post"
   public static let queue = SocialJobs.notificationQueue

@@ -2,7 +2,7 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Compares every notification, and every count of them, with what likes, comments and follows say.
+/// Compares every notification, and every notification count, with the likes, comments and follows.
 public struct NotificationAudit: Sendable, Hashable {
   /// A notification that differs.
   public struct Row: Sendable, Hashable {
@@ -10,9 +10,9 @@ public struct NotificationAudit: Sendable, Hashable {
     public let owner: Int
     public let type: NotificationType
     public let actor: Int
-    /// 0 where the type has none.
+    /// 0 if the type has none.
     public let post: Int
-    /// 0 where the type has none.
+    /// 0 if the type has none.
     public let comment: Int
   }
 
@@ -20,34 +20,35 @@ public struct NotificationAudit: Sendable, Hashable {
   public struct Count: Sendable, Hashable {
     public let username: String
     public let owner: Int
-    /// What is counted, and what is there.
+    /// The stored count, then the actual one.
     public let kept: Int
     public let keptFound: Int
     public let unread: Int
     public let unreadFound: Int
   }
 
-  /// Likes, comments and follows that should be told, without those that are trimmed.
+  /// Likes, comments and follows that should have notifications, excluding trimmed ones.
   public let expected: Int
-  /// Notifications there are.
+  /// The number of notifications.
   public let found: Int
-  /// What is not told.
+  /// Missing notifications.
   public let missing: Int
-  /// Notifications of what is not so, or was at another time.
+  /// Notifications whose cause does not exist, or happened at another time.
   public let stale: Int
-  /// Owners whose counts are not those of their notifications.
+  /// Owners whose counts do not match their notifications.
   public let miscounted: Int
   public let missingRows: [Row]
   public let staleRows: [Row]
   public let miscountedOwners: [Count]
-  /// Jobs that are still to write notifications: while there are any, rows may differ rightly; counts may not.
+  /// Pending jobs that will write notifications. While any are pending, rows may legitimately differ, but counts may
+  /// not.
   public let pending: Int
 
   public var isExact: Bool { missing == 0 && stale == 0 && miscounted == 0 }
 
-  /// Compares in one snapshot, whatever is written meanwhile.
+  /// Compares in one snapshot, regardless of concurrent writes.
   ///
-  /// - Parameter examples: how many that differ, of each kind, to return.
+  /// - Parameter examples: how many differences of each kind to return.
   public static func run(examples: Int = 20, on database: JobsDatabase) async throws -> NotificationAudit {
     try await database.pool.transaction(.snapshot) { try await run(examples: examples, database.schema, in: $0) }
   }
@@ -74,7 +75,7 @@ public struct NotificationAudit: Sendable, Hashable {
       miscountedOwners: miscount == 0 ? [] : try await owners(examples, in: transaction), pending: pending)
   }
 
-  /// What should be told.
+  /// The notifications that should exist.
   private static let due = """
     SELECT p.author_id AS owner_id, l.post_id, 0::smallint AS type, l.account_id AS actor_id, 0::bigint AS comment_id,
       l.created_at FROM likes l JOIN posts p ON p.id = l.post_id WHERE l.account_id <> p.author_id
@@ -85,7 +86,7 @@ public struct NotificationAudit: Sendable, Hashable {
     SELECT followee_id, 0::bigint, 2::smallint, follower_id, 0::bigint, created_at FROM follows WHERE is_announced
     """
 
-  /// What should be told beside what is. The notification of a follow stays once it is checked.
+  /// Joins the expected notifications with the actual ones. A follow's notification remains once it is checked.
   private static let compared = """
     SELECT owner_id, type, actor_id, post_id, comment_id, due_at IS NOT NULL AS is_due, told_at IS NOT NULL AS is_there,
       due_at IS NOT NULL AND due_at > coalesce(c.trimmed_until, '-infinity')

@@ -1,29 +1,29 @@
 import Foundation
 import LibPQClient
 
-/// A notification as its reader sees it; grouped, the likes of one post in one window are one.
+/// A notification as its reader sees it. When grouped, the likes of one post in one window are one item.
 public struct NotificationItem: Sendable, Hashable {
-  /// Grows with time. An odd number names a group as it was when it was read.
+  /// Increases over time. An odd id identifies a group as it was when it was read.
   public let id: Int
   public let type: NotificationType
-  /// A group is checked when all of it is: it is unread again when it grows.
+  /// A group is checked once all its notifications are; it becomes unread again when it grows.
   public let isChecked: Bool
-  /// When the latest that it tells of happened.
+  /// The time of the latest event in it.
   public let createdAt: Date
-  /// Who did what it tells of, the newest first; of a group at most `Notifications.actorsShown`.
+  /// The accounts that acted, newest first; for a group, at most `Notifications.actorsShown`.
   public let actors: [AccountSummary]
-  /// The post that is liked or commented on.
+  /// The post that was liked or commented on.
   public let post: Int?
-  /// The post's; nil if it is gone.
+  /// The post's title; nil if it is deleted.
   public let title: String?
-  /// The post's first.
+  /// The post's first picture.
   public let picture: MediaID?
   public let comment: Int?
-  /// How the comment begins: at most `Notifications.textShown` characters. nil if it is gone.
+  /// The beginning of the comment: at most `Notifications.textShown` characters. nil if it is deleted.
   public let text: String?
-  /// How many it stands for.
+  /// How many notifications it represents.
   public let count: Int
-  /// Of a follow: whether the reader follows back.
+  /// For a follow, whether the reader follows back.
   public let isFollowed: Bool?
 
   init(_ row: NotificationRow, actors: [Int: AccountSummary]) {
@@ -42,16 +42,16 @@ public struct NotificationItem: Sendable, Hashable {
   }
 }
 
-/// A notification before its actors are looked up.
+/// A notification before its actors are loaded.
 struct NotificationRow: Sendable {
   let id: Int
   let type: NotificationType
   let isChecked: Bool
   let createdAt: Date
   let actors: [Int]
-  /// 0 where there is none.
+  /// 0 if there is none.
   let post: Int
-  /// 0 where there is none.
+  /// 0 if there is none.
   let comment: Int
   let count: Int
   let isFollowed: Bool?

@@ -1,12 +1,12 @@
-/// How much is kept, and how much one job does. Tests make these small.
+/// The number of notifications kept, and the amount of work per job. Tests use small numbers.
 struct NotificationSizes: Sendable {
-  /// How many notifications of an owner are kept. Twice as many are too many to wait for the periodic job.
+  /// How many notifications an owner keeps. At twice as many, trimming does not wait for the periodic job.
   var kept = 2000
-  /// How many months they are kept.
+  /// How many months notifications are kept.
   var months = 6
-  /// How many rows of each table a job takes away.
+  /// How many rows of each table one job deletes.
   var budget = 5000
-  /// How many owners the periodic job looks at.
+  /// How many owners the periodic job checks.
   var ownersPage = 1000
 
   @TaskLocal static var current = NotificationSizes()

@@ -2,20 +2,20 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Finds the owners with notifications that are too old or too many, and owes trimming each. To be run daily; a page of
-/// owners a job.
+/// Finds owners with notifications that are too old or too many, and enqueues a trim for each. Runs daily, one page of
+/// owners per job.
 public struct NotificationRetention: Job {
   public static let kind: JobKind = "notifications.retention"
   public static let queue = SocialJobs.notificationQueue
 
-  /// Owners with ids greater than this are still to be looked at; nil for all.
+  /// Owners with ids above this are still to be checked; nil for all.
   public var after: Int?
 
   public init(after: Int? = nil) { self.after = after }
 
   func run(in transaction: AppTransaction) async throws {
     let sizes = NotificationSizes.current
-    // The rows of the least ids stand for all: ids grow with time, but for what a job was late to write.
+    // Checks only the rows with the lowest ids: ids grow with time, except for rows that a job wrote late.
     let owners = try await transaction.sql.query(
       """
       SELECT c.owner_id, c.kept > \(sizes.kept) OR coalesce((
@@ -33,8 +33,7 @@ public struct NotificationRetention: Job {
   }
 }
 
-/// Takes away an owner's notifications that are older than 6 months or not among the newest 2,000, a few thousand a
-/// job.
+/// Deletes an owner's notifications that are older than 6 months or not among the newest 2,000, a few thousand per job.
 public struct NotificationTrim: Job {
   public static let kind: JobKind = "notifications.trim"
   public static let queue = SocialJobs.notificationQueue

@@ -2,19 +2,18 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Looks again at a like, a comment or a follow, and makes the notification that tells of it what it should be: there,
-/// gone, or there anew.
+/// Rechecks a like, a comment or a follow, and updates its notification to match: creates, deletes or recreates it.
 ///
-/// It says where to look and not what to write, so that jobs may come in any order and more than once; what orders them
-/// is described in `migrations/0010_notifications.sql`.
+/// The job names what to check, not what to write, so jobs may run in any order and more than once.
+/// `migrations/0010_notifications.sql` describes how they are ordered.
 public struct NotificationUpdate: Job, Hashable {
   public static let kind: JobKind = "notifications.update"
   public static let queue = SocialJobs.notificationQueue
 
-  /// Who is told: the author of the post, or who is followed.
+  /// The notified account: the author of the post, or the followee.
   public var owner: Int
   public var type: NotificationType
-  /// Who did it.
+  /// The account that acted.
   public var actor: Int
   public var post: Int?
   public var comment: Int?
@@ -31,12 +30,12 @@ public struct NotificationUpdate: Job, Hashable {
     (self.owner, type, self.actor) = (owner, .follow, actor)
   }
 
-  /// Asks for the look in the transaction of what has changed. Nobody is told of oneself, but whoever has the post open
-  /// is told of its author's comments and likes too.
+  /// Enqueues the update in the transaction of the change. No account is notified of its own actions, but clients that
+  /// have the post open are notified of its author's comments and likes too.
   func owe(in transaction: AppTransaction) async throws { try await transaction.enqueue(self) }
 
-  /// How many are done by one statement. Measured with 1,000,000 notifications there of 1,000 owners: 2,000 take the
-  /// server 47 ms, and 1,000 take it 31 ms, since each batch locks and counts an owner once.
+  /// How many updates one statement handles. Measured with 1,000,000 existing notifications of 1,000 owners: 2,000 take
+  /// the server 47 ms and 1,000 take 31 ms, since each batch locks and counts an owner once.
   static let batchLimit = 2000
 
   @Sendable
@@ -55,7 +54,7 @@ public struct NotificationUpdate: Job, Hashable {
     ).decode(Int.self)
     try await transaction.enqueue(crowded.map { NotificationTrim(owner: $0) })
     try await LiveTopic.notify(Set(asked.flatMap(\.topics)), in: transaction.sql)
-    // Last: all others who log comments wait from here to the commit.
+    // The last statement: other transactions that log comments wait from here to the commit.
     let comments = asked.filter { $0.type == .comment }
     if !comments.isEmpty {
       try await transaction.sql.execute(
@@ -63,10 +62,10 @@ public struct NotificationUpdate: Job, Hashable {
     }
   }
 
-  /// What listeners read again.
+  /// The topics that listeners read again.
   private var topics: [LiveTopic] {
     var topics: [LiveTopic] = owner == actor ? [] : [.notifications(of: owner)]
-    // Who hears each comment counts them.
+    // Listeners of a thread count its comments themselves.
     if let post { topics.append(type == .comment ? .thread(post) : .counts(of: post)) }
     return topics
   }

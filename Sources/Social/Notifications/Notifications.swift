@@ -6,19 +6,19 @@ import LibPQClient
 public enum Notifications {
   /// How many actors of a group are named.
   public static let actorsShown = 3
-  /// With how many characters of a comment its notification begins.
+  /// How many characters of a comment its notification shows.
   public static let textShown = 200
 
   /// A page of an owner's notifications, newest first.
   ///
-  /// The cursor is an item's id. A group's place is that of its newest notification: one that grows while pages are
-  /// read is found at the top by who begins anew, and is not shown twice to who goes on.
+  /// The cursor is an item's id. A group is placed by its newest notification. If it grows while pages are read, a
+  /// reader that starts over finds it at the top, and one that continues does not see it twice.
   ///
   /// - Parameter isGrouped: whether the likes of one post in one window (a day, in UTC) are one item.
   public static func list(
     of owner: Int, grouped isGrouped: Bool = true, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<NotificationItem> {
-    // A group's id is odd and its newest notification's even id just below it: what comes after it is less than both.
+    // A group's id is odd, and its newest notification's even id is just below it. Later items are below both.
     let start = page.cursor & ~1
     let list =
       if isGrouped {
@@ -52,8 +52,8 @@ public enum Notifications {
     """
   }
 
-  /// An owner has few thousand notifications at most, which are read whole: no second table of groups has to be kept
-  /// right.
+  /// An owner has at most a few thousand notifications, which are read whole, so no second table of groups has to be
+  /// kept consistent.
   private static func groups(_ owner: Int, _ cursor: Int, _ limit: Int) -> PostgresQuery {
     """
     SELECT n.id, n.type, coalesce(n.unchecked <= \(unescaped: checkedUntil), true), n.created_at, n.actors,
@@ -73,10 +73,11 @@ public enum Notifications {
     """
   }
 
-  /// The post's title and first picture, and how the comment begins.
+  /// The post's title and first picture, and the beginning of the comment.
   private static let subject = "p.title, p.media[1], left(c.text, \(textShown))"
 
-  /// Whether an owner is shown a notification `n`: not one of whom the owner has muted, or of what is taken down.
+  /// Whether an owner is shown a notification `n`: its actor is neither hidden, blocked nor muted, and its subject is
+  /// not taken down.
   static func isShown(to owner: Int) -> PostgresQuery { isShown(to: "\(owner)") }
 
   /// - Parameter owner: a column or a parameter.
@@ -101,13 +102,12 @@ public enum Notifications {
     """
   }
 
-  /// How many of an owner's notifications are not checked, each like for itself.
+  /// How many of an owner's notifications are unchecked, counting each like separately.
   public static func unread(of owner: Int, in reader: some SocialReader) async throws -> Int {
     try await reader.rows("SELECT unread_notifications(\(owner))")[0].decode(Int.self)
   }
 
-  /// Checks all of an owner's notifications up to an id, that included. A lower id than was asked for before changes
-  /// nothing.
+  /// Checks all of an owner's notifications up to and including an id. A lower id than before changes nothing.
   ///
   /// - Throws: `invalid_upTo`.
   public static func check(upTo id: Int, of owner: Int, in transaction: PostgresTransaction) async throws {
@@ -115,11 +115,11 @@ public enum Notifications {
     try await transaction.execute("SELECT check_notifications_up_to(\(owner), \(id))")
   }
 
-  /// Checks single notifications of an owner; a group with all that it stood for when it was read.
+  /// Checks single notifications of an owner; a group includes everything it contained when it was read.
   ///
-  /// Those that are gone meanwhile, because a like was taken back, are passed over.
+  /// Notifications deleted meanwhile, because a like was taken back, are skipped.
   ///
-  /// - Throws: `invalid_ids` unless they are 1 to 1,000; `not_found` if none of them is the owner's.
+  /// - Throws: `invalid_ids` unless there are 1 to 1,000 ids; `not_found` if none of them is the owner's.
   public static func check(_ ids: [Int], of owner: Int, in transaction: PostgresTransaction) async throws {
     guard (1...1000).contains(ids.count) else {
       throw SocialError.invalid("ids", "is a list of 1 to 1,000 ids of notifications")

@@ -3,15 +3,15 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Writes to an account's owner how to choose another password.
+/// Mails a password reset link to an account's owner.
 public struct PasswordResetMail: Job {
   public static let kind: JobKind = "accounts.password-reset-mail"
   public static let queue = SocialJobs.mailQueue
-  /// Somebody waits for it: it is tried for about half an hour.
+  /// The owner is waiting for the mail, so the job is retried for about half an hour.
   public static let retry = RetryPolicy(maxAttempts: 12, base: .seconds(2), cap: .seconds(600))
   public static let timeout: Duration? = .seconds(120)
 
-  /// Nil where nobody has the address that was asked for; then there is nothing to do.
+  /// Nil if no account has the requested address; the job then does nothing.
   public var account: Int?
 
   public init(account: Int?) { self.account = account }
@@ -23,7 +23,7 @@ public struct PasswordResetMail: Job {
         .decode(String?.self, String.self)
       guard let (email, username) = accounts.first, let email else { return }
       let address = try MailAddress(email)
-      // Committed before it is sent: a link that arrives works.
+      // Committed before sending, so a link that arrives is valid.
       let token = try await mailer.pool.transaction { try await PasswordResets.issue(for: account, in: $0) }
       try await mailer.send(
         "Choose a new password", to: address, as: context.id,

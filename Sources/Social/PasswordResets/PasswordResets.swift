@@ -1,13 +1,13 @@
 import DurableJobs
 import LibPQClient
 
-/// Gives accounts other passwords, by tokens that only their owners get.
+/// Resets passwords with tokens that are mailed to the accounts' owners.
 ///
-/// A token is as a session's: random, and only its hash is kept. It works once, within an hour.
+/// A token is random, like a session's, and only its hash is stored. It works once, within an hour.
 public enum PasswordResets {
-  /// Counts that somebody asks for a mail.
+  /// Counts a request for a reset mail.
   ///
-  /// - Parameter client: the network address that asks.
+  /// - Parameter client: the requesting network address.
   /// - Throws: `invalid_email`, `too_many_attempts`.
   public static func allow(_ email: String, from client: ClientAddress, attempts: AttemptBook) async throws {
     let email = NormalForm.compared(email)
@@ -16,10 +16,10 @@ public enum PasswordResets {
     try await attempts.count(AttemptLimit.resetOfAddress.by(email))
   }
 
-  /// Owes whoever has the address a mail with a token.
+  /// Enqueues a mail with a token for the account with this address.
   ///
-  /// Whether anybody has it changes neither what the caller learns nor what is done until then: the job is asked for in
-  /// any case, and finds nobody to write to.
+  /// The caller sees the same response, and the same work is done until then, whether or not such an account exists:
+  /// the job is enqueued in any case, and does nothing without an account.
   public static func request(_ email: String, in transaction: AppTransaction) async throws {
     let accounts = try await transaction.sql.query(
       """
@@ -29,7 +29,7 @@ public enum PasswordResets {
     try await transaction.enqueue(PasswordResetMail(account: accounts.first))
   }
 
-  /// A token of an account.
+  /// Issues a token for an account.
   public static func issue(for account: Int, in transaction: PostgresTransaction) async throws -> SessionToken {
     let token = SessionToken()
     try await transaction.execute(
@@ -40,10 +40,9 @@ public enum PasswordResets {
     return token
   }
 
-  /// Whether a token can still be used, before anything is spent on it.
+  /// Whether a token is still valid, checked before any expensive work.
   ///
-  /// One that is nobody's counts for the client that sends it; a right one needs no count, since nobody guesses 256
-  /// bits.
+  /// An unknown token counts against the client. A valid one does not, since 256 bits cannot be guessed.
   ///
   /// - Throws: `not_found`, `too_many_attempts`.
   public static func isUsable(
@@ -62,15 +61,15 @@ public enum PasswordResets {
     }
   }
 
-  /// Gives the token's account another password. All its sessions end, and so do its tokens.
+  /// Sets the password of the token's account. Ends all its sessions and tokens.
   ///
-  /// - Parameter client: where its owner is, as who has the account's mail is.
+  /// - Parameter client: recorded as one of the owner's networks, since the token proves access to the owner's mail.
   /// - Throws: `not_found`, `reset_expired`.
   public static func use(
     _ token: String, passwordHash: String, from client: ClientAddress, in transaction: PostgresTransaction
   ) async throws {
     let account = try await account(of: token, in: transaction)
-    // Two tokens of one account that are used at once come one after the other: the second finds itself expired.
+    // Concurrent uses of two tokens of one account are serialized: the second finds its token expired.
     try await transaction.execute("SELECT FROM accounts WHERE id = \(account) FOR NO KEY UPDATE")
     _ = try await self.account(of: token, in: transaction)
     try await transaction.pipeline([
@@ -81,7 +80,7 @@ public enum PasswordResets {
     try await AccountNetworks.note(client.network, of: account, in: transaction)
   }
 
-  /// Ends the tokens of an account.
+  /// Ends an account's tokens.
   static func endAll(of account: Int, in transaction: PostgresTransaction) async throws {
     try await transaction.execute(
       "UPDATE password_resets SET expires_at = now() WHERE account_id = \(account) AND expires_at > now()")
@@ -97,11 +96,11 @@ public enum PasswordResets {
     return account
   }
 
-  /// Why a token is refused that was one.
+  /// The error for a token that existed but is no longer valid.
   public static let expired = SocialError(
     .resetExpired, "the token was used, or is older than an hour: ask for another with POST /v1/password-resets")
 
-  /// Forgets tokens that have expired a day ago or longer: until then it is told that they have.
+  /// Deletes tokens that expired at least a day ago. Until then they are reported as expired.
   ///
   /// - Returns: how many, at most `limit`.
   @discardableResult

@@ -3,36 +3,36 @@ import LibPQClient
 
 /// A post with its author.
 public struct Post: Sendable, Hashable {
-  /// Grows with time, and stays below 2⁵³.
+  /// Increases over time, and stays below 2⁵³.
   public let id: Int
   public let author: AccountSummary
   public let title: String
   public let description: String
   /// In the author's order.
   public let media: [ShownMedia]
-  /// The address of a picture elsewhere: posts had one before pictures were kept here.
+  /// The address of an external picture, from before pictures were stored here.
   public let image: String?
   public let createdAt: Date
   /// nil if it was never edited.
   public let editedAt: Date?
-  /// How many like it.
+  /// How many accounts like it.
   public let likes: Int
   /// How many comments it has.
   public let comments: Int
-  /// Whether the account that asks likes it.
+  /// Whether the viewer likes it.
   public private(set) var isLiked: Bool
-  /// Whether the account that asks wrote it.
+  /// Whether the viewer wrote it.
   public private(set) var isMine: Bool
 
-  /// What a statement selects for `init(row:seenBy:)`, from posts `p` and their authors `a`; after it comes whether the
+  /// The columns that `init(row:seenBy:)` reads, from posts `p` and their authors `a`; the next column is whether the
   /// viewer likes the post.
   static let columns = """
     p.id, p.title, p.description, p.image, p.created_at, p.edited_at, \(AccountSummary.columns), p.media, p.media_dimensions,
     ARRAY(SELECT (kept.likes << 32) + kept.comments FROM post_counts kept WHERE kept.post_id = p.id)
     """
 
-  /// A row of a list: after whether the viewer likes the post come whether the viewer is shown it, and the list's
-  /// cursor, unless that is the post's id. A post that is gone leaves the rest null.
+  /// A row of a list. After whether the viewer likes the post come whether the viewer is shown it, and the list's
+  /// cursor, unless that is the post's id. A deleted post leaves the other columns null.
   static func listed(row: PostgresRow, seenBy viewer: Int) throws -> Page<Post>.Row {
     let isShown = try !row[0].isNull && !row[6].isNull && Bool(postgres: row[15])
     return (try Int(postgres: row[row.count > 16 ? 16 : 0]), isShown ? try Post(row: row, seenBy: viewer) : nil)
@@ -42,7 +42,7 @@ public struct Post: Sendable, Hashable {
     try self.init(row: row, isLiked: Bool(postgres: row[14]), seenBy: viewer)
   }
 
-  /// - Parameter row: one that need not say whether the viewer likes the post.
+  /// - Parameter row: does not need the column for whether the viewer likes the post.
   init(row: PostgresRow, isLiked: Bool, seenBy viewer: Int) throws(PostgresError) {
     id = try Int(postgres: row[0])
     title = try String(postgres: row[1])
@@ -52,8 +52,8 @@ public struct Post: Sendable, Hashable {
     editedAt = try Date?(postgres: row[5])
     author = try AccountSummary(row: row, at: 6)
     media = ShownMedia.list(try [String](postgres: row[11]), try [Int32](postgres: row[12]))
-    // One number a shard: the likes above 32 bits of comments. Adding them up here takes Postgres less time than an
-    // aggregate would.
+    // One number per shard, with the likes above 32 bits of comments. Adding them up here costs Postgres less time than
+    // an aggregate.
     let counts = try [Int](postgres: row[13])
     likes = counts.reduce(0) { $0 + ($1 >> 32) }
     comments = counts.reduce(0) { $0 + ($1 & 0xffff_ffff) }
@@ -70,11 +70,11 @@ public struct Post: Sendable, Hashable {
   }
 }
 
-/// What somebody posts. Checked when it is made.
+/// A new post, validated on creation.
 public struct PostDraft: Sendable, Hashable {
   public let title: String
   public let description: String
-  /// At most 10, in the order in which they are shown.
+  /// At most 10, in display order.
   public let media: [MediaID]
 
   /// - Throws: `invalid_title`, `invalid_description`, `invalid_media`, `use_media`.
@@ -86,11 +86,11 @@ public struct PostDraft: Sendable, Hashable {
   }
 }
 
-/// What an author changes of a post; nil leaves a field as it is.
+/// An author's changes to a post; nil leaves a field unchanged.
 public struct PostChanges: Sendable {
   public let title: String?
   public let description: String?
-  /// All that the post is to show.
+  /// Replaces all of the post's pictures.
   public let media: [MediaID]?
 
   /// - Throws: `invalid_title`, `invalid_description`, `invalid_media`, `use_media`.

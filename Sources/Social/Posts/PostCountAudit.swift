@@ -1,15 +1,15 @@
 import LibPQClient
 
-/// Compares the kept numbers of likes and comments with the likes and comments that there are.
+/// Compares the stored numbers of likes and comments with the actual likes and comments.
 public struct PostCountAudit: Sendable, Hashable {
-  /// Rows of counts that are kept or should be.
+  /// Count rows that exist or should exist.
   public let compared: Int
-  /// Those that differ.
+  /// Rows that differ.
   public let wrong: Int
 
   public var isExact: Bool { wrong == 0 }
 
-  /// Compares in one snapshot, whatever is written meanwhile.
+  /// Compares in one snapshot, regardless of concurrent writes.
   public static func run(on pool: PostgresPool) async throws -> PostCountAudit {
     try await pool.transaction(.snapshot) { transaction in
       try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])

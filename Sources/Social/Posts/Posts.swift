@@ -2,15 +2,15 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Makes, finds, changes and deletes posts.
+/// Creates, reads, edits and deletes posts.
 public enum Posts {
-  /// How many followers an author has at most whose posts are pushed into their feeds.
+  /// The most followers that an author can have for posts to be pushed into their feeds.
   public static let mostPushed = 1_000_000
 
-  /// Posts, and owes the fan-out to the author's followers; past `mostPushed` followers the
-  /// post is pulled by readers instead.
+  /// Creates a post and enqueues its fan-out to the author's followers. Beyond `mostPushed` followers, readers pull the
+  /// post instead.
   ///
-  /// - Throws: `invalid_media`, `broken_media`; `not_found` if the author's account is gone.
+  /// - Throws: `invalid_media`, `broken_media`; `not_found` if the author's account is deleted.
   @discardableResult
   public static func create(
     _ draft: PostDraft, by author: Int, mostPushed: Int = mostPushed, in transaction: AppTransaction
@@ -25,7 +25,7 @@ public enum Posts {
       FROM (SELECT FROM follows WHERE followee_id = \(author) OFFSET \(mostPushed) LIMIT 1) past
       """,
       "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
-      // The periodic job makes partitions a week ahead. Should it not have run for that long, a post makes its own.
+      // The periodic job creates partitions a week ahead. If it has not run for that long, a post creates them.
       """
       SELECT CASE WHEN to_regclass('following_user_posts_' || to_char((now() + interval '1 day') AT TIME ZONE 'UTC',
         'YYYYMMDD'))
@@ -61,13 +61,13 @@ public enum Posts {
     return try Post(row: row, seenBy: viewer)
   }
 
-  /// - Throws: `not_found` for a post that the viewer may not see.
+  /// - Throws: `not_found` if the viewer may not see the post.
   static func check(_ id: Int, seenBy viewer: Int, in reader: some SocialReader) async throws {
     let rows = try await reader.rows("SELECT FROM posts p WHERE id = \(id) AND \(Visibility.seesPost(viewer))")
     if rows.isEmpty { throw SocialError.notFound("post") }
   }
 
-  /// A page of the posts of an author whom the viewer may see, newest first.
+  /// A page of an author's posts, newest first. The viewer must be allowed to see the author.
   public static func posts(
     of author: Int, seenBy viewer: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<Post> {
@@ -93,7 +93,7 @@ public enum Posts {
       } else {
         nil
       }
-    // A post whose pictures are replaced shows them, and not the address of an earlier one.
+    // Replacing a post's pictures also clears an external address from an earlier version.
     let touched = try await transaction.execute(
       """
       UPDATE posts SET title = coalesce(\(changes.title), title),
@@ -105,7 +105,7 @@ public enum Posts {
     guard touched == 1 else { throw SocialError.notFound("post") }
   }
 
-  /// Deletes a post, and owes taking it out of the feeds, and its likes, comments and notifications away.
+  /// Deletes a post, and enqueues the removal of its feed rows, likes, comments and notifications.
   ///
   /// - Throws: `not_found`, `not_yours`.
   public static func delete(_ id: Int, by account: Int, in transaction: AppTransaction) async throws {
@@ -127,9 +127,9 @@ public enum Posts {
     let answers = try await transaction.sql.pipeline([
       MediaLibrary.lock(author),
       "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
-      // Likes and comments that are on their way end first, and the next ones find no post.
+      // Pending likes and comments finish first; later ones find no post.
       "SELECT pg_advisory_xact_lock(post_lock(id)) FROM unnest(\(ids.sorted())) AS id",
-      // Waits for the chunks that are putting the posts into feeds: they hold the rows.
+      // Waits for fan-out chunks that are delivering the posts, since they lock the rows.
       """
       WITH gone AS (DELETE FROM posts WHERE id = ANY (\(ids)) RETURNING id, author_id, is_pulled), kept AS (
         INSERT INTO deleted_posts (id, author_id) SELECT id, author_id FROM gone WHERE NOT is_pulled
@@ -140,7 +140,7 @@ public enum Posts {
     ])
     let gone = try answers[3].decode(Int.self, Bool.self).map { (id: $0.0, isPulled: $0.1) }
     try await LiveTopic.notify(Set(gone.map { LiveTopic.gone($0.id) }), in: transaction.sql)
-    // No feed holds a post that is pulled.
+    // Pulled posts are in no feed.
     try await transaction.enqueue(gone.filter { !$0.isPulled }.map { RemovePostFromFeeds(post: $0.id, author: author) })
     try await transaction.enqueue(gone.map { DeletePostReactions(post: $0.id, author: author) })
     return gone.count

@@ -2,7 +2,7 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Takes a deleted post out of the feeds: cuts the author's followers into ranges and owes a chunk for each.
+/// Removes a deleted post from feeds: cuts the author's followers into ranges and enqueues a chunk for each.
 public struct RemovePostFromFeeds: Job {
   public static let kind: JobKind = "posts.purge"
   public static let queue = SocialJobs.bulkQueue
@@ -30,7 +30,7 @@ public struct RemovePostFromFeeds: Job {
   }
 }
 
-/// Takes a deleted post out of the feeds of a range of its author's followers.
+/// Removes a deleted post from the feeds of a range of its author's followers.
 public struct RemovePostFromFeedsChunk: Job {
   public static let kind: JobKind = "posts.purge-chunk"
   public static let queue = SocialJobs.bulkQueue
@@ -42,8 +42,8 @@ public struct RemovePostFromFeedsChunk: Job {
 
   func run(in transaction: PostgresTransaction) async throws {
     try await transaction.execute("SELECT purge_post(\(post), \(author), \(first), \(pastLast))")
-    // Last, since other chunks wait for this row. With the last chunk nothing is left that an unfollow would have to
-    // look for.
+    // The last statement, since other chunks wait for this row. After the last chunk no rows are left for an unfollow
+    // to find.
     let left = try await transaction.query(
       "UPDATE deleted_posts SET chunks_left = chunks_left - 1 WHERE id = \(post) RETURNING chunks_left"
     ).decode(Int.self)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a store, or an operator, says of a receipt.
+/// An event for a receipt, from a store or an operator.
 public struct PurchaseEvent: Sendable, Hashable {
-  /// Who says it. Receipts are told apart within one source.
+  /// The origin of an event. Receipts are unique within one source.
   public enum Source: String, Sendable, Hashable {
     case `operator`
     /// A notice in the generic form.
@@ -13,17 +13,17 @@ public struct PurchaseEvent: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable {
     case purchase
     case refund
-    /// A refund that was taken back.
+    /// A refund that was reversed.
     case refundReversed = "refund_reversed"
   }
 
   public let source: Source
-  /// The store's name for it.
+  /// The store's id of the receipt.
   public let receipt: String
   public let kind: Kind
-  /// How many places for celebs it brings.
+  /// How many places for celebs it grants.
   public let places: Int
-  /// The store's name for what was bought.
+  /// The store's id of the product.
   public let product: String?
   public let date: Date
 
@@ -44,13 +44,13 @@ public struct PurchaseEvent: Sendable, Hashable {
   }
 }
 
-/// What an account bought or was given.
+/// A purchase by an account, or a grant to it.
 public struct Purchase: Sendable, Hashable {
   public let source: PurchaseEvent.Source
   public let receipt: String
   public let product: String?
   public let places: Int
-  /// Nil where only its refund has come so far.
+  /// Nil if only its refund has arrived so far.
   public let grantedAt: Date?
   public let refundedAt: Date?
 }

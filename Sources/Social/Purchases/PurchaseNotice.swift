@@ -2,21 +2,21 @@ import Cryptography
 import Foundation
 import LibPQClient
 
-/// Which stores are believed.
+/// The stores whose notices are accepted.
 public struct PurchaseRules: Sendable {
-  /// Signs notices in the generic form; nil, and none is taken.
+  /// Verifies notices in the generic form; nil accepts none.
   public var key: HMACSHA256?
-  /// Nil, and no notice of Apple's is taken.
+  /// Nil accepts no notices from Apple.
   public var storeKit: StoreKit?
 
   public struct StoreKit: Sendable {
-    /// The root of all chains, in DER: Apple Root CA - G3.
+    /// The root of all certificate chains, in DER: Apple Root CA - G3.
     public var root: [UInt8]
-    /// The app that things are bought in.
+    /// The bundle id of the app.
     public var bundle: String
-    /// How many places each product brings; others bring none.
+    /// How many places each product grants; other products grant none.
     public var products: [String: Int]
-    /// Whether purchases of testers count, which cost nothing.
+    /// Whether testers' purchases, which cost nothing, count.
     public var acceptsSandbox: Bool
 
     public init(root: [UInt8], bundle: String, products: [String: Int], acceptsSandbox: Bool = false) {
@@ -33,13 +33,13 @@ public struct PurchaseRules: Sendable {
   }
 }
 
-/// What a store says, once its signature is checked.
+/// A store's notice, after its signature was verified.
 public struct PurchaseNotice: Sendable, Hashable {
   /// The account's purchase token.
   public let token: UUID
   public let event: PurchaseEvent
 
-  /// Longer ones are refused before anything is read in them. Apple's have about 10 kB.
+  /// Longer notices are refused without parsing. Apple's have about 10 kB.
   static let longest = 100_000
 
   static let malformed = SocialError(.malformedNotice, "this is no signed notice of a purchase")
@@ -48,7 +48,7 @@ public struct PurchaseNotice: Sendable, Hashable {
 
   /// Applies the notice.
   ///
-  /// - Throws: `not_found` for a token of no account, `receipt_taken`.
+  /// - Throws: `not_found` if the token belongs to no account, `receipt_taken`.
   public func apply(in transaction: PostgresTransaction) async throws -> Purchases.Outcome {
     try await Purchases.apply(event, to: Purchases.account(of: token, in: transaction), in: transaction)
   }
@@ -66,9 +66,9 @@ extension PurchaseNotice {
     var at: Double
   }
 
-  /// Reads a notice in the generic form: a JWS with HS256 over `{type, receipt, account, celebs, product?, at}`.
+  /// Parses a notice in the generic form: a JWS with HS256 over `{type, receipt, account, celebs, product?, at}`.
   ///
-  /// - Throws: `purchases_off`, `malformed_notice`, `forged_notice`, and as `PurchaseEvent` does.
+  /// - Throws: `purchases_off`, `malformed_notice`, `forged_notice`, and the errors of `PurchaseEvent`.
   public init(generic text: String, _ rules: PurchaseRules) throws(SocialError) {
     guard let key = rules.key else { throw Self.off }
     guard let signed = JSONWebSignature(text, limit: Self.longest) else { throw Self.malformed }

@@ -2,22 +2,22 @@ import DurableJobs
 import Foundation
 import LibPQClient
 
-/// More places for celebs, by receipt: each grants once, whatever is sent how often and in which order.
+/// Grants places for celebs by receipt. Each receipt grants once, however often and in whatever order events arrive.
 public enum Purchases {
-  /// What an event did.
+  /// The effect of an event.
   public enum Outcome: String, Sendable, Hashable {
     case granted
-    /// The account has its places no more. What it has registered stays; more can be added once it fits.
+    /// The account loses the places. Its registered celebs remain; it can add more once it is within its limit.
     case refunded
-    /// A refund was taken back.
+    /// A refund was reversed.
     case restored
-    /// It was known, or is older than what is known.
+    /// The event is known, or older than what is known.
     case unchanged
   }
 
   /// Applies an event.
   ///
-  /// - Throws: `not_found` for an account that is gone, `receipt_taken` for the receipt of another account.
+  /// - Throws: `not_found` for a deleted account, `receipt_taken` if the receipt belongs to another account.
   public static func apply(
     _ event: PurchaseEvent, to account: Int, in transaction: PostgresTransaction
   ) async throws -> Outcome {
@@ -34,7 +34,7 @@ public enum Purchases {
     }
   }
 
-  /// What an account bought or was given, the latest first.
+  /// An account's purchases and grants, newest first.
   public static func list(of account: Int, in reader: some SocialReader) async throws -> [Purchase] {
     try await reader.rows(
       """
@@ -61,7 +61,7 @@ public enum Purchases {
 
   // MARK: Tokens
 
-  /// What a store knows an account by: its `appAccountToken`. Made when it is first asked for.
+  /// The id by which a store knows an account: its `appAccountToken`. Created on first use.
   public static func token(of account: Int, in pool: PostgresPool) async throws -> UUID {
     let rows = try await pool.pipeline([
       "INSERT INTO purchase_tokens (account_id) VALUES (\(account)) ON CONFLICT DO NOTHING",

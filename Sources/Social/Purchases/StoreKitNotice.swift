@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
 
-/// What Apple's App Store Server Notifications, version 2, say of purchases.
+/// Parses purchases in Apple's App Store Server Notifications, version 2.
 extension PurchaseNotice {
   private struct Notification: Decodable {
     struct Body: Decodable {
@@ -25,14 +25,14 @@ extension PurchaseNotice {
     var appAccountToken: UUID?
   }
 
-  /// Marks that Apple's certificates have which sign for the App Store, and those that sign these.
+  /// Extensions that mark Apple's certificates for signing for the App Store, and the certificates of their issuers.
   private static let leafMark = "1.2.840.113635.100.6.11.1"
   private static let issuerMark = "1.2.840.113635.100.6.2.1"
 
-  /// Reads a notification.
+  /// Parses a notification.
   ///
-  /// - Parameter now: the time for which its certificates have to be valid.
-  /// - Returns: nil for one that says nothing of a product with places.
+  /// - Parameter now: the time at which its certificates must be valid.
+  /// - Returns: nil if it does not concern a product that grants places.
   /// - Throws: `purchases_off`, `malformed_notice`, `forged_notice`.
   public static func storeKit(
     _ text: String, _ rules: PurchaseRules, now: Date

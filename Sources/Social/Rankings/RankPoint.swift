@@ -1,19 +1,19 @@
 import LibPQClient
 
-/// Where a celeb stood in a ranking at the end of a day; of the day that is under way, where it stands now.
+/// A celeb's rank at the end of a day; for the current day, its rank now.
 public struct RankPoint: Sendable, Hashable {
   /// In the rankings' time zone, such as `2026-11-27`.
   public let day: String
   public let rank: Int
-  /// The hearts or followers by which the ranking is made.
+  /// The hearts or followers that the ranking counts.
   public let count: Int
 }
 
 extension Rankings {
-  /// The days on which a celeb was listed, the latest first.
+  /// The days on which a celeb was listed, newest first.
   ///
-  /// - Parameter key: of the celeb's platform.
-  /// - Throws: `not_found` for a celeb without a registration.
+  /// - Parameter key: a ranking of the celeb's platform.
+  /// - Throws: `not_found` for a celeb that was never registered.
   public static func history(
     of account: CelebAccount, in key: RankingKey, in reader: some SocialReader
   ) async throws -> [RankPoint] {

@@ -1,15 +1,15 @@
 import Foundation
 import LibPQClient
 
-/// Which ranking is asked for.
+/// Identifies a ranking.
 public struct RankingKey: Sendable, Hashable {
-  /// What is counted.
+  /// The number that a ranking counts.
   public enum Measure: String, Sendable, Hashable, CaseIterable {
     case hearts
     case followers
   }
 
-  /// The part of the calendar in which it is counted, up to now.
+  /// The calendar period that is counted, up to now.
   public enum Window: String, Sendable, Hashable, CaseIterable {
     case day
     case week
@@ -28,8 +28,8 @@ public struct RankingKey: Sendable, Hashable {
   }
 
   /// - Parameters:
-  ///   - by: `hearts` if nil.
-  ///   - window: `all` if nil.
+  ///   - by: nil means `hearts`.
+  ///   - window: nil means `all`.
   /// - Throws: `unknown_platform`, `invalid_by`, `invalid_window`.
   public init(platform: String, by: String?, window: String?) throws(SocialError) {
     self.platform = try CelebPlatform(named: platform)
@@ -42,28 +42,28 @@ public struct RankingKey: Sendable, Hashable {
   }
 }
 
-/// A celeb's place in a ranking.
+/// A celeb's entry in a ranking.
 public struct RankedCeleb: Sendable, Hashable {
   /// 1 for the first.
   public let rank: Int
-  /// The rank in the snapshot before; nil if it was not listed there.
+  /// The rank in the previous snapshot; nil if it was not listed there.
   public let previousRank: Int?
   public let account: String
   public let title: String?
-  /// The address of a picture; nil where the platform has not said one.
+  /// The address of a picture; nil if the platform has not provided one.
   public let thumbnail: String?
-  /// Hearts that were given in the window.
+  /// Hearts given in the window.
   public let hearts: Int
-  /// Fans who came in the window and are still there.
+  /// Fans who registered in the window and are still fans.
   public let followers: Int
 
-  /// How many places it has gone up; negative for down, nil if it was not listed before.
+  /// How many ranks it has risen; negative if it fell, nil if it was not listed before.
   public var change: Int? { previousRank.map { $0 - rank } }
 }
 
 /// A page of a ranking.
 public struct RankingPage: Sendable, Hashable {
-  /// When the snapshot was made; nil before the first.
+  /// When the snapshot was computed; nil before the first.
   public var computedAt: Date?
   public var items: [RankedCeleb]
   /// The cursor of the next page; nil at the end.

@@ -3,13 +3,13 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Compares the counts of celebs with the hearts and registrations that they are of, and every ranking as it goes on
-/// from the last snapshot with the same ranking made of all celebs.
+/// Compares celebs' counts with their hearts and registrations, and every ranking as updated from the last snapshot
+/// with the same ranking computed from all celebs.
 public struct RankingAudit: Sendable, Hashable {
-  /// Something that is not what it should be.
+  /// A difference from the expected value.
   public struct Difference: Sendable, Hashable {
-    /// `count`: a celeb's count; `rank`: an entry of a ranking; `fans`: how many have registered a celeb; `given`: how
-    /// many hearts a fan has given.
+    /// `count`: a celeb's count; `rank`: an entry of a ranking; `fans`: how many accounts have registered a celeb;
+    /// `given`: how many hearts a fan has given.
     public let problem: String
     public let platform: String
     /// Such as `hearts day`.
@@ -20,26 +20,26 @@ public struct RankingAudit: Sendable, Hashable {
     public let found: String
   }
 
-  /// Celebs, and entries of rankings, that were compared.
+  /// The numbers of celebs and ranking entries compared.
   public let celebs: Int
   public let entries: Int
-  /// Celebs with a wrong count, and entries that are wrong.
+  /// The numbers of celebs with a wrong count and of wrong entries.
   public let wrongCounts: Int
   public let wrongEntries: Int
   /// The first differences.
   public let differences: [Difference]
-  /// Hearts and registrations that wait to be counted: no ranking has them yet.
+  /// Hearts and registrations still to be counted, which no ranking includes yet.
   public let waiting: Int
-  /// Celebs that have changed since the last snapshot; the next one takes them up.
+  /// Celebs that have changed since the last snapshot; the next one includes them.
   public let changed: Int
 
   public var isExact: Bool { wrongCounts == 0 && wrongEntries == 0 }
 
-  /// Compares in one snapshot of the database, whatever is written meanwhile. Ten million hearts take half a minute.
+  /// Compares in one database snapshot, regardless of concurrent writes. Ten million hearts take half a minute.
   ///
   /// - Parameters:
-  ///   - examples: how many differences of a kind to return.
-  ///   - now: the time whose day, week and month are compared; nil for the present.
+  ///   - examples: how many differences of each kind to return.
+  ///   - now: the time whose day, week and month are compared; nil for the current time.
   public static func run(examples: Int = 20, on database: JobsDatabase, now: Date? = nil) async throws -> RankingAudit {
     try await database.pool.transaction(.snapshot) { transaction in
       try await run(examples: examples, database.schema, transaction, now: now)

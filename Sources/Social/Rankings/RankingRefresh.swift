@@ -3,28 +3,28 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Makes a new snapshot of all rankings that replaces the last one. To be run every few minutes.
+/// Computes a new snapshot of all rankings that replaces the last one. Runs every few minutes.
 ///
-/// It takes up what has changed since the last snapshot; `recount` counts everything anew from the hearts themselves. A
-/// time zone other than the last one's has everything counted anew. See `docs/rankings.md`.
+/// It applies the changes since the last snapshot; `recount` counts everything from the hearts themselves. A change of
+/// time zone also recounts everything. See `docs/rankings.md`.
 public struct RankingRefresh: Job {
   public static let kind: JobKind = "rankings.refresh"
   public static let queue = SocialJobs.rankingQueue
   public static var timeout: Duration? { .seconds(1800) }
 
-  /// How many celebs a list shows, unless a setting says otherwise.
+  /// How many celebs a list holds, unless a setting overrides it.
   public static let usualDepth = 10_000
   public static let depths = 1...100_000
 
-  /// How many celebs a list shows; as many as before if nil.
+  /// How many celebs a list holds; nil keeps the previous depth.
   public var depth: Int?
-  /// Where days end at midnight, by its IANA name; as before if nil.
+  /// The IANA time zone in which days end at midnight; nil keeps the previous one.
   public var timeZone: String?
   /// How many days snapshots are kept; nil keeps all.
   public var historyDays: Int?
-  /// How many days the places of each day are kept; nil keeps all.
+  /// How many days the daily ranks are kept; nil keeps all.
   public var pointDays: Int?
-  /// Whether to count everything anew.
+  /// Whether to recount everything.
   public var recount: Bool?
 
   public init(
@@ -37,21 +37,21 @@ public struct RankingRefresh: Job {
     self.recount = recount
   }
 
-  /// What one run did.
+  /// The result of one run.
   public struct Outcome: Sendable, Hashable {
     public let snapshot: Int
     public let computedAt: Date
-    /// Whether everything was counted anew.
+    /// Whether everything was recounted.
     public let isRecount: Bool
-    /// Celebs whose counts had changed since the snapshot before.
+    /// Celebs whose counts changed since the previous snapshot.
     public let changes: Int
-    /// Lists that are others than before.
+    /// Lists that changed.
     public let lists: Int
-    /// Celebs whose counts were wrong; only counting anew finds them.
+    /// Celebs whose counts were wrong; only a recount finds them.
     public let corrected: Int
   }
 
-  /// - Parameter now: the time of the snapshot; nil for the present.
+  /// - Parameter now: the time of the snapshot; nil for the current time.
   @discardableResult
   public func run(in transaction: PostgresTransaction, now: Date? = nil) async throws -> Outcome {
     let (lastDepth, lastZone) = try await transaction.query(
@@ -81,14 +81,14 @@ public struct RankingRefresh: Job {
       let oldest = computedAt.addingTimeInterval(-86_400 * Double(pointDays))
       try await transaction.execute("SELECT prune_rank_days(ranking_day(\(oldest)))", timeout: .seconds(1800))
     }
-    // Last: what writes to `live_events` waits from here to the commit.
+    // The last statement: writers of `live_events` wait from here to the commit.
     try await transaction.execute("SELECT note_top_tens(\(snapshot))")
     return Outcome(
       snapshot: snapshot, computedAt: computedAt, isRecount: isRecount, changes: changes, lists: lists,
       corrected: corrected)
   }
 
-  /// Forgets snapshots older than `time`, but never the last two: ranks and previous ranks are theirs.
+  /// Deletes snapshots older than `time`, but keeps the last two, which provide the current and previous ranks.
   private func prune(before time: Date, _ transaction: PostgresTransaction) async throws {
     try await transaction.execute("SELECT prune_rankings(\(time))")
   }

@@ -3,17 +3,16 @@ import LibPQClient
 
 /// Reads rankings.
 public enum Rankings {
-  /// A page of a ranking. All pages that follow from one cursor are of one snapshot, even if there is a newer one
-  /// meanwhile.
+  /// A page of a ranking. All pages that follow from one cursor are of the same snapshot, even if a newer one exists.
   ///
-  /// - Throws: `invalid_before` for a cursor whose snapshot is not kept any more.
+  /// - Throws: `invalid_before` for a cursor whose snapshot no longer exists.
   public static func page(
     of key: RankingKey, _ request: PageRequest, in reader: some SocialReader
   ) async throws -> RankingPage {
     let cursor = request.before.map(Cursor.init)
     let first = (cursor?.rank ?? 0) + 1
-    // The former places are looked up one by one: a join would compare each celeb of the former list with each of the
-    // page's, since Postgres takes what it unnests for ten rows.
+    // Previous ranks are looked up one by one. Postgres estimates ten rows for an unnest, so a join would compare each
+    // celeb of the previous list with each of the page's.
     let rows = try await reader.rows(
       """
       WITH snapshot AS MATERIALIZED (
@@ -57,7 +56,7 @@ public enum Rankings {
     return RankingPage(computedAt: computedAt, items: page.items, next: page.next)
   }
 
-  /// Where a celeb stands in its platform's rankings that list it, by the last snapshot.
+  /// A celeb's ranks in its platform's rankings that list it, by the last snapshot.
   ///
   /// - Parameter celeb: nil for an unregistered celeb, which has no rank.
   static func ranks(
@@ -86,7 +85,7 @@ public enum Rankings {
     return ranks
   }
 
-  /// A snapshot and the rank up to which it has been read, as one number below 2⁵³.
+  /// A snapshot and the last rank read from it, as one number below 2⁵³.
   private struct Cursor {
     let snapshot: Int
     let rank: Int
@@ -109,7 +108,7 @@ public enum Rankings {
 }
 
 extension RankedCeleb {
-  /// nil for a row that has the snapshot alone.
+  /// nil for a row with only the snapshot.
   fileprivate init?(row: PostgresRow) throws {
     guard let rank = try Int?(postgres: row[2]) else { return nil }
     self.rank = rank

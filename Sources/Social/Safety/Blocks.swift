@@ -3,15 +3,15 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// Whom accounts keep away. What a block and a mute hide is described in `migrations/0047_restrictions.sql`.
+/// Blocks and mutes accounts. `migrations/0047_restrictions.sql` describes what each hides.
 public enum Blocks {
-  /// Hides two accounts from each other, and ends the follows between them. One that is blocked already stays so.
+  /// Hides two accounts from each other, and ends the follows between them. An existing block is unchanged.
   ///
   /// - Throws: `cannot_block_yourself`.
   public static func block(_ other: Int, by account: Int, in transaction: AppTransaction) async throws {
     try check(other, account)
     try await transaction.sql.pipeline([
-      // A follow that is on its way ends first, and the next one finds the block.
+      // A pending follow finishes first; a later one finds the block.
       """
       SELECT pg_advisory_xact_lock(posts_lock(id)) FROM unnest(\([account, other].sorted())) AS id
       """,
@@ -32,9 +32,9 @@ public enum Blocks {
     try await LiveTopic.notify([.restrictions(of: account), .restrictions(of: other)], in: transaction.sql)
   }
 
-  /// Ends a block. The other's own, if there is one, stays. Follows stay ended.
+  /// Ends a block. A block by the other account remains, and follows stay ended.
   public static func unblock(_ other: Int, by account: Int, in transaction: AppTransaction) async throws {
-    // In the order of the keys, as `block` locks them.
+    // Locks rows in key order, like `block`.
     try await transaction.sql.pipeline([
       """
       SELECT FROM restrictions WHERE (account_id, other_id) IN ((\(account), \(other)), (\(other), \(account)))
@@ -50,7 +50,8 @@ public enum Blocks {
     ])
   }
 
-  /// Leaves what another account does out of an account's feeds, threads and notifications. The other does not learn it.
+  /// Hides another account's activity from an account's feeds, threads and notifications. The other account is not
+  /// notified.
   ///
   /// - Throws: `cannot_block_yourself`.
   public static func mute(_ other: Int, by account: Int, in transaction: PostgresTransaction) async throws {
@@ -75,14 +76,14 @@ public enum Blocks {
     ])
   }
 
-  /// Which of the accounts that somebody keeps away.
+  /// The kind of restriction to list.
   public enum Kind: String, Sendable {
     case blocked
     case muted
   }
 
-  /// A page of whom an account has blocked or muted, the latest first. The cursor is the time, in microseconds since
-  /// 1970.
+  /// A page of the accounts that an account has blocked or muted, newest first. The cursor is the time, in microseconds
+  /// since 1970.
   public static func list(
     _ kind: Kind, by account: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<RestrictedAccount> {
@@ -91,7 +92,7 @@ public enum Blocks {
       case .blocked: "blocked_at"
       case .muted: "muted_at"
       }
-    // Suspended accounts are among them: whoever blocked one sees that it is blocked.
+    // Includes suspended accounts, so that an account can see every block it has made.
     let rows = try await reader.rows(
       """
       SELECT \(unescaped: AccountSummary.columns), to_microseconds(r.\(unescaped: column)), r.\(unescaped: column)
@@ -111,7 +112,7 @@ public enum Blocks {
   /// In the year 3000.
   private static let lastMicrosecond = 32_503_680_000_000_000
 
-  /// The id of an account that is to be kept away, whatever keeps it away already.
+  /// The id of an account to block or mute, even if it is already hidden.
   ///
   /// - Throws: `not_found`, `AccountMoved`.
   public static func id(of name: String, in reader: some SocialReader) async throws -> Int {
@@ -125,7 +126,7 @@ public enum Blocks {
   }
 }
 
-/// An account that another keeps away.
+/// An account that another has blocked or muted.
 public struct RestrictedAccount: Sendable, Hashable {
   public let account: AccountSummary
   /// When it was blocked or muted.

@@ -3,7 +3,7 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Mails a notice to its account. Where no mail is sent, or the account has no address, the list of notices has it alone.
+/// Mails a notice to its account. Without a mail server or an address, only the list of notices has it.
 public struct NoticeMail: Job {
   public static let kind: JobKind = "accounts.notice-mail"
   public static let queue = SocialJobs.mailQueue

@@ -3,7 +3,7 @@ import DurableJobsPostgres
 import Foundation
 import LibPQClient
 
-/// What operators tell an account about something of its own.
+/// A message from operators to an account about its content or the account itself.
 public struct Notice: Sendable, Hashable {
   public enum Action: String, Sendable {
     case takenDown = "taken_down"
@@ -12,7 +12,7 @@ public struct Notice: Sendable, Hashable {
     case reopened
   }
 
-  /// Grows with time.
+  /// Increases over time.
   public let id: Int
   public let action: Action
   public let subject: Subject
@@ -20,7 +20,7 @@ public struct Notice: Sendable, Hashable {
   public let createdAt: Date
 }
 
-/// Keeps notices, and has them mailed.
+/// Stores notices, and mails them.
 public enum Notices {
   static func add(
     _ action: Notice.Action, _ subject: Subject, because reason: String, to account: Int,
@@ -34,7 +34,7 @@ public enum Notices {
     try await transaction.enqueue(NoticeMail(account: account, notice: id))
   }
 
-  /// A page of an account's notices, newest first. The cursor is the id of the last.
+  /// A page of an account's notices, newest first. The cursor is the last one's id.
   public static func list(of account: Int, _ page: PageRequest, in reader: some SocialReader) async throws -> Page<
     Notice
   > {

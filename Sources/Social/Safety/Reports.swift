@@ -2,9 +2,9 @@ import DurableJobs
 import Foundation
 import LibPQClient
 
-/// What users report to operators.
+/// Stores users' reports for operators.
 public enum Reports {
-  /// Why something is reported.
+  /// The reason for a report.
   public enum Reason: String, Sendable, CaseIterable {
     case spam
     case harassment
@@ -17,18 +17,18 @@ public enum Reports {
     case other
   }
 
-  /// What a user reports.
+  /// The subject of a user's report.
   public enum Target: Sendable, Hashable {
     case post(Int)
     case comment(Int, post: Int)
     case user(String)
-    /// One that the user received.
+    /// A message that the user received.
     case message(Int)
-    /// One that the user is a party of, or the meeting that it was to come from.
+    /// An agreement that the user is a party to, or the meeting that it was to come from.
     case agreement(Int)
   }
 
-  /// A report. Checked when it is made.
+  /// A new report, validated on creation.
   public struct Draft: Sendable, Hashable {
     public let target: Target
     public let reason: Reason
@@ -47,19 +47,19 @@ public enum Reports {
     }
   }
 
-  /// How many reports an account makes an hour at most.
+  /// How many reports an account may make per hour.
   public static let limit = 30
 
-  /// Reports something that the reporter may see. Reporting it again changes nothing while the report is open.
+  /// Reports something visible to the reporter. Reporting it again changes nothing while the report is open.
   ///
   /// - Returns: the report's id.
-  /// - Throws: `not_found` for what the reporter may not see, `cannot_report_yourself`, `too_many_reports`.
+  /// - Throws: `not_found` if the reporter may not see it, `cannot_report_yourself`, `too_many_reports`.
   public static func create(_ draft: Draft, by reporter: Int, in transaction: PostgresTransaction) async throws -> Int {
     let (subject, account, excerpt) = try await find(draft.target, seenBy: reporter, in: transaction)
     guard account != reporter else {
       throw SocialError(.cannotReportYourself, "a report is about what somebody else wrote")
     }
-    // One of an account's reports after the other, so that the limit holds.
+    // Serializes an account's reports, so that the limit holds.
     let rows = try await transaction.pipeline([
       "SELECT FROM accounts WHERE id = \(reporter) FOR NO KEY UPDATE",
       "SELECT id FROM reports WHERE reporter_id = \(reporter) AND subject = \(subject.description) AND resolved_at IS NULL",
@@ -122,7 +122,7 @@ public enum Reports {
         """)
     case .agreement(let id):
       subject = .agreement(id)
-      // What the two wrote is nothing that operators could read.
+      // Operators cannot read what the two wrote.
       rows = try await transaction.query(
         """
         SELECT found.peer, a.username FROM (
@@ -146,7 +146,7 @@ public enum Reports {
     return (subject, account, excerpt)
   }
 
-  /// What operators did about a report.
+  /// The operators' decision about a report.
   public enum Resolution: String, Sendable, CaseIterable {
     case dismissed
     case takenDown = "taken_down"
@@ -155,7 +155,7 @@ public enum Reports {
 
   /// Closes all open reports of a subject.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: how many were closed.
   @discardableResult
   public static func resolve(
     _ subject: String, as resolution: Resolution, in transaction: PostgresTransaction

@@ -1,4 +1,4 @@
-/// What a report, a takedown or a notice is about.
+/// The subject of a report, a takedown or a notice.
 public enum Subject: Sendable, Hashable, CustomStringConvertible {
   case post(Int)
   case comment(Int, post: Int)
@@ -7,8 +7,7 @@ public enum Subject: Sendable, Hashable, CustomStringConvertible {
   case picture(MediaID)
   case agreement(Int)
 
-  /// `post/12`, `comment/12/34` (34, of post 12), `account/5`, `message/77`, `picture/ID`,
-  /// `agreement/8`.
+  /// `post/12`, `comment/12/34` (34, of post 12), `account/5`, `message/77`, `picture/ID`, `agreement/8`.
   public var description: String {
     switch self {
     case .post(let id): "post/\(id)"
@@ -20,7 +19,7 @@ public enum Subject: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// - Returns: nil for what is no description of a subject.
+  /// - Returns: nil if the text does not describe a subject.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     let ids = parts.dropFirst().map { EntityID.parse($0) }

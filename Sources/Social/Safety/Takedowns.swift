@@ -2,12 +2,12 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Hides what somebody wrote from everybody, its author included, until it is restored exactly as it was. How lists
-/// leave it out is described in `migrations/0048_takedowns.sql`.
+/// Hides content from all accounts, its author included, until it is restored exactly as it was.
+/// `migrations/0048_takedowns.sql` describes how lists leave it out.
 public enum Takedowns {
-  /// Takes a post, a comment or a picture down, and tells its author. What is down already stays as it is.
+  /// Takes down a post, a comment or a picture, and notifies its author. Content that is already down is unchanged.
   ///
-  /// - Parameter reason: 1 to 500 characters, which the author reads.
+  /// - Parameter reason: 1 to 500 characters, shown to the author.
   /// - Throws: `invalid_reason`, `not_found`, `cannot_take_down` for accounts and messages.
   public static func takeDown(_ subject: Subject, because reason: String, in transaction: AppTransaction) async throws {
     try FieldRules.text(reason, "reason", 1...500)
@@ -24,13 +24,13 @@ public enum Takedowns {
     try await Notices.add(.takenDown, subject, because: reason, to: account, in: transaction)
   }
 
-  /// Shows it again, and tells its author. What is not down stays as it is.
+  /// Shows content again, and notifies its author. Content that is not down is unchanged.
   ///
-  /// - Throws: as `takeDown` does.
+  /// - Throws: the errors of `takeDown`.
   public static func restore(_ subject: Subject, because reason: String, in transaction: AppTransaction) async throws {
     try FieldRules.text(reason, "reason", 1...500)
     let changed = try await change(subject, isDown: false, in: transaction.sql)
-    // What its author has deleted meanwhile is not down any more either.
+    // The entry is deleted even if the author has deleted the content meanwhile.
     try await transaction.sql.execute("DELETE FROM takedowns WHERE subject = \(subject.description)")
     guard let (account, isNew) = changed else { throw SocialError.notFound(noun(subject)) }
     if isNew {
@@ -39,7 +39,7 @@ public enum Takedowns {
     }
   }
 
-  /// Has it come or go before the eyes of who has it open.
+  /// Shows or hides the content for clients that have it open.
   private static func tell(_ subject: Subject, of account: Int, in transaction: AppTransaction) async throws {
     switch subject {
     case .post(let id): try await LiveTopic.notify([.gone(id)], in: transaction.sql)
@@ -51,7 +51,7 @@ public enum Takedowns {
     }
   }
 
-  /// - Returns: whose it is, and whether it was otherwise before; nil where there is no such thing.
+  /// - Returns: the owner, and whether the state changed; nil if the subject does not exist.
   private static func change(
     _ subject: Subject, isDown: Bool, in transaction: PostgresTransaction
   ) async throws -> (account: Int, isNew: Bool)? {

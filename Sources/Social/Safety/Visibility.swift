@@ -1,14 +1,14 @@
 import LibPQClient
 
-/// Parts of statements that leave out what an account is not to see.
+/// SQL conditions that hide content from accounts that may not see it.
 ///
-/// Nothing is deleted to hide it: what is hidden stays where it is and is passed over when it is read. So it is gone for
-/// all readers with the commit that hides it, and back as it was with the commit that restores it.
+/// Nothing is deleted to hide it: hidden rows stay in place, and reads skip them. So content disappears for all readers
+/// with the commit that hides it, and reappears unchanged with the commit that restores it.
 ///
-/// Each part looks up one row by its key. Without the `OFFSET 0` Postgres may read all of a table, or all whom a viewer is
-/// kept from, and look among those.
+/// Each condition looks up one row by its key. Without the `OFFSET 0`, Postgres may read a whole table, or all of a
+/// viewer's restrictions, and search those.
 enum Visibility {
-  /// Whether `account`, a column, is there for everybody: neither suspended nor deleted.
+  /// Whether `account`, a column, is visible to everyone: neither suspended nor deleted.
   static func isPublic(_ account: String) -> PostgresQuery {
     "NOT EXISTS (SELECT FROM hidden_accounts hidden WHERE hidden.account_id = \(unescaped: account) OFFSET 0)"
   }
@@ -26,7 +26,7 @@ enum Visibility {
     """
   }
 
-  /// Whether a viewer is shown what `account`, a column, does: it is visible, and the viewer has not muted it.
+  /// Whether a viewer is shown the activity of `account`, a column: it is visible, and the viewer has not muted it.
   static func isShown(_ account: String, to viewer: Int?) -> PostgresQuery { isShown(account, to: "\(viewer)") }
 
   /// - Parameter viewer: an expression.
@@ -48,7 +48,7 @@ enum Visibility {
     "(p.taken_down_at IS NULL AND \(isVisible("p.author_id", to: viewer)))"
   }
 
-  /// Whether a post `p` of the account `a` belongs into a viewer's feeds, unless that account is gone.
+  /// Whether a post `p` of the account `a` belongs in a viewer's feeds. The caller must check that the account exists.
   static func showsPost(_ viewer: Int?) -> PostgresQuery { showsPost("\(viewer)") }
 
   /// - Parameter viewer: an expression.

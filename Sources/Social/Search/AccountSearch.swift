@@ -1,10 +1,10 @@
 import LibPQClient
 
-/// Finds accounts by what their usernames, names and majors contain.
+/// Finds accounts by the content of their usernames, names and majors.
 public enum AccountSearch {
-  /// A page of the accounts whose username, name or major contains each word of `query`, never `viewer`: first those of
-  /// which one is the query, then those of which one begins with it, the newest first among equals. An empty query
-  /// lists the newest.
+  /// A page of the accounts whose username, name or major contains each word of `query`, excluding `viewer`. Accounts
+  /// with a field equal to the query come first, then those with a field that begins with it; newest first among
+  /// equals. An empty query lists the newest.
   ///
   /// - Throws: `invalid_query`.
   public static func find(

@@ -1,9 +1,9 @@
 import LibPQClient
 
-/// Finds posts by what they contain.
+/// Finds posts by their content.
 public enum PostSearch {
-  /// A page of the posts of which the title and the first 500 characters of the description contain each word of
-  /// `query`, newest first. An empty query lists the newest.
+  /// A page of the posts whose title and first 500 characters of the description contain each word of `query`, newest
+  /// first. An empty query lists the newest.
   ///
   /// - Throws: `invalid_query`.
   public static func find(

@@ -1,15 +1,15 @@
 import LibPQClient
 
-/// Compares what searches look at with the accounts and posts that there are.
+/// Compares the search tables with the actual accounts and posts.
 public struct SearchAudit: Sendable, Hashable {
-  /// Rows that are kept or should be.
+  /// Rows that exist or should exist.
   public let compared: Int
-  /// Those that differ, are missing, or belong to nothing.
+  /// Rows that differ, are missing, or belong to no account or post.
   public let wrong: Int
 
   public var isExact: Bool { wrong == 0 }
 
-  /// Compares in one snapshot, whatever is written meanwhile.
+  /// Compares in one snapshot, regardless of concurrent writes.
   public static func run(on pool: PostgresPool) async throws -> SearchAudit {
     try await pool.transaction(.snapshot) { transaction in
       try await transaction.pipeline(["SET LOCAL work_mem = '256MB'", "SET LOCAL jit = off"])

@@ -1,8 +1,8 @@
-/// What is searched for: words, each of which what is found contains.
+/// A search query: words that must all occur in a result.
 ///
-/// Letters are compared whatever their case, composed or not. A Korean consonant stands for itself and for the syllables
-/// that begin with it. The functions of the schema that search bring queries and texts into the same form.
+/// Comparison ignores case and composition. A Korean consonant matches itself and the syllables that begin with it. The
+/// schema's search functions bring queries and texts into the same form.
 enum SearchQuery {
-  /// Characters.
+  /// In characters.
   static let lengths = 0...100
 }

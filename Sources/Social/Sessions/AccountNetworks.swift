@@ -1,13 +1,13 @@
 import LibPQClient
 
-/// From where an account was signed in to, for ninety days.
+/// The networks that each account has signed in from within ninety days.
 public enum AccountNetworks {
-  /// How long a network is known after the last session that was opened from there, for SQL.
+  /// How long a network is remembered after the last session opened from it, for SQL.
   static let lifetime = "interval '90 days'"
 
-  /// Notes that an account's owner is there: who has signed in, signed up, or chosen a password by mail.
+  /// Records the network of an account's owner after a sign-in, a sign-up or a password reset by mail.
   public static func note(_ network: String, of account: Int, in transaction: PostgresTransaction) async throws {
-    // Once a day at most: who signs in often writes no more.
+    // At most once a day, so that frequent sign-ins cause no extra writes.
     try await transaction.execute(
       """
       INSERT INTO account_networks AS known (account_id, network) VALUES (\(account), \(network))
@@ -16,7 +16,7 @@ public enum AccountNetworks {
       """)
   }
 
-  /// Forgets what is too old.
+  /// Deletes networks not seen within the lifetime.
   ///
   /// - Returns: how many, at most `limit`.
   @discardableResult

@@ -1,11 +1,11 @@
-/// Where a request comes from, as far as attempts and budgets are counted.
+/// A client's network address, for counting attempts and budgets.
 public struct ClientAddress: Sendable, Hashable {
-  /// Whom counts are for: an address; of IPv6 its first 64 bits, which one client has to itself.
+  /// The key for counts: an IPv4 address, or the first 64 bits of an IPv6 address, which belong to one client.
   public let key: String
-  /// What stays when a client's address changes: of IPv4 the first 24 bits, of IPv6 the first 48.
+  /// The part that stays when a client's address changes: the first 24 bits of IPv4, the first 48 of IPv6.
   public let network: String
 
-  /// - Parameter address: as text; nil for a client without one, such as through a socket of this machine.
+  /// - Parameter address: as text; nil for a client without one, such as on a local socket.
   public init(_ address: String?) {
     guard let address, let parsed = IPAddress(address) else {
       key = address ?? "local"

@@ -1,13 +1,14 @@
 import Glibc
 
-/// An address of the Internet Protocol. IPv4 that comes in IPv6's clothes (`::ffff:192.0.2.1`) is IPv4.
+/// An IP address. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is IPv4.
 struct IPAddress: Sendable, Hashable {
-  /// 4 or 16.
+  /// 4 or 16 bytes.
   let bytes: [UInt8]
 
   var isIPv4: Bool { bytes.count == 4 }
 
-  /// Reads `192.0.2.1`, `2001:db8::1`, `fe80::1%eth0`, and what proxies write: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+  /// Parses `192.0.2.1`, `2001:db8::1`, `fe80::1%eth0`, and the forms that proxies write: `192.0.2.1:4711`,
+  /// `[2001:db8::1]:4711`.
   ///
   /// - Returns: nil for anything else.
   init?(_ text: some StringProtocol) {
@@ -31,7 +32,7 @@ struct IPAddress: Sendable, Hashable {
     }
   }
 
-  /// The first `length` bits, the others zero.
+  /// The first `length` bits, with the rest zero.
   func masked(_ length: Int) -> [UInt8] {
     bytes.enumerated().map { index, byte in
       let bits = min(max(length - index * 8, 0), 8)

@@ -3,24 +3,24 @@ import LibPQClient
 
 /// A session as its account's owner sees it.
 public struct OwnSession: Sendable, Hashable {
-  /// Tells it from the account's others; opens nothing.
+  /// Distinguishes it from the account's other sessions; grants no access.
   public let id: String
-  /// What the program said that it is; nil where that is not known.
+  /// The client's description of itself; nil if unknown.
   public let client: String?
-  /// From where it was opened: of IPv4 the first 24 bits, of IPv6 the first 48; nil where that is not known.
+  /// The network that opened it: the first 24 bits of IPv4, the first 48 of IPv6; nil if unknown.
   public let network: String?
   public let createdAt: Date
   public let expiresAt: Date
-  /// Whether the request came in it.
+  /// Whether it is the session of this request.
   public let isCurrent: Bool
 }
 
-/// Where a session is opened from.
+/// The origin of a new session.
 public struct SessionOrigin: Sendable, Hashable {
   public let network: String
   public let client: String?
 
-  /// - Parameter client: what the program says that it is, such as a `User-Agent`; 200 characters are kept.
+  /// - Parameter client: the client's description of itself, such as a `User-Agent`; 200 characters are kept.
   public init(_ address: ClientAddress, client: String?) {
     network = address.network
     let scalars = (client ?? "").unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }.prefix(200)
@@ -29,13 +29,13 @@ public struct SessionOrigin: Sendable, Hashable {
 }
 
 extension Sessions {
-  /// How many of its sessions an account is shown: the newest.
+  /// How many sessions an account is shown: the newest ones.
   public static let shownLimit = 100
 
-  /// An id made of the token's hash: 16 hexadecimal digits.
+  /// An id derived from the token's hash: 16 hexadecimal digits.
   private static let id = "encode(substring(token_hash FOR 8), 'hex')"
 
-  /// An account's sessions that go on, the newest first.
+  /// An account's active sessions, newest first.
   public static func own(
     _ account: Int, current: SessionToken, in reader: some SocialReader
   ) async throws -> [OwnSession] {
@@ -59,7 +59,7 @@ extension Sessions {
     guard closed > 0 else { throw SocialError.notFound("session") }
   }
 
-  /// Ends all sessions of an account but the current one.
+  /// Ends all sessions of an account except the current one.
   public static func closeOthers(
     _ account: Int, than current: SessionToken, in transaction: PostgresTransaction
   ) async throws {

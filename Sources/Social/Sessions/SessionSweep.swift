@@ -1,9 +1,9 @@
 import DurableJobs
 import DurableJobsPostgres
 
-/// Forgets the sessions and the tokens that have expired, what listeners were told more than a day ago, meetings that
-/// have ended, attempts that count no more, addresses that nobody confirmed, and usernames that were kept long enough,
-/// a batch a job. Brings addresses that an earlier version wrote into the normal form.
+/// Deletes expired sessions and tokens, live events older than a day, ended meetings, expired attempt counts,
+/// unconfirmed addresses, and usernames whose reservation has ended, one batch per job. Also normalizes addresses that
+/// an earlier version stored.
 public struct SessionSweep: Job {
   public static let kind: JobKind = "sessions.sweep"
   static let batch = 1000

@@ -1,34 +1,34 @@
 import LibPQClient
 
-/// Signs in and out.
+/// Signs accounts in and out.
 public enum Sessions {
   /// How long a session lasts, in days.
   public static let days = 30
 
-  /// Who a token belongs to.
+  /// The account that a token belongs to.
   public struct Viewer: Sendable, Hashable {
     public let id: Int
   }
 
-  /// An account whose password was right.
+  /// An account whose password was verified.
   public struct Authenticated: Sendable {
     public let account: Int
-    /// The password's as it was checked.
+    /// The password's hash when it was verified.
     fileprivate let passwordHash: String
   }
 
-  /// A new session of who has given the right password.
+  /// Opens a session after the right password was given.
   ///
-  /// - Throws: `wrong_credentials` if the password was changed since: who knew the old one is to be out;
-  ///   `email_not_confirmed`, `account_suspended`.
+  /// - Throws: `wrong_credentials` if the password changed since it was verified, so that knowing the old one is not
+  ///   enough; `email_not_confirmed`, `account_suspended`.
   public static func open(
     for authenticated: Authenticated, from origin: SessionOrigin? = nil, in transaction: PostgresTransaction
   ) async throws -> SessionToken {
-    // The lock makes a reset that runs beside this come before it, and be seen here, or after it, and end the session.
+    // The lock orders this and a concurrent reset: the reset is seen here, or ends this session.
     let rows = try await transaction.query(
       "SELECT password_hash, awaits_confirmation FROM accounts WHERE id = \(authenticated.account) FOR SHARE"
     ).decode(String?.self, Bool.self)
-    // One that was renewed meanwhile is still of the same password.
+    // A hash renewed in the meantime still belongs to the same password.
     guard let row = rows.first, let hash = row.0, PasswordHash.areOfOnePassword(hash, authenticated.passwordHash)
     else { throw wrongCredentials }
     if row.1 {
@@ -40,16 +40,15 @@ public enum Sessions {
     return try await open(for: authenticated.account, from: origin, in: transaction)
   }
 
-  /// A new session of an account.
+  /// Opens a session for an account.
   ///
-  /// - Parameter origin: where the owner is; nil where somebody else opens it, such as an operator.
+  /// - Parameter origin: the owner's origin; nil if another party opens it, such as an operator.
   /// - Throws: `account_suspended`.
   public static func open(
     for account: Int, from origin: SessionOrigin? = nil, in transaction: PostgresTransaction
   ) async throws -> SessionToken {
     let token = SessionToken()
-    // The lock makes a suspension that runs beside this come before it, and be seen here, or after it, and end the
-    // session.
+    // The lock orders this and a concurrent suspension: the suspension is seen here, or ends this session.
     let opened = try await transaction.execute(
       """
       INSERT INTO sessions (token_hash, account_id, expires_at, network, client)
@@ -63,14 +62,14 @@ public enum Sessions {
     return token
   }
 
-  /// Whose address and password these are. Takes as long for an unknown address as for a wrong password.
+  /// Verifies an email address and password. Takes as long for an unknown address as for a wrong password.
   ///
-  /// Wrong passwords count for the client, for the client and the address, and for the address from everywhere: a
-  /// stranger's soon end the stranger's own tries, and many strangers' do not keep the owner out of a network where the
-  /// account was signed in to before.
+  /// Wrong passwords count against the client, against the client and address together, and against the address from
+  /// everywhere. An attacker soon exhausts its own limits, and many attackers together do not lock the owner out of a
+  /// network that the account has signed in from before.
   ///
-  /// - Parameter client: where the request comes from.
-  /// - Returns: what `open` takes.
+  /// - Parameter client: the origin of the request.
+  /// - Returns: the value that `open` takes.
   /// - Throws: `wrong_credentials`, `too_many_attempts`, `busy`.
   public static func authenticate(
     email: String, password: String, from client: ClientAddress, hasher: PasswordHasher, attempts: AttemptBook,
@@ -80,7 +79,7 @@ public enum Sessions {
     let own = AttemptLimit.signIn.from(client.key, to: email)
     var counted = [AttemptLimit.signInByClient.by(client.key)]
     try await attempts.count(counted[0], own)
-    // After those: what a client's own limits refuse takes nothing of what all have together.
+    // Counted last: an attempt that the client's own limits refuse takes nothing from the shared limit.
     let everywhere = AttemptLimit.signInFromEverywhere.by(email)
     counted.append(everywhere)
     let refusal = try await attempts.refusal(of: everywhere)
@@ -105,7 +104,7 @@ public enum Sessions {
     do {
       isRight = try await hasher.check(password, against: rows.first?.1, for: client.key)
     } catch let error as SocialError where error.code == .busy {
-      // Nothing was learned of the password.
+      // The password was not checked, so the attempt does not count.
       try await attempts.giveBack(counted + [own])
       throw error
     }
@@ -116,18 +115,18 @@ public enum Sessions {
     return Authenticated(account: row.0, passwordHash: hash)
   }
 
-  /// Replaces a hash of an earlier version by one of today's strength, now that the password is known.
+  /// Replaces a hash from an earlier version with one of current strength, now that the password is known.
   private static func renew(
     _ hash: String, of password: String, account: Int, for client: String, hasher: PasswordHasher,
     in pool: PostgresPool
   ) async throws {
     do {
       guard let renewed = try await hasher.renewed(hash, of: password, for: client) else { return }
-      // A password that was chosen meanwhile stays.
+      // A password changed in the meantime is kept.
       try await pool.execute(
         "UPDATE accounts SET password_hash = \(renewed) WHERE id = \(account) AND password_hash = \(hash)")
     } catch let error as SocialError where error.code == .busy {
-      // The next sign-in renews it; this one need not wait.
+      // The next sign-in renews it; this one does not have to wait.
     }
   }
 
@@ -135,15 +134,15 @@ public enum Sessions {
     SocialError(.wrongCredentials, "no account has this email address and this password")
   }
 
-  /// Whom a token belongs to; nil if it is no session's, or the session has expired.
+  /// The account that a token belongs to; nil if the token belongs to no session, or the session has expired.
   public static func viewer(_ token: SessionToken, in reader: some SocialReader) async throws -> Viewer? {
     let rows = try await reader.rows(account(token))
     return try rows.decode(Int.self).first.map { Viewer(id: $0) }
   }
 
-  /// Whose session a token is.
+  /// The account that a token belongs to.
   ///
-  /// - Throws: `not_signed_in` if it is no session's, or the session has expired.
+  /// - Throws: `not_signed_in` if the token belongs to no session, or the session has expired.
   public static func going(_ token: SessionToken, in reader: some SocialReader) async throws -> Viewer {
     guard let viewer = try await viewer(token, in: reader) else { throw ended }
     return viewer
@@ -153,12 +152,12 @@ public enum Sessions {
     SocialError(.notSignedIn, "the session's token is not valid, or not any more: sign in again")
   }
 
-  /// What finds the account of a session.
+  /// A query for the account of a session.
   static func account(_ token: SessionToken) -> PostgresQuery {
     "SELECT account_id FROM sessions WHERE token_hash = \(token.hash) AND expires_at > now()"
   }
 
-  /// Those of `tokens` whose sessions go on.
+  /// Those of `tokens` whose sessions are active.
   public static func valid(_ tokens: [SessionToken], in reader: some SocialReader) async throws -> Set<SessionToken> {
     let hashes = try await reader.rows(
       "SELECT token_hash FROM sessions WHERE token_hash = ANY(\(tokens.map(\.hash))) AND expires_at > now()"
@@ -167,15 +166,15 @@ public enum Sessions {
     return Set(tokens.filter { valid.contains($0.hash) })
   }
 
-  /// Ends a session. Nothing happens if there is none.
+  /// Ends a session. Does nothing if it does not exist.
   public static func close(_ token: SessionToken, in transaction: PostgresTransaction) async throws {
     try await transaction.execute("DELETE FROM sessions WHERE token_hash = \(token.hash)")
   }
 
-  /// Forgets sessions that have expired, the longest first.
+  /// Deletes expired sessions, longest expired first.
   ///
-  /// - Parameter limit: how many at most.
-  /// - Returns: how many.
+  /// - Parameter limit: the most sessions to delete.
+  /// - Returns: how many sessions were deleted.
   @discardableResult
   public static func sweep(upTo limit: Int = 1000, in transaction: PostgresTransaction) async throws -> Int {
     try await transaction.execute(

@@ -1,4 +1,4 @@
-/// The proxies whose word counts for where a request comes from: `X-Forwarded-For` is what anybody can send.
+/// The proxies whose `X-Forwarded-For` is trusted. Any client can send that header, so others' values are ignored.
 public struct TrustedProxies: Sendable, Hashable {
   private struct Network: Sendable, Hashable {
     let start: [UInt8]
@@ -9,16 +9,16 @@ public struct TrustedProxies: Sendable, Hashable {
     }
   }
 
-  /// Nobody: a request comes from where its connection does.
+  /// Trusts no proxy: a request's client is the peer of its connection.
   public static let none = TrustedProxies(networks: [], entries: [])
 
-  /// An entry that is no address and no network.
+  /// An entry is neither an address nor a network.
   public struct Refusal: Error, CustomStringConvertible {
     public let description: String
   }
 
   private let networks: [Network]
-  /// As they were written.
+  /// The entries as written.
   public let entries: [String]
 
   private init(networks: [Network], entries: [String]) {
@@ -44,10 +44,10 @@ public struct TrustedProxies: Sendable, Hashable {
     self.init(networks: networks, entries: entries)
   }
 
-  /// Where a request comes from: the last hop that is not a trusted proxy.
+  /// The client of a request: the last hop that is not a trusted proxy.
   ///
-  /// Each proxy appends whom it heard from, so the list is read from its end for as long as it is a trusted proxy that
-  /// speaks.
+  /// Each proxy appends the address of its peer, so the list is read from its end for as long as the hops are trusted
+  /// proxies.
   ///
   /// - Parameters:
   ///   - peer: the other end of the connection.
@@ -56,7 +56,7 @@ public struct TrustedProxies: Sendable, Hashable {
     guard !networks.isEmpty, let peer, var hop = IPAddress(peer), trusts(hop) else { return ClientAddress(peer) }
     var text = peer
     for entry in forwarded.flatMap({ $0.split(separator: ",") }).reversed() {
-      // What cannot be read ends what can be believed.
+      // An unreadable entry ends the trusted part of the list.
       guard let next = IPAddress(entry) else { break }
       text = String(entry)
       hop = next

@@ -1,18 +1,18 @@
 import Cryptography
 import Foundation
 
-/// A signed text in the compact form of JWS (RFC 7515), taken apart; not checked yet.
+/// A signed text in the compact form of JWS (RFC 7515), parsed but not verified.
 struct JSONWebSignature: Sendable {
-  /// The name of the algorithm by RFC 7518: `HS256`, `ES256`, `EdDSA`. Whoever checks says which one it has to be.
+  /// The algorithm's name by RFC 7518: `HS256`, `ES256`, `EdDSA`. The verifier must check that it is the expected one.
   let algorithm: String
-  /// What it is, by its signer's word.
+  /// The type that the signer claims.
   let type: String?
-  /// Which key, by its name.
+  /// The name of the key.
   let keyID: String?
   /// Certificates in DER, each signed by the next.
   let chain: [[UInt8]]
   let payload: [UInt8]
-  /// What was signed.
+  /// The signed bytes.
   let message: [UInt8]
   let signature: [UInt8]
 
@@ -21,11 +21,11 @@ struct JSONWebSignature: Sendable {
     var typ: String?
     var kid: String?
     var x5c: [String]?
-    /// What has to be understood: nothing is.
+    /// Extensions that must be understood: none are supported.
     var crit: [String]?
   }
 
-  /// Nil for what is none, or is longer than `limit` bytes, or asks for what nobody here understands.
+  /// Nil if the text is not a JWS, is longer than `limit` bytes, or requires an unsupported extension.
   init?(_ text: String, limit: Int) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard text.utf8.count <= limit, parts.count == 3, let head = Base64URL.bytes(parts[0]),
@@ -33,7 +33,7 @@ struct JSONWebSignature: Sendable {
     else { return nil }
     let header: Header
     do { header = try JSONDecoder().decode(Header.self, from: Data(head)) } catch { return nil }
-    // Certificates are in the Base64 of RFC 4648, 4.
+    // Certificates use standard Base64 (RFC 4648, section 4).
     let chain = (header.x5c ?? []).map { Data(base64Encoded: $0).map(Array.init) }
     guard header.crit == nil, chain.allSatisfy({ $0 != nil }) else { return nil }
     algorithm = header.alg

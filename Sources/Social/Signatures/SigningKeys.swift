@@ -3,7 +3,7 @@ import DurableJobs
 import Foundation
 import LibPQClient
 
-/// A key that signs what the service gives out: Ed25519.
+/// A key that signs what the service issues: Ed25519.
 public struct SigningKey: Sendable {
   public let id: String
   private let key: Ed25519PrivateKey
@@ -19,9 +19,9 @@ public struct SigningKey: Sendable {
     let typ: String
   }
 
-  /// A JWS (RFC 7515) in its compact form.
+  /// Signs a payload as a JWS (RFC 7515) in compact form.
   ///
-  /// - Parameter type: what it is, so that nothing signed for one use is taken for another.
+  /// - Parameter type: the kind of payload, so that a signature for one use is not accepted for another.
   func sign(_ payload: some Encodable, as type: String) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -38,21 +38,21 @@ public struct PublicSigningKey: Sendable, Hashable {
   /// 32 bytes.
   public let bytes: [UInt8]
   public let createdAt: Date
-  /// Whether it signs; others check what they signed before.
+  /// Whether it signs; other keys only verify earlier signatures.
   public let isCurrent: Bool
 }
 
-/// Keeps signing keys in the database, their private halves sealed with a key of the settings: the database alone signs
-/// nothing.
+/// Stores signing keys in the database. Their private halves are sealed with a key from the settings, so the database
+/// alone cannot sign.
 public struct SigningKeys: Sendable {
   private let seal: AES256GCM
 
-  /// - Parameter secret: of the settings; a new one leaves old signatures valid, and needs a new key.
+  /// - Parameter secret: from the settings; changing it keeps old signatures valid, but requires a new key.
   public init(secret: String) { seal = AES256GCM(secret: secret.utf8, purpose: "fanmill signing keys") }
 
-  /// The key that signs; the first time, a new one.
+  /// The signing key; creates one on first use.
   ///
-  /// - Throws: `certificates_off` where its private half was sealed with another secret.
+  /// - Throws: `certificates_off` if its private half was sealed with another secret.
   public func current(in pool: PostgresPool) async throws -> SigningKey {
     if let key = try await read(in: pool) { return key }
     _ = try await pool.transaction { try await add(in: $0) }
@@ -60,14 +60,14 @@ public struct SigningKeys: Sendable {
     return key
   }
 
-  /// Makes a new key that signs from now on. The ones before it check what they have signed.
+  /// Creates a new key that signs from now on. Earlier keys still verify what they signed.
   @discardableResult
   public func rotate(in transaction: PostgresTransaction) async throws -> String {
     try await transaction.execute("UPDATE signing_keys SET is_current = false WHERE is_current")
     return try await add(in: transaction)
   }
 
-  /// All public halves, the latest first.
+  /// All public keys, newest first.
   public static func all(in reader: some SocialReader) async throws -> [PublicSigningKey] {
     try await reader.rows(
       "SELECT id, public_key, created_at, is_current FROM signing_keys ORDER BY created_at DESC, id"
@@ -75,7 +75,7 @@ public struct SigningKeys: Sendable {
       .map { PublicSigningKey(id: $0.0, bytes: $0.1, createdAt: $0.2, isCurrent: $0.3) }
   }
 
-  /// The key that is called so; nil if there is none.
+  /// The key with this id; nil if there is none.
   static func key(_ id: String, in reader: some SocialReader) async throws -> Ed25519PublicKey? {
     let rows = try await reader.rows("SELECT public_key FROM signing_keys WHERE id = \(id)")
     return try rows.decode([UInt8].self).first.map { try Ed25519PublicKey($0) }
@@ -88,7 +88,7 @@ public struct SigningKeys: Sendable {
     return SigningKey(id: id, key: try Ed25519PrivateKey(bytes))
   }
 
-  /// Of several that come at once, one is added.
+  /// Of several concurrent calls, only one adds its key.
   private func add(in transaction: PostgresTransaction) async throws -> String {
     let key = try Ed25519PrivateKey()
     let id = String(Base64URL.text(SHA256.hash(of: key.publicKey.bytes)).prefix(10))

@@ -1,13 +1,13 @@
 import Locking
 import Reactor
 
-/// Answers in one go what several ask for at once: what comes while all batches are under way is the next, and clients
-/// take turns.
+/// Answers concurrent requests together: requests that arrive while all batches are in progress form the next one, and
+/// clients take turns.
 ///
-/// A request that finds a batch free is served at once and alone, so waiting for company costs nobody time; under load a
-/// batch holds as many as came meanwhile, and they share the cost of its statements.
+/// A request that finds a free batch is served at once and alone, so batching adds no latency. Under load a batch holds
+/// the requests that arrived meanwhile, which share the cost of its statements.
 ///
-/// A batch may take as long as the latest of its requests' deadlines: one request that is nearly late does not make the
+/// A batch may run until the latest of its requests' deadlines, so one request near its deadline does not make the
 /// others fail.
 public final class Batcher<Client: Hashable & Sendable, Request: Sendable, Answer: Sendable>: Sendable {
   private struct Waiting: Sendable {
@@ -16,10 +16,10 @@ public final class Batcher<Client: Hashable & Sendable, Request: Sendable, Answe
     let continuation: CheckedContinuation<Turn, any Error>
   }
 
-  /// What a caller is woken with.
+  /// The reason that a waiting caller resumes.
   private enum Turn: Sendable {
     case answered(Answer)
-    /// A batch is free: it is for this caller to serve its own request and others that wait.
+    /// A batch is free: this caller serves its own request together with other waiting ones.
     case toServe
   }
 
@@ -29,10 +29,11 @@ public final class Batcher<Client: Hashable & Sendable, Request: Sendable, Answe
   private let serve: @Sendable ([Request]) async throws -> [Answer]
 
   /// - Parameters:
-  ///   - width: how many batches are under way at once.
-  ///   - limit: how many requests a batch holds at most.
-  ///   - areAlike: whether one batch may hold both. A batch ends before the first request that is not like its others.
-  ///   - serve: answers a batch, in the order of its requests. What it throws is thrown to each of them.
+  ///   - width: how many batches run at once.
+  ///   - limit: the most requests per batch.
+  ///   - areAlike: whether one batch may hold both requests. A batch ends before the first request that is not like its
+  ///     others.
+  ///   - serve: answers a batch, in the order of its requests. An error thrown here is thrown to each caller.
   public init(
     width: Int = 1, upTo limit: Int, where areAlike: @escaping @Sendable (Request, Request) -> Bool = { _, _ in true },
     _ serve: @escaping @Sendable ([Request]) async throws -> [Answer]
@@ -44,13 +45,13 @@ public final class Batcher<Client: Hashable & Sendable, Request: Sendable, Answe
     self.serve = serve
   }
 
-  /// How many wait for a batch.
+  /// How many requests are waiting for a batch.
   var waiting: Int { places.withLock { $0.waiting } }
 
-  /// Has a request served, alone or with others. A caller that is cancelled once a batch has its request still gets the
-  /// answer: the request may have taken effect.
+  /// Serves a request, alone or with others. A caller that is cancelled once a batch has its request still gets the
+  /// answer, because the request may have taken effect.
   ///
-  /// - Throws: what serving throws; `CancellationError`, if the task is cancelled while the request waits.
+  /// - Throws: the errors of serving; `CancellationError`, if the task is cancelled while the request waits.
   public func answer(_ request: Request, for client: Client) async throws -> Answer {
     switch try await turn(request, for: client) {
     case .answered(let answer): answer
@@ -90,7 +91,7 @@ public final class Batcher<Client: Hashable & Sendable, Request: Sendable, Answe
     }
     let requests = [first] + others.map(\.request)
     let deadline = Deadline.latest(of: [Deadline.current] + others.map(\.deadline))
-    // A task of its own, awaited here: that one caller is cancelled is nothing to the others.
+    // An unstructured task, awaited here, so that one caller's cancellation does not affect the others.
     let outcome = await Task { [serve] in
       try await Deadline.$current.withValue(deadline) { try await serve(requests) }
     }.result

@@ -1,32 +1,31 @@
 import Locking
 
-/// Limits how many statements that take much processor time run at once. The rest wait in a queue that serves clients
-/// in turn.
+/// Limits how many CPU-intensive statements run at once. The rest wait in a queue that serves clients in turn.
 ///
-/// A search takes a millisecond of a processor in Postgres. Running more at once than Postgres has processors raises no
+/// A search takes a millisecond of CPU in Postgres. Running more of them than Postgres has CPUs does not raise
 /// throughput; it only slows each of them, and all other queries.
 ///
-/// What waits has no time limit of its own: those that run end by their requests' deadlines, and one whose deadline
-/// passed in the queue fails as soon as it asks Postgres.
+/// Waiting has no separate time limit: running statements end by their requests' deadlines, and one whose deadline
+/// passed in the queue fails as soon as it reaches Postgres.
 public final class FairGate<Client: Hashable & Sendable>: Sendable {
   private let places: Locked<FairPlaces<Client, CheckedContinuation<Void, any Error>>>
 
-  /// - Parameter width: how many run at once.
+  /// - Parameter width: how many statements run at once.
   public init(width: Int) {
     precondition(width > 0, "a gate lets somebody through")
     places = Locked(FairPlaces(width))
   }
 
-  /// How many wait for their turn.
+  /// How many callers are waiting for their turn.
   var waiting: Int { places.withLock { $0.waiting } }
 
-  /// A number for work that passes in several steps, one after the other: of a client's waiting steps the one with the
-  /// lowest number is next, so that work begun first ends first.
+  /// A number for work with several consecutive steps. Among a client's waiting steps the lowest number is next, so
+  /// work that began first ends first.
   public func number() -> Int { places.withLock { $0.nextNumber() } }
 
   /// Runs `body` when it is the client's turn.
   ///
-  /// - Parameter number: from ``number()``; without one the client's calls pass in their order.
+  /// - Parameter number: from ``number()``; without one the client's calls run in order.
   /// - Throws: `CancellationError`, if the task is cancelled while it waits.
   public func pass<Result: Sendable>(
     for client: Client, number: Int? = nil, _ body: () async throws -> Result

@@ -1,14 +1,14 @@
-/// A number of places, and who waits for one: clients take turns, each client's lowest number first.
+/// A number of places, and the waiters for them: clients take turns, each client's lowest number first.
 struct FairPlaces<Client: Hashable & Sendable, Waiter: Sendable>: Sendable {
   private var free: Int
   private var turns = FairQueue<Client, Int>()
-  /// By number; who has given up is none of them any more.
+  /// By number. A waiter that has given up is removed.
   private var waiters: [Int: Waiter] = [:]
   private var lastNumber = 0
 
   init(_ count: Int) { free = count }
 
-  /// How many wait.
+  /// How many are waiting.
   var waiting: Int { waiters.count }
 
   mutating func take() -> Bool {
@@ -17,7 +17,7 @@ struct FairPlaces<Client: Hashable & Sendable, Waiter: Sendable>: Sendable {
     return true
   }
 
-  /// What somebody waits under, and gives up by.
+  /// A number to wait under and to give up by.
   mutating func nextNumber() -> Int {
     lastNumber += 1
     return lastNumber
@@ -28,17 +28,17 @@ struct FairPlaces<Client: Hashable & Sendable, Waiter: Sendable>: Sendable {
     turns.insert(number, for: client) { $0 > number }
   }
 
-  /// - Returns: nil if it is not waiting any more.
+  /// - Returns: nil if it is no longer waiting.
   mutating func giveUp(_ number: Int) -> Waiter? { waiters.removeValue(forKey: number) }
 
-  /// Hands a place on to whose turn it is; with nobody waiting it is free.
+  /// Hands a place to the next waiter; without one, the place becomes free.
   mutating func leave() -> Waiter? {
     if let waiter = popFirst(where: { _ in true }) { return waiter }
     free += 1
     return nil
   }
 
-  /// Takes out whose turn it is, without a place; nil if `isWanted` refuses it.
+  /// Removes the next waiter without giving it a place; nil if `isWanted` refuses it.
   mutating func popFirst(where isWanted: (Waiter) -> Bool) -> Waiter? {
     while let number = turns.first {
       if let waiter = waiters[number], !isWanted(waiter) { return nil }

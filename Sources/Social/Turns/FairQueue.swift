@@ -1,20 +1,21 @@
 import DequeModule
 
-/// What waits, by whom it is for: clients take turns, and each has its own in order. Who sends much waits for itself.
+/// A queue in which clients take turns, and each client's elements stay in order. A client with many elements delays
+/// only itself.
 struct FairQueue<Client: Hashable & Sendable, Element: Sendable>: Sendable {
   private var waiting: [Client: Deque<Element>] = [:]
-  /// Those with something waiting, the next one first.
+  /// The clients with waiting elements, in turn order.
   private var turns: Deque<Client> = []
   private(set) var count = 0
 
   func count(of client: Client) -> Int { waiting[client]?.count ?? 0 }
 
-  /// The next.
+  /// The next element.
   var first: Element? { turns.first.flatMap { waiting[$0]?.first } }
 
   mutating func append(_ element: Element, for client: Client) { insert(element, for: client) { _ in false } }
 
-  /// Adds an element before those at the end of its client's for which `isLater` holds.
+  /// Inserts an element before those at the end of its client's queue for which `isLater` holds.
   mutating func insert(_ element: Element, for client: Client, before isLater: (Element) -> Bool) {
     if waiting[client] == nil { turns.append(client) }
     let index = (waiting[client]?.lastIndex { !isLater($0) }).map { $0 + 1 } ?? 0
@@ -22,7 +23,7 @@ struct FairQueue<Client: Hashable & Sendable, Element: Sendable>: Sendable {
     count += 1
   }
 
-  /// Takes the next; its client's turn comes again after everybody else's.
+  /// Removes the next element; its client's next turn comes after all other clients'.
   mutating func popFirst() -> Element? {
     guard let client = turns.popFirst(), let element = waiting[client]?.popFirst() else { return nil }
     if waiting[client]?.isEmpty == true { waiting[client] = nil } else { turns.append(client) }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// An open file or folder, closed when it goes.
+/// An open file or folder, closed when the value is destroyed.
 struct Descriptor: ~Copyable {
   let number: Int32
 
-  /// - Returns: nil where the system gave none; `errno` says why.
+  /// - Returns: nil for a failed call; `errno` gives the reason.
   init?(_ number: Int32) {
     guard number >= 0 else { return nil }
     self.number = number
@@ -12,17 +12,17 @@ struct Descriptor: ~Copyable {
 
   deinit { close(number) }
 
-  /// The regular file at `path`, for reading.
+  /// Opens the regular file at `path` for reading.
   ///
   /// - Throws: `.file`.
   static func reading(_ path: String) throws(MediaStoreError) -> Descriptor {
-    // A pipe without a writer would hold the call up.
+    // O_NONBLOCK: opening a pipe without a writer would block.
     guard let file = Descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) else { throw .file(path, errno) }
     guard file.status?.isRegular == true else { throw MediaStoreError(.file, "\(path) is no regular file") }
     return file
   }
 
-  /// Another descriptor of the same open file; nil where the system gives none.
+  /// Another descriptor of the same open file; nil if the system call fails.
   func copy() -> Descriptor? { Descriptor(fcntl(number, F_DUPFD_CLOEXEC, 0)) }
 
   var status: FileStatus? {
@@ -30,9 +30,9 @@ struct Descriptor: ~Copyable {
     return fstat(number, &status) == 0 ? FileStatus(status) : nil
   }
 
-  /// Hands over all bytes, in pieces.
+  /// Passes all bytes to `body`, in pieces.
   ///
-  /// - Throws: whatever `body` throws, and what `failure` makes of `errno`.
+  /// - Throws: the errors of `body`, and the error that `failure` makes from `errno`.
   func forEachPiece(
     failure: (Int32) -> MediaStoreError, _ body: (UnsafeRawBufferPointer) throws(MediaStoreError) -> Void
   ) throws(MediaStoreError) {
@@ -54,7 +54,7 @@ struct Descriptor: ~Copyable {
     }
   }
 
-  /// - Returns: whether all of the bytes were written; `errno` says why not.
+  /// - Returns: whether all bytes were written; `errno` gives the reason if not.
   func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -65,9 +65,9 @@ struct Descriptor: ~Copyable {
     return true
   }
 
-  /// What is in a folder, without `.` and `..`, in order; nil, with `errno`, where it cannot be read.
+  /// The names in a folder, without `.` and `..`, sorted; nil, with `errno`, if it cannot be read.
   func names() -> [String]? {
-    // The stream closes the number that it is given, and moves its place.
+    // The stream closes its descriptor and moves its position, so it gets a separate one.
     let copy = openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return nil }
     guard let stream = fdopendir(copy) else {
@@ -80,10 +80,10 @@ struct Descriptor: ~Copyable {
     }
     var names: [String] = []
     while true {
-      // The one way to tell an error from the end.
+      // The only way to distinguish an error from the end.
       errno = 0
       guard let entry = readdir(stream) else { break }
-      // Where the entry stands: a copy would take more bytes than it has.
+      // Reads the name in place: a copy of the entry would read past its end.
       let name = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
       names.append(String(cString: name))
     }

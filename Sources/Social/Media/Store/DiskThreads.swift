@@ -1,18 +1,19 @@
 import Dispatch
 import Locking
 
-/// Threads for calls that wait for a disk, which neither an event loop nor the tasks' shared threads can spare.
+/// Threads for calls that block on a disk, which must not run on an event loop or the shared task threads.
 public struct DiskThreads: Sendable {
   private let queues: [DispatchQueue]
   private let turns = Turns()
 
   public init(count: Int) {
     precondition(count > 0, "work needs a thread")
-    // Serial queues: unlike a concurrent one they get a thread even where others have taken all that Dispatch shares.
+    // Serial queues get a thread even when other work has taken all of Dispatch's shared ones; a concurrent queue does
+    // not.
     queues = (0..<count).map { DispatchQueue(label: "fanmill.media.\($0)") }
   }
 
-  /// Does `work` on one of the threads. Once begun it is done to its end, whoever is cancelled.
+  /// Runs `work` on one of the threads. Once started, it runs to its end, even if the task is cancelled.
   public func run<Value: Sendable>(
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {

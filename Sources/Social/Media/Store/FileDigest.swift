@@ -1,6 +1,6 @@
 import Cryptography
 
-/// The SHA-256 of a local file, in hexadecimal digits. Its computation blocks.
+/// Computes the SHA-256 of a local file, in hexadecimal digits. Blocks.
 enum FileDigest {
   /// - Throws: `.file`.
   static func sha256(of path: String) throws(MediaStoreError) -> String {

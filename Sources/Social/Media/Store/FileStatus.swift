@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What the file system knows of a file.
+/// The file system's information about a file.
 struct FileStatus {
   let isRegular: Bool
   let bytes: Int
@@ -14,7 +14,7 @@ struct FileStatus {
       timeIntervalSince1970: TimeInterval(status.st_mtim.tv_sec) + TimeInterval(status.st_mtim.tv_nsec) / 1e9)
   }
 
-  /// - Returns: nil where there is nothing of that name; a link is not followed.
+  /// - Returns: nil if the name does not exist; links are not followed.
   init?(_ name: String, in folder: borrowing Descriptor) {
     var status = stat()
     guard fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }

@@ -1,9 +1,9 @@
-/// A store in a folder of this machine: `ab/FILE/NAME` under it, where `ab` are the file's first two digits.
+/// A store in a local folder: `ab/FILE/NAME` under it, where `ab` are the file's first two digits.
 public struct MediaFolder: MediaStore {
   private let tree: MediaTree
   private let threads = DiskThreads(count: 4)
 
-  /// - Parameter path: absolute. It is made, for this process's user and group, when something is put.
+  /// - Parameter path: absolute. The folder is created on the first put, for this process's user and group.
   public init(path: String) { tree = MediaTree(root: path) }
 
   public func put(_ path: String, at key: MediaKey, contentType: String) async throws {

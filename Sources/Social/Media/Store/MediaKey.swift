@@ -1,7 +1,7 @@
 /// The key of an object: `FILE/NAME`, a picture's file and one of its forms, such as
 /// `0123456789abcdef0123456789abcdef/thumb.webp`.
 ///
-/// Keys have only the characters `a-z`, `0-9`, `.` and `/`, and no `..`: none leads out of a store.
+/// Keys contain only the characters `a-z`, `0-9`, `.` and `/`, and no `..`, so no key leads out of a store.
 public struct MediaKey: Hashable, Sendable {
   /// A form of a picture.
   public enum Name: String, CaseIterable, Sendable {
@@ -34,7 +34,7 @@ public struct MediaKey: Hashable, Sendable {
 }
 
 extension MediaKey: LosslessStringConvertible {
-  /// - Returns: nil for what is no key.
+  /// - Returns: nil if the text is not a key.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, let name = Name(rawValue: String(parts[1])) else { return nil }
@@ -45,7 +45,7 @@ extension MediaKey: LosslessStringConvertible {
 }
 
 extension MediaKey: Comparable {
-  /// By the bytes of the text, as stores list their objects.
+  /// Compares the bytes of the text, the order in which stores list their objects.
   public static func < (one: MediaKey, other: MediaKey) -> Bool {
     (one.file, one.name.rawValue) < (other.file, other.name.rawValue)
   }

@@ -1,7 +1,7 @@
-/// Where a client's answer gets an object from.
+/// The source of an object in a response.
 public enum MediaSource: Hashable, Sendable {
-  /// A file of this machine, which never changes: it is only replaced by the same bytes, or removed.
+  /// A local file that never changes: it is only replaced by the same bytes, or removed.
   case file(path: String, bytes: Int)
-  /// A signed URL, valid for 15 minutes, to which the client is redirected. It is for the client alone: no log.
+  /// A signed URL, valid for 15 minutes, to redirect the client to. It is only for the client and must not be logged.
   case redirect(url: String)
 }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Why a store did not do what it was asked for.
+/// The reason that a store operation failed.
 public struct MediaStoreError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of failure. Switch over the ones you treat apart and give the rest a default: more may come.
+  /// The kind of failure. Handle the ones you need and give the rest a default; more may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case missing, refused, unreachable, diskFull, folder, file, malformed, tooLarge, invalid
@@ -10,32 +10,32 @@ public struct MediaStoreError: Error, Hashable, Sendable, CustomStringConvertibl
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
 
-    /// There is no such object.
+    /// The object does not exist.
     public static let missing = Code(.missing)
-    /// The store says no; `reason` is its own code.
+    /// The store refuses; `reason` is its error code.
     public static let refused = Code(.refused)
-    /// The store is away, or busy: the same may succeed later.
+    /// The store is unreachable or busy: a retry may succeed.
     public static let unreachable = Code(.unreachable)
-    /// No room is left, on this machine's disk or in the store.
+    /// No space is left, on this machine's disk or in the store.
     public static let diskFull = Code(.diskFull)
     /// The store's folder cannot be used.
     public static let folder = Code(.folder)
-    /// The local file, to be stored or to be fetched into, cannot be used.
+    /// The local file, source or destination, cannot be used.
     public static let file = Code(.file)
-    /// The store's answer is none that S3 gives.
+    /// The response is not valid S3.
     public static let malformed = Code(.malformed)
     /// The object is larger than a picture may be.
     public static let tooLarge = Code(.tooLarge)
-    /// A store's address that cannot be one.
+    /// The store's address is invalid.
     public static let invalid = Code(.invalid)
 
     public var description: String { kind.rawValue }
   }
 
   public let code: Code
-  /// The store's own code, such as `AccessDenied` or `NoSuchBucket`; nil where it gave none.
+  /// The store's error code, such as `AccessDenied` or `NoSuchBucket`; nil if it gave none.
   public let reason: String?
-  /// What was wrong, where, and what to do. Never a secret or a signature.
+  /// What was wrong, where, and what to do. Never contains a secret or a signature.
   public let message: String
 
   public init(_ code: Code, _ message: String, reason: String? = nil) {
@@ -52,7 +52,7 @@ extension MediaStoreError {
     MediaStoreError(.missing, "there is no object \(key) in \(store)")
   }
 
-  /// What the system said about something in the store's folder.
+  /// A system error in the store's folder.
   ///
   /// - Parameter number: `errno`.
   static func folder(_ path: String, _ number: Int32) -> MediaStoreError {
@@ -70,7 +70,7 @@ extension MediaStoreError {
     }
   }
 
-  /// What the system said about a local file.
+  /// A system error with a local file.
   ///
   /// - Parameter number: `errno`.
   static func file(_ path: String, _ number: Int32) -> MediaStoreError {

@@ -1,10 +1,10 @@
 import Glibc
 
 extension MediaTree {
-  /// The forms in the order of their names.
+  /// The forms sorted by name.
   private static let names = MediaKey.Name.allCases.sorted { $0.rawValue < $1.rawValue }
 
-  /// The next objects in the order of their keys. One shelf's names are in memory at a time.
+  /// The next objects in key order. Only one shelf's names are in memory at a time.
   func objects(after last: MediaKey?, limit: Int) throws(MediaStoreError) -> [StoredObject] {
     guard let folder = Descriptor(Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {
       if errno == ENOENT { return [] }
@@ -44,7 +44,7 @@ extension MediaTree {
     return names
   }
 
-  /// A folder; nil for what was removed meanwhile, is a link or no folder: no object lies there.
+  /// A folder; nil if it was removed meanwhile, or is a link or not a folder, and so holds no object.
   private func listed(
     _ name: String, in parent: borrowing Descriptor, at path: String
   ) throws(MediaStoreError) -> Descriptor? {

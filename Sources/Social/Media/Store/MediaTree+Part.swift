@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 
 extension MediaTree {
-  /// A file that is being written and has no key yet: in a folder of its own, where no listing looks.
+  /// A file that is being written and has no key yet, in a separate folder that listings skip.
   struct Part: ~Copyable {
-    /// The age in seconds from which a part is one whose writer was killed.
+    /// The age, in seconds, from which a part counts as left by a killed writer.
     private static let leftoverAge: TimeInterval = 86_400
 
     private let tree: MediaTree
@@ -15,12 +15,12 @@ extension MediaTree {
 
     private var path: String { "\(tree.root)/\(MediaTree.incoming)/\(name)" }
 
-    /// A new file.
+    /// A new, empty file.
     init(in tree: MediaTree) throws(MediaStoreError) {
       let root = try tree.madeRoot()
       let folder = try Self.folder(of: tree, root)
       let name = MediaTree.randomName()
-      // For reading alone once it is closed: objects never change.
+      // Read-only once it is closed: objects never change.
       let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
       guard let file = Descriptor(openat(folder.number, name, flags, 0o440)) else {
         throw .folder("\(tree.root)/\(MediaTree.incoming)", errno)
@@ -31,9 +31,9 @@ extension MediaTree {
       self.file = file
     }
 
-    /// The very file that is open as `source`, without its bytes being copied.
+    /// Links the file that is open as `source`, without copying its bytes.
     ///
-    /// - Returns: nil where the system links none: the file is on another disk, or another's.
+    /// - Returns: nil if the system refuses the link: the file is on another disk, or belongs to another user.
     init?(linking source: borrowing Descriptor, in tree: MediaTree) throws(MediaStoreError) {
       let root = try tree.madeRoot()
       let folder = try Self.folder(of: tree, root)
@@ -59,14 +59,14 @@ extension MediaTree {
       return folder
     }
 
-    /// Once it has moved, nothing of that name is left.
+    /// After a move the name no longer exists.
     deinit { unlinkat(folder.number, name, 0) }
 
     func write(_ piece: UnsafeRawBufferPointer) throws(MediaStoreError) {
       guard file.write(piece) else { throw .folder(path, errno) }
     }
 
-    /// All that was written, from its beginning, once it is on the disk.
+    /// All bytes written, from the beginning, after a sync to disk.
     func readBack() throws(MediaStoreError) -> [UInt8] {
       guard fsync(file.number) == 0, lseek(file.number, 0, SEEK_SET) == 0 else { throw .folder(path, errno) }
       var bytes: [UInt8] = []
@@ -79,10 +79,10 @@ extension MediaTree {
       return bytes
     }
 
-    /// Gives the file its place, where it outlasts a crash from here on.
+    /// Moves the file to its key. From here on it survives a crash.
     func moveTo(_ key: MediaKey) throws(MediaStoreError) {
       guard fsync(file.number) == 0 else { throw .folder(path, errno) }
-      // The object's folder goes when its last object is removed, perhaps between two of these steps.
+      // Removing the last object also removes the folder, perhaps between two of these steps.
       for _ in 0..<100 {
         guard let shelf = try tree.madeStep(into: key.shelf, of: root, named: tree.root) else { continue }
         let shelfPath = "\(tree.root)/\(key.shelf)"

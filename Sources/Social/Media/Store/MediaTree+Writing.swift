@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 
 extension MediaTree {
-  /// Stores a file: under another name first, on the disk then, and only then where readers look.
+  /// Stores a file: writes it under a temporary name, syncs it to disk, and only then moves it to where readers find
+  /// it.
   func put(_ source: String, at key: MediaKey) throws(MediaStoreError) {
     let input = try Descriptor.reading(source)
     if let part = try Part(linking: input, in: self) { return try part.moveTo(key) }
@@ -15,16 +16,16 @@ extension MediaTree {
     try part.moveTo(key)
   }
 
-  /// Links an object to a local path, or copies it where the path is on another disk.
+  /// Links an object to a local path, or copies it if the path is on another disk.
   func fetch(_ key: MediaKey, to path: String) throws(MediaStoreError) {
     let object = try open(key)
     let part = "\(path).part-\(Self.randomName())"
-    // The very file that was opened, whatever its name has become meanwhile.
+    // Links the file that was opened, even if its name has changed meanwhile.
     if linkat(AT_FDCWD, "/proc/self/fd/\(object.number)", AT_FDCWD, part, AT_SYMLINK_FOLLOW) != 0 {
       try copy(object, key, to: part)
     }
     let failure = rename(part, path) == 0 ? nil : MediaStoreError.file(path, errno)
-    // Also after a rename: of two names for one file it leaves both.
+    // Also after a rename, which keeps both names if they are links to the same file.
     unlink(part)
     if let failure { throw failure }
   }
@@ -63,7 +64,7 @@ extension MediaTree {
     }
   }
 
-  /// Writes a few bytes to the disk and reads them back. Also removes what writers left that were killed.
+  /// Writes a few bytes to the disk and reads them back. Also removes what killed writers left.
   func check() throws(MediaStoreError) {
     let bytes = [UInt8]((0..<64).map { _ in UInt8.random(in: 0...255) })
     let part = try Part(in: self)

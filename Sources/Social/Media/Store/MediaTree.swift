@@ -1,11 +1,11 @@
 import Glibc
 
-/// The files of a `MediaFolder`. Its calls block.
+/// The files of a `MediaFolder`. Calls block.
 ///
-/// Every step down is opened relative to the one before and follows no link, so that nothing outside is read or written
-/// whatever lies in the folder.
+/// Each step down is opened relative to the previous one and follows no link, so that nothing outside the folder is
+/// read or written, whatever the folder contains.
 struct MediaTree: Sendable {
-  /// What is written and has no name yet.
+  /// The folder for files being written, which have no key yet.
   static let incoming = ".incoming"
 
   let root: String
@@ -20,7 +20,7 @@ struct MediaTree: Sendable {
     return status.bytes
   }
 
-  /// The object's file, for reading.
+  /// Opens the object's file for reading.
   ///
   /// - Throws: `.missing`.
   func open(_ key: MediaKey) throws(MediaStoreError) -> Descriptor {
@@ -34,7 +34,7 @@ struct MediaTree: Sendable {
     return file
   }
 
-  /// The folder of a picture's forms; nil, with `errno`, where there is none.
+  /// The folder of a picture's forms; nil, with `errno`, if it does not exist.
   private func folder(of key: MediaKey) throws(MediaStoreError) -> Descriptor? {
     guard let folder = Descriptor(Glibc.open(root, Self.folderFlags)),
       let shelf = try step(into: key.shelf, of: folder, named: root)
@@ -46,7 +46,7 @@ struct MediaTree: Sendable {
 
   private static let folderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
 
-  /// The root, made where it is missing.
+  /// The root folder, created if missing.
   func madeRoot() throws(MediaStoreError) -> Descriptor {
     if let folder = Descriptor(Glibc.open(root, Self.folderFlags)) { return folder }
     var path = ""
@@ -58,22 +58,22 @@ struct MediaTree: Sendable {
     return folder
   }
 
-  /// A folder in a folder, made where it is missing.
+  /// A subfolder, created if missing; nil if its parent was removed meanwhile.
   func madeStep(into name: String, of parent: borrowing Descriptor, named path: String) throws(MediaStoreError)
     -> Descriptor?
   {
     if mkdirat(parent.number, name, 0o750) == 0 {
-      // The name is to outlast a crash, as what is put below it does.
+      // The name must survive a crash, like the files below it.
       guard fsync(parent.number) == 0 else { throw .folder(path, errno) }
     } else if errno != EEXIST {
-      // Whoever removed the parent meanwhile leaves none to make it in.
+      // The parent was removed meanwhile.
       if errno == ENOENT { return nil }
       throw .folder("\(path)/\(name)", errno)
     }
     return try step(into: name, of: parent, named: path)
   }
 
-  /// A folder in a folder; nil, with `errno`, where there is none.
+  /// A subfolder; nil, with `errno`, if it does not exist.
   func step(into name: String, of parent: borrowing Descriptor, named path: String) throws(MediaStoreError)
     -> Descriptor?
   {
@@ -84,6 +84,6 @@ struct MediaTree: Sendable {
 }
 
 extension MediaKey {
-  /// One of 256 folders, so that none becomes long.
+  /// One of 256 folders, so that none gets too many entries.
   var shelf: String { String(file.prefix(2)) }
 }

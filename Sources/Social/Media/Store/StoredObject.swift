@@ -1,10 +1,10 @@
 import Foundation
 
-/// An object as a store lists it.
+/// An object in a store's listing.
 public struct StoredObject: Hashable, Sendable {
   public let key: MediaKey
   public let bytes: Int
-  /// When it was put last, by the store's clock.
+  /// When it was last stored, by the store's clock.
   public let modified: Date
 
   public init(key: MediaKey, bytes: Int, modified: Date) {

@@ -1,22 +1,22 @@
 import HTTPTypes
 
-/// A request as it is signed.
+/// A request to be signed.
 struct AWSRequest: Sendable {
   var method: HTTPRequest.Method
   var scheme: String
-  /// Host and port, as the `Host` field has them.
+  /// Host and port, as in the `Host` field.
   var authority: String
-  /// Not encoded; begins with a slash.
+  /// Unencoded; begins with a slash.
   var path: String
-  /// Not encoded.
+  /// Unencoded.
   var query: [(name: String, value: String)] = []
-  /// Besides `Host`, which comes from the authority.
+  /// Excludes `Host`, which comes from the authority.
   var fields = HTTPFields()
 
   /// Encoded once, as S3 signs it.
   var encodedPath: String { path.percentEncoded(keeping: "/") }
 
-  /// Encoded, in the order in which it is signed.
+  /// Encoded, in signing order.
   var encodedQuery: String {
     let pairs = query.map { ($0.name.percentEncoded(), $0.value.percentEncoded()) }
     return pairs.sorted { $0 < $1 }.map { "\($0)=\($1)" }.joined(separator: "&")
@@ -26,7 +26,7 @@ struct AWSRequest: Sendable {
 
   var url: String { "\(scheme)://\(authority)\(target)" }
 
-  /// As the HTTP client takes it.
+  /// The request for the HTTP client.
   var http: HTTPRequest {
     HTTPRequest(method: method, scheme: scheme, authority: authority, path: target, headerFields: fields)
   }

@@ -2,7 +2,7 @@ import Cryptography
 import Foundation
 import HTTPTypes
 
-/// Signs requests as S3 wants it: AWS Signature Version 4, with a path that is encoded once.
+/// Signs requests for S3 with AWS Signature Version 4, with the path encoded once.
 ///
 /// Source: "AWS Signature Version 4 for API requests" and "Authenticating Requests (AWS Signature Version 4)" in the
 /// Amazon S3 API Reference.
@@ -30,9 +30,9 @@ struct AWSSignature: Sendable {
     return request
   }
 
-  /// The request with the signature in its query, for a client that has no key.
+  /// The request with the signature in its query, for a client without a key.
   ///
-  /// - Parameter seconds: for how long it is valid, up to 604,800.
+  /// - Parameter seconds: how long it is valid, up to 604,800.
   func presigned(_ request: AWSRequest, at date: Date, for seconds: Int) -> AWSRequest {
     var request = request
     let fields = Self.fieldsToSign(request)
@@ -46,8 +46,8 @@ struct AWSSignature: Sendable {
     return request
   }
 
-  /// Names in lower case and in order; values without space around them, and with single spaces in them. Several values
-  /// of one name are one, in their order.
+  /// Names in lower case, sorted; values trimmed, with single spaces inside. Several values of one name are joined, in
+  /// order.
   private static func fieldsToSign(_ request: AWSRequest) -> [(name: String, value: String)] {
     var values: [String: [String]] = ["host": [request.authority]]
     for field in request.fields {
@@ -74,7 +74,7 @@ struct AWSSignature: Sendable {
 
   private func scope(_ date: Date) -> String { "\(Self.timestamp(date).prefix(8))/\(region)/s3/aws4_request" }
 
-  /// Such as `20130524T000000Z`.
+  /// The timestamp format, such as `20130524T000000Z`.
   private static func timestamp(_ date: Date) -> String {
     date.formatted(
       Date.ISO8601FormatStyle(

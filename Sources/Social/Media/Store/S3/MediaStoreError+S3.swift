@@ -1,7 +1,7 @@
 import CurlClient
 
 extension MediaStoreError {
-  /// What a refusal means for an operator.
+  /// Explains a refusal to an operator.
   init(_ refusal: S3Refusal, _ operation: S3Operation, _ address: S3Address) {
     let shown = [refusal.code, "status \(refusal.status)"].compactMap(\.self).joined(separator: ", ")
     let (code, sentence) = Self.meaning(of: refusal, operation, address)
@@ -41,7 +41,7 @@ extension MediaStoreError {
     }
   }
 
-  /// Why there is no answer.
+  /// Explains why there was no response.
   init(_ error: HTTPClientError, _ address: S3Address) {
     switch error.code {
     case .file: self.init(.file, error.message)

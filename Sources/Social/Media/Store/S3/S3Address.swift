@@ -1,37 +1,38 @@
 import Foundation
 
-/// Where a bucket is, and with which key it is used.
+/// The location of a bucket, and the key for it.
 public struct S3Address: Sendable {
-  /// How a request names the bucket.
+  /// The way a request names the bucket.
   enum Style: String {
     /// As the first part of the path.
     case path
-    /// As the first part of the host's name.
+    /// As the first label of the host name.
     case virtual
   }
 
   let scheme: String
-  /// Host and port, without the scheme's own port.
+  /// Host and port, without the scheme's default port.
   let server: String
   let bucket: String
-  /// What stands before every key: empty, or with a slash at its end.
+  /// The prefix of every key: empty, or with a slash at its end.
   let prefix: String
   let region: String
   let style: Style
   let credentials: S3Credentials
 
-  /// `s3+https://KEY:SECRET@HOST[:PORT]/BUCKET[/PREFIX][?region=REGION&style=path|virtual]`, or `s3+http://…` for a
-  /// store of this machine or of a private network. The region is `us-east-1` and the style `path` if they are left out.
+  /// Parses `s3+https://KEY:SECRET@HOST[:PORT]/BUCKET[/PREFIX][?region=REGION&style=path|virtual]`, or `s3+http://…`
+  /// for a store on this machine or in a private network. The default region is `us-east-1`, and the default style
+  /// `path`.
   ///
-  /// Key and secret may be percent-encoded; a secret with slashes may also stand as it is.
+  /// Key and secret may be percent-encoded; a secret with slashes may also be unencoded.
   ///
-  /// - Throws: `.invalid`; the message quotes nothing of the URL.
+  /// - Throws: `.invalid`; the message quotes no part of the URL.
   public init(url: String) throws(MediaStoreError) {
     guard let scheme = ["https", "http"].first(where: { url.hasPrefix("s3+\($0)://") }) else {
       throw Self.invalid("not a URL that begins with s3+https:// or s3+http://")
     }
     let rest = url.dropFirst("s3+\(scheme)://".count)
-    // No part behind it has an @.
+    // No part after the credentials contains an @.
     guard let at = rest.lastIndex(of: "@") else { throw Self.invalid("before the host goes KEY:SECRET@") }
     credentials = try Self.credentials(rest[..<at])
     let parts = rest[rest.index(after: at)...].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -55,7 +56,7 @@ public struct S3Address: Sendable {
     }
   }
 
-  /// Where the bucket is, for people: without key and secret.
+  /// The bucket's location for display, without key and secret.
   public var name: String { "s3+\(scheme)://\(server)/\(bucket)\(prefix.isEmpty ? "" : "/\(prefix.dropLast())")" }
 
   private static func invalid(_ message: String) -> MediaStoreError { MediaStoreError(.invalid, message) }
@@ -68,7 +69,7 @@ public struct S3Address: Sendable {
     return S3Credentials(accessKey: key, secret: secret)
   }
 
-  /// - Returns: nil for what is empty, or cannot stand in a line.
+  /// - Returns: nil for empty text, or characters that are not printable ASCII.
   private static func decoded(_ text: Substring) -> String? {
     guard let decoded = String(text).removingPercentEncoding, !decoded.isEmpty,
       decoded.utf8.allSatisfy({ (0x21...0x7E).contains($0) })

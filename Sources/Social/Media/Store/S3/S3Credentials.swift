@@ -1,4 +1,4 @@
-/// An access key and its secret. Printing it gives stars.
+/// An access key and its secret. Printing it shows asterisks.
 struct S3Credentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   let accessKey: String
   let secret: String

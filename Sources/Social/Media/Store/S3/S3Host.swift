@@ -1,11 +1,11 @@
 /// The host of a store's address.
 struct S3Host {
-  /// Host and port, without the scheme's own port.
+  /// Host and port, without the scheme's default port.
   let server: String
   /// Whether it is an IP address.
   let isAddress: Bool
 
-  /// - Throws: `.invalid`, also for a host of the open internet without TLS.
+  /// - Throws: `.invalid`, also for a public internet host without TLS.
   init(_ text: String, scheme: String) throws(MediaStoreError) {
     let isBracketed = text.hasPrefix("[")
     let end = isBracketed ? text.firstIndex(of: "]").map { text.index(after: $0) } : text.firstIndex(of: ":")
@@ -35,7 +35,8 @@ struct S3Host {
     }
   }
 
-  /// Loopback (RFC 1122, RFC 4291), link-local (RFC 3927, RFC 4291) and private addresses (RFC 1918, RFC 4193, RFC 6598).
+  /// Whether an address is loopback (RFC 1122, RFC 4291), link-local (RFC 3927, RFC 4291) or private (RFC 1918,
+  /// RFC 4193, RFC 6598).
   private static func isPrivate(_ address: IPAddress) -> Bool {
     let networks =
       address.isIPv4
@@ -47,7 +48,7 @@ struct S3Host {
     return networks.contains { address.masked($0.1) == IPAddress($0.0)?.bytes }
   }
 
-  /// A name that only a private network knows: of one word, as containers have, or with an ending set aside for such.
+  /// A name in a private network: a single word, as containers have, or with an ending reserved for such networks.
   private static func isPrivate(_ name: String) -> Bool {
     let endings = [".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc", ".svc.cluster.local"]
     return !name.contains(".") || endings.contains { name.hasSuffix($0) }

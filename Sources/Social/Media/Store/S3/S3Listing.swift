@@ -9,10 +9,10 @@ struct S3Listing {
   }
 
   private(set) var entries: [Entry] = []
-  /// What asks for the next page; nil at the end.
+  /// The continuation token for the next page; nil at the end.
   private(set) var next: String?
 
-  /// - Returns: nil for what is no such page.
+  /// - Returns: nil if it is not such a page.
   init?(_ xml: [UInt8]) {
     var (entries, entry) = ([Entry](), Entry())
     var (isTruncated, token) = (nil as String?, nil as String?)
@@ -45,7 +45,7 @@ struct S3Listing {
   private static func date(_ text: String) -> Date? {
     for hasFraction in [true, false] {
       let style = Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction)
-      // Of two forms one is right: that a text is not the other is no error.
+      // Either form is valid, so failing to parse the first is not an error.
       if let date = try? style.parse(text) { return date }
     }
     return nil

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What is done in a bucket.
+/// An operation on a bucket.
 enum S3Operation {
   case put, get, delete, list
 
@@ -12,7 +12,7 @@ enum S3Operation {
     }
   }
 
-  /// After "may not" and "cannot".
+  /// The phrase after "may not" and "cannot".
   var verb: String {
     switch self {
     case .put: "store objects"
@@ -22,7 +22,8 @@ enum S3Operation {
     }
   }
 
-  /// What the key's policy has to allow. A store that may not list says of a missing object that it is forbidden.
+  /// The permission that the key's policy must grant. Without `s3:ListBucket` a store reports a missing object as
+  /// forbidden.
   var permission: String {
     switch self {
     case .put: "s3:PutObject"

@@ -1,11 +1,11 @@
 import HTTPTypes
 
-/// What a store says that does not do what it was asked for.
+/// The response of a store that did not do what was requested.
 struct S3Refusal {
   let status: Int
-  /// S3's code, such as `AccessDenied`; nil where none came, as for a HEAD or from a proxy.
+  /// S3's error code, such as `AccessDenied`; nil if there was none, as for a HEAD or from a proxy.
   private(set) var code: String?
-  /// Where the bucket is, if the store says that it is elsewhere.
+  /// The bucket's region, if the store reports another one.
   private(set) var region: String?
 
   init(_ response: HTTPResponse, _ body: [UInt8]) {
@@ -13,7 +13,7 @@ struct S3Refusal {
     region = Self.word(response.headerFields[.amzBucketRegion])
     var (code, region) = (nil as String?, nil as String?)
     do throws(XMLScanner.Malformed) {
-      // Not the message: it may quote what was signed.
+      // Not the message, which may quote what was signed.
       try XMLScanner.scan(body) { path, text in
         switch path {
         case "Error/Code": code = Self.word(text)
@@ -22,19 +22,19 @@ struct S3Refusal {
         }
       }
     } catch {
-      // A proxy's page, or no body at all: the status says enough.
+      // A proxy's page, or no body: the status is enough.
       return
     }
     self.code = code
     self.region = region ?? self.region
   }
 
-  /// Whether the same request may succeed a moment later.
+  /// Whether a retry may succeed a moment later.
   var isPassing: Bool {
     [500, 502, 503, 504, 429].contains(status) || ["SlowDown", "InternalError", "RequestTimeout"].contains(code)
   }
 
-  /// Letters, digits, hyphens and dots: what comes from outside and stands in a message.
+  /// Accepts only letters, digits, hyphens and dots, since the text comes from outside and appears in a message.
   private static func word(_ text: String?) -> String? {
     guard let text, 1...64 ~= text.utf8.count,
       text.utf8.allSatisfy({ byte in

@@ -4,16 +4,17 @@ import DurableJobs
 import Foundation
 import HTTPTypes
 
-/// A store in a bucket of S3, or of another store that speaks its protocol.
+/// A store in a bucket of S3, or of another store with the same protocol.
 ///
-/// What fails because a store is away or busy is tried again, signed anew: every request here may be sent twice.
+/// Requests that fail because a store is unreachable or busy are signed again and retried: every request here may be
+/// sent twice.
 public struct S3Store: MediaStore {
-  /// How often a request is sent.
+  /// How many times a request is sent at most.
   private static let attempts = 4
   private static let pauses = RetryPolicy(base: .milliseconds(200), cap: .seconds(2))
-  /// How many objects are removed at once.
+  /// How many objects are removed concurrently.
   private static let removals = 8
-  /// For how many seconds a signed URL is valid.
+  /// How many seconds a signed URL is valid.
   private static let validity = 900
 
   private let address: S3Address
@@ -22,7 +23,7 @@ public struct S3Store: MediaStore {
   private let now: @Sendable () -> Date
   private let threads = DiskThreads(count: 4)
 
-  /// How the client should be configured: a picture is a large body, and a redirect is for the operator to see.
+  /// The configuration for the client: pictures are large bodies, and the operator should see redirects.
   public static var configuration: HTTPClientConfiguration {
     var configuration = HTTPClientConfiguration()
     configuration.timeout = .seconds(120)
@@ -31,9 +32,9 @@ public struct S3Store: MediaStore {
   }
 
   /// - Parameters:
-  ///   - client: configured as `configuration`; it is the caller's to close.
-  ///   - limit: the largest object that is fetched, in bytes.
-  ///   - now: the time that requests are signed for; a store refuses one that is 15 minutes off.
+  ///   - client: configured as `configuration`; the caller closes it.
+  ///   - limit: the largest object that can be fetched, in bytes.
+  ///   - now: the clock for signatures; a store refuses a time that is 15 minutes off.
   public init(
     _ address: S3Address, client: HTTPClient, limit: Int = 1 << 30, now: @escaping @Sendable () -> Date = { Date() }
   ) {
@@ -82,7 +83,7 @@ public struct S3Store: MediaStore {
         guard let key = MediaKey(String(entry.key.dropFirst(address.prefix.count))) else { return nil }
         return StoredObject(key: key, bytes: entry.bytes, modified: entry.modified)
       }
-      // A page may have nothing but objects of others.
+      // A page may contain only foreign objects.
       guard objects.isEmpty, let next = listing.next else { return objects }
       start = ("continuation-token", next)
     }
@@ -103,7 +104,7 @@ public struct S3Store: MediaStore {
     }
     try expectSuccess(stored, answer, .put)
     let (read, body) = try await exchange(request(.get, name), sendPlainly)
-    // Removed first, whatever was read.
+    // Removed before the checks, whatever was read.
     try await remove(name)
     try expectSuccess(read, body, .get)
     guard body == bytes else {
@@ -148,7 +149,7 @@ public struct S3Store: MediaStore {
     try await client.send(request)
   }
 
-  /// Sends a request until it is answered, by whatever says more than that it should be tried again.
+  /// Sends a request, and retries while the response only asks to try again.
   private func exchange(
     _ request: AWSRequest, payload: String = AWSSignature.emptyPayload,
     _ send: (HTTPRequest) async throws(HTTPClientError) -> (HTTPResponse, [UInt8])
@@ -175,7 +176,7 @@ public struct S3Store: MediaStore {
     [.connection, .nameNotResolved, .timeout, .stalled, .transfer].contains(error.code)
   }
 
-  // MARK: Answers
+  // MARK: Responses
 
   private func expectSuccess(_ response: HTTPResponse, _ body: [UInt8], _ operation: S3Operation) throws {
     if response.status.kind == .successful { return }

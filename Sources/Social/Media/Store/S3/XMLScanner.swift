@@ -1,8 +1,9 @@
-/// Reads the XML that S3 answers with: elements and text with references, without a document type.
+/// Scans the XML of S3's responses: elements and text with references, without a document type.
 ///
-/// Source: Extensible Markup Language (XML) 1.0, fifth edition. Attributes are read over, since S3 says nothing by them.
+/// Source: Extensible Markup Language (XML) 1.0, fifth edition. Attributes are skipped, since
+/// those in S3's responses carry no data.
 struct XMLScanner {
-  /// What came is no such document.
+  /// The input is not such a document.
   struct Malformed: Error {}
 
   private static let deepest = 16
@@ -15,11 +16,11 @@ struct XMLScanner {
 
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Calls `body` for each element when it ends, with the names from the root to it, joined by slashes, and the text
-  /// that stands in the element itself.
+  /// Calls `body` at the end of each element, with the names from the root to it, joined by slashes, and the element's
+  /// own text.
   static func scan(_ bytes: [UInt8], _ body: (_ path: String, _ text: String) -> Void) throws(Malformed) {
     var scanner = XMLScanner(bytes)
-    // A byte order mark, which some servers write.
+    // Some servers write a byte order mark.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { scanner.position = 3 }
     while scanner.position < bytes.count { try scanner.step(body) }
     guard scanner.hasRoot, scanner.path.isEmpty else { throw Malformed() }
@@ -54,7 +55,7 @@ struct XMLScanner {
     position += piece.count
     guard let raw = String(validating: piece, as: UTF8.self) else { throw Malformed() }
     guard !texts.isEmpty else {
-      // Outside the root stands nothing but space.
+      // Only white space may appear outside the root.
       guard raw.allSatisfy(\.isWhitespace) else { throw Malformed() }
       return
     }
@@ -84,7 +85,7 @@ struct XMLScanner {
     return Character(scalar)
   }
 
-  /// - Returns: whether the element ends with its tag.
+  /// - Returns: whether the tag is self-closing.
   private mutating func skipAttributes() throws(Malformed) -> Bool {
     while true {
       skipSpace()
