@@ -4,15 +4,15 @@ FROM swift:${SWIFT_VERSION}-bookworm AS build
 WORKDIR /src
 COPY scripts/install-packages scripts/
 RUN scripts/install-packages build && rm -rf /var/lib/apt/lists/*
-# The dependencies have a layer of their own, so that a change in Sources does not fetch them again.
+# Dependencies have a separate layer, so that a change in Sources does not fetch them again.
 COPY Package.swift ./
 RUN swift package resolve
 COPY . .
-# The libraries of Swift travel beside the programs: linked into each of them they would take 240 MB, not 134.
+# Swift's libraries are shipped beside the programs: linked into each program, they would take 240 MB instead of 134.
 RUN swift build -c release && scripts/collect-programs .build/release /out
 
-# Programs that are built already go in with `--build-context build=FOLDER`, which stands for the stage above: FOLDER/out is
-# what scripts/collect-programs makes.
+# `--build-context build=FOLDER` replaces the stage above with prebuilt programs: scripts/collect-programs creates
+# FOLDER/out.
 FROM debian:bookworm-slim AS programs
 WORKDIR /srv/fanmill
 COPY scripts/install-packages scripts/
@@ -21,14 +21,14 @@ RUN scripts/install-packages run && rm -rf /var/lib/apt/lists/* scripts \
 COPY --from=build /out/ /usr/local/
 COPY deploy/healthcheck /usr/local/bin/fanmill-healthcheck
 COPY migrations /usr/local/share/fanmill/migrations
-# A volume that is mounted here begins with this owner.
+# A volume mounted here starts with this owner.
 RUN ldconfig && install -d -o 10001 -g 10001 -m 0750 /var/lib/fanmill/media
 USER 10001
 EXPOSE 8080
 # A worker is the same image with the command `fanmill-worker`, the CLI with `fanmill`.
 CMD ["fanmill-api"]
 
-# For workers that make pictures: what decodes what strangers upload is in no other image.
+# For workers that process pictures: no other image contains decoders for untrusted uploads.
 FROM programs AS pictures
 USER 0
 COPY scripts/install-packages scripts/
@@ -36,5 +36,5 @@ RUN scripts/install-packages pictures && rm -rf /var/lib/apt/lists/* scripts
 USER 10001
 CMD ["fanmill-worker"]
 
-# What is built unless another stage is named.
+# The default stage.
 FROM programs

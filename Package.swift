@@ -2,7 +2,8 @@
 import Foundation
 import PackageDescription
 
-// Warnings are errors where FANMILL_STRICT is set, as CI does; a newcomer's newer compiler may warn and still build.
+// FANMILL_STRICT turns warnings into errors, as in CI. Without it, a newer compiler may warn and the build still
+// succeeds.
 let strict = Context.environment["FANMILL_STRICT"] != nil
 
 let settings: [SwiftSetting] =
@@ -11,8 +12,8 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (strict ? [.treatAllWarnings(as: .error)] : [])
 
-// hiredis speaks TLS from 1.0 on, through a library of its own (libhiredis_ssl), where it is built with that; Debian 12
-// has 0.14. FANMILL_REDIS_TLS=1 says that the headers are there although not in /usr/include.
+// hiredis supports TLS from 1.0 on, in a separate library (libhiredis_ssl), if it was built with TLS; Debian 12 has
+// 0.14. FANMILL_REDIS_TLS=1 states that the headers are installed outside /usr/include.
 let hasRedisTLS =
   Context.environment["FANMILL_REDIS_TLS"] == "1"
   || ["hiredis/hiredis_ssl.h", "openssl/ssl.h"].allSatisfy {
@@ -20,7 +21,7 @@ let hasRedisTLS =
   }
 let redisTLS: [Target.Dependency] = hasRedisTLS ? ["CHiredisSSL"] : []
 
-/// A module of the project, with what it may import: modules that CONTRIBUTING.md lists below it.
+/// A module of the project and its dependencies, which must be modules listed below it in CONTRIBUTING.md.
 func module(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings + more)
 }
@@ -33,10 +34,10 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-/// A product of another package. SwiftPM resolves a package only where a trait that is on, or no trait at all, asks for
-/// one of its products.
+/// A product of another package. SwiftPM resolves a package only if one of its products is needed by an enabled trait,
+/// or unconditionally.
 ///
-/// - Parameter traits: those that ask for it, any of which suffices; nil for a product that every user needs.
+/// - Parameter traits: the traits that need it, any of which suffices; nil for a product that every user needs.
 func outside(_ name: String, _ package: String, for traits: Set<String>? = nil) -> Target.Dependency {
   .product(name: name, package: package, condition: traits.flatMap { .when(traits: $0) })
 }
@@ -67,8 +68,8 @@ let nioPosix = outside("NIOPosix", "swift-nio", for: ["App"])
 
 let package = Package(
   name: "fanmill",
-  // Linux only as it stands: the loop waits by epoll, and CLinux, Glibc and the private servers are Linux' own. The
-  // version of macOS is what the rest asks for (Synchronization, task executors, Int128).
+  // Linux only for now: the loop uses epoll, and CLinux, Glibc and the private servers are Linux-specific. The macOS
+  // version is the minimum for the other code (Synchronization, task executors, Int128).
   platforms: [.macOS(.v15)],
   products: [
     // The queue, for any package.
@@ -80,10 +81,10 @@ let package = Package(
     .library(name: "DurableJobsDashboard", targets: ["DurableJobsDashboard"]),
     .library(name: "DurableJobsTesting", targets: ["DurableJobsTesting"]),
     .library(name: "DataClients", targets: ["Reactor", "HiredisClient", "LibPQClient"]),
-    // Apart from the two other clients, which every user of the queue has, since it links libcurl. With its trait.
+    // Separate from the other two clients, which every user of the queue has, because it links libcurl. With its trait.
     .library(name: "CurlClient", targets: ["CurlClient"]),
 
-    // The devices' half of agreements, for apps. With its trait.
+    // The devices' half of agreements, for mobile apps. With its trait.
     .library(name: "Agreements", targets: ["Agreements"]),
 
     // The app, with the trait App.
@@ -91,7 +92,7 @@ let package = Package(
     .executable(name: "fanmill-api", targets: ["fanmill-api"]),
     .executable(name: "fanmill-worker", targets: ["fanmill-worker"]),
 
-    // For Benchmarks/ and Tests/Outsider/, packages of their own.
+    // For Benchmarks/ and Tests/Outsider/, which are separate packages.
     .library(name: "LocalStack", targets: ["LocalStack", "SocialAdmin"]),
     .library(name: "PrivateServers", targets: ["PrivateServers"]),
   ],
@@ -120,11 +121,11 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CLinux"),
-    // hiredis ships a pkg-config file with a flag that SwiftPM refuses, so its module map names the library itself.
+    // hiredis's pkg-config file has a flag that SwiftPM refuses, so its module map names the library itself.
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    // OpenSSL's, which libpq-dev and libcurl's headers bring.
+    // OpenSSL, installed with libpq-dev and libcurl's headers.
     .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     module("Locking", []),
@@ -138,7 +139,7 @@ let package = Package(
     module("Agreements", [crypto, cryptoExtras]),
     module("CurlClient", ["CCurl", "Locking", "Reactor", httpTypes, logging]),
 
-    // Starts private Redis and Postgres servers: for tests, `fanmill up`, the demo and the benchmarks.
+    // Starts private Redis and Postgres servers for tests, `fanmill up`, the demo and the benchmarks.
     module("PrivateServers", ["CHiredis", "CLibPQ", "CLinux", "Locking"]),
 
     module("DurableJobs", ["Locking", collections, instrumentation, lifecycle, logging, metrics, tracing]),
@@ -158,7 +159,7 @@ let package = Package(
     // Numbered SQL files, applied in order: the app's tables; and, in between, the queue's schema.
     module("Migrations", ["Cryptography", "DurableJobsPostgres", "LibPQClient"]),
 
-    // What an operator looks at and does, for any registry.
+    // The operators' views and actions, for any registry.
     module(
       "DurableJobsAdmin",
       [
@@ -180,14 +181,14 @@ let package = Package(
         "CLinux", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsPostgres", "LibPQClient", "Locking",
         "Reactor", collections, httpTypes, logging, metrics,
       ]),
-    // What operators do to the app: audits, lookups, quota, and the app's part of the doctor's round.
+    // Operators' actions on the app: audits, lookups, quota, and the app's part of the doctor's checks.
     module(
       "SocialAdmin",
       [
         "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient", "Migrations",
         "Social", logging,
       ]),
-    // `fanmill up` and the demo: for the executable `fanmill` and for tests.
+    // `fanmill up` and the demo, for the executable `fanmill` and for tests.
     module(
       "LocalStack",
       [
@@ -201,7 +202,7 @@ let package = Package(
         "HiredisClient", "LibPQClient", "Locking", "Reactor", "Social", hummingbird, lifecycle, logging, metrics,
         nioCore, nioHTTPTypes,
       ]),
-    // The queue's pages, for any Hummingbird router. Its templates and its style sheet are compiled in.
+    // The queue's pages, for any Hummingbird router. Templates and style sheet are compiled in.
     .target(
       name: "DurableJobsDashboard",
       dependencies: [
@@ -209,7 +210,7 @@ let package = Package(
         "Locking", "Reactor", httpTypes, hummingbird, lifecycle, logging, mustache,
       ],
       resources: [.embedInCode("Templates"), .embedInCode("Assets")], swiftSettings: settings),
-    // The operators' pages under /admin: the queue's, the app's, and the admin tokens that open them.
+    // The operators' pages under /admin: the queue's pages, the app's pages, and the admin tokens that open them.
     .target(
       name: "SocialDashboard",
       dependencies: [
@@ -234,7 +235,7 @@ let package = Package(
         "LibPQClient", "Migrations", "Social", "SocialAdmin", "SocialAPI", "SocialDashboard", argumentParser,
         hummingbird, lifecycle, logging,
       ]),
-    // A stand-in for the YouTube Data API: for tests, the local stack and the demo.
+    // A stand-in for the YouTube Data API, for tests, the local stack and the demo.
     module("YouTubeStandIn", ["Locking", hummingbird, lifecycle, logging]),
     program("fanmill-youtube", ["YouTubeStandIn", argumentParser, lifecycle, logging, signals]),
     program(
@@ -277,7 +278,7 @@ let package = Package(
     tests("AgreementsTests", ["Agreements", crypto]),
     tests("ReactorTests", ["Locking", "Reactor"]),
     tests("HiredisClientTests", ["HiredisClient", "Locking", "PrivateServers", "Reactor", "TestSupport", logging]),
-    // A mail server that keeps what it gets.
+    // A mail server that stores the mail it receives.
     .target(
       name: "MailTestSupport", dependencies: ["Locking"], path: "Tests/MailTestSupport", swiftSettings: settings),
     tests(
@@ -287,11 +288,11 @@ let package = Package(
       ]),
     tests("YouTubeStandInTests", ["CurlClient", "Locking", "Reactor", "YouTubeStandIn", httpTypes, logging]),
     tests("PrivateServersTests", ["PrivateServers"]),
-    // What tests share: an awaited condition, random numbers that a seed brings back, logs, a client of Redis.
+    // Shared test support: awaiting a condition, reproducible random numbers, logs, a Redis client.
     .target(
       name: "TestSupport", dependencies: ["HiredisClient", "Locking", "PrivateServers", "Reactor", logging],
       path: "Tests/TestSupport", swiftSettings: settings),
-    // What tests of the queue share: a broker on the tests' own Redis, a worker that runs beside a closure, chaos.
+    // Shared support for tests of the queue: a broker on the tests' Redis, a worker beside a closure, chaos.
     .target(
       name: "JobsTestSupport",
       dependencies: [
@@ -336,7 +337,7 @@ let package = Package(
         "Locking",
         "MailTestSupport", "Migrations", "PrivateServers", "Reactor", "Social", "TestSupport", httpTypes, logging,
       ]),
-    // What the tests of programs share: the programs as they were built, and a database and a Redis of a test's own.
+    // Shared support for tests of programs: the built programs, and a database and a Redis per test.
     .target(
       name: "ProgramTestSupport",
       dependencies: [
@@ -360,7 +361,7 @@ let package = Package(
         "LibPQClient", "LocalStack", "Locking", "MailTestSupport", "PrivateServers", "ProgramTestSupport", "Social",
         "SocialAdmin", "TestSupport", "YouTubeStandIn",
       ]),
-    // A worker whose jobs stop where a test wants them to; no product.
+    // A worker whose jobs pause where a test wants them to; not a product.
     .executableTarget(
       name: "TestWorker",
       dependencies: [

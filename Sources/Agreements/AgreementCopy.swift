@@ -1,10 +1,10 @@
 import Crypto
 import Foundation
 
-/// What one person keeps of an agreement: the record, and what is needed to check who signed it. The signatures stand in
-/// the receipt: a copy without one is no agreement.
+/// One person's copy of an agreement: the record, and the data needed to verify its signatures. The signatures are in
+/// the receipt, and a copy without a receipt is not an agreement.
 public struct AgreementCopy: Sendable, Hashable, Codable {
-  /// As it was hashed.
+  /// The exact bytes that were hashed.
   public let bytes: Data
   public let transcript: Data
   public let hostKey: Data
@@ -27,7 +27,7 @@ public struct AgreementCopy: Sendable, Hashable, Codable {
     get throws(AgreementError) { try AgreementRecord(bytes: Array(bytes)) }
   }
 
-  /// Checks that both devices signed the record.
+  /// Verifies both devices' signatures of the record.
   ///
   /// - Throws: `forged`, `malformed`.
   func check(hostSignature: [UInt8], joinerSignature: [UInt8]) throws(AgreementError) {
@@ -41,9 +41,9 @@ public struct AgreementCopy: Sendable, Hashable, Codable {
 
   // MARK: Sealed
 
-  /// The copy as the server keeps it for its owner.
+  /// The copy as the server stores it for its owner.
   ///
-  /// - Parameter key: 32 random bytes of this copy's own, which stay with its owner.
+  /// - Parameter key: 32 random bytes for this copy only, which stay with its owner.
   public func seal(with key: [UInt8]) throws(AgreementError) -> [UInt8] {
     do {
       let bytes = try JSONEncoder().encode(self)
@@ -55,7 +55,7 @@ public struct AgreementCopy: Sendable, Hashable, Codable {
     }
   }
 
-  /// - Throws: `locked` for another key, or a copy that was changed; `malformed`.
+  /// - Throws: `locked` for a wrong key or a modified copy; `malformed`.
   public init(sealed: [UInt8], key: [UInt8]) throws(AgreementError) {
     let bytes: Data
     do {

@@ -1,23 +1,23 @@
 import Crypto
 import Foundation
 
-/// Which side of a meeting a device is on.
+/// A device's role in a meeting.
 public enum AgreementRole: UInt8, Sendable, Hashable, CaseIterable {
   /// Shows the code.
   case host = 1
-  /// Types it.
+  /// Types the code.
   case joiner = 2
 
   public var peer: AgreementRole { self == .host ? .joiner : .host }
 }
 
-/// The keys that a device makes for one agreement: one to agree on secrets, one to sign.
+/// A device's keys for one agreement: one for key agreement, one for signing.
 public struct AgreementKeys: Sendable {
   static let nonceCount = 32
 
   let agreement: Curve25519.KeyAgreement.PrivateKey
   let signing: Curve25519.Signing.PrivateKey
-  /// Hidden until the peer has committed itself too.
+  /// Secret until the peer has sent its commitment too.
   let nonce: [UInt8]
 
   public init() {
@@ -27,20 +27,19 @@ public struct AgreementKeys: Sendable {
     nonce = (0..<Self.nonceCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
   }
 
-  /// Keys of a test vector.
+  /// Fixed keys, for test vectors.
   init(agreement: [UInt8], signing: [UInt8], nonce: [UInt8]) throws {
     self.agreement = try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: agreement)
     self.signing = try Curve25519.Signing.PrivateKey(rawRepresentation: signing)
     self.nonce = nonce
   }
 
-  /// Both public keys, 64 bytes: what goes to the server as `publicKey`.
+  /// Both public keys, 64 bytes: sent to the server as `publicKey`.
   public var publicKey: AgreementPublicKey {
     AgreementPublicKey(agreement: agreement.publicKey, signing: signing.publicKey)
   }
 
-  /// What goes to the server as `commitment`: 32 bytes that say nothing of the nonce, and leave no other to be shown
-  /// for it.
+  /// The `commitment` sent to the server: 32 bytes that reveal nothing about the nonce, and bind the device to it.
   public func commitment(as role: AgreementRole) -> [UInt8] {
     Self.commitment(to: publicKey, nonce, as: role)
   }
@@ -51,7 +50,7 @@ public struct AgreementKeys: Sendable {
 }
 
 extension AgreementKeys: CustomStringConvertible, CustomReflectable {
-  /// Not the keys: descriptions end up in logs.
+  /// Omits the keys: descriptions end up in logs.
   public var description: String { "keys of an agreement" }
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
@@ -83,7 +82,7 @@ public struct AgreementPublicKey: Sendable {
   public var bytes: [UInt8] { Array(agreement.rawRepresentation) + Array(signing.rawRepresentation) }
 }
 
-/// SHA-256 over parts of known lengths behind a label, which is of no other digest.
+/// SHA-256 over a label and parts of known lengths; each label is unique to one digest.
 enum Digest {
   static func of(_ label: String, _ parts: [UInt8]...) -> [UInt8] {
     var hash = SHA256()

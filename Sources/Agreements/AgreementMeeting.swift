@@ -1,10 +1,11 @@
 import Crypto
 import Foundation
 
-/// What two devices of a meeting do, each for itself: they commit, open, show the same four words, and talk sealed.
+/// The protocol of a meeting, run by each of its two devices: they commit, open, show the same four words, and exchange
+/// sealed messages.
 ///
-/// The server carries everything and may be a liar. It learns the keys, which it could replace by its own: then the
-/// words differ, since it had to commit to its nonces before it saw the devices'.
+/// The server relays everything and is not trusted. It sees the public keys and could replace them with its own. The
+/// words then differ, because it had to commit to its nonces before it saw the devices' nonces.
 public struct AgreementMeeting: Sendable {
   public let role: AgreementRole
   private let keys: AgreementKeys
@@ -22,12 +23,12 @@ public struct AgreementMeeting: Sendable {
     self.keys = keys
   }
 
-  /// What goes to the server first.
+  /// The first message to the server.
   public var introduction: (publicKey: [UInt8], commitment: [UInt8]) {
     (keys.publicKey.bytes, keys.commitment(as: role))
   }
 
-  /// Takes what the server says is the peer's introduction.
+  /// Accepts the peer's introduction, as relayed by the server.
   ///
   /// - Returns: the opening. Send it only now: the peer's commitment fixes the peer's nonce.
   /// - Throws: `malformed`, `outOfTurn` for a second introduction.
@@ -35,15 +36,15 @@ public struct AgreementMeeting: Sendable {
     guard peer == nil else { throw AgreementError(.outOfTurn, "the peer has introduced itself already") }
     guard commitment.count == SHA256.byteCount else { throw AgreementError(.malformed, "a commitment has 32 bytes") }
     let key = try AgreementPublicKey(publicKey)
-    // A reflection of one's own messages is no peer.
+    // The device's own messages, reflected, are not a peer.
     guard key.bytes != keys.publicKey.bytes else { throw AgreementError(.tampered, "the peer has this device's keys") }
     peer = (key, commitment)
     return keys.nonce
   }
 
-  /// Takes the peer's opening.
+  /// Accepts the peer's opening.
   ///
-  /// - Returns: the four words that both people compare, aloud or by looking at both screens.
+  /// - Returns: the four words that both people compare, aloud or on both screens.
   /// - Throws: `brokenCommitment`, `outOfTurn`, `malformed`.
   public mutating func open(_ nonce: [UInt8]) throws(AgreementError) -> [String] {
     guard let peer, opened == nil else { throw AgreementError(.outOfTurn, "an opening follows an introduction, once") }
@@ -60,7 +61,7 @@ public struct AgreementMeeting: Sendable {
     } catch {
       throw AgreementError(.malformed, "the peer's key makes no secret")
     }
-    // A key of a small group makes the same secret with every other (RFC 7748, 6.1).
+    // A small-order key yields the same secret with every other key (RFC 7748, 6.1).
     guard secret.withUnsafeBytes({ $0.contains { $0 != 0 } }) else {
       throw AgreementError(.malformed, "the peer's key makes no secret")
     }
@@ -71,7 +72,7 @@ public struct AgreementMeeting: Sendable {
 
   // MARK: Sealed messages
 
-  /// A message as the server carries it.
+  /// Seals a message for the server to relay.
   ///
   /// - Throws: `outOfTurn` before the opening.
   public mutating func seal(_ message: AgreementMessage) throws(AgreementError) -> [UInt8] {
@@ -80,9 +81,9 @@ public struct AgreementMeeting: Sendable {
     return try now.channel.seal(message.bytes())
   }
 
-  /// The peer's next message.
+  /// Opens the peer's next message.
   ///
-  /// - Throws: `tampered` for one that was changed, repeated, dropped, or sent by another party; `malformed`.
+  /// - Throws: `tampered` for a message that was modified, repeated, dropped, or sent by another party; `malformed`.
   public mutating func open(sealed: [UInt8]) throws(AgreementError) -> AgreementMessage {
     guard var now = opened else { throw AgreementError(.outOfTurn, "messages follow the opening") }
     defer { opened = now }
@@ -91,8 +92,8 @@ public struct AgreementMeeting: Sendable {
 
   // MARK: Sealing the record
 
-  /// This device's signature of a record that is shown to its owner. It goes to the server alone, which gives both
-  /// signatures out at once, in the receipts.
+  /// Signs a record that this device shows to its owner. The signature goes only to the server, which releases both
+  /// signatures at once, in the receipts.
   ///
   /// - Throws: `outOfTurn` before the opening.
   public func sign(_ record: AgreementRecord) throws(AgreementError) -> [UInt8] {
@@ -105,7 +106,7 @@ public struct AgreementMeeting: Sendable {
     }
   }
 
-  /// What this device's owner keeps of a record.
+  /// The owner's copy of a record.
   ///
   /// - Throws: `outOfTurn` before the opening.
   public func copy(of record: AgreementRecord) throws(AgreementError) -> AgreementCopy {
@@ -116,7 +117,7 @@ public struct AgreementMeeting: Sendable {
       joinerKey: role == .host ? peer : own)
   }
 
-  /// What both keys and both nonces make, 32 bytes: it stands in what both sign.
+  /// A 32-byte digest of both keys and both nonces; it is part of what both sign.
   public var transcript: [UInt8]? { opened?.transcript }
 
   static func signed(_ hash: [UInt8], _ transcript: [UInt8]) -> [UInt8] {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What two devices say to each other, sealed.
+/// A sealed message between two devices.
 public enum AgreementMessage: Sendable, Hashable {
   case place(AgreementPlace)
   /// The host's record.
   case record(AgreementRecord)
-  /// Its sender does not agree.
+  /// The sender does not agree.
   case decline
 
   private struct Form: Codable {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Where a device says it is, in whole numbers: two devices write it alike.
+/// A device's location, in integers, so that two devices encode it alike.
 public struct AgreementPlace: Sendable, Hashable, Codable {
   /// In millionths of a degree, north of the equator.
   public let latitude: Int
   /// In millionths of a degree, east of Greenwich.
   public let longitude: Int
-  /// How wrong it may be, in metres.
+  /// The radius of uncertainty, in metres.
   public let accuracy: Int
 
   /// The greatest distance between two devices that agree, in metres.
@@ -16,7 +16,7 @@ public struct AgreementPlace: Sendable, Hashable, Codable {
   ///   - latitude: in degrees, north of the equator.
   ///   - longitude: in degrees, east of Greenwich.
   ///   - accuracy: in metres.
-  /// - Throws: `malformed` for what is no place.
+  /// - Throws: `malformed` for invalid coordinates.
   public init(latitude: Double, longitude: Double, accuracy: Double) throws(AgreementError) {
     guard abs(latitude) <= 90, abs(longitude) <= 180, (0...100_000).contains(accuracy) else { throw Self.malformed }
     self.latitude = Int((latitude * 1_000_000).rounded())
@@ -33,7 +33,7 @@ public struct AgreementPlace: Sendable, Hashable, Codable {
     }
   }
 
-  /// In metres, on a sphere of the Earth's mean radius.
+  /// The distance in metres, on a sphere of the Earth's mean radius.
   public func distance(to other: AgreementPlace) -> Double {
     func radians(_ millionths: Int) -> Double { Double(millionths) / 1_000_000 * .pi / 180 }
     let north = sin(radians(other.latitude - latitude) / 2)
@@ -42,7 +42,7 @@ public struct AgreementPlace: Sendable, Hashable, Codable {
     return 2 * 6_371_009 * asin(min(1, a.squareRoot()))
   }
 
-  /// - Throws: `tooFar` beyond 100 metres, or where a device does not know its place well enough to tell.
+  /// - Throws: `tooFar` beyond 100 metres, or if a device's location is too uncertain to tell.
   public func checkNearness(to other: AgreementPlace) throws(AgreementError) {
     guard Double(max(accuracy, other.accuracy)) <= Self.greatestDistance else {
       throw AgreementError(.tooFar, "a device knows its place too vaguely: move to where it sees the sky")

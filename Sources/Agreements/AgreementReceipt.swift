@@ -1,16 +1,16 @@
 import Crypto
 import Foundation
 
-/// What the server says of an agreement: that both signed, when, and whether one of them has withdrawn. It proves no
-/// consent, and says nothing of the text.
+/// The server's statement about an agreement: that both signed, when, and whether one of them has withdrawn. It proves
+/// no consent, and contains nothing of the text.
 ///
-/// A receipt is a JWS with Ed25519, whose keys are at `/.well-known/jwks.json`.
+/// A receipt is a JWS with Ed25519; its keys are at `/.well-known/jwks.json`.
 public struct AgreementReceipt: Sendable, Hashable {
   public let id: Int
   /// In seconds since 1970.
   public let sealedAt: Int
   public let expiresAt: Int
-  /// When one of the two withdrew; nil for never, as of `issuedAt`.
+  /// When one of the two withdrew; nil if neither had by `issuedAt`.
   public let withdrawnAt: Int?
   public let issuedAt: Int
 
@@ -36,13 +36,13 @@ public struct AgreementReceipt: Sendable, Hashable {
     var iat: Int
   }
 
-  /// Reads a receipt of a copy.
+  /// Verifies a copy's receipt.
   ///
   /// - Parameters:
-  ///   - keys: the server's, by their ids, 32 bytes each, as they were fetched before.
-  ///   - copy: what the receipt has to be of.
-  /// - Throws: `malformed`; `forged` where no key of the server's, or not both parties, have signed; `differs` where it
-  ///   is another agreement's.
+  ///   - keys: the server's public keys by id, 32 bytes each, fetched beforehand.
+  ///   - copy: the copy that the receipt must belong to.
+  /// - Throws: `malformed`; `forged` if the signature of a server key or of either party is missing; `differs` if it
+  ///   belongs to another agreement.
   public init(_ token: String, keys: [String: [UInt8]], of copy: AgreementCopy) throws(AgreementError) {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     let malformed = AgreementError(.malformed, "this is no receipt of an agreement")
@@ -84,7 +84,7 @@ enum Base64URL {
     Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 
-  /// Nil for anything but what `text` makes of some bytes.
+  /// nil for any text that `text` does not produce.
   static func bytes(_ text: some StringProtocol) -> [UInt8]? {
     let plain = String(text).replacing("-", with: "+").replacing("_", with: "/")
     let padding = String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)

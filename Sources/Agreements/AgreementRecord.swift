@@ -1,8 +1,8 @@
 import Foundation
 
-/// What two people agree on, as both have it on their screens.
+/// The terms of an agreement, as both people see them.
 public struct AgreementRecord: Sendable, Hashable, Codable {
-  /// A person and the device.
+  /// A person and a device.
   public struct Party: Sendable, Hashable, Codable {
     public let username: String
     public let device: String
@@ -14,24 +14,24 @@ public struct AgreementRecord: Sendable, Hashable, Codable {
   }
 
   public let version: Int
-  /// The text, whole: templates change.
+  /// The full text, because templates change.
   public let text: String
-  /// When it is agreed, in seconds since 1970.
+  /// The time of the agreement, in seconds since 1970.
   public let time: Int
   /// When the agreement ends, in seconds since 1970.
   public let expiresAt: Int
-  /// The host's: both are within 100 metres.
+  /// The host's location: both are within 100 metres.
   public let place: AgreementPlace
   public let host: Party
   public let joiner: Party
-  /// 32 random bytes of the host's, in Base64 for URLs: without them a hash of the record says nothing, and no guess at
-  /// its place or text can be tried.
+  /// 32 random bytes from the host, in Base64 for URLs. Without them, a hash of the record reveals nothing, and guesses
+  /// at its place or text cannot be tested.
   public let salt: String
 
   /// - Parameters:
   ///   - expiresAt: nil for a day later.
-  ///   - salt: nil for a fresh one.
-  /// - Throws: `malformed` for a text of more than 10,000 characters, an end before the beginning, an empty name.
+  ///   - salt: nil for a new one.
+  /// - Throws: `malformed` for a text of more than 10,000 characters, an end before the start, or an empty name.
   public init(
     text: String, time: Date, expiresAt: Date? = nil, place: AgreementPlace, host: Party, joiner: Party,
     salt: [UInt8]? = nil
@@ -59,7 +59,7 @@ public struct AgreementRecord: Sendable, Hashable, Codable {
     }
   }
 
-  /// The record as it is hashed and sealed: JSON with sorted keys.
+  /// The canonical form for hashing and sealing: JSON with sorted keys.
   public var bytes: [UInt8] {
     get throws(AgreementError) {
       let encoder = JSONEncoder()
@@ -70,9 +70,9 @@ public struct AgreementRecord: Sendable, Hashable, Codable {
     }
   }
 
-  /// Reads a record, as its host has written it.
+  /// Decodes a record from its host.
   ///
-  /// - Throws: `malformed` for any other form: what is hashed is what is shown.
+  /// - Throws: `malformed` for any non-canonical form, so that the hashed bytes match the displayed record.
   public init(bytes: [UInt8]) throws(AgreementError) {
     let malformed = AgreementError(.malformed, "this is no record of an agreement")
     do { self = try JSONDecoder().decode(AgreementRecord.self, from: Data(bytes)) } catch { throw malformed }
@@ -85,12 +85,12 @@ public struct AgreementRecord: Sendable, Hashable, Codable {
     get throws(AgreementError) { Digest.of("fanmill agreement record 1", try bytes) }
   }
 
-  /// Checks the peer's record against what this device shows its owner.
+  /// Checks the peer's record against this device's.
   ///
   /// - Parameters:
-  ///   - text: that the owner has chosen or read.
-  ///   - place: of this device.
-  ///   - now: this device's time; the clocks of two phones differ by little.
+  ///   - text: the text that the owner chose or read.
+  ///   - place: this device's location.
+  ///   - now: this device's time; the clocks of two phones differ only a little.
   /// - Throws: `differs`, `tooFar`.
   public func check(
     text: String, place: AgreementPlace, host: Party, joiner: Party, expiresAt: Date, now: Date

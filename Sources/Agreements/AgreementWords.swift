@@ -1,6 +1,6 @@
-/// The words that two people compare: one of 256 for each byte.
+/// The words that two people compare: 256 words, one per byte value.
 enum AgreementWords {
-  /// Four words, 32 bits: a man in the middle has one guess, and commits to it before it learns the nonces.
+  /// Four words, 32 bits: a man in the middle has one guess, and must commit to it before seeing the nonces.
   static func of(_ transcript: [UInt8]) -> [String] {
     Digest.of("fanmill agreement words 1", transcript).prefix(4).map { list[Int($0)] }
   }

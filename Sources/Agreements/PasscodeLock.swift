@@ -2,21 +2,21 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// Locks the keys of one's copies under a passcode, for when a device is lost.
+/// Locks the keys of an owner's copies with a passcode, in case a device is lost.
 ///
-/// A passcode has few values, so what is locked takes a secret too, which the server gives out for the right passcode
-/// alone: it counts every try before it looks at it, and destroys the backup after ten wrong ones. The server's own
-/// database does not have the secret.
+/// A passcode has few possible values, so the lock also needs a secret that the server releases only for the right
+/// passcode. The server counts every attempt before checking it, and destroys the backup after ten wrong ones. Its
+/// database does not contain the secret.
 public struct PasscodeLock: Sendable {
-  /// Random bytes that stand beside the backup.
+  /// Random bytes stored with the backup.
   public let salt: [UInt8]
-  /// Shows the server that the passcode is right; 32 bytes.
+  /// Proves to the server that the passcode is right; 32 bytes.
   public let proof: [UInt8]
   private let half: [UInt8]
 
-  /// Takes a tenth of a second and 32 MB of memory.
+  /// Derives the lock's keys, which takes a tenth of a second and 32 MB of memory.
   ///
-  /// - Parameter salt: of the backup; nil for a fresh one.
+  /// - Parameter salt: the backup's salt; nil for a new one.
   /// - Throws: `malformed` for a passcode of fewer than 4 characters.
   public init(passcode: String, salt: [UInt8]? = nil) throws(AgreementError) {
     guard passcode.count >= 4 else { throw AgreementError(.malformed, "a passcode has at least 4 characters") }
@@ -36,7 +36,7 @@ public struct PasscodeLock: Sendable {
     half = Array(stretched.suffix(32))
   }
 
-  /// - Parameter secret: of the server's, 32 bytes.
+  /// - Parameter secret: the server's secret, 32 bytes.
   public func lock(_ keys: [UInt8], with secret: [UInt8]) throws(AgreementError) -> [UInt8] {
     do {
       guard let sealed = try AES.GCM.seal(keys, using: key(secret), authenticating: salt).combined else {
@@ -48,7 +48,7 @@ public struct PasscodeLock: Sendable {
     }
   }
 
-  /// - Throws: `locked` for another passcode or secret, or a backup that was changed.
+  /// - Throws: `locked` for a wrong passcode or secret, or a modified backup.
   public func open(_ locked: [UInt8], with secret: [UInt8]) throws(AgreementError) -> [UInt8] {
     do {
       return Array(
@@ -66,7 +66,7 @@ public struct PasscodeLock: Sendable {
 }
 
 extension PasscodeLock: CustomStringConvertible, CustomReflectable {
-  /// Not what the passcode makes: descriptions end up in logs.
+  /// Omits the derived keys: descriptions end up in logs.
   public var description: String { "a passcode's lock" }
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// AES-256-GCM in both directions, each with a key of its own and numbers that only grow.
+/// AES-256-GCM in both directions, each with a separate key and increasing message numbers.
 struct SealedChannel: Sendable {
   private let outgoing: SymmetricKey
   private let incoming: SymmetricKey
@@ -20,7 +20,7 @@ struct SealedChannel: Sendable {
     self.transcript = transcript
   }
 
-  /// What is hidden, and the tag: the number of the message is known to both.
+  /// The ciphertext and the tag; both sides know the message's number.
   mutating func seal(_ bytes: [UInt8]) throws(AgreementError) -> [UInt8] {
     sent += 1
     do {
@@ -31,7 +31,7 @@ struct SealedChannel: Sendable {
     }
   }
 
-  /// - Throws: `tampered`; the next message in its turn can still be opened.
+  /// - Throws: `tampered`; the next message in order can still be opened.
   mutating func open(_ sealed: [UInt8]) throws(AgreementError) -> [UInt8] {
     guard sealed.count >= 16 else { throw AgreementError(.tampered, "a message is too short") }
     do {

@@ -1,10 +1,10 @@
 import ArgumentParser
 
-/// What a process of Fanmill exits with, after `sysexits.h`.
+/// The exit statuses of Fanmill's processes, after `sysexits.h`.
 public enum ExitStatus {
-  /// Something that was asked for did not happen.
+  /// A requested operation failed.
   public static let failure = ExitCode(1)
-  /// Arguments that mean nothing; ArgumentParser exits with it by itself.
+  /// The arguments are invalid; ArgumentParser uses this status itself.
   public static let usage = ExitCode(64)
   /// Redis or Postgres could not be reached.
   public static let unavailable = ExitCode(69)

@@ -1,7 +1,6 @@
 import CLibCrypto
 
-/// AES with keys of 256 bits in Galois/Counter Mode (NIST SP 800-38D): hides bytes, and shows whether they were
-/// changed.
+/// AES with 256-bit keys in Galois/Counter Mode (NIST SP 800-38D): encrypts bytes and detects changes.
 public struct AES256GCM: Sendable {
   private static let nonceCount = 12
   private static let tagCount = 16
@@ -9,16 +8,16 @@ public struct AES256GCM: Sendable {
   private let key: [UInt8]
 
   /// - Parameters:
-  ///   - secret: what the key is made of, by HKDF with SHA-256 (RFC 5869).
-  ///   - purpose: keys of one secret for different purposes say nothing of each other.
+  ///   - secret: the input from which the key is derived, by HKDF with SHA-256 (RFC 5869).
+  ///   - purpose: keys derived from one secret for different purposes reveal nothing about each other.
   public init(secret: some Sequence<UInt8>, purpose: String) {
     let extracted = HMACSHA256(key: [UInt8](repeating: 0, count: 32)).code(for: Array(secret))
     key = HMACSHA256(key: extracted).code(for: Array(purpose.utf8) + [1])
   }
 
-  /// The sealed form of `bytes`, 28 bytes longer: a fresh nonce, what is hidden, and the tag.
+  /// The sealed form of `bytes`, 28 bytes longer: a new nonce, the ciphertext, and the tag.
   ///
-  /// - Parameter context: what `open` has to be given too, such as whose bytes they are.
+  /// - Parameter context: must be passed to `open` too, for example the bytes' owner.
   public func seal(_ bytes: [UInt8], for context: String) throws(CryptographyError) -> [UInt8] {
     let nonce = [UInt8].random(count: Self.nonceCount)
     let (cipher, context) = (EVP_CIPHER_CTX_new(), Array(context.utf8))
@@ -35,7 +34,7 @@ public struct AES256GCM: Sendable {
     return nonce + hidden + tag
   }
 
-  /// What `seal` hid; nil where it was another key, another context, or anything was changed.
+  /// The bytes passed to `seal`; nil for another key, another context, or modified bytes.
   public func open(_ sealed: [UInt8], for context: String) -> [UInt8]? {
     guard sealed.count >= Self.nonceCount + Self.tagCount else { return nil }
     let nonce = Array(sealed.prefix(Self.nonceCount))
@@ -59,7 +58,7 @@ public struct AES256GCM: Sendable {
 }
 
 extension AES256GCM: CustomStringConvertible, CustomReflectable {
-  /// Not the key: descriptions end up in logs.
+  /// Omits the key: descriptions end up in logs.
   public var description: String { "AES-256-GCM" }
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,7 +2,7 @@ import CLibCrypto
 
 /// Base64 with the alphabet for URLs and without padding (RFC 4648, 5).
 public enum Base64URL {
-  /// Characters: letters, digits, `-` and `_`.
+  /// The encoded text: letters, digits, `-` and `_`.
   public static func text(_ bytes: some Sequence<UInt8>) -> String {
     let bytes = Array(bytes)
     var coded = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
@@ -18,7 +18,7 @@ public enum Base64URL {
     return String(decoding: characters, as: UTF8.self)
   }
 
-  /// Nil for anything but what `text` makes of some bytes: each content has one text.
+  /// nil for any text that `text` does not produce: each content has exactly one text.
   public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
     var coded = text.utf8.map { byte in
       switch byte {
@@ -34,7 +34,7 @@ public enum Base64URL {
     let count = EVP_DecodeBlock(&bytes, coded, Int32(coded.count))
     guard Int(count) >= padding else { return nil }
     let decoded = Array(bytes.prefix(Int(count) - padding))
-    // What has other characters, such as spaces, or bits that no byte has.
+    // Rejects other characters, such as spaces, and surplus bits.
     return self.text(decoded) == text ? decoded : nil
   }
 }

@@ -1,6 +1,6 @@
 import CLibCrypto
 
-/// Whether two secrets are the same. Takes the same time wherever the first difference is; only the lengths show.
+/// Whether two secrets are equal. The time taken reveals only their lengths, not where they differ.
 public func isEqualInConstantTime(_ one: [UInt8], _ other: [UInt8]) -> Bool {
   one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
 }
@@ -14,7 +14,7 @@ extension Array where Element == UInt8 {
 }
 
 extension Sequence<UInt8> {
-  /// Two lower-case hexadecimal digits a byte.
+  /// Two lowercase hexadecimal digits per byte.
   public var hexadecimal: String {
     reduce(into: "") { text, byte in
       text += String(byte >> 4, radix: 16)
@@ -23,7 +23,7 @@ extension Sequence<UInt8> {
   }
 }
 
-/// Bytes as C reads them: copied only where they do not stand in one piece.
+/// Passes the bytes to C, copying them only if they are not contiguous.
 func withContiguousBytes<Result>(
   of bytes: some Sequence<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result
 ) -> Result {

@@ -1,18 +1,18 @@
 import CLibCrypto
 import Glibc
 
-/// Checks chains of X.509 certificates (RFC 5280) against one root that is trusted.
+/// Verifies chains of X.509 certificates (RFC 5280) against one trusted root.
 public enum CertificateChain {
-  /// The key of a chain's first certificate, once the chain leads to the root.
+  /// Verifies that a chain leads to the root, and returns the key of its first certificate.
   ///
   /// - Parameters:
-  ///   - chain: certificates in DER, each signed by the next; the root may be left out.
-  ///   - root: the root that is trusted, in DER.
-  ///   - seconds: since 1970, when each certificate has to be valid.
-  ///   - leafMark: the number of an extension that the first certificate has to have, such as
+  ///   - chain: certificates in DER, each signed by the next; the root may be omitted.
+  ///   - root: the trusted root, in DER.
+  ///   - seconds: the time since 1970 at which each certificate must be valid.
+  ///   - leafMark: the number of an extension that the first certificate must have, such as
   ///     `1.2.840.113635.100.6.11.1`.
-  ///   - issuerMark: of one that its issuer has to have.
-  /// - Throws: `untrusted` with the reason; `invalidParameters` for what is no certificate.
+  ///   - issuerMark: the number of an extension that its issuer must have.
+  /// - Throws: `untrusted` with the reason; `invalidParameters` for bytes that are not a certificate.
   public static func key(
     of chain: [[UInt8]], root: [UInt8], at seconds: Int, leafMark: String, issuerMark: String
   ) throws(CryptographyError) -> P256PublicKey {
@@ -40,7 +40,7 @@ public enum CertificateChain {
       let reason = X509_verify_cert_error_string(Int(X509_STORE_CTX_get_error(context)))
       throw CryptographyError(.untrusted, "the chain of certificates", reason: reason.map { String(cString: $0) })
     }
-    // As it was checked: what else came along says nothing.
+    // The verified chain: further certificates in the input prove nothing.
     let checked = X509_STORE_CTX_get0_chain(context)
     guard OPENSSL_sk_num(checked) > 1, let issuer = OPENSSL_sk_value(checked, 1) else {
       throw CryptographyError(.untrusted, "a root cannot be the certificate of a signer")
@@ -52,7 +52,7 @@ public enum CertificateChain {
     return try P256PublicKey(key)
   }
 
-  /// - Throws: `invalidParameters` for what is no certificate in DER.
+  /// - Throws: `invalidParameters` for bytes that are not a certificate in DER.
   public static func check(_ certificate: [UInt8]) throws(CryptographyError) {
     X509_free(try self.certificate(certificate))
   }

@@ -1,16 +1,16 @@
 import CLibCrypto
 
-/// What kept a computation from being done. Its text names no secret.
+/// The failure of a computation. Its text contains no secret.
 public struct CryptographyError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong; more may come.
+  /// The kind of failure; more may be added.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private let name: String
 
     private init(_ name: String) { self.name = name }
 
-    /// Parameters that the algorithm does not allow, or that would take too much memory.
+    /// Parameters that the algorithm does not allow, or that need too much memory.
     public static let invalidParameters = Code("invalid parameters")
-    /// libcrypto could not do it: memory is short, or its configuration leaves the algorithm out.
+    /// libcrypto failed: memory is exhausted, or its configuration excludes the algorithm.
     public static let failed = Code("failed")
 
     /// The signer is not trusted, or its certificate has expired.
@@ -20,12 +20,12 @@ public struct CryptographyError: Error, Sendable, CustomStringConvertible {
   }
 
   public let code: Code
-  /// What was to be done.
+  /// The failed operation.
   public let what: String
-  /// libcrypto's own words; nil if it says nothing.
+  /// libcrypto's message; nil if there is none.
   public let reason: String?
 
-  /// Takes what libcrypto says about the failure from this thread's queue of errors, and empties it.
+  /// Takes libcrypto's message from this thread's error queue, and empties the queue.
   init(_ code: Code, _ what: String) {
     self.code = code
     self.what = what
@@ -34,7 +34,7 @@ public struct CryptographyError: Error, Sendable, CustomStringConvertible {
     reason = number == 0 ? nil : Self.text(of: number)
   }
 
-  /// - Parameter reason: nil for what libcrypto says, which is taken out of its queue either way.
+  /// - Parameter reason: nil for libcrypto's message, which is removed from its queue either way.
   init(_ code: Code, _ what: String, reason: String?) {
     self.code = code
     self.what = what

@@ -1,6 +1,6 @@
 import CLibCrypto
 
-/// A key that signs with Ed25519 (RFC 8032).
+/// A key that creates Ed25519 signatures (RFC 8032).
 public struct Ed25519PrivateKey: Sendable {
   /// The length of a key, in bytes.
   public static let byteCount = 32
@@ -9,7 +9,7 @@ public struct Ed25519PrivateKey: Sendable {
   public let bytes: [UInt8]
   public let publicKey: Ed25519PublicKey
 
-  /// A new key.
+  /// Generates a key.
   public init() throws(CryptographyError) { try self.init([UInt8].random(count: Self.byteCount)) }
 
   /// - Throws: `invalidParameters` for anything but 32 bytes.
@@ -28,7 +28,7 @@ public struct Ed25519PrivateKey: Sendable {
     publicKey = try Ed25519PublicKey(publicBytes)
   }
 
-  /// 64 bytes.
+  /// The signature, 64 bytes.
   public func signature(for message: some Sequence<UInt8>) throws(CryptographyError) -> [UInt8] {
     let key = try Self.key(bytes)
     defer { EVP_PKEY_free(key) }
@@ -52,12 +52,12 @@ public struct Ed25519PrivateKey: Sendable {
 }
 
 extension Ed25519PrivateKey: CustomStringConvertible, CustomReflectable {
-  /// Not the key: descriptions end up in logs.
+  /// Omits the key: descriptions end up in logs.
   public var description: String { "a private key of Ed25519" }
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A key that checks signatures of Ed25519.
+/// A key that verifies Ed25519 signatures.
 public struct Ed25519PublicKey: Sendable, Hashable {
   /// The length of a key, in bytes.
   public static let byteCount = 32
@@ -74,8 +74,8 @@ public struct Ed25519PublicKey: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Whether `signature` was made for `message` with the key's other half. False for bytes that are no point of the
-  /// curve, too.
+  /// Whether `signature` was made for `message` with the matching private key. Also false for bytes that are not a
+  /// point on the curve.
   public func isValid(_ signature: [UInt8], for message: some Sequence<UInt8>) -> Bool {
     guard signature.count == Self.signatureByteCount,
       let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count)

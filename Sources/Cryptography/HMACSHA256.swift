@@ -1,6 +1,6 @@
 import CLibCrypto
 
-/// HMAC (RFC 2104) with SHA-256: says that bytes come from a holder of the key.
+/// HMAC (RFC 2104) with SHA-256: proves that bytes come from a holder of the key.
 public struct HMACSHA256: Sendable {
   /// The length of a code, in bytes.
   public static let byteCount = SHA256.byteCount
@@ -22,14 +22,14 @@ public struct HMACSHA256: Sendable {
     }
   }
 
-  /// Whether `code` is the one for `message`. Takes the same time wherever the first difference is.
+  /// Whether `code` is the one for `message`. The time taken does not reveal where they differ.
   public func isValid(_ code: [UInt8], for message: some Sequence<UInt8>) -> Bool {
     isEqualInConstantTime(code, self.code(for: message))
   }
 }
 
 extension HMACSHA256: CustomStringConvertible, CustomReflectable {
-  /// Not the key: descriptions end up in logs.
+  /// Omits the key: descriptions end up in logs.
   public var description: String { "HMAC-SHA-256" }
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

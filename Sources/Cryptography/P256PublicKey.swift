@@ -1,11 +1,11 @@
 import CLibCrypto
 
-/// A key that checks signatures of ECDSA on P-256 with SHA-256 (ES256 of RFC 7518).
+/// A key that verifies ECDSA signatures on P-256 with SHA-256 (ES256 of RFC 7518).
 public struct P256PublicKey: Sendable, Hashable {
   /// SubjectPublicKeyInfo in DER.
   private let form: [UInt8]
 
-  /// - Parameter key: of libcrypto, which stays the caller's.
+  /// - Parameter key: a libcrypto key, which the caller keeps owning.
   /// - Throws: `invalidParameters` for a key of another kind.
   init(_ key: OpaquePointer) throws(CryptographyError) {
     var name = [CChar](repeating: 0, count: 64)
@@ -19,13 +19,13 @@ public struct P256PublicKey: Sendable, Hashable {
     form = Array(UnsafeBufferPointer(start: start, count: Int(count)))
   }
 
-  /// - Parameter signature: both its numbers, 32 bytes each.
+  /// - Parameter signature: its two numbers, 32 bytes each.
   public func isValid(_ signature: [UInt8], for message: some Sequence<UInt8>) -> Bool {
     defer { ERR_clear_error() }
     guard signature.count == 64, let numbers = ECDSA_SIG_new() else { return false }
     defer { ECDSA_SIG_free(numbers) }
     let (r, s) = (BN_bin2bn(signature, 32, nil), BN_bin2bn(Array(signature[32...]), 32, nil))
-    // From here on they are the signature's.
+    // From here on, the signature owns them.
     guard ECDSA_SIG_set0(numbers, r, s) == 1 else {
       BN_free(r)
       BN_free(s)

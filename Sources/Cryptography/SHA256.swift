@@ -17,10 +17,9 @@ public enum SHA256 {
     }
   }
 
-  /// libcrypto's implementation, which it looks up by name: once here instead of once a digest.
+  /// libcrypto's implementation, which it looks up by name: once here instead of once per digest.
   ///
-  /// Set once and never freed. libcrypto never changes an algorithm that it has handed out, and lets all threads use
-  /// it.
+  /// Set once and never freed. libcrypto never changes an algorithm after returning it, and all threads may use it.
   nonisolated(unsafe) static let algorithm: OpaquePointer = {
     guard let found = EVP_MD_fetch(nil, "SHA256", nil) else {
       preconditionFailure("\(CryptographyError(.failed, "libcrypto offers no SHA-256: check its openssl.cnf"))")

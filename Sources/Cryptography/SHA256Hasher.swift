@@ -1,6 +1,6 @@
 import CLibCrypto
 
-/// SHA-256 of bytes that come in pieces, such as those of a file.
+/// SHA-256 of bytes that arrive in pieces, such as those of a file.
 public struct SHA256Hasher: ~Copyable {
   private let context: OpaquePointer
 
@@ -11,7 +11,7 @@ public struct SHA256Hasher: ~Copyable {
 
   deinit { EVP_MD_CTX_free(context) }
 
-  /// Takes the next piece.
+  /// Adds the next piece.
   public mutating func update(_ piece: UnsafeRawBufferPointer) {
     guard EVP_DigestUpdate(context, piece.baseAddress, piece.count) == 1 else { Self.fail() }
   }

@@ -1,12 +1,12 @@
 import CLibCrypto
 
-/// scrypt (RFC 7914): derives a key from a password, at a price in time and memory.
+/// scrypt (RFC 7914): derives a key from a password, at a cost in time and memory.
 public struct Scrypt: Sendable, Hashable {
   /// The binary logarithm of the cost N.
   public var logarithm: Int
   /// r: a block has 128 r bytes.
   public var blockSize: Int
-  /// p: how often the mixing is done.
+  /// p: the number of mixing passes.
   public var parallelism: Int
 
   public init(logarithm: Int, blockSize: Int, parallelism: Int) {
@@ -18,18 +18,18 @@ public struct Scrypt: Sendable, Hashable {
   /// The most memory that a derivation may take, in bytes.
   public static let maxMemory = 1 << 31
 
-  /// Derives a key, in about 128 r N bytes of memory. CPU-bound: not for an event loop.
+  /// Derives a key, in about 128 r N bytes of memory. CPU-bound, so not for an event loop.
   ///
   /// - Parameter count: the key's length, in bytes, at least 1.
   /// - Throws: `.invalidParameters` for parameters or a length outside RFC 7914's ranges or over `maxMemory`; `.failed`
-  ///   when memory is short.
+  ///   if memory is exhausted.
   public func key(from password: [UInt8], salt: [UInt8], count: Int) throws(CryptographyError) -> [UInt8] {
     // N stays below 2 to the power of 16 r; the other limits keep `memory` from overflowing.
     guard (1...30).contains(logarithm), (1...1 << 14).contains(blockSize), (1...1 << 14).contains(parallelism),
       logarithm < 16 * blockSize, count > 0, memory <= Self.maxMemory
     else { throw CryptographyError(.invalidParameters, "scrypt with \(self) for \(count) bytes") }
     var key = [UInt8](repeating: 0, count: count)
-    // As characters, which is what the function takes a password for.
+    // As characters, the function's type for passwords.
     let isDone = password.withUnsafeBytes { password in
       EVP_PBE_scrypt(
         password.baseAddress?.assumingMemoryBound(to: CChar.self), password.count, salt, salt.count,
@@ -39,7 +39,7 @@ public struct Scrypt: Sendable, Hashable {
     return key
   }
 
-  /// What libcrypto allocates for the mixing, in bytes: N + 2 blocks, and p more.
+  /// The bytes that libcrypto allocates for mixing: N + 2 blocks, and p more.
   private var memory: Int { 128 * blockSize * ((1 << logarithm) + 2 + parallelism) }
 }
 

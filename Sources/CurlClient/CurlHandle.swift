@@ -1,12 +1,13 @@
 internal import CCurl
 
-/// Owns one easy handle of libcurl and what its options point to. Used for one transfer after the other, on the loop.
+/// Owns one easy handle of libcurl and the memory that its options refer to. Used for one transfer after another, on
+/// the loop.
 final class CurlHandle {
   let easy: UnsafeMutableRawPointer
   private let errorText: UnsafeMutablePointer<CChar>
   private var lines: UnsafeMutablePointer<curl_slist>?
 
-  /// nil if memory is short.
+  /// nil if memory is exhausted.
   init?() {
     guard let easy = curl_easy_init() else { return nil }
     self.easy = easy
@@ -20,7 +21,7 @@ final class CurlHandle {
     errorText.deallocate()
   }
 
-  /// Takes back everything that `prepare` set, so that nothing of one request is left for the next.
+  /// Resets everything that `prepare` set, so that nothing of one request leaks into the next.
   func clear() {
     curl_easy_reset(easy)
     curl_slist_free_all(lines)
@@ -28,18 +29,18 @@ final class CurlHandle {
     errorText.pointee = 0
   }
 
-  // MARK: What libcurl knows of a transfer that has ended
+  // MARK: Completed transfers
 
-  /// libcurl's own words for a failed handshake. They name certificates and hosts; those for other failures may quote
-  /// more and are not asked for.
+  /// libcurl's message for a failed handshake. It names only certificates and hosts; messages for other failures may
+  /// quote more, so they are not used.
   var handshakeFailure: String { String(cString: errorText) }
 
   var status: Int { number(CURLINFO_RESPONSE_CODE) }
 
-  /// The system's reason for a connection that failed; 0 if it gave none.
+  /// The system's error number for a failed connection; 0 if there is none.
   var systemError: Int32 { Int32(truncatingIfNeeded: number(CURLINFO_OS_ERRNO)) }
 
-  /// How much of the body has left.
+  /// The number of body bytes sent.
   var sentBytes: Int {
     var size: curl_off_t = 0
     fanmill_curl_get_size(easy, CURLINFO_SIZE_UPLOAD_T, &size)
@@ -54,10 +55,10 @@ final class CurlHandle {
 
   // MARK: Options
 
-  /// Sets everything for one transfer.
+  /// Sets all options for one transfer.
   ///
-  /// - Parameter transfer: what the callbacks get; it has to outlive the transfer.
-  /// - Returns: libcurl's complaint about an option; nothing may be sent then, since it may be one that protects.
+  /// - Parameter transfer: passed to the callbacks; must outlive the transfer.
+  /// - Returns: libcurl's error for an option. Nothing may be sent then, because the option may be a protective one.
   func prepare(_ transfer: HTTPTransfer, _ configuration: HTTPClientConfiguration) -> CURLcode {
     let call = transfer.call
     var options = CurlOptions(easy)
@@ -67,7 +68,7 @@ final class CurlHandle {
     options.set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
     options.set(CURLOPT_FOLLOWLOCATION, configuration.maximumRedirects > 0 ? 1 : 0)
     options.set(CURLOPT_MAXREDIRS, max(0, configuration.maximumRedirects))
-    // Over TLS the first connection tells whether it carries many requests; until then the others wait for it.
+    // Over TLS, the first connection shows whether it multiplexes requests; until then the other requests wait for it.
     options.set(CURLOPT_HTTP_VERSION, call.isHTTPS ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
     options.set(CURLOPT_PIPEWAIT, call.isHTTPS ? 1 : 0)
     setConnection(configuration, &options)
@@ -79,7 +80,7 @@ final class CurlHandle {
     return options.failure
   }
 
-  /// What holds for every connection, whatever is spoken on it.
+  /// Sets the options of every connection, whatever its protocol.
   func setConnection(_ configuration: HTTPClientConfiguration, _ options: inout CurlOptions) {
     options.set(CURLOPT_SSL_VERIFYPEER, 1)
     options.set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -89,15 +90,15 @@ final class CurlHandle {
       options.set(CURLOPT_CAPATH, nil)
     }
     options.set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.curlMilliseconds)
-    // Signals are the process's, not a thread's.
+    // Signals belong to the process, not to a thread.
     options.set(CURLOPT_NOSIGNAL, 1)
-    // A name that is still being looked up when its transfer is cancelled must not hold up the loop.
+    // A name lookup in progress must not block the loop when its transfer is cancelled.
     options.set(CURLOPT_QUICK_EXIT, 1)
     options.setSocketMade()
     options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
   }
 
-  /// Sets the one option of a transfer that is a list, which libcurl reads while the transfer lasts.
+  /// Sets the transfer's only list option, which libcurl reads throughout the transfer.
   func setList(_ option: CURLoption, _ lines: [String], _ options: inout CurlOptions) {
     for line in lines { self.lines = curl_slist_append(self.lines, line) ?? self.lines }
     options.set(option, pointer: self.lines)
@@ -110,10 +111,10 @@ final class CurlHandle {
     case "HEAD": options.set(CURLOPT_NOBODY, 1)
     case _ where transfer.upload != nil:
       options.setUpload(transfer)
-      // libcurl's own word for an upload is PUT.
+      // PUT is libcurl's default for uploads.
       if call.method != "PUT" { options.set(CURLOPT_CUSTOMREQUEST, call.method) }
     default:
-      // A request with these methods says how long its body is, even if there is none.
+      // A request with these methods states its body's length, even without a body.
       if !call.body.isEmpty || ["POST", "PUT", "PATCH"].contains(call.method) { options.setBody(call.body) }
       if call.method != "POST" { options.set(CURLOPT_CUSTOMREQUEST, call.method) }
     }
@@ -121,7 +122,7 @@ final class CurlHandle {
   }
 }
 
-/// Sets options and remembers the first refusal.
+/// Sets options and keeps the first error.
 struct CurlOptions {
   private let easy: UnsafeMutableRawPointer
   private(set) var failure = CURLE_OK
@@ -137,7 +138,7 @@ struct CurlOptions {
     note(fanmill_curl_set_pointer(easy, option, pointer))
   }
 
-  /// Copies the body, whose size libcurl wants to know first.
+  /// Copies the body; libcurl needs its size first.
   mutating func setBody(_ body: [UInt8]) {
     set(CURLOPT_POSTFIELDSIZE_LARGE, size: body.count)
     if body.isEmpty { return set(CURLOPT_COPYPOSTFIELDS, "") }
@@ -146,7 +147,7 @@ struct CurlOptions {
     }
   }
 
-  /// A body that libcurl asks for in pieces, and may ask for from its beginning once more.
+  /// A body that libcurl reads in pieces, and may read again from the beginning.
   mutating func setUpload(_ transfer: HTTPTransfer) {
     let pointer = Unmanaged.passUnretained(transfer).toOpaque()
     set(CURLOPT_UPLOAD, 1)
@@ -179,6 +180,6 @@ struct CurlOptions {
 }
 
 extension Duration {
-  /// At least 1, since libcurl reads 0 as its own default, and at most what fits its arithmetic.
+  /// At least 1, because libcurl takes 0 for its default, and at most what its arithmetic can hold.
   var curlMilliseconds: Int { Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000)) }
 }

@@ -2,19 +2,18 @@ internal import CCurl
 import Glibc
 import Reactor
 
-/// The one owner of a multi handle: connections, the transfers on them, and the handles that carry those. Confined to
+/// The only owner of a multi handle: connections, their transfers, and the easy handles that carry those. Confined to
 /// the loop's thread.
 ///
-/// libcurl says through the file-scope functions below which sockets it waits for and when it wants to be called
-/// again.
+/// Through the file-scope functions below, libcurl reports the sockets it waits for and when to call it again.
 final class CurlMulti {
-  /// How many handles are kept for the next transfers.
+  /// The number of idle handles kept for later transfers.
   private static let idleLimit = 64
 
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
   private let multi: UnsafeMutableRawPointer
-  /// By handle. This reference is what keeps a transfer alive for libcurl: made with the handle, dropped with it.
+  /// By handle. This reference keeps a transfer alive for libcurl: added with the handle, removed with it.
   private var transfers: [UnsafeMutableRawPointer: any CurlTransfer] = [:]
   private var idle: [CurlHandle] = []
   private var sockets: Set<Int32> = []
@@ -39,7 +38,7 @@ final class CurlMulti {
       fanmill_curl_multi_set_timer(multi, curlSetsTimer),
       fanmill_curl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, pointer),
       fanmill_curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections),
-      // Kept open for the next requests, over all hosts.
+      // Kept open for later requests, over all hosts.
       fanmill_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, 4 * connections),
     ]
     guard codes.allSatisfy({ $0 == CURLM_OK }) else {
@@ -48,10 +47,10 @@ final class CurlMulti {
     }
   }
 
-  /// How many transfers libcurl has, and how many handles wait for the next ones.
+  /// The number of transfers in libcurl, of idle handles, and of watched sockets.
   var counts: (transfers: Int, idle: Int, sockets: Int) { (transfers.count, idle.count, sockets.count) }
 
-  /// Fails what is under way with `.closed`, closes all connections, frees everything. Nothing may be called
+  /// Fails running transfers with `.closed`, closes all connections and frees everything. No method may be called
   /// afterwards.
   func close() {
     if isClosed { return }
@@ -60,7 +59,7 @@ final class CurlMulti {
       end(transfer, HTTPClientError(.closed, "\(transfer.name): the client was closed"))
     }
     idle = []
-    // This closes connections, and says so through the hooks.
+    // This closes connections and reports it through the hooks.
     curl_multi_cleanup(multi)
     for socket in sockets { loop.deregister(socket) }
     sockets = []
@@ -70,7 +69,7 @@ final class CurlMulti {
 
   // MARK: Transfers
 
-  /// Begins a transfer, at the end of this turn of the loop.
+  /// Starts a transfer at the end of this turn of the loop.
   func start(_ transfer: any CurlTransfer) {
     guard let handle = idle.popLast() ?? CurlHandle() else {
       return transfer.settle(HTTPClientError(.transfer, "\(transfer.name): no memory for another request"))
@@ -94,7 +93,7 @@ final class CurlMulti {
     watch(transfer, for: min(configuration.timeout, configuration.stallTimeout))
   }
 
-  /// Ends a transfer that may not have begun, or not be over; its handle is free at once.
+  /// Ends a transfer, even one not begun or already over; its handle is free immediately.
   func end(_ transfer: any CurlTransfer, _ error: HTTPClientError?) {
     if let timer = transfer.progress.timer { loop.cancel(timer) }
     transfer.progress.timer = nil
@@ -108,7 +107,7 @@ final class CurlMulti {
     transfer.settle(error)
   }
 
-  /// Looks after a transfer's limits: one timer for both.
+  /// Watches a transfer's limits, with one timer for both.
   private func watch(_ transfer: any CurlTransfer, for delay: Duration) {
     transfer.progress.timer = loop.schedule(after: delay) { [weak self, weak transfer] in
       if let self, let transfer { self.checkLimits(transfer) }
@@ -124,7 +123,7 @@ final class CurlMulti {
     }
     var next = transfer.progress.deadline
     if transfer.progress.lastMoved == nil {
-      // It waits for a connection, for which there are other limits.
+      // It is waiting for a connection, which has other limits.
       next = min(next, now + configuration.stallTimeout)
     } else {
       if handle.sentBytes != transfer.progress.sentBytes {
@@ -163,7 +162,7 @@ final class CurlMulti {
     timer = nil
     if milliseconds < 0 { return }
     if milliseconds == 0, isStarting {
-      // All that start in one turn are started by one call.
+      // One call starts all transfers of a turn.
       if startIsDue { return }
       startIsDue = true
       return loop.atTurnEnd { [weak self] in
@@ -184,7 +183,7 @@ final class CurlMulti {
     act(socket, mask)
   }
 
-  /// Lets libcurl go on, and ends what is done.
+  /// Lets libcurl proceed, and finishes completed transfers.
   private func act(_ socket: Int32, _ mask: Int32) {
     if isClosed { return }
     var running: Int32 = 0
@@ -192,7 +191,7 @@ final class CurlMulti {
     var left: Int32 = 0
     while let message = curl_multi_info_read(multi, &left) {
       guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
-      // The message goes with the handle's removal.
+      // Removing the handle invalidates the message.
       let code = message.pointee.data.result
       if let transfer = transfers[easy] { finish(transfer, code) }
     }
@@ -204,10 +203,10 @@ final class CurlMulti {
   }
 }
 
-// What libcurl calls. These are file-scope functions because a closure written inside isolated code would carry that
-// isolation and trap when C calls it. All of them run on the loop's thread, inside a call of `CurlMulti` to libcurl.
+// libcurl's callbacks. They are file-scope functions because a closure written inside isolated code would carry that
+// isolation and trap when C calls it. All run on the loop's thread, inside a call from `CurlMulti` to libcurl.
 
-/// Which readiness of a socket libcurl waits for.
+/// The readiness that libcurl waits for on a socket.
 func curlWatchesSocket(
   _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: Int32, _ multi: UnsafeMutableRawPointer?,
   _ unused: UnsafeMutableRawPointer?
@@ -217,14 +216,14 @@ func curlWatchesSocket(
   return 0
 }
 
-/// When libcurl wants to be called without a socket being ready.
+/// The time at which libcurl wants to be called even if no socket is ready.
 func curlSetsTimer(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ multi: UnsafeMutableRawPointer?) -> Int32 {
   guard let multi else { return 0 }
   Unmanaged<CurlMulti>.fromOpaque(multi).takeUnretainedValue().setTimer(milliseconds)
   return 0
 }
 
-/// A program that the process starts must not inherit the connection.
+/// Child processes must not inherit the connection.
 func curlMadeSocket(_: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _: curlsocktype) -> Int32 {
   _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
   return CURL_SOCKOPT_OK
@@ -240,7 +239,7 @@ private func mail(_ pointer: UnsafeMutableRawPointer?) -> MailTransfer? {
   return Unmanaged<MailTransfer>.fromOpaque(pointer).takeUnretainedValue()
 }
 
-/// A connection stands and the request goes out on it.
+/// Connected: the request leaves now.
 func transferLeaves(
   _ pointer: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32,
   _: Int32
@@ -249,7 +248,7 @@ func transferLeaves(
   return CURL_PREREQFUNC_OK
 }
 
-/// libcurl asks for the next piece of an upload; 0 is its end.
+/// libcurl reads the next piece of an upload; 0 ends it.
 func transferSendsBody(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ pointer: UnsafeMutableRawPointer?
 ) -> Int {
@@ -258,7 +257,7 @@ func transferSendsBody(
   return transfer.sendBody(into: buffer) ?? Int(CURL_READFUNC_ABORT)
 }
 
-/// libcurl sends an upload on another connection and begins anew.
+/// libcurl restarts an upload on another connection.
 func transferRewindsBody(_ pointer: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
   guard origin == SEEK_SET, let upload = transfer(pointer)?.upload, upload.rewind(to: Int(offset)) else {
     return CURL_SEEKFUNC_FAIL
@@ -266,7 +265,7 @@ func transferRewindsBody(_ pointer: UnsafeMutableRawPointer?, _ offset: curl_off
   return CURL_SEEKFUNC_OK
 }
 
-/// libcurl asks for the next piece of a mail; 0 is its end.
+/// libcurl reads the next piece of a mail; 0 ends it.
 func mailSends(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ pointer: UnsafeMutableRawPointer?
 ) -> Int {
@@ -274,7 +273,7 @@ func mailSends(
   return mail.write(to: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
 }
 
-/// A line of what the mail server says. libcurl keeps the number of the last one, which is all that is wanted.
+/// A line of the mail server's reply. libcurl keeps the last one's code, and nothing else is needed.
 func mailIsAnswered(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ pointer: UnsafeMutableRawPointer?
 ) -> Int {
@@ -282,7 +281,7 @@ func mailIsAnswered(
   return size * count
 }
 
-/// One line of a head. Another count than that of the bytes ends the transfer.
+/// One header line. Returning a count other than the number of bytes ends the transfer.
 func transferReceivedHead(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ pointer: UnsafeMutableRawPointer?
 ) -> Int {
@@ -290,7 +289,7 @@ func transferReceivedHead(
   return transfer.receiveHead(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
 }
 
-/// A piece of the body, decompressed. Another count than that of the bytes ends the transfer.
+/// A piece of the body, decompressed. Returning a count other than the number of bytes ends the transfer.
 func transferReceivedBody(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ pointer: UnsafeMutableRawPointer?
 ) -> Int {

@@ -1,32 +1,32 @@
 internal import CCurl
 import Reactor
 
-/// Something on its way, as `CurlMulti` carries it: a request, or a mail.
+/// A transfer carried by `CurlMulti`: a request, or a mail.
 ///
-/// Made by the task that waits; what is below is called on the event loop's thread.
+/// Created by the waiting task; the members below are called on the event loop's thread.
 protocol CurlTransfer: AnyObject, Sendable {
-  /// What errors call it.
+  /// The transfer's name in errors.
   var name: String { get }
   var progress: TransferProgress { get set }
 
-  /// Sets everything for it on a handle.
+  /// Sets all options for the transfer on a handle.
   ///
-  /// - Returns: libcurl's complaint about an option; nothing may be sent then, since it may be one that protects.
+  /// - Returns: libcurl's error for an option. Nothing may be sent then, because the option may be a protective one.
   func prepare(_ handle: CurlHandle) -> CURLcode
 
-  /// Takes over what came, now that libcurl is done.
+  /// Takes the result once libcurl is done.
   ///
-  /// - Returns: why it failed; nil if it did not.
+  /// - Returns: the reason for a failure; nil on success.
   func finish(_ code: CURLcode, _ handle: CurlHandle) -> HTTPClientError?
 }
 
-/// How far a transfer is.
+/// The progress of a transfer.
 struct TransferProgress {
-  /// The libcurl handle that carries it; nil before and after.
+  /// The libcurl handle that carries it; nil before and after the transfer.
   var handle: CurlHandle?
   var timer: TimerID?
   var deadline = ContinuousClock.now
-  /// When something last came or went; nil while it has not left.
+  /// The last time any data moved; nil until the request leaves.
   var lastMoved: ContinuousClock.Instant?
   var sentBytes = 0
   fileprivate(set) var isSettled = false
@@ -34,9 +34,9 @@ struct TransferProgress {
 }
 
 extension CurlTransfer {
-  /// Attaches the waiting task. A transfer that was cancelled before answers it at once.
+  /// Attaches the waiting task. A transfer that is already cancelled resumes it immediately.
   ///
-  /// - Returns: whether it is still to be started.
+  /// - Returns: whether the transfer is still to be started.
   func begin(_ continuation: CheckedContinuation<HTTPClientError?, Never>) -> Bool {
     if progress.isSettled {
       continuation.resume(returning: cancelled)
@@ -46,7 +46,7 @@ extension CurlTransfer {
     return true
   }
 
-  /// Resumes the waiting task, the first time it is called.
+  /// Resumes the waiting task on the first call.
   func settle(_ error: HTTPClientError?) {
     if progress.isSettled { return }
     progress.isSettled = true

@@ -1,9 +1,9 @@
 import Glibc
 
-/// The file that a response's body is written to: under a name of its own beside the final one until it is whole.
+/// The file that receives a response's body, under a temporary name beside the final one until it is complete.
 final class DownloadFile: @unchecked Sendable {
-  // `@unchecked Sendable`: the task that waits makes it and keeps it, the event loop's thread writes in between, while
-  // that task is suspended.
+  // `@unchecked Sendable`: the waiting task creates it and finishes it; the event loop's thread writes in between,
+  // while that task is suspended.
 
   /// In bytes.
   let limit: Int
@@ -14,7 +14,7 @@ final class DownloadFile: @unchecked Sendable {
   private var size = 0
   private var hasPart = true
 
-  /// - Parameter name: what errors call the request.
+  /// - Parameter name: the request's name in errors.
   /// - Throws: `.file`, `.diskFull`.
   init(_ path: String, limit: Int, name: String) throws(HTTPClientError) {
     let part = "\(path).part-\(String(UInt64.random(in: 0...(.max)), radix: 16))"
@@ -32,7 +32,7 @@ final class DownloadFile: @unchecked Sendable {
     discard()
   }
 
-  /// Removes what was written, unless it has its name.
+  /// Removes the file, unless it has its final name.
   func discard() {
     if hasPart { unlink(part) }
     hasPart = false
@@ -50,7 +50,7 @@ final class DownloadFile: @unchecked Sendable {
     }
   }
 
-  /// Gives the file its name; one that has it already is replaced.
+  /// Gives the file its final name, replacing an existing file.
   ///
   /// - Throws: `.file`.
   func keep() throws(HTTPClientError) {

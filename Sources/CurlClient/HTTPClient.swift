@@ -3,20 +3,20 @@ import HTTPTypes
 import Logging
 import Reactor
 
-/// An HTTP client for HTTP/1.1 and HTTP/2 on libcurl, whose connections live on an event loop and are used again.
+/// A client for HTTP/1.1 and HTTP/2 on libcurl, with connections that live on an event loop and are reused.
 ///
 /// Certificates are always verified. Responses are decompressed; a proxy is taken from the environment, as libcurl does
-/// (`https_proxy`, `no_proxy` and so on). Redirects are followed to `https` only; the fields `Authorization` and
-/// `Cookie` do not go to another host then, but others do, so a key belongs into one of these or into the query.
+/// (`https_proxy`, `no_proxy` and so on). Redirects are followed only to `https`. The fields `Authorization` and
+/// `Cookie` are then not sent to another host, but other fields are, so a key belongs in one of these or in the query.
 ///
-/// libcurl sends a request again by itself when it met a kept connection that the server had just closed, before a byte
-/// of an answer. Nothing else is sent twice.
+/// libcurl resends a request if it used a kept connection that the server had just closed, before a byte of a response.
+/// Nothing else is sent twice.
 public final class HTTPClient: Sendable {
   public let configuration: HTTPClientConfiguration
   let transfers: HTTPTransfers
 
-  /// - Parameter loop: what the client's connections live on; it has to be stopped after the client was closed.
-  /// - Throws: `.unsupported` where libcurl is too old, or would look names up on the loop and hold it up.
+  /// - Parameter loop: the loop of the client's connections; stop it only after closing the client.
+  /// - Throws: `.unsupported` if libcurl is too old, or would resolve names on the loop and block it.
   public init(configuration: HTTPClientConfiguration, loop: EventLoop, logger: Logger) throws(HTTPClientError) {
     guard let library = libcurl else { throw HTTPClientError(.unsupported, "libcurl cannot be initialised") }
     guard library.looksNamesUpAside else {
@@ -29,11 +29,11 @@ public final class HTTPClient: Sendable {
 
   /// Sends a request and waits for the whole response.
   ///
-  /// A cancelled task gets `.cancelled` at once, and the request's connection is given up or used for others.
+  /// A cancelled task gets `.cancelled` immediately; the request's connection is dropped or reused.
   ///
-  /// - Parameter body: not with GET and HEAD; the content type is the caller's to set.
-  /// - Returns: the response to the last of the requests where there were redirects, and its body, decompressed. Where
-  ///   it was compressed, the fields `Content-Encoding` and `Content-Length` are left out.
+  /// - Parameter body: not allowed with GET and HEAD; the caller sets the content type.
+  /// - Returns: the response, after redirects the last one, and its body, decompressed. If the body was compressed, the
+  ///   fields `Content-Encoding` and `Content-Length` are omitted.
   public nonisolated(nonsending) func send(
     _ request: HTTPRequest, body: [UInt8] = []
   ) async throws(HTTPClientError) -> (HTTPResponse, [UInt8]) {
@@ -43,11 +43,11 @@ public final class HTTPClient: Sendable {
     return try transfer.response()
   }
 
-  /// Sends a request whose body is a file, which is read as it leaves, and waits for the whole response.
+  /// Sends a request with a file as its body, read while it is sent, and waits for the whole response.
   ///
-  /// The file's bytes are read on the loop's thread: it is one of a local disk.
+  /// The file is read on the loop's thread, so it must be on a local disk.
   ///
-  /// - Parameter path: of a regular file, which nobody makes shorter meanwhile.
+  /// - Parameter path: a regular file that must not shrink meanwhile.
   /// - Returns: as `send` does.
   /// - Throws: also `.file`.
   public nonisolated(nonsending) func upload(
@@ -59,20 +59,20 @@ public final class HTTPClient: Sendable {
     return try transfer.response()
   }
 
-  /// Sends a request and writes the body of its response into a file as it comes.
+  /// Sends a request and writes the response's body into a file as it arrives.
   ///
-  /// The file appears when the body is whole; one that is there is replaced then. A status other than 2xx leaves it as
-  /// it is. The bytes are written on the loop's thread: it is one of a local disk.
+  /// The file appears, replacing any existing one, once the body is complete. A status other than 2xx leaves an
+  /// existing file unchanged. The bytes are written on the loop's thread, so the file must be on a local disk.
   ///
-  /// - Parameter limit: the largest body that is taken, in bytes after decompression, instead of `maximumBodyBytes`.
-  /// - Returns: the response; its body where the status is not 2xx, else nothing.
+  /// - Parameter limit: the largest body to accept, in bytes after decompression; replaces `maximumBodyBytes`.
+  /// - Returns: the response; its body if the status is not 2xx, else an empty one.
   /// - Throws: also `.file` and `.diskFull`.
   public nonisolated(nonsending) func download(
     _ request: HTTPRequest, to path: String, limit: Int
   ) async throws(HTTPClientError) -> (HTTPResponse, [UInt8]) {
     let call = try HTTPCall(request, body: [], userAgent: configuration.userAgent)
     let file = try DownloadFile(path, limit: limit, name: call.name)
-    // Before the caller goes on: the loop may hold the transfer, and with it the file, a moment longer.
+    // Discard before returning: the loop may retain the transfer, and so the file, a moment longer.
     defer { file.discard() }
     let transfer = HTTPTransfer(call, configuration, download: file)
     try await transfers.perform(transfer)
@@ -81,13 +81,13 @@ public final class HTTPClient: Sendable {
     return (response, body)
   }
 
-  /// Closes all connections. What is under way fails with `.closed`, and so does whatever is sent later.
+  /// Closes all connections. Running and later requests fail with `.closed`.
   public func close() async {
     await transfers.close()
   }
 }
 
-/// What is known of the library, once it is initialised; nil if it cannot be.
+/// The library's version once initialized; nil if initialization fails.
 private let libcurl: LibcurlVersion? = {
   guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let info = curl_version_info(CURLVERSION_FIRST) else {
     return nil

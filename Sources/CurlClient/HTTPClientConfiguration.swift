@@ -1,21 +1,21 @@
-/// How an `HTTPClient` behaves. The defaults suit a JSON service somewhere on the internet.
+/// The configuration of an `HTTPClient`. The defaults suit a JSON service on the internet.
 public struct HTTPClientConfiguration: Sendable {
-  /// For finding the address, connecting and the TLS handshake together; counted anew after a redirect.
+  /// For name resolution, connecting and the TLS handshake together; restarts after a redirect.
   public var connectTimeout: Duration = .seconds(5)
-  /// For everything from `send` to the last byte, the wait for a free connection and redirects included.
+  /// For everything from `send` to the last byte, including the wait for a free connection and redirects.
   public var timeout: Duration = .seconds(30)
-  /// How long nothing at all may move once the request is on its way.
+  /// How long a transfer may stall once the request has left.
   public var stallTimeout: Duration = .seconds(10)
-  /// The largest body that is taken, in bytes after decompression. A larger one ends the transfer at once.
+  /// The largest accepted body, in bytes after decompression. A larger one ends the transfer immediately.
   public var maximumBodyBytes = 4 << 20
-  /// The largest head that is taken, in bytes.
+  /// The largest accepted head, in bytes.
   public var maximumHeadBytes = 64 << 10
-  /// How many redirects are followed, only ever to `https`. 0 hands a redirect to the caller as it is.
+  /// The maximum number of redirects to follow, only to `https`. 0 returns redirects to the caller.
   public var maximumRedirects = 5
-  /// How many connections to one host are open at most; further requests wait. With HTTP/2 one connection carries many.
+  /// The maximum number of connections per host; further requests wait. An HTTP/2 connection carries many requests.
   public var connectionsPerHost = 64
   public var userAgent = "fanmill"
-  /// The path of a PEM file whose certificate authorities are trusted instead of the system's.
+  /// The path of a PEM file of certificate authorities to trust instead of the system's.
   public var certificateAuthorities: String?
 
   public init() {}

@@ -2,7 +2,7 @@ internal import CCurl
 import Glibc
 
 extension HTTPClientError {
-  /// What libcurl's code means for a caller. Its own text is used only where it cannot quote anything of the request or
+  /// The meaning of a libcurl code for the caller. libcurl's own text is used only if it cannot quote the request or
   /// the response.
   init(_ code: CURLcode, _ transfer: HTTPTransfer, _ handle: CurlHandle, _ configuration: HTTPClientConfiguration) {
     if let refusal = transfer.refusal {
@@ -14,7 +14,7 @@ extension HTTPClientError {
       self = unsent
       return
     }
-    // What libcurl complains of before the first response is about the request, afterwards about a redirect.
+    // Before the first response, libcurl's complaint is about the request; afterwards, about a redirect.
     let isRedirected = !transfer.head.isEmpty
     switch code {
     case CURLE_FILESIZE_EXCEEDED: self = .bodyTooLarge(name, transfer.bodyLimit)
@@ -29,7 +29,7 @@ extension HTTPClientError {
     }
   }
 
-  /// Why there is no connection to send on; nil where there was one.
+  /// The reason why there is no connection to send on; nil if there was one.
   static func unsent(
     _ code: CURLcode, _ name: String, _ handle: CurlHandle, _ configuration: HTTPClientConfiguration
   ) -> HTTPClientError? {

@@ -1,8 +1,8 @@
-/// Why a request got no response.
+/// The reason why a request got no response.
 ///
-/// An HTTP status is no error here, whatever it says.
+/// An HTTP status is not an error here.
 public struct HTTPClientError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of failure. Switch over the ones you treat apart and give the rest a default: more may come.
+  /// The kind of failure. Handle known kinds and add a default case: more may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case invalidRequest, connection, nameNotResolved, tls, timeout, stalled, bodyTooLarge, redirect, cancelled, closed
@@ -11,29 +11,30 @@ public struct HTTPClientError: Error, Hashable, Sendable, CustomStringConvertibl
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
 
-    /// The request cannot be sent as it is: its URL, method or header fields. Nothing was sent.
+    /// The request is invalid: its URL, method or header fields. Nothing was sent.
     public static let invalidRequest = Code(.invalidRequest)
-    /// The server is not reachable, in time or at all. Nothing was sent.
+    /// The server is unreachable, or was not reached in time. Nothing was sent.
     public static let connection = Code(.connection)
-    /// The host's name has no address. Nothing was sent.
+    /// The host name has no address. Nothing was sent.
     public static let nameNotResolved = Code(.nameNotResolved)
-    /// The server is not who it should be, or no encryption could be agreed on. Nothing was sent.
+    /// The server's identity could not be verified, or no encryption could be agreed on. Nothing was sent.
     public static let tls = Code(.tls)
-    /// No complete response in time. The server may or may not have acted on the request; so with all that follow.
+    /// No complete response in time. For this error and all that follow, the server may or may not have acted on the
+    /// request.
     public static let timeout = Code(.timeout)
-    /// Nothing moved for too long.
+    /// No data moved for too long.
     public static let stalled = Code(.stalled)
     /// The body is larger than the limit.
     public static let bodyTooLarge = Code(.bodyTooLarge)
-    /// A redirect that is not followed: not to `https`, or one too many.
+    /// A redirect that is not followed: not to `https`, or over the limit.
     public static let redirect = Code(.redirect)
-    /// The task that waited was cancelled.
+    /// The waiting task was cancelled.
     public static let cancelled = Code(.cancelled)
-    /// The client was closed by its owner.
+    /// The owner closed the client.
     public static let closed = Code(.closed)
-    /// The response broke off, or is no HTTP.
+    /// The response was cut off, or is not HTTP.
     public static let transfer = Code(.transfer)
-    /// The libcurl of this machine lacks something that is needed.
+    /// The installed libcurl lacks a required feature.
     public static let unsupported = Code(.unsupported)
     /// The local file of an upload or a download cannot be read or written.
     public static let file = Code(.file)
@@ -44,7 +45,8 @@ public struct HTTPClientError: Error, Hashable, Sendable, CustomStringConvertibl
   }
 
   public let code: Code
-  /// What was wrong and where: method, host and path. Never a query, a header field or a body, since keys travel there.
+  /// The cause and the place: method, host and path. Never a query, a header field or a body, because they may contain
+  /// keys.
   public let message: String
 
   public init(_ code: Code, _ message: String) {

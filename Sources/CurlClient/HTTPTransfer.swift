@@ -2,24 +2,23 @@ internal import CCurl
 import HTTPTypes
 import Locking
 
-/// One request on its way, from the moment it is handed in until its task is told how it went: what libcurl's callbacks
-/// fill.
+/// One request, from submission until its task is resumed. libcurl's callbacks fill it.
 ///
-/// `CurlMulti` keeps it for exactly as long as libcurl has pointers to it.
+/// `CurlMulti` retains it exactly as long as libcurl holds pointers to it.
 final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
-  // `@unchecked Sendable`: what is constant is Sendable itself, `outcome` is a lock; every other field is touched
-  // on the event loop's thread only.
+  // `@unchecked Sendable`: the constants are Sendable, and `outcome` is a lock; every other field is touched only on
+  // the event loop's thread.
 
   let call: HTTPCall
   private let configuration: HTTPClientConfiguration
-  /// What the request's body is read from, instead of memory.
+  /// The source of the request's body, instead of memory.
   let upload: UploadFile?
-  /// What the body of a response with 2xx goes to, instead of memory.
+  /// The destination of a 2xx response's body, instead of memory.
   private let download: DownloadFile?
 
   private(set) var head = ResponseHead()
   private var body: [UInt8] = []
-  /// Why one of the callbacks refused what came; libcurl only says that one did.
+  /// The error of a callback that refused data; libcurl reports only that one did.
   private(set) var refusal: HTTPClientError?
 
   var progress = TransferProgress()
@@ -35,7 +34,7 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     self.download = download
   }
 
-  /// The largest body that may come, in bytes. What a download's response says that is no success is kept in memory.
+  /// The largest body to accept, in bytes. A download's error response is kept in memory.
   var bodyLimit: Int { max(configuration.maximumBodyBytes, download?.limit ?? 0) }
 
   func prepare(_ handle: CurlHandle) -> CURLcode { handle.prepare(self, configuration) }
@@ -49,11 +48,11 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     return nil
   }
 
-  // MARK: What goes
+  // MARK: Request
 
-  /// Puts what comes next of the body into a buffer.
+  /// Copies the next part of the body into a buffer.
   ///
-  /// - Returns: how many bytes, 0 at the end; nil if the file cannot be read.
+  /// - Returns: the number of bytes, 0 at the end; nil if the file cannot be read.
   func sendBody(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     progress.lastMoved = .now
     do throws(HTTPClientError) {
@@ -64,11 +63,11 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     }
   }
 
-  // MARK: What comes
+  // MARK: Response
 
-  /// Takes one line of a head.
+  /// Takes one header line.
   ///
-  /// - Returns: false if there is too much.
+  /// - Returns: false if the head is too large.
   func receiveHead(_ line: UnsafeRawBufferPointer) -> Bool {
     progress.lastMoved = .now
     head.append(line)
@@ -80,7 +79,7 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
 
   /// Takes a piece of the body.
   ///
-  /// - Returns: false if there is too much, or the file that it goes to cannot take it.
+  /// - Returns: false if the body is too large, or its file cannot be written.
   func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     progress.lastMoved = .now
     if let download, let status = progress.handle?.status, 200..<300 ~= status {
@@ -100,7 +99,7 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     return false
   }
 
-  // MARK: What came
+  // MARK: Result
 
   private struct Outcome: Sendable {
     let status: Int
@@ -108,10 +107,10 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     let body: [UInt8]
   }
 
-  /// Handed over to the waiting task.
+  /// The result for the waiting task.
   private let outcome = Locked<Outcome?>(nil)
 
-  /// What came. Asked by the waiting task when it was resumed with success.
+  /// The response. Read by the waiting task once resumed with success.
   func response() throws(HTTPClientError) -> (HTTPResponse, [UInt8]) {
     guard let came = outcome.withLock({ $0 }) else {
       throw HTTPClientError(.transfer, "\(call.name): ended without a response")

@@ -1,6 +1,6 @@
 import Reactor
 
-/// What is isolated to the loop: the multi handle, from the first transfer until the client is closed or dropped.
+/// The state isolated to the loop: the multi handle, from the first transfer until the client is closed or dropped.
 actor HTTPTransfers {
   nonisolated let loop: EventLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -23,10 +23,10 @@ actor HTTPTransfers {
     multi = nil
   }
 
-  /// How many transfers, idle handles and watched sockets there are.
+  /// The number of transfers, idle handles and watched sockets.
   var counts: (transfers: Int, idle: Int, sockets: Int) { multi?.counts ?? (0, 0, 0) }
 
-  /// Carries the transfer out. A caller on the loop's own thread goes in directly; another comes through its inbox,
+  /// Performs the transfer. A caller on the loop's own thread enters directly; others pass through the loop's inbox
   /// once.
   nonisolated(nonsending) func perform(_ transfer: any CurlTransfer) async throws(HTTPClientError) {
     let failure: HTTPClientError? = await withTaskCancellationHandler {

@@ -1,13 +1,13 @@
 import HTTPTypes
 
-/// What came before a body, as bytes: collected on the loop, read elsewhere.
+/// The head of a response as bytes: collected on the loop, parsed elsewhere.
 struct ResponseHead: Sendable {
   private(set) var bytes: [UInt8] = []
-  /// Whether the empty line has come. Trailers may follow it.
+  /// Whether the empty line has arrived. Trailers may follow it.
   private(set) var isComplete = false
 
-  /// Takes one line, with its end. A status line begins anew: what came before was another response, such as a
-  /// redirect.
+  /// Appends one line, including its end. A status line starts over: the previous lines belong to another response,
+  /// such as a redirect.
   mutating func append(_ line: UnsafeRawBufferPointer) {
     if line.starts(with: Self.beginning) {
       bytes.removeAll(keepingCapacity: true)
@@ -23,15 +23,15 @@ struct ResponseHead: Sendable {
   private static let beginning = Array("HTTP/".utf8)
   private static let emptyLine = Array("\r\n".utf8)
 
-  /// The fields of the last response; a line that is none is left out.
+  /// The fields of the last response; malformed lines are omitted.
   ///
-  /// - Parameter isDecoded: leaves out what described the body as it came over the wire.
+  /// - Parameter isDecoded: omits the fields that describe the body's encoding on the wire.
   func fields(isDecoded: Bool) -> HTTPFields {
     var fields = HTTPFields()
     for line in bytes.split(separator: UInt8(ascii: "\n")).dropFirst() {
       var line = line
       while let last = line.last, last == UInt8(ascii: "\r") { line.removeLast() }
-      // A line that begins with a space goes on with the one before: an old custom that no server should have any more.
+      // A line that begins with a space continues the previous one: an obsolete form that no server should use.
       guard let first = line.first, first != UInt8(ascii: " "), first != UInt8(ascii: "\t"),
         let colon = line.firstIndex(of: UInt8(ascii: ":")),
         let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))

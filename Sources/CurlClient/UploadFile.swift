@@ -2,19 +2,19 @@ import Glibc
 
 /// The file that a request's body is read from.
 final class UploadFile: @unchecked Sendable {
-  // `@unchecked Sendable`: `offset` is touched on the event loop's thread only, the rest are constants.
+  // `@unchecked Sendable`: `offset` is touched only on the event loop's thread; the rest is constant.
 
-  /// In bytes, as it was when the file was opened.
+  /// In bytes, when the file was opened.
   let size: Int
   private let path: String
   private let name: String
   private let descriptor: Int32
   private var offset = 0
 
-  /// - Parameter name: what errors call the request.
-  /// - Throws: `.file` for what cannot be read, or is no regular file.
+  /// - Parameter name: the request's name in errors.
+  /// - Throws: `.file` for a path that cannot be read, or is not a regular file.
   init(_ path: String, name: String) throws(HTTPClientError) {
-    // A pipe without a writer would hold the call up.
+    // Opening a pipe without a writer would block.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .file(path, name, errno) }
     var status = stat()
@@ -30,10 +30,10 @@ final class UploadFile: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Puts the next bytes into a buffer.
+  /// Copies the next bytes into a buffer.
   ///
-  /// - Returns: how many; 0 at the end.
-  /// - Throws: `.file`, also for a file that has become shorter: the server was told its size.
+  /// - Returns: the number of bytes; 0 at the end.
+  /// - Throws: `.file`, also if the file has shrunk: the server already has its size.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(HTTPClientError) -> Int {
     let wanted = min(buffer.count, size - offset)
     if wanted == 0 { return 0 }
@@ -45,7 +45,7 @@ final class UploadFile: @unchecked Sendable {
     return count
   }
 
-  /// Goes back to where libcurl begins anew, as it does when a kept connection turned out to be closed.
+  /// Goes back to the offset from which libcurl resends, as it does when a kept connection turns out to be closed.
   func rewind(to offset: Int) -> Bool {
     guard 0...size ~= offset else { return false }
     self.offset = offset
@@ -54,7 +54,7 @@ final class UploadFile: @unchecked Sendable {
 }
 
 extension HTTPClientError {
-  /// What the system said about a local file.
+  /// The system's error for a local file.
   static func file(_ path: String, _ name: String, _ number: Int32) -> HTTPClientError {
     let isFull = number == ENOSPC || number == EDQUOT
     return HTTPClientError(isFull ? .diskFull : .file, "\(name): \(path): \(String(cString: strerror(number)))")

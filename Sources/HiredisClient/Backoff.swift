@@ -1,7 +1,7 @@
-/// How long to wait before the next attempt: doubling from `base` to `limit`, with full jitter.
+/// The pause before the next attempt: doubles from `base` to `limit`, with full jitter.
 ///
-/// Full jitter (any time from zero to the bound) keeps many clients of one server from coming back in step after it
-/// fell.
+/// Full jitter (any time from zero to the bound) keeps a server's many clients from reconnecting in step after an
+/// outage.
 struct Backoff {
   let base: Duration
   let limit: Duration

@@ -1,4 +1,4 @@
-/// What a command can carry. Every argument travels as one bulk string, so any byte may stand in it.
+/// A value that a command can carry. Every argument travels as one bulk string, so it may contain any byte.
 public protocol RedisArgument: Sendable {
   /// Appends exactly one bulk string.
   func append(to buffer: inout RedisBuffer)
@@ -33,7 +33,7 @@ extension Int64: RedisArgument {
 }
 
 extension Double: RedisArgument {
-  /// The shortest decimal form that reads back as the same number; `inf` and `-inf` are understood by Redis.
+  /// The shortest decimal form that reads back as the same number; Redis also accepts `inf` and `-inf`.
   public func append(to buffer: inout RedisBuffer) { description.append(to: &buffer) }
 }
 

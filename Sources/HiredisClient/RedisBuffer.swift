@@ -1,10 +1,10 @@
 /// A command under construction, in the wire format: `*N`, then N times `$length` and that many bytes, each line ended
 /// by CR LF (the Redis serialization protocol, RESP2).
 ///
-/// The number of parts stands in front and is known last. So room for it is kept in front of the first part, and it is
-/// written right-aligned into that room: the finished command is contiguous without being moved.
+/// The number of parts comes first but is known last. So the buffer reserves room in front of the first part and writes
+/// the number right-aligned into it: the finished command is contiguous without a copy.
 public struct RedisBuffer: Sendable {
-  /// `*`, ten digits, CR LF, and then some.
+  /// Room for `*`, ten digits and CR LF, with some to spare.
   static let headroom = 16
 
   private(set) var bytes: [UInt8]
@@ -30,11 +30,11 @@ public struct RedisBuffer: Sendable {
     parts += 1
   }
 
-  /// Appends one bulk string where it is made, without a copy.
+  /// Appends one bulk string that is written in place, without a copy.
   ///
   /// - Parameters:
-  ///   - length: its bytes, known beforehand since they stand in front.
-  ///   - write: appends exactly so many.
+  ///   - length: the number of bytes, needed in advance because it precedes them.
+  ///   - write: appends exactly `length` bytes.
   public mutating func appendBulk(length: Int, _ write: (inout [UInt8]) -> Void) {
     appendLength(length)
     let end = bytes.count + length
@@ -44,7 +44,7 @@ public struct RedisBuffer: Sendable {
     parts += 1
   }
 
-  /// Appends one bulk string that is a decimal number.
+  /// Appends one bulk string with a decimal number.
   public mutating func appendBulk(_ value: Int64) {
     if 0 <= value, value < 10 {
       let digit = UInt64(48 + value)
@@ -71,8 +71,7 @@ public struct RedisBuffer: Sendable {
     parts += 1
   }
 
-  /// Writes the number of parts in front of them. Called when the command is complete, and again after more was
-  /// appended.
+  /// Writes the number of parts before them. Called when the command is complete, and again after each append.
   mutating func writeHeader() {
     var position = Self.headroom
     position -= 1
@@ -90,7 +89,7 @@ public struct RedisBuffer: Sendable {
     start = position
   }
 
-  /// The command's name, if it is shorter than 100 bytes, as every name is.
+  /// The command's name if it is shorter than 100 bytes, as all names are.
   var firstPart: ArraySlice<UInt8>? {
     var position = Self.headroom + 1
     var length = 0
@@ -103,7 +102,7 @@ public struct RedisBuffer: Sendable {
     return first + length <= bytes.count ? bytes[first..<(first + length)] : nil
   }
 
-  /// `$length` and a line end. Lengths below 100,000 are put together in a register and appended at once.
+  /// Appends `$length` and a line end. Lengths below 100,000 are assembled in a register and appended at once.
   private mutating func appendLength(_ length: Int) {
     guard length < 100_000 else {
       bytes.append(UInt8(ascii: "$"))
@@ -126,7 +125,7 @@ public struct RedisBuffer: Sendable {
     appendPacked(0x0A0D, count: 2)
   }
 
-  /// Appends the low `count` bytes of `packed`, the lowest first.
+  /// Appends the low `count` bytes of `packed`, lowest first.
   private mutating func appendPacked(_ packed: UInt64, count: Int) {
     withUnsafeBytes(of: packed.littleEndian) {
       bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<count]))

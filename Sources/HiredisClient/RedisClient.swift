@@ -1,20 +1,20 @@
 import Logging
 import Reactor
 
-/// A client that all tasks share and that comes back by itself: one connection to a server, to the master that
+/// A client that all tasks share and that reconnects automatically: one connection to a server, to the master that
 /// sentinels name, or to each master of a cluster.
 ///
-/// Keep `run()` running beside the tasks that send: it connects, and connects again with growing, jittered pauses when
-/// the server goes away. Commands that were on their way then fail with `.connection` and are never sent again
-/// silently. Commands sent while there is no connection wait for one, at most `connectTimeout`.
+/// Keep `run()` running beside the tasks that send. It connects, and reconnects with growing, jittered pauses when the
+/// server goes away. Commands in flight then fail with `.connection` and are never silently resent. Commands sent while
+/// disconnected wait for a connection, at most `connectTimeout`.
 ///
-/// With sentinels each new connection goes to whoever is master by then; a master that was demoted is left as soon as
-/// it refuses to write. In a cluster each command goes to the master of its key's slot and follows when the slot moves;
-/// a command without keys goes to any master.
+/// With sentinels, each new connection goes to the current master; a demoted master is dropped as soon as it refuses a
+/// write. In a cluster, each command goes to the master of its key's slot and follows the slot when it moves; a command
+/// without keys goes to any master.
 public final class RedisClient: RedisCommandSender {
   public let loop: EventLoop
   public let configuration: RedisConfiguration
-  /// All commands go here, unless there is a cluster.
+  /// The node for all commands, unless there is a cluster.
   private let node: RedisNode
   private let cluster: RedisCluster?
   private let sentinels: RedisSentinels?
@@ -41,7 +41,7 @@ public final class RedisClient: RedisCommandSender {
     }
   }
 
-  /// Keeps the client connected until the task is cancelled; then closes it for good.
+  /// Keeps the client connected until the task is cancelled; then closes it permanently.
   public func run() async {
     if let cluster {
       await cluster.run()
@@ -69,19 +69,19 @@ public final class RedisClient: RedisCommandSender {
     return try await node.supervisor.perform(RedisPipelineRequest(commands, timeout: timeout, decode: decode))
   }
 
-  /// `timeout`, but no longer than the current deadline.
+  /// `timeout`, limited by the current deadline.
   private func limit(_ timeout: Duration?) -> Duration? {
     Deadline.current == nil ? timeout : Deadline.shortened(timeout ?? configuration.commandTimeout)
   }
 
-  // MARK: Connections of one's own
+  // MARK: Dedicated connections
 
-  /// A connection of its own, for commands that block. It does not come back when lost, and in a cluster it does not
-  /// follow a slot that moves: on an error that `meansAnotherServer` make a new one. The caller closes it.
+  /// A dedicated connection, for blocking commands. It does not reconnect when lost, and in a cluster it does not
+  /// follow a moved slot: on an error that `meansAnotherServer`, open a new one. The caller closes it.
   ///
   /// - Parameters:
-  ///   - key: in a cluster, a key that tells which master to connect to.
-  ///   - commandTimeout: the limit for each reply; longer than the longest block.
+  ///   - key: in a cluster, the key whose master to connect to.
+  ///   - commandTimeout: the limit for each reply; must exceed the longest block.
   public func dedicatedConnection(
     for key: String? = nil, commandTimeout: Duration
   ) async throws(RedisError) -> RedisConnection {
@@ -92,29 +92,29 @@ public final class RedisClient: RedisCommandSender {
     return try await RedisConnection.connect(place, loop: loop)
   }
 
-  /// Ends what a connection of one's own waits for, by its `CLIENT ID` on its server.
+  /// Unblocks a dedicated connection by its `CLIENT ID` on its server.
   public func unblock(_ connection: RedisConnection, clientID: Int) async throws(RedisError) {
     let command = RedisCommand("CLIENT", "UNBLOCK", clientID)
     if let cluster { return try await cluster.send(command, beside: connection) }
     try await send(command)
   }
 
-  /// Tells that a connection of one's own failed, or was answered by a server that is not the right one any more: the
-  /// next one is made to the right one as soon as that is known.
+  /// Reports that a dedicated connection failed, or reached a server that is no longer the right one. The next
+  /// dedicated connection goes to the right server as soon as it is known.
   public func note(_ error: RedisError, from connection: RedisConnection) {
     cluster?.note(error, from: connection.endpoint)
   }
 
   // MARK: Servers
 
-  /// Grows whenever commands may begin to reach another server, or another life of the same one: with each connection
-  /// that is made in place of one that was lost, and in a cluster with each change of who has which slots. Two commands
-  /// of which the second was sent while the number was still what it was before the first went to the same process.
+  /// Increases whenever commands may begin to reach another server or a restarted one: with each connection that
+  /// replaces a lost one, and in a cluster with each change of slot owners. If the number is unchanged from before the
+  /// first of two commands until the second is sent, both went to the same process.
   public var routeGeneration: Int { routes.value }
 
-  /// Sends commands without keys to every server that holds data: one, or all masters of a cluster.
+  /// Sends keyless commands to every server that holds data: one server, or all masters of a cluster.
   ///
-  /// - Throws: the first error reply too.
+  /// - Throws: also the first error reply.
   public func sendToMasters(
     _ commands: [RedisCommand]
   ) async throws(RedisError) -> [(server: String, replies: [RedisValue])] {
@@ -123,12 +123,12 @@ public final class RedisClient: RedisCommandSender {
     return [(configuration.displayName, try results.map { result throws(RedisError) in try result.get() })]
   }
 
-  /// Who the masters are and what stands behind them.
+  /// The masters and their replicas and sentinels.
   ///
-  /// - Throws: what asking the masters throws; that a sentinel is away is part of the answer.
+  /// - Throws: the error of querying the masters; an unreachable sentinel is part of the result.
   public func topology() async throws(RedisError) -> RedisTopology {
     if let cluster { return try await cluster.topology() }
-    // A master's ROLE: its name, how far it is, its replicas. Who may not ask has no replicas to count.
+    // A master's ROLE: its name, its offset, its replicas. A user without permission sees no replicas.
     let replicas: Int
     do throws(RedisError) {
       let role = try await send(RedisCommand("ROLE")).elements ?? []

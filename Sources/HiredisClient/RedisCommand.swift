@@ -1,10 +1,10 @@
-/// One command, encoded when it is made. Sending it again costs no encoding.
+/// A command, encoded on creation. Resending it costs no encoding.
 ///
 ///     RedisCommand("SET", key, value, "PX", 30_000)
 public struct RedisCommand: Sendable {
   private var buffer: RedisBuffer
 
-  /// A command of a name and arguments of any kinds.
+  /// A command with a name and arguments of any types.
   public init<each Argument: RedisArgument>(_ name: String, _ arguments: repeat each Argument) {
     buffer = RedisBuffer(capacity: 112)
     name.append(to: &buffer)
@@ -12,7 +12,7 @@ public struct RedisCommand: Sendable {
     buffer.writeHeader()
   }
 
-  /// A command of parts, the name first. At least the name must be there.
+  /// A command made of parts, of which the first is its name. The name is required.
   public init(_ parts: [any RedisArgument]) {
     precondition(!parts.isEmpty, "a Redis command needs a name")
     buffer = RedisBuffer(capacity: 24 * parts.count)
@@ -20,10 +20,10 @@ public struct RedisCommand: Sendable {
     buffer.writeHeader()
   }
 
-  /// A question that every server answers which can be read: one whose disk is full refuses PING as it refuses writes.
+  /// A query that every readable server answers: a server with a full disk refuses PING as it refuses writes.
   public static let echo = RedisCommand("ECHO", "fanmill")
 
-  /// Makes room for `count` more bytes, before many appends.
+  /// Reserves `count` more bytes before many appends.
   public mutating func reserve(_ count: Int) {
     buffer.reserve(count)
   }
@@ -46,13 +46,13 @@ public struct RedisCommand: Sendable {
     buffer.writeHeader()
   }
 
-  /// How many parts it has, the name among them.
+  /// The number of parts, including the name.
   public var count: Int { buffer.parts }
 
-  /// Whether it is one that changes what replies mean, such as `SUBSCRIBE` and `MONITOR`. hiredis treats those apart,
-  /// and the connection's bookkeeping, one reply a command, would not hold.
+  /// Whether the command changes the meaning of replies, as `SUBSCRIBE` and `MONITOR` do. hiredis treats such commands
+  /// specially, and the connection's accounting of one reply per command would not hold.
   var startsStream: Bool {
-    // Of ordinary commands only the length and one letter are looked at.
+    // For ordinary commands, only the length and one letter are compared.
     guard let name = buffer.firstPart, (7...12).contains(name.count), let last = name.last else { return false }
     switch last | 0x20 {
     case UInt8(ascii: "r"): return name.lowercasedEquals("monitor")
@@ -61,7 +61,7 @@ public struct RedisCommand: Sendable {
     }
   }
 
-  /// The command as it goes over the wire.
+  /// The command as sent on the wire.
   func withWireBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     buffer.bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[buffer.start...])) }
   }

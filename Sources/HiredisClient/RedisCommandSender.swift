@@ -1,19 +1,19 @@
 import Reactor
 
-/// What commands can be sent through: a connection, or a client that keeps one.
+/// Sends commands: a connection, or a client that maintains one.
 ///
-/// All forms may be called from any task. Commands of one turn of the event loop leave in one write, so many tasks that
-/// send one command each are pipelined by themselves; a task with many commands uses the pipeline form, which suspends
+/// Any task may call all forms. Commands of one turn of the event loop leave in one write, so many tasks that each send
+/// one command are pipelined automatically; a task with many commands should use the pipeline form, which suspends
 /// once.
 ///
-/// In each, a cancelled task gets `.cancelled` at once, whether or not the server carries the command out.
+/// In all forms, a cancelled task gets `.cancelled` immediately, whether or not the server executes the command.
 public protocol RedisCommandSender: Sendable {
   var loop: EventLoop { get }
 
-  /// Sends one command and decodes its reply where it lies, on the event loop.
+  /// Sends one command and decodes its reply in place, on the event loop.
   ///
-  /// - Parameter timeout: how long to wait for the reply instead of the configured limit.
-  /// - Throws: `.server` for an error reply, what `decode` throws, or why no reply came.
+  /// - Parameter timeout: how long to wait for the reply; nil for the configured limit.
+  /// - Throws: `.server` for an error reply, any error of `decode`, or the reason why no reply came.
   nonisolated(nonsending) func send<Output: Sendable>(
     _ command: RedisCommand, timeout: Duration?,
     decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
@@ -21,9 +21,9 @@ public protocol RedisCommandSender: Sendable {
 
   /// Sends commands together and waits for all replies, which come in the commands' order.
   ///
-  /// - Returns: each command's decoded reply, or its error reply. Commands are independent: one that fails stops no
-  ///   other.
-  /// - Throws: when not every reply arrived. What the server did with the rest is unknown.
+  /// - Returns: each command's decoded reply, or its error reply. Commands are independent: a failure stops no other
+  ///   command.
+  /// - Throws: if any reply is missing. The server may or may not have executed those commands.
   nonisolated(nonsending) func send<Output: Sendable>(
     pipeline commands: [RedisCommand], timeout: Duration?,
     decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
@@ -31,7 +31,7 @@ public protocol RedisCommandSender: Sendable {
 }
 
 extension RedisCommandSender {
-  /// Sends one command and decodes its reply where it lies, within the configured limit.
+  /// Sends one command and decodes its reply in place, within the configured limit.
   public nonisolated(nonsending) func send<Output: Sendable>(
     _ command: RedisCommand, decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
   ) async throws(RedisError) -> Output {
@@ -60,9 +60,9 @@ extension RedisCommandSender {
     try await send(pipeline: commands, timeout: timeout) { reply throws(RedisError) in reply.value }
   }
 
-  /// Runs a script by its digest; sends the source only to a server that does not know it.
+  /// Runs a script by its digest, and sends the source only to a server that does not have it.
   ///
-  /// - Parameter keys: every key the script touches, all of one hash slot.
+  /// - Parameter keys: every key that the script accesses, all in one hash slot.
   public nonisolated(nonsending) func evaluate<Output: Sendable>(
     _ script: RedisScript, keys: [any RedisArgument], arguments: [any RedisArgument] = [], timeout: Duration? = nil,
     decode: @escaping @Sendable (borrowing RedisReply) throws(RedisError) -> Output
@@ -87,17 +87,17 @@ extension RedisCommandSender {
   }
 }
 
-/// An actor on the loop that takes requests.
+/// An actor on the event loop that accepts requests.
 protocol RedisRequestSink: Actor {
   nonisolated var loop: EventLoop { get }
   func submit(_ request: RedisRequest)
 }
 
 extension RedisRequestSink {
-  /// Hands the request to the loop and waits for its outcome.
+  /// Passes the request to the loop and waits for its outcome.
   ///
-  /// A caller on the loop's own thread goes in directly, without a hop to the actor: that is what makes a task with the
-  /// loop as its executor cheap. Another comes through the loop's inbox, once.
+  /// A caller on the loop's own thread enters directly, without a hop to the actor, which makes tasks with the loop as
+  /// executor cheap. Other callers pass through the loop's inbox once.
   nonisolated(nonsending) func perform<Output>(
     _ request: RedisReplyRequest<Output>
   ) async throws(RedisError) -> Output {

@@ -1,18 +1,18 @@
 extension RedisConfiguration {
-  /// Reads where Redis is:
+  /// Parses the URL of Redis:
   ///
-  /// | URL | |
-  /// |---|---|
-  /// | `redis://[user[:password]@]host[:port][/db]` | one server |
-  /// | `rediss://…[?ca=FILE&cert=FILE&key=FILE]` | one server, encrypted, where the hiredis in the build has TLS: whom to trust instead of the system's authorities, and one's own certificate |
-  /// | `unix://[user[:password]@]/path/to.sock[?db=N]` | one server, through a socket |
-  /// | `redis+sentinel://[user[:password]@]host[:port],host[:port]/NAME[/db]` | the master that the sentinels know as NAME; their own login is `?sentinel_user=…&sentinel_password=…` |
-  /// | `redis+cluster://[user[:password]@]host[:port],host[:port]` | a Redis Cluster, found through any of these nodes |
+  /// - `redis://[user[:password]@]host[:port][/db]`: one server.
+  /// - `rediss://…[?ca=FILE&cert=FILE&key=FILE]`: one server over TLS, if the build's hiredis supports it, with the
+  ///   authorities to trust instead of the system's, and the client certificate.
+  /// - `unix://[user[:password]@]/path/to.sock[?db=N]`: one server, through a socket.
+  /// - `redis+sentinel://[user[:password]@]host[:port],host[:port]/NAME[/db]`: the master called NAME at the sentinels,
+  ///   whose login is `?sentinel_user=…&sentinel_password=…`.
+  /// - `redis+cluster://[user[:password]@]host[:port],host[:port]`: a Redis Cluster, found through any of these nodes.
   ///
   /// User, password, name and path may be percent-encoded. `:password@` is a password without a user. User, password
   /// and database are those of the servers that hold the data.
   ///
-  /// - Throws: `.configuration`; the message names the part that is wrong and never repeats the password.
+  /// - Throws: `.configuration`; the message names the invalid part and never contains the password.
   public init(url: String) throws(RedisError) {
     let url = try RedisURL(url)
     switch url.scheme {
@@ -30,7 +30,7 @@ extension RedisConfiguration {
         throw RedisURL.wrong("unix:// needs an absolute path, as in unix:///path/to/redis.sock")
       }
       let file = try RedisURL.decode(url.path, "the path")
-      // The kernel's limit for a socket's path, its end mark included, is 108 bytes; hiredis would cut the rest off.
+      // The kernel limits a socket's path, including its terminator, to 108 bytes; hiredis would truncate a longer one.
       guard file.utf8.count < 108 else { throw RedisURL.wrong("the socket's path is longer than 107 bytes") }
       self.init(
         .unix(path: file), user: url.user, password: url.password, database: try url.queriedDatabase() ?? 0)

@@ -1,11 +1,11 @@
-/// Where the server is, or the servers are, and how long to wait for them.
+/// The addresses of the server or servers, and how long to wait for them.
 public struct RedisConfiguration: Sendable {
-  /// Where a server listens.
+  /// A server's address.
   public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     case tcp(host: String, port: Int)
     case unix(path: String)
 
-    /// `host:port`, an IPv6 address in brackets; or the path.
+    /// `host:port`, with an IPv6 address in brackets; or the path.
     public var description: String {
       switch self {
       case .tcp(let host, let port): "\(host.contains(":") ? "[\(host)]" : host):\(port)"
@@ -14,22 +14,22 @@ public struct RedisConfiguration: Sendable {
     }
   }
 
-  /// What stands behind the endpoints.
+  /// The kind of servers at the endpoints.
   public enum Topology: Hashable, Sendable {
     /// One server.
     case server
-    /// Sentinels, which know who is the master of a name.
+    /// Sentinels, which know the master of a name.
     case sentinel(Sentinel)
-    /// Some nodes of a Redis Cluster, which know all the others.
+    /// Some nodes of a Redis Cluster, which know the others.
     case cluster
   }
 
-  /// What the sentinels are asked for and who asks.
+  /// The master to ask the sentinels for, and the login.
   public struct Sentinel: Hashable, Sendable {
-    /// The name under which they watch the master.
+    /// The master's name at the sentinels.
     public var master: String
     public var user: String?
-    /// Secret, and another one than the servers'.
+    /// Secret; separate from the servers' password.
     public var password: String?
 
     public init(master: String, user: String? = nil, password: String? = nil) {
@@ -40,26 +40,27 @@ public struct RedisConfiguration: Sendable {
   }
 
   public var endpoint: Endpoint
-  /// Further sentinels or nodes, asked where the first does not answer.
+  /// Additional sentinels or nodes, tried if the first does not respond.
   public var otherEndpoints: [Endpoint] = []
   public var topology = Topology.server
-  /// The user of an access control list; nil is the server's default user.
+  /// The ACL user; nil for the server's default user.
   public var user: String?
-  /// Secret: it goes into `AUTH` and nowhere else.
+  /// Secret: used only in `AUTH`.
   public var password: String?
-  /// Selected when connected; 0 needs no command, and a cluster has no other.
+  /// Selected on connecting; 0 needs no command, and clusters have no other.
   public var database: Int
-  /// What `CLIENT LIST` shows.
+  /// The name in `CLIENT LIST`.
   public var clientName = "fanmill"
-  /// How long connecting may take, names resolved and password checked; and how long a command waits for a connection.
+  /// The limit for connecting, including name resolution and authentication, and for a command that waits for a
+  /// connection.
   public var connectTimeout: Duration = .seconds(3)
-  /// How long a command may wait for its reply, unless it is sent with a limit of its own.
+  /// How long a command waits for its reply, unless it has its own limit.
   public var commandTimeout: Duration = .seconds(5)
-  /// How many commands may wait for a connection at once; more fail immediately.
+  /// The number of commands that may wait for a connection; further ones fail immediately.
   public var waitingLimit = 10_000
-  /// nil for a connection that is not encrypted.
+  /// nil for an unencrypted connection.
   var tls: RedisTLS?
-  /// Whether a server that says it is no master is left again.
+  /// Whether to drop a server that reports that it is not a master.
   var expectsMaster = false
 
   public init(_ endpoint: Endpoint, user: String? = nil, password: String? = nil, database: Int = 0) {
@@ -69,10 +70,10 @@ public struct RedisConfiguration: Sendable {
     self.database = database
   }
 
-  /// All that the URL names, in its order.
+  /// All endpoints in the URL, in order.
   public var endpoints: [Endpoint] { [endpoint] + otherEndpoints }
 
-  /// The server's name for logs and messages: a URL without user and password.
+  /// The server's name for logs and messages: the URL without user and password.
   public var displayName: String {
     let hosts = endpoints.map(\.description).joined(separator: ",")
     return switch topology {
@@ -86,13 +87,13 @@ public struct RedisConfiguration: Sendable {
     }
   }
 
-  /// What encrypts a connection to the endpoint, whose name the certificate must bear.
+  /// The TLS settings for the endpoint, with the name that its certificate must match.
   var tlsStart: (start: RedisTLS, host: String)? {
     guard let tls, case .tcp(let host, _) = endpoint else { return nil }
     return (tls, host)
   }
 
-  /// The same for one server that was found.
+  /// The same configuration for one discovered server.
   func server(at endpoint: Endpoint) -> RedisConfiguration {
     var server = self
     server.endpoint = endpoint

@@ -1,13 +1,13 @@
 import Reactor
 
-/// One connection to a Redis server, living on its event loop.
+/// One connection to a Redis server, on its event loop.
 ///
-/// It does not come back when it is lost: `RedisClient` keeps one that does. A connection of one's own is for commands
-/// that block, such as `XREADGROUP … BLOCK`, since everything sent behind them waits too.
+/// It does not reconnect when lost; `RedisClient` does. A dedicated connection is for blocking commands, such as
+/// `XREADGROUP … BLOCK`, because every command sent after them waits too.
 public actor RedisConnection: RedisCommandSender, RedisRequestSink {
   public nonisolated let loop: EventLoop
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-  /// The server it belongs to, by the name under which that was found.
+  /// The server's endpoint, as it was discovered.
   public nonisolated let endpoint: RedisConfiguration.Endpoint
 
   private var socket: RedisSocket?
@@ -24,10 +24,10 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     socket?.close(.closed)
   }
 
-  /// Connects to the configuration's first endpoint, authenticates, selects the database.
+  /// Connects to the configuration's first endpoint, authenticates and selects the database.
   ///
-  /// - Throws: `.connection` when no address answers within `connectTimeout`; `.configuration` when the server refuses
-  ///   the password or the database.
+  /// - Throws: `.connection` if no address responds within `connectTimeout`; `.configuration` if the server refuses the
+  ///   password or the database.
   public static func connect(
     _ configuration: RedisConfiguration, loop: EventLoop
   ) async throws(RedisError) -> RedisConnection {
@@ -36,7 +36,7 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     let endpoints = try await endpoints(of: configuration)
     for (index, endpoint) in endpoints.enumerated() {
       let connection = RedisConnection(configuration.endpoint, loop: loop)
-      // An address that swallows what is sent to it must leave time for the others.
+      // An unresponsive address must leave time for the others.
       let share = (deadline - .now) / (endpoints.count - index)
       do throws(RedisError) {
         try await connection.open(endpoint, configuration, timeout: share)
@@ -50,14 +50,14 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     throw last
   }
 
-  /// Closes at once. Commands that still wait for a reply fail with `.closed`.
+  /// Closes immediately. Commands waiting for a reply fail with `.closed`.
   public func close() {
     socket?.close(.closed)
   }
 
   public var isOpen: Bool { socket != nil }
 
-  /// Waits until the connection is lost or closed, and says why; for a cancelled task at most until then.
+  /// Waits until the connection is lost or closed and returns the reason; a cancelled task stops waiting.
   public func waitUntilClosed() async -> RedisError {
     nextWaiter += 1
     let number = nextWaiter
@@ -97,7 +97,7 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     if !submitIfOpen(request) { request.fail(closeReason ?? .closed) }
   }
 
-  /// - Returns: false, with the request untouched, when the connection is closed.
+  /// - Returns: false if the connection is closed; the request is then untouched.
   func submitIfOpen(_ request: RedisRequest) -> Bool {
     guard let socket else { return false }
     socket.send(request)
@@ -116,7 +116,7 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     let handshake = RedisHandshake(configuration)
     let request = RedisPipelineRequest(handshake.commands, timeout: timeout) { reply throws(RedisError) in reply.value }
     do throws(RedisError) {
-      // The socket tells its end through the loop's thread, where the actor's isolation holds.
+      // The socket reports its end on the loop's thread, where the actor's isolation holds.
       socket = try RedisSocket(
         endpoint, loop: loop, commandTimeout: configuration.commandTimeout, tls: configuration.tlsStart
       ) {
@@ -127,7 +127,7 @@ public actor RedisConnection: RedisCommandSender, RedisRequestSink {
     } catch {
       switch error.code {
       case .connection:
-        // Such as "max number of clients reached": said, and then the connection was closed.
+        // For example "max number of clients reached", after which the server closes the connection.
         let said = request.lastServerError.map { " (the server said: \($0.message))" } ?? ""
         throw RedisError(.connection, "\(place) is not reachable: \(error.message)\(said)")
       case .timeout: throw RedisError(.connection, "\(place) did not answer within \(configuration.connectTimeout)")

@@ -1,35 +1,35 @@
-/// Why a command, a connection or a setting failed.
+/// The reason why a command, a connection or a setting failed.
 public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of failure. Switch over the ones you treat apart and give the rest a default: more may come.
+  /// The kind of failure. Handle known kinds and add a default case: more may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String { case connection, timeout, server, cancelled, closed, configuration, `protocol` }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
 
-    /// The server is not reachable or went away. A command that was on its way may or may not have been carried out.
+    /// The server is unreachable or went away. A command in flight may or may not have been executed.
     public static let connection = Code(.connection)
-    /// No reply in time. The command may or may not have been carried out; the connection is closed and replaced.
+    /// No reply in time. The command may or may not have been executed; the connection is closed and replaced.
     public static let timeout = Code(.timeout)
-    /// The server answered with an error; `RedisError.serverPrefix` says which.
+    /// The server replied with an error; `RedisError.serverPrefix` tells which.
     public static let server = Code(.server)
-    /// The task that waited was cancelled. The command may or may not have been carried out.
+    /// The waiting task was cancelled. The command may or may not have been executed.
     public static let cancelled = Code(.cancelled)
-    /// The client or connection was closed by its owner.
+    /// The owner closed the client or connection.
     public static let closed = Code(.closed)
-    /// A setting is wrong: the URL, the password, the database number, or a command that this client does not carry.
+    /// A setting is wrong: the URL, the password, the database number, or a command that this client does not support.
     public static let configuration = Code(.configuration)
-    /// A reply that is not what it should be.
+    /// A malformed reply.
     public static let `protocol` = Code(.protocol)
 
     public var description: String { kind.rawValue }
   }
 
   public let code: Code
-  /// What was wrong, where, and what to do about it. Never holds a password or a command's arguments.
+  /// The cause, the place and the remedy. Never contains a password or a command's arguments.
   public let message: String
   /// The first word of the server's error reply, such as `NOSCRIPT`, `OOM` or `NOGROUP`.
   public let serverPrefix: String?
-  /// Whether the command certainly never left, so that it may go to another server.
+  /// Whether the command was certainly not sent, so that another server may get it.
   let isUnsent: Bool
 
   public init(_ code: Code, _ message: String, serverPrefix: String? = nil) {
@@ -43,8 +43,8 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
     self.isUnsent = isUnsent
   }
 
-  /// Whether the server that answered is not, or not any more, the one for what was asked of it: a demoted master, or a
-  /// cluster's node that gave the keys away. A connection of one's own should then be made anew.
+  /// Whether the server that replied is the wrong one, or no longer the right one: a demoted master, or a cluster node
+  /// that gave the keys away. A dedicated connection should then be reopened.
   public var meansAnotherServer: Bool {
     switch serverPrefix {
     case "READONLY", "MOVED": true
@@ -52,8 +52,8 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether a cluster is about to carry the keys from one node to another, or just has: what was asked for was not
-  /// done, and can be before long.
+  /// Whether a cluster is moving the keys to another node, or just has. The command was not executed, and can be
+  /// retried soon.
   public var meansKeysMove: Bool {
     switch serverPrefix {
     case "MOVED", "ASK", "TRYAGAIN": true
@@ -61,7 +61,7 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// An error reply, as the server wrote it.
+  /// An error reply, as sent by the server.
   public init(serverReply text: String) {
     let prefix = text.prefix { $0 != " " }
     self.init(.server, text, serverPrefix: prefix.isEmpty ? nil : String(prefix))

@@ -1,4 +1,4 @@
-/// What is said on a new connection before anything else, and what the answers mean.
+/// The first commands on a new connection, and the meaning of their replies.
 struct RedisHandshake {
   private enum Step { case authenticate, select, name, ping, role }
   private let steps: [(step: Step, command: RedisCommand)]
@@ -16,7 +16,7 @@ struct RedisHandshake {
     }
     if configuration.database != 0 { steps.append((.select, RedisCommand("SELECT", configuration.database))) }
     steps.append((.name, RedisCommand("CLIENT", "SETNAME", configuration.clientName)))
-    // PING is refused while the server still loads its data: such a connection is not ready yet.
+    // A server that is loading its data refuses PING, so its connection is not ready yet.
     steps.append((.ping, RedisCommand("PING")))
     if configuration.expectsMaster { steps.append((.role, RedisCommand("ROLE"))) }
     self.steps = steps
@@ -49,13 +49,13 @@ struct RedisHandshake {
           .configuration, "\(place) does not say whether it is the master (\(error.message)); let the user run ROLE",
           serverPrefix: error.serverPrefix)
       default:
-        // A server that knows no names, or a user who may not set one, is still good for commands.
+        // A server without client names, or a user who may not set one, can still run commands.
         continue
       }
     }
   }
 
-  /// A sentinel may not know yet, and a server that was demoted would refuse to write.
+  /// A sentinel may be out of date, and a demoted server would refuse writes.
   private func checkRole(_ reply: RedisValue, _ place: String) throws(RedisError) {
     guard let role = reply.elements?.first?.text, role != "master" else { return }
     throw RedisError(.connection, "\(place) was named as the master and says that it is a \(role)")

@@ -2,7 +2,7 @@ import Locking
 import Logging
 import Reactor
 
-/// One server to which commands go, or the server that is master at the time: a supervised connection that comes back.
+/// A supervised, reconnecting connection to one server, or to the current master.
 final class RedisNode: Sendable {
   let supervisor: RedisSupervisor
   private let configuration: RedisConfiguration
@@ -14,15 +14,15 @@ final class RedisNode: Sendable {
   private let logger: Logger
   private let trouble = Locked(false)
 
-  /// Whether the connection was lost, or could not be made, and has not come back.
+  /// Whether the connection is lost or could not be made.
   var isTroubled: Bool { trouble.withLock { $0 } }
 
   /// - Parameters:
   ///   - configuration: names the server in messages.
   ///   - pauseLimit: the longest pause between two attempts to connect.
   ///   - routes: advances with each connection.
-  ///   - locate: where to connect to, asked before each attempt.
-  ///   - onTrouble: called when the connection was lost or could not be made.
+  ///   - locate: finds the server to connect to, before each attempt.
+  ///   - onTrouble: called when the connection is lost or could not be made.
   init(
     _ configuration: RedisConfiguration, loop: EventLoop, logger: Logger, pauseLimit: Duration = .seconds(2),
     routes: RouteGeneration, locate: @escaping @Sendable () async throws(RedisError) -> RedisConfiguration,
@@ -40,9 +40,9 @@ final class RedisNode: Sendable {
     supervisor = RedisSupervisor(configuration: configuration, loop: loop)
   }
 
-  /// Keeps the node connected until the task is cancelled; then closes it for good.
+  /// Keeps the node connected until the task is cancelled; then closes it permanently.
   ///
-  /// - Parameter end: gives what waiting commands fail with then.
+  /// - Parameter end: the error for commands that are still waiting then.
   func run(end: @Sendable () -> RedisError) async {
     var backoff = Backoff(limit: pauseLimit)
     while !Task.isCancelled {
@@ -57,7 +57,7 @@ final class RedisNode: Sendable {
         let reason = await connection.waitUntilClosed()
         if Task.isCancelled { break }
         await supervisor.connectionFailed(reason)
-        // A server that accepts and hangs up at once is not well: its attempts count as one series.
+        // A server that accepts and immediately hangs up is unhealthy: such attempts count as one series.
         if ContinuousClock.now - since > .seconds(1) { backoff.reset() }
         logger.warning("lost the connection to Redis", metadata: ["error": "\(reason)"])
       } catch {

@@ -1,11 +1,11 @@
 internal import CHiredis
 
-/// A reply as it lies in the client library's memory, lent for the time of one `decode` closure.
+/// A reply in the client library's memory, lent for the duration of one `decode` closure.
 ///
-/// The closure runs on the event loop: take out what is needed, compute elsewhere. It cannot be copied, and nothing of
-/// it (`bytes` above all) may be kept past the closure's end.
+/// The closure runs on the event loop: extract what is needed, and compute elsewhere. The reply cannot be copied, and
+/// no part of it (`bytes` above all) may be kept after the closure ends.
 public struct RedisReply: ~Copyable {
-  /// What a reply can be (RESP2).
+  /// The kinds of replies (RESP2).
   public enum Kind: Sendable {
     case string, status, integer, array, null, error
   }
@@ -38,7 +38,7 @@ public struct RedisReply: ~Copyable {
     return UnsafeRawBufferPointer(start: start, count: pointer.pointee.len)
   }
 
-  /// How many elements an array has; 0 for any other kind.
+  /// The number of elements of an array; 0 for any other kind.
   public var count: Int { pointer.pointee.elements }
 
   /// An element of an array.
@@ -50,7 +50,7 @@ public struct RedisReply: ~Copyable {
     return RedisReply(element)
   }
 
-  /// The bytes as text, where they are a string or status; malformed UTF-8 is repaired.
+  /// The text of a string or status; malformed UTF-8 is repaired.
   public var text: String? {
     switch kind {
     case .string, .status: String(decoding: bytes, as: UTF8.self)
@@ -58,7 +58,7 @@ public struct RedisReply: ~Copyable {
     }
   }
 
-  /// The number of an integer reply, or of a string that is a decimal number.
+  /// The number of an integer reply, or of a string with a decimal number.
   public var int: Int? {
     switch kind {
     case .integer: Int(exactly: integer)
@@ -67,7 +67,7 @@ public struct RedisReply: ~Copyable {
     }
   }
 
-  /// A copy of the whole reply that may be kept.
+  /// A copy of the whole reply, which may be kept.
   public var value: RedisValue {
     switch kind {
     case .string, .status: .string([UInt8](bytes))
@@ -78,13 +78,13 @@ public struct RedisReply: ~Copyable {
     }
   }
 
-  /// Whether the server refused to write since it is a replica: it was demoted, or the wrong one is asked.
+  /// Whether the server refused a write because it is a replica: it was demoted, or is the wrong server.
   var isReadOnlyRefusal: Bool {
     guard pointer.pointee.type == REDIS_REPLY_ERROR else { return false }
     return bytes.starts(with: "READONLY ".utf8)
   }
 
-  /// The error, if the whole reply is one.
+  /// The error if the whole reply is one.
   var serverError: RedisError? {
     guard pointer.pointee.type == REDIS_REPLY_ERROR else { return nil }
     return RedisError(serverReply: String(decoding: bytes, as: UTF8.self))

@@ -1,25 +1,25 @@
 import Reactor
 
-/// What waits for replies: one command or a pipeline, from the moment it is sent until its last reply has come.
+/// A command or pipeline that waits for replies, from sending until the last reply.
 ///
-/// hiredis holds it as the private data of every command it stands for, retained once and released with the last reply.
-/// When its task is cancelled it stays behind as a tombstone: the replies still come, and are dropped.
+/// hiredis holds it as the private data of each of its commands, retained once and released with the last reply. If its
+/// task is cancelled, it remains as a tombstone: the replies still arrive, and are dropped.
 class RedisRequest: @unchecked Sendable {
-  // `@unchecked Sendable`: the constants are set by `init`; every other field, here and in subclasses, is touched on
-  // the event loop's thread only, where `start`, `fail` and the reply callback are called. The output alone is also
-  // read by the waiting task, after it was resumed with success, when nobody writes it any more.
+  // `@unchecked Sendable`: `init` sets the constants; every other field, here and in subclasses, is touched only on the
+  // event loop's thread, where `start`, `fail` and the reply callback are called. Only the output is also read by the
+  // waiting task, after it was resumed with success and all writes have ended.
 
   let commands: [RedisCommand]
-  /// nil: the connection's own limit.
+  /// nil for the connection's limit.
   let timeout: Duration?
 
-  /// How many replies are still to come.
+  /// The number of replies still to come.
   final var outstanding = 0
-  /// The number of its last command on its connection, by which a time-out tells who was late.
+  /// The number of its last command on its connection, which tells on a timeout whether it was late.
   final var lastSequence: UInt64 = 0
   final var timer: TimerID?
   private(set) final var isSettled = false
-  /// Resumed with nil when the output is there. Its type is the same for every output, which saves the hot path from
+  /// Resumed with nil when the output is ready. Its type is the same for every output, which spares the hot path from
   /// building generic types at run time.
   private final var continuation: CheckedContinuation<RedisError?, Never>?
 
@@ -28,7 +28,7 @@ class RedisRequest: @unchecked Sendable {
     self.timeout = timeout
   }
 
-  /// Attaches the waiting task. A request that was cancelled before answers it at once.
+  /// Attaches the waiting task. A request that is already cancelled resumes it immediately.
   ///
   /// - Returns: whether the request is still to be sent.
   final func start(_ continuation: CheckedContinuation<RedisError?, Never>) -> Bool {
@@ -40,13 +40,13 @@ class RedisRequest: @unchecked Sendable {
     return true
   }
 
-  /// Takes one reply, unless the request is settled. Called once a command, in order.
+  /// Takes one reply, unless the request is settled. Called once per command, in order.
   func receive(_ reply: borrowing RedisReply) {}
 
-  /// Tells the waiting task that no reply will come.
+  /// Notifies the waiting task that no reply will come.
   final func fail(_ error: RedisError) { settle(error) }
 
-  /// Resumes the waiting task, the first time it is called.
+  /// Resumes the waiting task on the first call.
   fileprivate final func settle(_ error: RedisError?) {
     if isSettled { return }
     isSettled = true
@@ -60,14 +60,14 @@ class RedisReplyRequest<Output: Sendable>: RedisRequest, @unchecked Sendable {
   // `@unchecked Sendable`: as in the superclass.
   fileprivate final var result: Output?
 
-  /// What came. Asked by the waiting task when it was resumed with success.
+  /// The result. Read by the waiting task once resumed with success.
   final func output() throws(RedisError) -> Output {
     guard let result else { throw RedisError(.protocol, "a request ended without its output") }
     return result
   }
 }
 
-/// One command, its reply decoded on the loop.
+/// One command; its reply is decoded on the loop.
 final class RedisSingleRequest<Output: Sendable>: RedisReplyRequest<Output>, @unchecked Sendable {
   // `@unchecked Sendable`: as in the superclass; `decode` is a constant.
   private let decode: @Sendable (borrowing RedisReply) throws(RedisError) -> Output
@@ -91,7 +91,7 @@ final class RedisSingleRequest<Output: Sendable>: RedisReplyRequest<Output>, @un
   }
 }
 
-/// Several commands with one waiting task, resumed by the last reply.
+/// Several commands with one waiting task, which the last reply resumes.
 final class RedisPipelineRequest<Output: Sendable>: RedisReplyRequest<[Result<Output, RedisError>]>, @unchecked Sendable
 {
   // `@unchecked Sendable`: as in the superclass; `decode` is a constant.
@@ -107,7 +107,7 @@ final class RedisPipelineRequest<Output: Sendable>: RedisReplyRequest<[Result<Ou
     results.reserveCapacity(commands.count)
   }
 
-  /// The last error reply so far: what the server said before it hung up.
+  /// The last error reply so far, such as the server's reason for hanging up.
   var lastServerError: RedisError? {
     for case .failure(let error) in results.reversed() { return error }
     return nil
@@ -129,8 +129,8 @@ final class RedisPipelineRequest<Output: Sendable>: RedisReplyRequest<[Result<Ou
   }
 }
 
-/// One command that a cluster's node carries out although it is only about to get the key: `ASKING` goes before it, and
-/// between the two there must be nothing.
+/// One command for a cluster node that is still importing the key's slot: `ASKING` directly precedes it, with nothing
+/// in between.
 final class RedisAskingRequest<Output: Sendable>: RedisReplyRequest<Output>, @unchecked Sendable {
   // `@unchecked Sendable`: as in the superclass; `decode` is a constant.
   private let decode: @Sendable (borrowing RedisReply) throws(RedisError) -> Output
@@ -146,7 +146,7 @@ final class RedisAskingRequest<Output: Sendable>: RedisReplyRequest<Output>, @un
 
   override func receive(_ reply: borrowing RedisReply) {
     if !hasAsked {
-      // Where it is refused, the command's own reply says so as well.
+      // If `ASKING` is refused, the command's own reply is an error too.
       hasAsked = true
       return
     }

@@ -1,7 +1,7 @@
-/// A Lua script that the server keeps by its digest, so that a call sends 40 bytes instead of the source.
+/// A Lua script that the server caches by its digest, so that a call sends 40 bytes instead of the source.
 public struct RedisScript: Sendable {
   public let source: String
-  /// SHA-1 of the source in hexadecimal, which is how Redis names a script.
+  /// SHA-1 of the source in hexadecimal, which identifies the script in Redis.
   public let digest: String
 
   public init(_ source: String) {
@@ -9,17 +9,17 @@ public struct RedisScript: Sendable {
     digest = SHA1.hexadecimal(of: Array(source.utf8))
   }
 
-  /// `EVALSHA`: fails with the prefix `NOSCRIPT` on a server that has not seen the source.
+  /// `EVALSHA`: fails with the prefix `NOSCRIPT` on a server without the script.
   public func command(keys: [any RedisArgument], arguments: [any RedisArgument] = []) -> RedisCommand {
     call("EVALSHA", digest, keys, arguments)
   }
 
-  /// `EVAL`: carries the source, and leaves it known to the server.
+  /// `EVAL`: sends the source, which the server then caches.
   public func commandWithSource(keys: [any RedisArgument], arguments: [any RedisArgument] = []) -> RedisCommand {
     call("EVAL", source, keys, arguments)
   }
 
-  /// `SCRIPT LOAD`: in front of a pipeline it makes the calls behind it safe against `NOSCRIPT`.
+  /// `SCRIPT LOAD`: at the start of a pipeline, it prevents `NOSCRIPT` for the calls behind it.
   public var loadCommand: RedisCommand { RedisCommand("SCRIPT", "LOAD", source) }
 
   private func call(

@@ -1,11 +1,10 @@
 import Locking
 import Reactor
 
-/// Asks sentinels who is the master.
+/// Asks sentinels for the master.
 ///
-/// Nothing of what they said is kept: each new connection asks again, and the server that they name is asked itself
-/// (`ROLE`) before it is used. A sentinel that is cut off from the others may be wrong, so the next question goes to
-/// another one first.
+/// Their answers are not cached: each new connection asks again, and the named server is verified (`ROLE`) before use.
+/// A sentinel cut off from the others may be wrong, so the next query goes to another one first.
 final class RedisSentinels: Sendable {
   private let configuration: RedisConfiguration
   private let sentinel: RedisConfiguration.Sentinel
@@ -18,9 +17,9 @@ final class RedisSentinels: Sendable {
     self.loop = loop
   }
 
-  /// How to connect to the master, as the first sentinel says that answers.
+  /// The configuration of the master, as named by the first sentinel that responds.
   ///
-  /// - Throws: `.connection` where none answers, `.configuration` where none of those that answer knows the name.
+  /// - Throws: `.connection` if none responds, `.configuration` if no responding sentinel knows the name.
   func master() async throws(RedisError) -> RedisConfiguration {
     let endpoints = configuration.endpoints
     let first = next.withLock { next in
@@ -54,7 +53,7 @@ final class RedisSentinels: Sendable {
       .connection, "no sentinel of \(configuration.displayName) answers: \(unreachable?.message ?? "none is named")")
   }
 
-  /// - Returns: nil if the sentinel knows no such master.
+  /// - Returns: nil if the sentinel does not know the master.
   private func ask(_ endpoint: RedisConfiguration.Endpoint) async throws(RedisError) -> RedisConfiguration.Endpoint? {
     let command = RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinel.master)
     let reply = try await with(endpoint) { connection throws(RedisError) in try await connection.send(command) }
@@ -65,7 +64,7 @@ final class RedisSentinels: Sendable {
     return .tcp(host: host, port: port)
   }
 
-  /// Lends a connection to one sentinel.
+  /// Provides a connection to one sentinel.
   private func with<Output>(
     _ endpoint: RedisConfiguration.Endpoint, _ body: (RedisConnection) async throws(RedisError) -> Output
   ) async throws(RedisError) -> Output {
@@ -73,7 +72,7 @@ final class RedisSentinels: Sendable {
     place.user = sentinel.user
     place.password = sentinel.password
     place.database = 0
-    // One that swallows what is sent to it must leave time for the others.
+    // An unresponsive sentinel must leave time for the others.
     place.connectTimeout = min(configuration.connectTimeout, .seconds(1))
     place.commandTimeout = place.connectTimeout
     let connection: RedisConnection
@@ -96,7 +95,7 @@ final class RedisSentinels: Sendable {
     }
   }
 
-  /// What the sentinels make of the master's standing.
+  /// The sentinels' view of the master.
   func standing() async -> RedisTopology.SentinelStanding {
     var standing = RedisTopology.SentinelStanding(named: configuration.endpoints.count, reachable: 0, quorum: nil)
     for endpoint in configuration.endpoints {

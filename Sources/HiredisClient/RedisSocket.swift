@@ -3,16 +3,16 @@ import DequeModule
 import Glibc
 import Reactor
 
-/// The one owner of a hiredis context: made, fed and freed here, on the event loop's thread.
+/// The only owner of a hiredis context: created, used and freed here, on the event loop's thread.
 ///
-/// hiredis calls the file-scope functions below, which find this object in its private pointers.
+/// hiredis calls the file-scope functions below, which find this object through its private pointers.
 final class RedisSocket {
   let loop: EventLoop
   private let commandTimeout: Duration
   private let didClose: (RedisError) -> Void
   private var tls: RedisTLSSession?
 
-  /// nil from the moment hiredis gives the context up.
+  /// nil once hiredis drops the context.
   private(set) var context: UnsafeMutablePointer<redisAsyncContext>?
   private var descriptor: Int32 = -1
   private var interest: EventLoop.Readiness = .write
@@ -21,20 +21,21 @@ final class RedisSocket {
 
   private var sentSequence: UInt64 = 0
   private var answeredSequence: UInt64 = 0
-  /// The last command that has the connection's own limit; what has a limit of its own is watched by its own timer.
+  /// The last command with the connection's limit; a command with its own limit has a separate timer.
   private var limitedSequence: UInt64 = 0
   private var lateSequence: UInt64 = 0
   private var closeReason: RedisError?
 
-  /// When what was written by the end of a turn has to be answered: one mark a turn, not one a command.
+  /// The reply deadlines of commands written by the end of a turn: one mark per turn, not one per command.
   private var marks: Deque<(sequence: UInt64, deadline: ContinuousClock.Instant)> = []
   private var markTimer: TimerID?
 
-  /// Begins to connect. Commands may be sent at once; they leave when the connection stands.
+  /// Starts connecting. Commands may be sent immediately; they leave once connected.
   ///
-  /// - Parameter endpoint: a unix path, or a *numeric* address: a name would be looked up here and block the loop.
-  /// - Parameter tls: with it, and the name that the server's certificate must bear, for an encrypted connection.
-  /// - Parameter didClose: called once, on the loop, after every waiting request was failed.
+  /// - Parameter endpoint: a unix path, or a *numeric* address: resolving a name here would block the loop.
+  /// - Parameter tls: the TLS settings and the name that the server's certificate must match; nil for an unencrypted
+  ///   connection.
+  /// - Parameter didClose: called once, on the loop, after every waiting request has failed.
   init(
     _ endpoint: RedisConfiguration.Endpoint, loop: EventLoop, commandTimeout: Duration,
     tls: (start: RedisTLS, host: String)? = nil, didClose: @escaping (RedisError) -> Void
@@ -62,11 +63,11 @@ final class RedisSocket {
     }
     context = made
     descriptor = made.pointee.c.fd
-    // A program that the process starts must not inherit the connection.
+    // Child processes must not inherit the connection.
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     if case .tcp = endpoint { redisEnableKeepAlive(&made.pointee.c) }
     installHooks(made)
-    // The closure holds the socket for as long as hiredis holds pointers to it: until `contextIsGoing`.
+    // The closure retains the socket while hiredis holds pointers to it: until `contextIsGoing`.
     loop.register(descriptor, interest: .write) { self.ready($0) }
   }
 
@@ -74,7 +75,7 @@ final class RedisSocket {
 
   // MARK: Sending
 
-  /// Puts the request's commands into the output, which leaves at the end of the turn.
+  /// Appends the request's commands to the output, which leaves at the end of the turn.
   func send(_ request: RedisRequest) {
     guard let context else {
       request.fail(closeReason ?? .closed)
@@ -92,7 +93,7 @@ final class RedisSocket {
         }
       }
       guard status == REDIS_OK else {
-        // Out of memory, or a command that hiredis does not take as an ordinary one.
+        // Out of memory, or a command that hiredis does not accept as an ordinary one.
         if request.outstanding == 0 { retained.release() }
         request.fail(RedisError(.connection, "the command was not accepted for sending"))
         close(RedisError(.connection, "a command was not accepted for sending"))
@@ -110,7 +111,7 @@ final class RedisSocket {
     watch(request, for: timeout, limit: timeout)
   }
 
-  /// Fails what waits, and frees the context.
+  /// Fails all waiting requests, and frees the context.
   func close(_ reason: RedisError) {
     guard let context else { return }
     closeReason = closeReason ?? reason
@@ -120,7 +121,7 @@ final class RedisSocket {
   // MARK: Called by the hooks
 
   fileprivate func ready(_ readiness: EventLoop.Readiness) {
-    // Reading first: replies that arrived before the server went away are delivered before the write fails.
+    // Read first: replies that arrived before the server went away are delivered before the write fails.
     if readiness.contains(.read), let context { redisAsyncHandleRead(context) }
     if readiness.contains(.write), let context { redisAsyncHandleWrite(context) }
   }
@@ -144,12 +145,12 @@ final class RedisSocket {
 
   func countReply() { answeredSequence += 1 }
 
-  /// The server was demoted: whoever connects again finds the one that took its place.
+  /// The server was demoted; reconnecting finds the new master.
   func serverIsNoMaster() {
     close(RedisError(.connection, "the server refuses to write (READONLY): it is a replica", serverPrefix: "READONLY"))
   }
 
-  /// Why `request` gets no reply, when hiredis gives the connection up.
+  /// The reason why `request` gets no reply, once hiredis drops the connection.
   func failure(for request: RedisRequest, _ context: UnsafeMutablePointer<redisAsyncContext>) -> RedisError {
     if request.timeout == nil, request.lastSequence <= lateSequence { return Self.timedOut(commandTimeout) }
     return reason(context)
@@ -173,12 +174,12 @@ final class RedisSocket {
     return context.pointee.c.flags & REDIS_CONNECTED != 0
   }
 
-  /// Writes all that the turn has gathered with one system call.
+  /// Writes the turn's output with one system call.
   private func flush() {
     flushIsDue = false
     guard let context else { return }
     mark()
-    // A full socket says itself when it takes more.
+    // A full socket signals when it is writable again.
     if interest.contains(.write) { return }
     isFlushing = true
     redisAsyncHandleWrite(context)
@@ -213,7 +214,7 @@ final class RedisSocket {
     }
   }
 
-  /// Gives a request with a limit of its own a timer of its own.
+  /// Starts a separate timer for a request with its own limit.
   private func watch(_ request: RedisRequest, for delay: Duration, limit: Duration) {
     request.timer = loop.schedule(after: delay) { [weak self, weak request] in
       guard let self, let request else { return }
@@ -225,10 +226,10 @@ final class RedisSocket {
     }
   }
 
-  /// Takes what has arrived, before anything is called late: after this process stood still (a debugger, `SIGSTOP`, a
-  /// machine put to sleep) the deadlines are over and the replies lie unread.
+  /// Reads pending input before anything is declared late: after this process was suspended (a debugger, `SIGSTOP`, a
+  /// sleeping machine), deadlines have passed while replies wait unread.
   ///
-  /// - Returns: whether there was anything. A large reply that is under way is not late while it moves.
+  /// - Returns: whether there was input. A large reply is not late while it keeps arriving.
   private func drain() -> Bool {
     var chunks = 0
     while chunks < 64, hasInput, let context {
@@ -267,8 +268,8 @@ final class RedisSocket {
   }
 }
 
-// What hiredis calls. These are file-scope functions because a closure written inside isolated code would carry that
-// isolation and trap when C calls it. All of them run on the loop's thread, inside a call of `RedisSocket` to hiredis.
+// hiredis's callbacks. They are file-scope functions because a closure written inside isolated code would carry that
+// isolation and trap when C calls it. All run on the loop's thread, inside a call from `RedisSocket` to hiredis.
 
 extension RedisSocket {
   func installHooks(_ context: UnsafeMutablePointer<redisAsyncContext>) {
@@ -312,7 +313,7 @@ private func socketCleanUp(_ pointer: UnsafeMutableRawPointer?) {
   socket.contextIsGoing(context)
 }
 
-/// One command's reply; none, when the connection goes.
+/// One command's reply; nil if the connection ends.
 func replyArrived(
   _ context: UnsafeMutablePointer<redisAsyncContext>?, _ reply: UnsafeMutableRawPointer?,
   _ privateData: UnsafeMutableRawPointer?

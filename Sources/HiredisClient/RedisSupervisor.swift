@@ -1,18 +1,18 @@
 import DequeModule
 import Reactor
 
-/// The loop-side half of a client: passes requests to the connection there is, or holds them until there is one.
+/// The loop-side half of a client: passes requests to the connection, or holds them until there is one.
 actor RedisSupervisor: RedisRequestSink {
   nonisolated let loop: EventLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   private let configuration: RedisConfiguration
   private(set) var connection: RedisConnection?
-  /// Why there will be no connection any more.
+  /// The reason why no connection will be made any more.
   private var finish: RedisError?
   private var lastFailure: RedisError?
 
-  /// In the order of their deadlines, which is the order of their arrival: all may wait equally long.
+  /// In the order of their deadlines, which is the order of arrival: all wait equally long.
   private var waiting: Deque<(request: RedisRequest, deadline: ContinuousClock.Instant)> = []
   private var timer: TimerID?
 
@@ -41,7 +41,7 @@ actor RedisSupervisor: RedisRequestSink {
     for (request, _) in held where !request.isSettled { submit(request) }
   }
 
-  /// Remembers why there is no connection. What a wait cannot cure fails whoever waits, at once.
+  /// Records why there is no connection. If waiting cannot help, all waiting requests fail immediately.
   func connectionFailed(_ error: RedisError) {
     connection = nil
     lastFailure = error
@@ -51,7 +51,7 @@ actor RedisSupervisor: RedisRequestSink {
     for (request, _) in held { request.fail(error) }
   }
 
-  /// Closes for good; what waits, and what comes later, fails with `error`.
+  /// Closes permanently; waiting and later requests fail with `error`.
   func finish(with error: RedisError) async {
     finish = error
     let held = waiting

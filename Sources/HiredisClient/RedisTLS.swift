@@ -2,18 +2,18 @@
   internal import CHiredisSSL
   import Glibc
 
-  /// What it takes to begin TLS with servers: whom to trust, and who one is.
+  /// The settings for TLS with servers: the trusted authorities and the client certificate.
   final class RedisTLS: @unchecked Sendable {
-    // `@unchecked Sendable`: nothing changes the context after `init`, and OpenSSL lets several threads make sessions
-    // of one.
+    // `@unchecked Sendable`: the context does not change after `init`, and OpenSSL allows several threads to create
+    // sessions from one context.
     private let context: OpaquePointer
     static let isAvailable = true
 
     /// - Parameters:
     ///   - authorities: a file of certificates to trust instead of the system's.
-    ///   - certificate: a file with one's own certificate and what leads to an authority.
-    ///   - key: the file of its key; both or neither.
-    /// - Throws: `.configuration`, naming the file that cannot be used.
+    ///   - certificate: a file with the client certificate and its chain.
+    ///   - key: the file with its private key; both or neither.
+    /// - Throws: `.configuration`, with the file that cannot be used.
     init(authorities: String?, certificate: String?, key: String?) throws(RedisError) {
       guard let context = fanmill_tls_context() else { throw RedisError(.connection, "no memory for TLS") }
       self.context = context
@@ -36,14 +36,14 @@
 
     deinit { SSL_CTX_free(context) }
 
-    /// Begins TLS on a connection that is being made: hiredis shakes hands as the socket becomes ready.
+    /// Starts TLS on a connection in progress: hiredis performs the handshake as the socket becomes ready.
     ///
     /// - Parameters:
     ///   - connection: a `redisContext`.
-    ///   - host: the name or address that the server's certificate must bear.
+    ///   - host: the name or address that the server's certificate must match.
     func start(_ connection: UnsafeMutableRawPointer, host: String) throws(RedisError) -> RedisTLSSession {
-      // OpenSSL writes with write(2): to a server that has gone, that must not be the process's end. The thread is the
-      // loop's, where nobody waits for this signal.
+      // OpenSSL writes with write(2), which must not kill the process when the server is gone. The thread is the
+      // loop's, where no code waits for this signal.
       var pipe = sigset_t()
       sigemptyset(&pipe)
       sigaddset(&pipe, SIGPIPE)
@@ -55,14 +55,14 @@
       }
       let started = RedisTLSSession(session)
       guard fanmill_tls_start(connection, session) == REDIS_OK else {
-        // A server nearby may have answered already.
+        // A local server may have responded already.
         throw RedisError(.connection, started.refusal ?? "TLS cannot be begun with \(host)")
       }
       return started
     }
   }
 
-  /// One connection's TLS, kept to ask why it failed.
+  /// One connection's TLS session, kept to find out why it failed.
   final class RedisTLSSession {
     private let session: OpaquePointer
 
@@ -70,7 +70,7 @@
 
     deinit { SSL_free(session) }
 
-    /// What is wrong with the server's certificate; nil if nothing is, or none has come.
+    /// The defect of the server's certificate; nil if there is none, or no certificate has arrived.
     var refusal: String? {
       let verdict = SSL_get_verify_result(session)
       guard verdict != X509_V_OK, let text = X509_verify_cert_error_string(verdict) else { return nil }
@@ -78,7 +78,7 @@
     }
   }
 #else
-  /// Stands for TLS in a build whose hiredis has none: it cannot be made.
+  /// Replaces TLS in a build whose hiredis lacks it: it cannot be created.
   final class RedisTLS: Sendable {
     static let isAvailable = false
 

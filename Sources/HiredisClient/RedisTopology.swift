@@ -1,10 +1,10 @@
-/// What stands behind a client, as an operator wants to know it.
+/// The servers behind a client, as reported to operators.
 public struct RedisTopology: Sendable {
-  /// A server that takes writes.
+  /// A server that accepts writes.
   public struct Master: Sendable, Hashable {
     /// `host:port`, or a socket's path.
     public var name: String
-    /// How many replicas could take its place.
+    /// The number of replicas that could replace it.
     public var replicas: Int
 
     public init(name: String, replicas: Int) {
@@ -13,13 +13,13 @@ public struct RedisTopology: Sendable {
     }
   }
 
-  /// What the sentinels say of themselves.
+  /// The sentinels' report about themselves.
   public struct SentinelStanding: Sendable, Hashable {
-    /// How many the URL names.
+    /// The number in the URL.
     public var named: Int
-    /// How many of those answered.
+    /// The number of those that responded.
     public var reachable: Int
-    /// The verdict of `SENTINEL CKQUORUM`: begins with `OK` where enough of them are there for a failover.
+    /// The verdict of `SENTINEL CKQUORUM`: begins with `OK` if enough of them are up for a failover.
     public var quorum: String?
 
     public init(named: Int, reachable: Int, quorum: String?) {
@@ -32,7 +32,7 @@ public struct RedisTopology: Sendable {
   public var masters: [Master]
   /// nil without sentinels.
   public var sentinels: SentinelStanding?
-  /// Hash slots that no master has, or one that the others cannot reach; nil for anything but a cluster.
+  /// Hash slots without a master, or with one that the others cannot reach; nil unless there is a cluster.
   public var uncoveredSlots: Int?
 
   public init(masters: [Master], sentinels: SentinelStanding? = nil, uncoveredSlots: Int? = nil) {

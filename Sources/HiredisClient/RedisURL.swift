@@ -1,16 +1,16 @@
 internal import CHiredis
 
-/// The version of the client library in the build.
+/// The version of hiredis in the build.
 let hiredisVersion = "\(HIREDIS_MAJOR).\(HIREDIS_MINOR).\(HIREDIS_PATCH)"
 
-/// A URL taken apart: what all schemes have in common.
+/// A parsed URL: the parts common to all schemes.
 struct RedisURL {
   let scheme: String
   private(set) var user: String?
   private(set) var password: String?
-  /// The hosts, as they are written.
+  /// The hosts as written.
   let authority: Substring
-  /// From the first slash on.
+  /// The text from the first slash on.
   let path: Substring
   private let query: [(key: Substring, value: Substring)]
 
@@ -48,7 +48,7 @@ struct RedisURL {
 
   // MARK: Hosts
 
-  /// The hosts, separated by commas.
+  /// The comma-separated hosts.
   func endpoints(port fallback: Int, example: String) throws(RedisError) -> [RedisConfiguration.Endpoint] {
     var endpoints: [RedisConfiguration.Endpoint] = []
     for entry in authority.split(separator: ",", omittingEmptySubsequences: false) {
@@ -82,7 +82,7 @@ struct RedisURL {
 
   // MARK: Database and query
 
-  /// From the path, else from the query, else 0.
+  /// The database from the path, else from the query, else 0.
   func database() throws(RedisError) -> Int {
     if path.count > 1 { return try Self.database(path.dropFirst()) }
     return try queriedDatabase() ?? 0
@@ -100,7 +100,7 @@ struct RedisURL {
     return number
   }
 
-  /// - Throws: where the files cannot be used, and in a build without TLS.
+  /// - Throws: if the files cannot be used, and in a build without TLS.
   func tls() throws(RedisError) -> RedisTLS {
     try allow(query: ["db", "ca", "cert", "key"])
     let (certificate, key) = (try value("cert"), try value("key"))
@@ -115,7 +115,7 @@ struct RedisURL {
     return try Self.decode(pair.value, key)
   }
 
-  /// Refuses what is not one of `keys`: a misspelt one would be silently without effect.
+  /// Refuses parameters other than `keys`: a misspelt one would silently have no effect.
   func allow(query keys: [String]) throws(RedisError) {
     guard let strange = query.first(where: { pair in !keys.contains { $0 == pair.key } }) else { return }
     throw Self.wrong("\(scheme):// knows no \"\(strange.key)\" in the query; there are \(keys.joined(separator: ", "))")
@@ -123,7 +123,7 @@ struct RedisURL {
 
   // MARK: Text
 
-  /// Cuts `text` at the first `mark` and returns what stood behind it.
+  /// Cuts `text` at the first `mark` and returns the rest.
   private static func split(_ text: inout Substring, at mark: Character) -> Substring? {
     guard let index = text.firstIndex(of: mark) else { return nil }
     let behind = text[text.index(after: index)...]

@@ -1,11 +1,11 @@
-/// A reply that was copied out of the client library and may be kept.
+/// A reply copied out of the client library, which may be kept.
 public enum RedisValue: Sendable, Hashable {
   case null
   case integer(Int64)
   /// A bulk string or a status, such as `OK`.
   case string([UInt8])
   case array([RedisValue])
-  /// An error inside an array, as scripts and `EXEC` give. An error that is the whole reply is thrown instead.
+  /// An error inside an array, as from scripts and `EXEC`. An error that is the whole reply is thrown instead.
   case error(String)
 
   /// The text of a string; malformed UTF-8 is repaired.
@@ -14,7 +14,7 @@ public enum RedisValue: Sendable, Hashable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The number of an integer, or of a string that is a decimal number.
+  /// The number of an integer, or of a string with a decimal number.
   public var int: Int? {
     switch self {
     case .integer(let number): Int(exactly: number)

@@ -1,4 +1,4 @@
-/// SHA-1 (FIPS 180-4), for naming scripts as Redis does. Not for anything that has to be secret or unforgeable.
+/// SHA-1 (FIPS 180-4), for identifying scripts as Redis does. Not for secrets or authentication.
 enum SHA1 {
   static func hexadecimal(of message: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)

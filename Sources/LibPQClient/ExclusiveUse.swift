@@ -2,14 +2,14 @@ import CLibPQ
 import DequeModule
 import Reactor
 
-/// One caller's use of a connection out of pipeline mode: a COPY or a script. Confined to the connection's loop.
+/// A caller's use of a connection outside of pipeline mode: a COPY or a script. Confined to the connection's loop.
 final class ExclusiveUse {
   let id: UInt64
-  /// What the server answered last, and the first error among its answers.
+  /// The server's latest result, and the first error among its results.
   private(set) var last: PostgresResult?
   private(set) var error: PostgresError?
   private(set) var isAwaitingReply = false
-  /// Nothing comes any more: the connection is gone.
+  /// Whether the connection is gone, so that no more results arrive.
   private var hasFailed = false
   var isCancelling = false
   private var reply: CheckedContinuation<PostgresError?, Never>?
@@ -32,10 +32,10 @@ final class ExclusiveUse {
     if failed { error = error ?? result.error } else { last = result }
   }
 
-  /// The server has answered all that was asked.
+  /// The server has completed the command.
   func replied() {
     isAwaitingReply = false
-    // The signal that a cancel request is about may still be on its way: the connection is nobody else's before.
+    // A cancel request's signal may still be in transit: no other caller may have the connection until it has arrived.
     guard !isCancelling else { return }
     reply?.resume(returning: error)
     reply = nil
@@ -46,7 +46,7 @@ final class ExclusiveUse {
     if !isAwaitingReply { replied() }
   }
 
-  /// Everything is written.
+  /// All output is written.
   func flushed() {
     flush?.resume(returning: nil)
     flush = nil
@@ -63,9 +63,9 @@ final class ExclusiveUse {
   }
 }
 
-/// What libpq does not do in pipeline mode. Requests that come meanwhile wait.
+/// Commands that libpq does not support in pipeline mode. Requests that arrive meanwhile wait.
 extension PostgresConnection {
-  /// Waits for the connection's turn to be `transaction`'s, or the caller's, alone and leaves pipeline mode.
+  /// Waits for exclusive use of the connection, by `transaction` or by the caller, and leaves pipeline mode.
   func enterExclusive(_ transaction: TransactionState?) async throws(PostgresError) {
     if let transaction {
       if !transaction.hasBegun || transaction.hasEnded || transaction.isEnding {
@@ -92,7 +92,7 @@ extension PostgresConnection {
     sendBacklog()
   }
 
-  /// Goes back to pipeline mode and lets the others on.
+  /// Returns to pipeline mode and resumes waiting requests.
   func leaveExclusive() {
     guard exclusive != nil else { return }
     exclusive = nil
@@ -116,7 +116,7 @@ extension PostgresConnection {
     }
   }
 
-  /// Waits for the server's answer to what was sent.
+  /// Waits for the server's result.
   func awaitReply(timeout: Duration?, isCancellable: Bool = true) async throws(PostgresError) -> PostgresResult? {
     guard let exclusive else { throw closeReason ?? PostgresError(.connection, "the connection was closed") }
     let id = exclusive.id
@@ -177,7 +177,7 @@ extension PostgresConnection {
     tearDown(PostgresError(.connection, "the connection was closed since a statement on it timed out"))
   }
 
-  /// Waits until the socket has taken all that was gathered: the backpressure of a COPY.
+  /// Waits until the socket has taken all output: the backpressure of a COPY.
   private func awaitFlush(timeout: Duration?) async throws(PostgresError) {
     guard let exclusive else { throw closeReason ?? PostgresError(.connection, "the connection was closed") }
     let timer = limitExclusive(exclusive.id, timeout)
@@ -191,8 +191,8 @@ extension PostgresConnection {
 
   // MARK: Scripts
 
-  /// Runs SQL text of one statement or many, without parameters and without rows: migrations. Outside of a transaction,
-  /// and unless the text says otherwise, all of it is one transaction.
+  /// Runs SQL text with one or more statements, without parameters or rows, for migrations. Outside of a transaction,
+  /// all of it is one transaction unless the text says otherwise.
   public func executeScript(_ sql: String, timeout: Duration? = nil) async throws(PostgresError) {
     try await runScript(sql, timeout, nil)
   }
@@ -227,7 +227,7 @@ extension PostgresConnection {
     }
   }
 
-  /// Sends a piece of the data and returns when the socket has taken it.
+  /// Sends a piece of the data and returns once the socket has taken it.
   func sendCopy(_ bytes: [UInt8], timeout: Duration?) async throws(PostgresError) {
     if Task.isCancelled { throw PostgresError(.cancelled, "cancelled during COPY") }
     while true {
@@ -242,9 +242,9 @@ extension PostgresConnection {
     }
   }
 
-  /// Ends the COPY; with a `reason`, the server writes nothing.
+  /// Ends the COPY; with a `reason`, the server discards the rows.
   ///
-  /// - Returns: how many rows it wrote.
+  /// - Returns: the number of rows written.
   func endCopy(giveUp reason: String?, timeout: Duration?) async throws(PostgresError) -> Int {
     defer { leaveExclusive() }
     while true {

@@ -1,17 +1,17 @@
 import CLibPQ
 import Glibc
 
-/// Owns one connection of libpq. Confined to the loop of the connection that has it; freed with it.
+/// Owns one libpq connection. Confined to the loop of the owning connection, and freed with it.
 ///
-/// A call that fails says why in `failure`, which names no parameter.
+/// After a failed call, `failure` has the reason, without parameter values.
 final class LibPQ {
   private let pointer: OpaquePointer
-  // Reused from call to call: what libpq wants as parallel arrays.
+  // The parallel arrays that libpq needs, reused between calls.
   private var values: [UnsafePointer<CChar>?] = []
   private var lengths: [Int32] = []
   private var formats: [Int32] = []
 
-  /// Begins to connect; `poll()` goes on. nil if memory is short.
+  /// Starts connecting; `poll()` continues. nil if memory is exhausted.
   init?(_ keywords: [(String, String)]) {
     var names: [UnsafePointer<CChar>?] = []
     var values: [UnsafePointer<CChar>?] = []
@@ -22,9 +22,9 @@ final class LibPQ {
     defer { for text in names + values { free(UnsafeMutableRawPointer(mutating: text)) } }
     guard let pointer = PQconnectStartParams(names + [nil], values + [nil], 0) else { return nil }
     self.pointer = pointer
-    // The default prints notices to standard error.
+    // By default, libpq prints notices to standard error.
     PQsetNoticeReceiver(pointer, ignoreNotice, nil)
-    // Of a refused connection libpq has no result to ask: the SQLSTATE stands in the message, see `refusal`.
+    // libpq keeps no result for a refused connection, so the SQLSTATE must be in the message; see `refusal`.
     PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
   }
 
@@ -32,13 +32,13 @@ final class LibPQ {
 
   var descriptor: Int32 { PQsocket(pointer) }
   var hasFailed: Bool { PQstatus(pointer) == CONNECTION_BAD }
-  /// What libpq says went wrong: its first line, since the others guess.
+  /// libpq's error: only the first line, because the others are guesses.
   var failure: String {
     let text = String(cString: PQerrorMessage(pointer))
     return String(text.prefix { !$0.isNewline }).trimmed
   }
 
-  /// Why there is no connection; with the server's SQLSTATE where it was the server that said no.
+  /// The reason why the connection failed, with the SQLSTATE if the server refused it.
   var refusal: PostgresError {
     let text = failure
     guard let match = text.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) else { return PostgresError(.connection, text) }
@@ -47,7 +47,7 @@ final class LibPQ {
       sqlState: String(match.output.1))
   }
 
-  /// Whether the server has something to say to a connection at rest, which is hardly ever good news.
+  /// Whether an idle connection has unread input, which is rarely good news.
   var hasUnreadInput: Bool {
     var byte: UInt8 = 0
     return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
@@ -56,10 +56,10 @@ final class LibPQ {
   var transactionStatus: PGTransactionStatusType { PQtransactionStatus(pointer) }
   var processID: Int32 { PQbackendPID(pointer) }
 
-  /// Goes on connecting. Its descriptor may be another afterwards.
+  /// Continues connecting. The file descriptor may change.
   func poll() -> PostgresPollingStatusType { PQconnectPoll(pointer) }
 
-  /// Makes the fresh connection nonblocking and lets statements queue.
+  /// Makes the new connection nonblocking and enables pipeline mode.
   func prepare() -> Bool {
     PQsetErrorVerbosity(pointer, PQERRORS_DEFAULT)
     return PQsetnonblocking(pointer, 1) == 0 && enterPipeline()
@@ -84,27 +84,27 @@ final class LibPQ {
     }
   }
 
-  /// Sends SQL without parameters, of one statement or several; not in pipeline mode.
+  /// Sends SQL without parameters, with one or more statements; not in pipeline mode.
   func sendScript(_ sql: String) -> Bool { PQsendQuery(pointer, sql) == 1 }
 
-  /// Ends a request: what came before it is one transaction. Writes what is gathered.
+  /// Ends a request: its statements form one transaction. Writes the pending output.
   func sync() -> Bool { PQpipelineSync(pointer) == 1 }
 
-  /// Writes what the socket takes: 0 if that was all, 1 if some is left, -1 if the connection is lost.
+  /// Writes as much as the socket takes: 0 if that was everything, 1 if output remains, -1 if the connection is lost.
   func flush() -> Int32 { PQflush(pointer) }
 
   func consumeInput() -> Bool { PQconsumeInput(pointer) == 1 }
   var isBusy: Bool { PQisBusy(pointer) == 1 }
   func nextResult() -> PostgresResult? { PQgetResult(pointer).map(PostgresResult.init) }
 
-  /// 1 if the data are queued, 0 if the socket must take some first, -1 on an error.
+  /// 1 if the data is queued, 0 if the socket must drain first, -1 on an error.
   func putCopyData(_ bytes: [UInt8]) -> Int32 {
     bytes.withUnsafeBytes {
       PQputCopyData(pointer, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
     }
   }
 
-  /// Ends the COPY; with a reason, the server throws away what it got.
+  /// Ends the COPY; with a reason, the server discards its data.
   func putCopyEnd(_ reason: String?) -> Int32 { PQputCopyEnd(pointer, reason) }
 
   func nextNotification() -> PostgresNotification? {
@@ -115,7 +115,7 @@ final class LibPQ {
       sender: raw.pointee.be_pid)
   }
 
-  /// What it takes to cancel the running statement from another thread.
+  /// A handle for cancelling the running statement from another thread.
   func canceller() -> LibPQCanceller? { PQgetCancel(pointer).map(LibPQCanceller.init) }
 
   private func withParameters(_ parameters: PostgresParameters, _ body: () -> Bool) -> Bool {
@@ -123,7 +123,7 @@ final class LibPQ {
     lengths.removeAll(keepingCapacity: true)
     formats.removeAll(keepingCapacity: true)
     return parameters.buffer.bytes.withUnsafeBytes { bytes in
-      // An empty value is not NULL, so it needs an address even where there is no byte.
+      // An empty value is not NULL, so it needs an address even without bytes.
       let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) ?? emptyValue
       for entry in parameters.entries {
         values.append(entry.length < 0 ? nil : base + entry.start)
@@ -135,23 +135,23 @@ final class LibPQ {
   }
 }
 
-/// Ends a connection's running statement through a connection of its own. It blocks: not for the loop.
+/// Cancels a connection's running statement over a separate connection. It blocks, so it must not run on the loop.
 final class LibPQCanceller: @unchecked Sendable {
-  // `@unchecked Sendable`: the pointer is a copy of the server's address and key, which nothing changes; freed once.
+  // `@unchecked Sendable`: the pointer is an immutable copy of the server's address and key; freed once.
   private let pointer: OpaquePointer
 
   init(_ pointer: OpaquePointer) { self.pointer = pointer }
   deinit { PQfreeCancel(pointer) }
 
-  /// Returns when the server has signalled the statement's process, or cannot be reached.
+  /// Returns once the server has signalled the statement's process, or cannot be reached.
   func cancel() {
     var reason = [CChar](repeating: 0, count: 256)
-    // It reaches the statement or it does not: either way the statement's own answer is what counts.
+    // It may or may not reach the statement; only the statement's own result counts.
     Self.withoutBrokenPipes { _ = PQcancel(pointer, &reason, Int32(reason.count)) }
   }
 
-  /// libpq sends a cancellation with plain send(2): to a server that has gone, that must not be the process's end. The
-  /// thread is not ours, so its signals are put back as they were.
+  /// libpq sends a cancel request with plain send(2), which must not kill the process when the server is gone. The
+  /// thread belongs to others, so its signal mask is restored.
   private static func withoutBrokenPipes(_ body: () -> Void) {
     var pipe = sigset_t()
     sigemptyset(&pipe)
@@ -165,7 +165,7 @@ final class LibPQCanceller: @unchecked Sendable {
   }
 }
 
-/// An address for values of no bytes. It is never read and never freed.
+/// An address for empty values. It is never read and never freed.
 nonisolated(unsafe) private let emptyValue: UnsafePointer<CChar> = {
   let byte = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
   byte.initialize(to: 0)

@@ -1,22 +1,23 @@
 import DequeModule
 
-/// What the server still owes a connection in pipeline mode, in order. A value without I/O: it is told what was sent
-/// and what came, and says what that means.
+/// The replies that a connection in pipeline mode still expects, in order. A value without I/O: it receives what was
+/// sent and what arrived, and returns what that means.
 ///
-/// A request is some steps and a sync. After a failed step the server skips the rest of the request, up to its sync.
+/// A request consists of steps and a sync. After a failed step, the server skips the rest of the request, up to its
+/// sync.
 struct Pipeline {
   enum Step: Equatable {
     case prepare(StatementCache.Key)
-    /// Its result is the caller's; the key is that of a prepared statement.
+    /// The caller gets its result; the key identifies a prepared statement.
     case execute(StatementCache.Key?)
-    /// Its result is nobody's: BEGIN, DEALLOCATE.
+    /// Its result is discarded: BEGIN, DEALLOCATE.
     case housekeeping
   }
 
   enum Reply: Equatable {
     case done
     case failed
-    /// Skipped, after the failure of an earlier step.
+    /// Skipped after an earlier step failed.
     case skipped
     case synced
   }
@@ -24,12 +25,12 @@ struct Pipeline {
   enum Action: Equatable {
     case none
     case confirm(StatementCache.Key)
-    /// The step did not prepare `forgotten`; `failed` is the request to blame, if this step is the one that failed.
+    /// The statement was not prepared; `failed` is the request to blame if this step is the one that failed.
     case forget(StatementCache.Key, failed: UInt64?)
     case deliver(UInt64)
     case fail(UInt64, statement: StatementCache.Key?)
     case finish(UInt64)
-    /// The server sent what nobody asked for.
+    /// The server sent an unexpected reply.
     case confused
   }
 
@@ -43,7 +44,7 @@ struct Pipeline {
 
   var isIdle: Bool { entries.isEmpty }
   var count: Int { entries.count }
-  /// The request that the server is busy with.
+  /// The request that the server is processing.
   var head: UInt64? { entries.first?.request }
 
   mutating func sent(_ request: UInt64, _ steps: [Step]) {

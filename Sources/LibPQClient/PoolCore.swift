@@ -1,7 +1,7 @@
 import Logging
 import Reactor
 
-/// The pool's state and what it does, on the loop that its connections are on: lending one costs no change of thread.
+/// The pool's state and actions, on its connections' loop: leasing a connection costs no thread switch.
 actor PoolCore {
   nonisolated let loop: EventLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -19,13 +19,13 @@ actor PoolCore {
   private var lastID: UInt64 = 0
   private var lastFailure: PostgresError?
   private var lastFailureTime: ContinuousClock.Instant?
-  /// Whether there has ever been a connection.
+  /// Whether any connection was ever opened.
   private var hasOpened = false
-  /// What tells `run()` to open a connection.
+  /// Tells `run()` to open a connection.
   private let openings: AsyncStream<Duration>
   private let open: AsyncStream<Duration>.Continuation
 
-  /// How long a connection may lie idle and be trusted.
+  /// How long an idle connection is trusted.
   private static let trust = Duration.seconds(30)
 
   init(
@@ -41,10 +41,9 @@ actor PoolCore {
 
   var usage: (idle: Int, leased: Int, waiting: Int) { (state.idleCount, state.leasedCount, state.waiterCount) }
 
-  // MARK: Lending
+  // MARK: Leases
 
-  /// Runs statements on a connection that lies idle, in one visit to the loop; where there is none, on the next that
-  /// comes free.
+  /// Runs statements on an idle connection in one visit to the loop; if there is none, on the next one released.
   nonisolated(nonsending) func run(
     _ queries: [PostgresQuery], _ timeout: Duration?
   ) async throws(PostgresError) -> [PostgresRows] {
@@ -62,8 +61,8 @@ actor PoolCore {
     idle.connection.assumeIsolated { $0.start(request) }
   }
 
-  /// Whether the connection need not be tried before it is used: the server may have gone just now, or a firewall may
-  /// have forgotten it without a word.
+  /// Whether the connection can be used without a test: the server may just have gone, or a firewall may have silently
+  /// dropped the connection.
   private func trusts(_ idle: PoolState<PostgresConnection>.Idle) -> Bool {
     let rest = .now - idle.since
     return rest < .milliseconds(5) || rest < Self.trust && !idle.connection.assumeIsolated { $0.hasUnreadInput }
@@ -84,7 +83,7 @@ actor PoolCore {
     }
   }
 
-  /// Why the current task gets no connection.
+  /// The reason why the current task gets no connection.
   private var refusal: PostgresError? {
     if Task.isCancelled { return PostgresError(.cancelled, "cancelled before a connection was there") }
     if state.isClosed { return PostgresError(.connection, "the pool is closed") }
@@ -100,8 +99,8 @@ actor PoolCore {
     let limit = Deadline.shortened(waitLimit)
     let outcome: Result<PoolState<PostgresConnection>.Idle, PostgresError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // Looked at again: each await on the way here may have let the loop take a turn, in which a connection came
-        // free, the pool was closed or the task was cancelled. From here on nothing comes between.
+        // Check again: during any await so far, the loop may have run, and a connection may have been released, the
+        // pool closed or the task cancelled. From here on there is no await.
         if let refusal { return continuation.resume(returning: .failure(refusal)) }
         if let idle = state.takeIdle(orWait: id) { return continuation.resume(returning: .success(idle)) }
         let timer = loop.schedule(after: limit) { [weak self] in
@@ -116,7 +115,7 @@ actor PoolCore {
     return try outcome.get()
   }
 
-  /// - Parameter limit: how long it waited; nil where it was cancelled.
+  /// - Parameter limit: how long it waited; nil if it was cancelled.
   private func giveUp(_ id: UInt64, after limit: Duration?) {
     guard state.giveUp(id) else { return }
     guard let limit else {
@@ -142,7 +141,7 @@ actor PoolCore {
     if !isUsable { connection.assumeIsolated { $0.close() } }
   }
 
-  /// Ends a lease without waiting for it: the next call from the same task comes to the loop after it.
+  /// Ends a lease without waiting for it: the next call from the same task reaches the loop later.
   nonisolated func releaseSoon(_ connection: PostgresConnection) {
     loop.execute { self.assumeIsolated { $0.release(connection) } }
   }
@@ -191,7 +190,7 @@ actor PoolCore {
       let release = state.opened(connection, at: .now)
       settle(release, connection)
       if release == .drop { await connection.close() }
-      // Callers may have gathered while one attempt at a time was made.
+      // More callers may have queued while connections were tried one at a time.
       openWhatIsNeeded()
     } catch {
       state.failedToOpen()
@@ -201,7 +200,7 @@ actor PoolCore {
         if state.failures == 1 {
           logger.warning("no connection to Postgres; trying on", metadata: ["error": "\(error)"])
         }
-        // Where there was a connection before, one may come free, and the refusal may be a passing one.
+        // If there were connections before, one may be released, and the refusal may be temporary.
         if error.isRefusal, !hasOpened { for id in state.giveUpAll() { resume(id, .failure(error)) } }
       }
       openWhatIsNeeded()

@@ -1,6 +1,6 @@
 import DequeModule
 
-/// Who has which connection and who waits for one. A value without I/O: it is told what happened and says what to do.
+/// The leases and the waiters of a pool. A value without I/O: it is notified of events and returns what to do.
 struct PoolState<Connection: AnyObject> {
   typealias Waiter = UInt64
 
@@ -10,10 +10,10 @@ struct PoolState<Connection: AnyObject> {
   }
 
   enum Release: Equatable {
-    /// It goes to the one who has waited longest.
+    /// Grant it to the waiter who has waited longest.
     case grant(Waiter)
     case keep
-    /// The pool is closed, or the connection is gone.
+    /// The pool is closed, or the connection is lost.
     case drop
   }
 
@@ -32,42 +32,42 @@ struct PoolState<Connection: AnyObject> {
   var leasedCount: Int { leased }
   var waiterCount: Int { waiters.count }
 
-  /// An idle connection, now leased; the one used last, so that those not needed grow old. nil where one must wait.
+  /// An idle connection, now leased: the most recently used one, so that surplus ones age. nil if the caller must wait.
   mutating func takeIdle() -> Idle? {
-    // Nobody overtakes those who wait already.
+    // New callers must not overtake waiters.
     guard waiters.isEmpty, let last = idle.popLast() else { return nil }
     leased += 1
     return last
   }
 
-  /// The same, unless that one is not trusted.
+  /// The same, unless that connection is not trusted.
   mutating func takeIdle(if isTrusted: (Idle) -> Bool) -> Idle? {
     guard let last = idle.last, isTrusted(last) else { return nil }
     return takeIdle()
   }
 
-  /// An idle connection, now leased; nil where `waiter` waits for one from now on. One step, so that nobody waits while
-  /// a connection lies idle.
+  /// An idle connection, now leased; nil if `waiter` is now queued. A single step, so that no caller waits while a
+  /// connection is idle.
   mutating func takeIdle(orWait waiter: Waiter) -> Idle? {
     if let idle = takeIdle() { return idle }
     waiters.append(waiter)
     return nil
   }
 
-  /// Removes a waiter who gave up; false if it has been given a connection.
+  /// Removes a waiter who gave up; false if it already has a connection.
   mutating func giveUp(_ waiter: Waiter) -> Bool {
     guard let place = waiters.firstIndex(of: waiter) else { return false }
     waiters.remove(at: place)
     return true
   }
 
-  /// All who wait give up.
+  /// Removes all waiters.
   mutating func giveUpAll() -> [Waiter] {
     defer { waiters = [] }
     return Array(waiters)
   }
 
-  /// How many connections to begin to open now. After a failure one at a time is tried.
+  /// The number of connections to start opening now. After a failure, one is tried at a time.
   mutating func takeOpenings() -> Int {
     guard !isClosed else { return 0 }
     let room = size - idle.count - leased - opening
@@ -77,7 +77,7 @@ struct PoolState<Connection: AnyObject> {
     return count
   }
 
-  /// A connection came about.
+  /// A connection was opened.
   mutating func opened(_ connection: Connection, at now: ContinuousClock.Instant) -> Release {
     opening -= 1
     failures = 0
@@ -85,7 +85,7 @@ struct PoolState<Connection: AnyObject> {
     return released(connection, isUsable: true, at: now)
   }
 
-  /// An attempt failed. `takeOpenings` says what to try next, after `backoff`.
+  /// An attempt failed. `takeOpenings` returns what to try next, after `backoff`.
   mutating func failedToOpen() {
     opening -= 1
     failures += 1
@@ -103,12 +103,12 @@ struct PoolState<Connection: AnyObject> {
     return .keep
   }
 
-  /// A connection was lost; one that is leased is told of when it is released.
+  /// A connection was lost; a leased one is handled when it is released.
   mutating func lost(_ connection: Connection) {
     idle.removeAll { $0.connection === connection }
   }
 
-  /// From here on nobody gets a connection. Returns who waits and what lies idle.
+  /// Closes the pool: no caller gets a connection any more. Returns the waiters and the idle connections.
   mutating func close() -> (waiters: [Waiter], idle: [Connection]) {
     isClosed = true
     defer {
@@ -118,8 +118,8 @@ struct PoolState<Connection: AnyObject> {
     return (Array(waiters), idle.map(\.connection))
   }
 
-  /// How long to wait before the next attempt: doubles from 50 ms to 500 ms, so that a server that is back is found
-  /// soon; `jitter` from 0 to 1 takes up to half of it off.
+  /// The pause before the next attempt: doubles from 50 ms to 500 ms, so that a returning server is found soon;
+  /// `jitter` from 0 to 1 takes up to half of it off.
   func backoff(jitter: Double) -> Duration {
     guard failures > 0 else { return .zero }
     let whole = min(0.05 * Double(1 << min(failures - 1, 10)), 0.5)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// What an array parameter or column can hold. An array in the binary format is five integers (dimensions, whether
-/// there are NULLs, the element's type, length, lower bound), then each element behind its length.
+/// A type that array parameters and columns may contain. In binary, an array is five integers (dimensions, whether
+/// there are NULLs, the element's type, length, lower bound), then each element, preceded by its length.
 public protocol PostgresArrayElement: Sendable {
   /// The array's type, not the element's.
   static var postgresArrayType: PostgresType { get }
@@ -9,7 +9,7 @@ public protocol PostgresArrayElement: Sendable {
   static func encode(array: [Self], into buffer: inout PostgresBuffer)
   /// Reads an array in the binary format.
   ///
-  /// - Throws: `.decoding` for another type, more than one dimension, or a NULL that the element cannot be.
+  /// - Throws: `.decoding` for another type, more than one dimension, or a NULL that the element does not allow.
   static func decode(array cell: PostgresCell) throws(PostgresError) -> [Self]
 }
 
@@ -68,7 +68,7 @@ extension UUID: PostgresArrayElement { public static var postgresArrayType: Post
 extension PostgresUUID: PostgresArrayElement { public static var postgresArrayType: PostgresType { .uuidArray } }
 extension PostgresJSON: PostgresArrayElement { public static var postgresArrayType: PostgresType { .jsonbArray } }
 
-/// The arrays that batches travel in: filled in one go.
+/// The arrays that carry batches: filled in one pass.
 extension Int64: PostgresArrayElement {
   public static var postgresArrayType: PostgresType { .int8Array }
   public static func encode(array: [Int64], into buffer: inout PostgresBuffer) { buffer.appendArray(array) { $0 } }
@@ -79,7 +79,7 @@ extension Int: PostgresArrayElement {
   public static func encode(array: [Int], into buffer: inout PostgresBuffer) { buffer.appendArray(array) { Int64($0) } }
 }
 
-/// `[UInt8]` is no array but a `bytea`.
+/// `[UInt8]` is not an array but a `bytea`.
 extension UInt8: PostgresArrayElement {
   public static var postgresArrayType: PostgresType { .bytea }
   public static func encode(array: [UInt8], into buffer: inout PostgresBuffer) { buffer.append(array) }
@@ -96,7 +96,7 @@ extension Array: PostgresArrayElement where Element == UInt8 {
 
 extension PostgresBuffer {
   mutating func appendArrayHeader(count: Int, element: PostgresType, hasNull: Bool) {
-    // An empty array has no dimension.
+    // An empty array has no dimensions.
     append(Int32(count == 0 ? 0 : 1))
     append(Int32(hasNull ? 1 : 0))
     append(element.oid)

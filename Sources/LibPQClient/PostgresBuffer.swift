@@ -1,6 +1,6 @@
-/// Bytes on their way to the server, in Postgres' binary formats: big-endian.
+/// Bytes to send to the server, in Postgres's binary formats: big-endian.
 public struct PostgresBuffer: Sendable {
-  /// What was appended so far.
+  /// The bytes appended so far.
   public internal(set) var bytes: [UInt8] = []
 
   init() {}
@@ -16,7 +16,7 @@ public struct PostgresBuffer: Sendable {
   /// Appends bytes as they are.
   public mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 
-  /// Appends what `body` writes, behind its length; nothing but -1, NULL's length, if `body` says false.
+  /// Appends the bytes that `body` writes, preceded by their length; only -1, NULL's length, if `body` returns false.
   mutating func appendField(_ body: (inout PostgresBuffer) -> Bool) {
     let start = bytes.count
     append(Int32(-1))
@@ -24,7 +24,7 @@ public struct PostgresBuffer: Sendable {
     setLength(at: start)
   }
 
-  /// Writes at `start` how many bytes follow there.
+  /// Writes the number of bytes after `start` into the length field there.
   mutating func setLength(at start: Int) {
     let length = UInt32(bytes.count - start - 4)
     for index in 0..<4 { bytes[start + index] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * index)) }

@@ -1,4 +1,4 @@
-/// One column of one row, or one element of an array, as the server sent it.
+/// One column of a row, or one element of an array, as sent by the server.
 public struct PostgresCell {
   /// Keeps `bytes` alive.
   private let result: PostgresResult
@@ -15,10 +15,10 @@ public struct PostgresCell {
 
   public var isNull: Bool { bytes == nil }
 
-  /// How many bytes the value has; 0 for NULL.
+  /// The value's size in bytes; 0 for NULL.
   public var count: Int { bytes?.count ?? 0 }
 
-  /// Calls `body` with the value's bytes, which are valid in that call only.
+  /// Calls `body` with the value's bytes, which are valid only during the call.
   ///
   /// - Throws: `.decoding` for NULL.
   public func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) throws(PostgresError) -> Value {
@@ -29,7 +29,7 @@ public struct PostgresCell {
     return withExtendedLifetime(result) { body(bytes) }
   }
 
-  /// The value as a big-endian integer of exactly that size.
+  /// The value as a big-endian integer of exactly this size.
   func integer<Value: FixedWidthInteger>(_: Value.Type, as wanted: StaticString) throws(PostgresError) -> Value {
     guard
       let value = try withBytes({ bytes in
@@ -39,7 +39,7 @@ public struct PostgresCell {
     return value
   }
 
-  /// An error that says what the column holds and what was asked for.
+  /// An error with the column's type and the requested one.
   public func mismatch(_ wanted: String) -> PostgresError {
     if isNull {
       return PostgresError(.decoding, "column \(name) is NULL where a \(wanted) is expected: read it as an optional")
@@ -50,11 +50,11 @@ public struct PostgresCell {
 
   var name: String { "\(column + 1) (\(result.name(of: column)))" }
 
-  /// The elements of an array of one dimension.
+  /// The elements of a one-dimensional array.
   ///
   /// - Parameters:
-  ///   - wanted: what the array is read as, for an error.
-  ///   - element: makes an element of its cell.
+  ///   - wanted: the requested type, for an error.
+  ///   - element: decodes an element from its cell.
   func elements<Element>(
     _ wanted: @autoclosure () -> String, _ element: (PostgresCell) throws(PostgresError) -> Element
   ) throws(PostgresError) -> [Element] {
@@ -91,7 +91,7 @@ public struct PostgresCell {
       return Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self))
     }
 
-    /// The next `count` bytes; none at all for a negative count, which is NULL's.
+    /// The next `count` bytes; nil for a negative count, which means NULL.
     mutating func slice(_ count: Int) -> UnsafeRawBufferPointer? {
       guard offset + max(0, count) <= bytes.count else { return nil }
       defer { offset += max(0, count) }

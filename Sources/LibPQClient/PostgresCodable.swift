@@ -1,18 +1,18 @@
-/// A value that can be a parameter, sent in binary.
+/// A value that can be sent as a parameter, in binary.
 public protocol PostgresEncodable: Sendable {
-  /// The type that the parameter has in the statement.
+  /// The parameter's type in the statement.
   static var postgresType: PostgresType { get }
   /// Appends the value in its type's binary format, without its length.
   func encode(into buffer: inout PostgresBuffer)
 }
 
-/// A value that a column can be read as.
+/// A value that can be decoded from a column.
 public protocol PostgresDecodable: Sendable {
   /// - Throws: `.decoding` if the column's type or value does not fit.
   init(postgres cell: PostgresCell) throws(PostgresError)
 }
 
-/// NULL is nil.
+/// NULL decodes as nil.
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
   public init(postgres cell: PostgresCell) throws(PostgresError) {
     self = cell.isNull ? nil : try Wrapped(postgres: cell)
@@ -63,7 +63,7 @@ extension Int64: PostgresEncodable, PostgresDecodable {
   }
 }
 
-/// An `int8`; reads `int2`, `int4` and `oid` too. A sum of `int8` is `numeric`: cast it.
+/// An `int8`; also reads `int2`, `int4` and `oid`. A sum of `int8` is `numeric`: cast it.
 extension Int: PostgresEncodable, PostgresDecodable {
   public static var postgresType: PostgresType { .int8 }
   public func encode(into buffer: inout PostgresBuffer) { buffer.append(Int64(self)) }
@@ -82,7 +82,7 @@ extension Double: PostgresEncodable, PostgresDecodable {
   }
 }
 
-/// A `text`; reads the other text types, enums and domains of one's own, and JSON as its text.
+/// A `text`; also reads the other text types, enums, user-defined domains, and JSON as its text.
 extension String: PostgresEncodable, PostgresDecodable {
   public static var postgresType: PostgresType { .text }
   public func encode(into buffer: inout PostgresBuffer) { buffer.append(utf8) }
@@ -91,14 +91,14 @@ extension String: PostgresEncodable, PostgresDecodable {
     case .text, .varchar, .bpchar, .name, .unknown, .char, .json:
       self = try cell.withBytes { String(decoding: $0, as: UTF8.self) }
     case .jsonb: self = String(decoding: try PostgresJSON(postgres: cell).bytes, as: UTF8.self)
-    // Types made in this database, such as enums, are sent as text by most; 16384 is where their numbers begin.
+    // Most types created in this database, such as enums, are sent as text; their oids start at 16384.
     case let type where type.oid >= 16384: self = try cell.withBytes { String(decoding: $0, as: UTF8.self) }
     default: throw cell.mismatch("String")
     }
   }
 }
 
-/// JSON as its text: `jsonb` on the way in, `jsonb` or `json` on the way out.
+/// JSON as text: sent as `jsonb`, read from `jsonb` or `json`.
 public struct PostgresJSON: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
   /// The document's text in UTF-8.
   public var bytes: [UInt8]
@@ -109,7 +109,7 @@ public struct PostgresJSON: Hashable, Sendable, PostgresEncodable, PostgresDecod
   public static var postgresType: PostgresType { .jsonb }
 
   public func encode(into buffer: inout PostgresBuffer) {
-    // The binary format of jsonb is a version, 1, and the text.
+    // In binary, jsonb is a version number, 1, followed by the text.
     buffer.append(UInt8(1))
     buffer.append(bytes)
   }

@@ -1,13 +1,13 @@
 import CLibPQ
 
-/// Where a server is, or several of which one is the primary, and how long to wait for it.
+/// The address of a server, or of several of which one is the primary, and how long to wait for it.
 public struct PostgresConfiguration: Sendable {
   /// One server of several.
   public struct Server: Sendable, Hashable, CustomStringConvertible {
     /// A host name, an address, or the folder of a unix socket; nil is libpq's default.
     public var host: String?
     public var port: Int?
-    /// The host's address, where it is not to be looked up.
+    /// The host's address, to skip resolving its name.
     public var address: String?
 
     public init(host: String? = nil, port: Int? = nil, address: String? = nil) {
@@ -16,11 +16,11 @@ public struct PostgresConfiguration: Sendable {
       self.address = address
     }
 
-    /// In words, for messages.
+    /// The server's name in messages.
     public var description: String { "\(host ?? address ?? "the default socket")\(port.map { ":\($0)" } ?? "")" }
   }
 
-  /// Tried in this order by each new connection, so that one finds the primary after it has moved.
+  /// Each new connection tries them in this order, so that it finds the primary after a failover.
   public private(set) var servers = [Server()]
   /// The first server's.
   public var host: String? {
@@ -32,54 +32,54 @@ public struct PostgresConfiguration: Sendable {
     get { servers[0].port }
     set { servers[0].port = newValue }
   }
-  /// What a server must be for its connection to be used.
+  /// The role that a server must have.
   public var sessionAttributes = SessionAttributes.any
   public var user: String?
   /// Never printed.
   public var password: String?
   public var database: String?
-  /// Further libpq settings by keyword, such as `sslmode` or `options`.
+  /// Additional libpq settings by keyword, such as `sslmode` or `options`.
   public var settings: [String: String] = [:]
   public var applicationName = "fanmill"
 
-  /// From the first look-up of the name to a usable connection.
+  /// From resolving the name to a usable connection.
   public var connectTimeout: Duration = .seconds(5)
-  /// How long a statement may take where the call says nothing else; nil is for ever.
+  /// The limit for a statement, unless the call has its own; nil for no limit.
   public var queryTimeout: Duration? = .seconds(60)
-  /// How long a cancelled statement may take to end before its connection is given up.
+  /// How long a cancelled statement may take to end before its connection is dropped.
   public var cancelTimeout: Duration = .seconds(5)
-  /// How many prepared statements a connection keeps.
+  /// The number of prepared statements that a connection keeps.
   public var preparedStatements = 256
 
   public init() {}
 
-  /// What `target_session_attrs` can be; the words are libpq's.
+  /// The values of `target_session_attrs`; the words are libpq's.
   public enum SessionAttributes: String, Sendable, CaseIterable {
     case any
-    /// It takes writes.
+    /// The server accepts writes.
     case readWrite = "read-write"
     case readOnly = "read-only"
-    /// It is not in recovery.
+    /// The server is not in recovery.
     case primary
-    /// It is in recovery.
+    /// The server is in recovery.
     case standby
-    /// A standby if there is one, else any.
+    /// A standby if there is one, else any server.
     case preferStandby = "prefer-standby"
   }
 
-  /// Reads what libpq reads: `postgres://user:password@host:port/database?sslmode=require`,
+  /// Accepts libpq's formats: `postgres://user:password@host:port/database?sslmode=require`,
   /// `postgres://user:password@a:5432,b:5432/database?target_session_attrs=read-write` for a primary and its standbys,
   /// `postgresql:///database?host=/folder/of/the/socket`, or `host=/folder dbname=database`.
   ///
-  /// - Throws: `.configuration`, saying what is wrong without repeating the URL, which may hold a password.
+  /// - Throws: `.configuration` with the error, but without the URL, which may contain a password.
   ///
-  /// - Parameter several: what a server must be where the URL names several and does not say.
+  /// - Parameter several: the required role if the URL names several servers and no role.
   public init(url: String, several: SessionAttributes = .readWrite) throws(PostgresError) {
     var reason: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(url, &reason) else {
       var text = reason.map { String(cString: $0) } ?? "out of memory"
       PQfreemem(reason)
-      // What comes after may be the password.
+      // The rest may contain the password.
       if let quote = text.firstIndex(of: "\"") { text = String(text[..<quote]) }
       if text.hasPrefix("missing") { text = "it is neither a URL nor a list of words such as host=…" }
       throw PostgresError(
@@ -121,7 +121,7 @@ public struct PostgresConfiguration: Sendable {
     value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// As libpq puts them together: the lists are equally long, and one port stands for all.
+  /// Combined as in libpq: the lists have equal lengths, or a single port applies to all.
   private static func servers(
     _ hosts: [String], _ ports: [String], _ addresses: [String]
   ) throws(PostgresError) -> [Server] {
@@ -155,7 +155,7 @@ public struct PostgresConfiguration: Sendable {
     return port
   }
 
-  /// The same for one of the servers.
+  /// The same configuration for only one of the servers.
   func only(_ server: Server, _ attributes: SessionAttributes) -> PostgresConfiguration {
     var only = self
     only.servers = [server]
@@ -163,7 +163,7 @@ public struct PostgresConfiguration: Sendable {
     return only
   }
 
-  /// The host's name, if there is one to look up.
+  /// The host name to resolve, if any.
   var nameToResolve: String? {
     guard servers[0].address == nil, let host, !host.isEmpty, !host.hasPrefix("/"), !host.hasPrefix("@") else {
       return nil
@@ -171,13 +171,13 @@ public struct PostgresConfiguration: Sendable {
     return host
   }
 
-  /// Keywords and values for libpq and the first server; `address` is where `host` was found.
+  /// Keywords and values for libpq and the first server; `address` is the resolved address of `host`.
   func keywords(address: String?) -> [(String, String)] {
     var result: [(String, String)] = settings.map { ($0.key, $0.value) }
     if let host { result.append(("host", host)) }
     if let address = address ?? servers[0].address { result.append(("hostaddr", address)) }
     if sessionAttributes != .any { result.append(("target_session_attrs", sessionAttributes.rawValue)) }
-    // A server whose machine is gone says nothing: ten seconds are what a connection waits for it.
+    // A server whose machine is gone sends nothing: a connection waits ten seconds for it.
     for (name, value) in [
       ("tcp_user_timeout", "10000"), ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
     ] where settings[name] == nil { result.append((name, value)) }
@@ -187,17 +187,17 @@ public struct PostgresConfiguration: Sendable {
     if let database { result.append(("dbname", database)) }
     result.append(("application_name", applicationName))
     result.append(("client_encoding", "UTF8"))
-    // Kerberos libraries block and nobody here uses them.
+    // Kerberos libraries block, and Fanmill does not need them.
     if settings["gssencmode"] == nil { result.append(("gssencmode", "disable")) }
     return result
   }
 
-  /// The server, or the servers, in words, for messages.
+  /// The server or servers, for messages.
   public var place: String { servers.map(\.description).joined(separator: " or ") }
 }
 
 extension String {
-  /// Without white space and colons at its ends: libpq's messages have both.
+  /// The text without whitespace and colons at its ends: libpq's messages have both.
   var trimmed: String {
     var text = self[...]
     while let last = text.last, last.isWhitespace || last == ":" { text.removeLast() }

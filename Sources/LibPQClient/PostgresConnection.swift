@@ -3,11 +3,11 @@ import DequeModule
 import Logging
 import Reactor
 
-/// One session of a server, on an event loop. Calls from several tasks at once queue in libpq's pipeline and are
-/// answered in order; each call is a transaction of its own unless it is made through `transaction`.
+/// A server session on an event loop. Concurrent calls queue in libpq's pipeline and complete in order; each call is a
+/// separate transaction unless it is made through `transaction`.
 ///
-/// A call that is cancelled asks the server to end its statement and throws when the server has. Where calls of other
-/// tasks are under way behind it, it throws at once and its statement runs on, since the server could hit the wrong
+/// A cancelled call asks the server to stop its statement, and throws once the server has. If other tasks' calls are in
+/// flight behind it, it throws immediately and its statement keeps running, because the server could cancel the wrong
 /// one.
 public actor PostgresConnection {
   public nonisolated let loop: EventLoop
@@ -15,25 +15,25 @@ public actor PostgresConnection {
   public nonisolated let configuration: PostgresConfiguration
   let logger: Logger
 
-  /// nil before the connection stands and after it was lost or closed.
+  /// nil before connecting and after the connection was lost or closed.
   var libpq: LibPQ?
   private var registered: Int32?
   var pipeline = Pipeline()
   var statements: StatementCache
   var requests: [UInt64: PostgresRequest] = [:]
   var backlog: Deque<Waiting> = []
-  /// What keeps the backlog from being sent.
+  /// Whether a cancellation keeps the backlog from being sent.
   var isCancelling = false
   var exclusive: ExclusiveUse?
   private var lastID: UInt64 = 0
   private var connecting: Connecting?
   private(set) var closeReason: PostgresError?
-  /// Whether the server refused to write: it is a standby, and another one may be the primary by now.
+  /// Whether the server refused a write: it is a standby, and another server may be the primary by now.
   var isReadOnly = false
   private var onClose: (@Sendable (PostgresError) -> Void)?
   var listeners: [UInt64: Listener] = [:]
 
-  /// What waits for its turn: a request, or somebody who needs the connection alone and out of pipeline mode.
+  /// A waiter: a request, or a caller who needs the connection exclusively, outside of pipeline mode.
   enum Waiting {
     case request(PostgresRequest)
     case exclusive(UInt64, CheckedContinuation<PostgresError?, Never>)
@@ -63,8 +63,8 @@ public actor PostgresConnection {
     return lastID
   }
 
-  /// Connects to the first server, and the first of its addresses, that takes the connection and is what the
-  /// configuration asks for.
+  /// Connects to the first server, and to the first of its addresses, that accepts the connection and has the
+  /// configured role.
   ///
   /// - Throws: `.connection`, `.timeout` or `.cancelled`.
   public static func connect(
@@ -77,7 +77,7 @@ public actor PostgresConnection {
 
   /// Runs a statement and returns its rows.
   ///
-  /// - Parameter timeout: instead of the configuration's `queryTimeout`.
+  /// - Parameter timeout: the limit for this call; nil for the configuration's `queryTimeout`.
   /// - Throws: `.server` with the SQLSTATE, `.connection`, `.timeout`, `.cancelled`.
   public nonisolated(nonsending) func query(
     _ query: PostgresQuery, timeout: Duration? = nil
@@ -85,7 +85,7 @@ public actor PostgresConnection {
     try await submit([query], timeout: timeout).only
   }
 
-  /// Runs a statement and returns how many rows it touched.
+  /// Runs a statement and returns the number of rows affected.
   @discardableResult
   public nonisolated(nonsending) func execute(
     _ query: PostgresQuery, timeout: Duration? = nil
@@ -93,7 +93,7 @@ public actor PostgresConnection {
     try await submit([query], timeout: timeout).only.affected
   }
 
-  /// Runs statements in one round trip and one transaction: all of them take effect or none.
+  /// Runs statements in one round trip and one transaction: either all of them take effect, or none.
   ///
   /// - Returns: each statement's rows.
   @discardableResult
@@ -103,28 +103,28 @@ public actor PostgresConnection {
     queries.isEmpty ? [] : try await submit(queries, timeout: timeout)
   }
 
-  // MARK: Life
+  // MARK: Lifecycle
 
   /// Whether the connection is gone.
   public var isClosed: Bool { libpq == nil }
 
-  /// The server's process for this session.
+  /// The process id of the server's session.
   public var processID: Int32 { libpq?.processID ?? 0 }
 
   /// The server's version, such as 150013 for 15.13.
   public var serverVersion: Int { libpq?.serverVersion ?? 0 }
 
-  /// Closes the session. Statements under way fail with `.connection`; the server rolls back what was not committed.
+  /// Closes the session. Running statements fail with `.connection`; the server rolls back uncommitted work.
   public func close() { tearDown(PostgresError(.connection, "the connection was closed")) }
 
-  /// Calls `body` once, when the connection is gone; at once if it is already.
+  /// Calls `body` once when the connection is lost or closed; immediately if it already is.
   func whenClosed(_ body: @escaping @Sendable (PostgresError) -> Void) {
     if let closeReason { return body(closeReason) }
     onClose = body
   }
 
-  /// Whether nothing is under way and no transaction is open, so that somebody else may have it; one that was found to
-  /// be with the wrong server is for nobody.
+  /// Whether no statement is running and no transaction is open, so that another caller may use it. A connection found
+  /// to be on the wrong server is never at rest.
   var isAtRest: Bool {
     guard let libpq, !isReadOnly, pipeline.isIdle, backlog.isEmpty, exclusive == nil, !isCancelling else {
       return false
@@ -132,10 +132,10 @@ public actor PostgresConnection {
     return libpq.transactionStatus == PQTRANS_IDLE
   }
 
-  /// Whether the server has sent something that is not read yet, such as its farewell.
+  /// Whether the server has sent input that is still unread, such as its shutdown notice.
   var hasUnreadInput: Bool { libpq?.hasUnreadInput ?? true }
 
-  /// Connects to one address of the server.
+  /// Connects to one of the server's addresses.
   func connect(address: String?, timeout: Duration) async -> PostgresError? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -164,7 +164,7 @@ public actor PostgresConnection {
 
   private func goOnConnecting() {
     guard let libpq else { return }
-    // libpq may close its socket and open another, of the same number even.
+    // libpq may close its socket and open another, possibly with the same descriptor.
     unwatch()
     switch libpq.poll() {
     case PGRES_POLLING_READING: watch(libpq.descriptor, for: .read)
@@ -214,7 +214,7 @@ public actor PostgresConnection {
     flush()
   }
 
-  /// Writes what is gathered; what the socket does not take follows when it is writable.
+  /// Writes the pending output; the remainder follows when the socket is writable.
   func flush() {
     guard let libpq, let registered else { return }
     switch libpq.flush() {
@@ -224,31 +224,31 @@ public actor PostgresConnection {
     case 1:
       loop.setInterest([.read, .write], for: registered)
     default:
-      // What the server said before it left may still be there to read.
+      // The server's last message may still be readable.
       _ = libpq.consumeInput()
       readResults()
       lose()
     }
   }
 
-  /// Takes the results that are there. Called after every write too: where a socket is full libpq reads meanwhile, and
-  /// what it has read makes no descriptor readable any more.
+  /// Processes the available results. Also called after every write: when a socket is full, libpq reads in the
+  /// meantime, and that input no longer makes the descriptor readable.
   func readResults() {
     guard let libpq else { return }
     if exclusive != nil { return readExclusiveResults() }
     while !pipeline.isIdle, !libpq.isBusy {
-      // nil only separates what one statement returned from what the next did.
+      // nil only separates the results of one statement from those of the next.
       if let result = libpq.nextResult() { receive(result) } else if libpq.hasFailed { return }
     }
   }
 
-  /// The connection is gone, by the server's or the network's doing.
+  /// The server or the network has ended the connection.
   func lose() {
     guard let libpq else { return }
     tearDown(PostgresError(.connection, "the connection to \(configuration.place) was lost: \(libpq.failure)"))
   }
 
-  /// Ends everything on this connection with `error`, and the session.
+  /// Fails everything on this connection with `error`, and ends the session.
   func tearDown(_ error: PostgresError) {
     guard closeReason == nil, libpq != nil else { return }
     closeReason = error

@@ -1,8 +1,8 @@
 import Logging
 import Reactor
 
-/// Opens a session: with the first server, and the first of its addresses, that takes it and is what the configuration
-/// asks for.
+/// Opens a session with the first server, and at the first of its addresses, that accepts it and has the configured
+/// role.
 struct PostgresConnector {
   let configuration: PostgresConfiguration
   let loop: EventLoop
@@ -11,14 +11,14 @@ struct PostgresConnector {
   /// - Throws: `.connection`, `.timeout` or `.cancelled`.
   func connect() async throws(PostgresError) -> PostgresConnection {
     let deadline = ContinuousClock.now + configuration.connectTimeout
-    // A standby is looked for among all before any other is good enough.
+    // All servers are tried as a standby before any other role is accepted.
     let rounds: [PostgresConfiguration.SessionAttributes] =
       configuration.sessionAttributes == .preferStandby ? [.standby, .any] : [configuration.sessionAttributes]
     let candidates = rounds.flatMap { round in configuration.servers.map { configuration.only($0, round) } }
     var failures: [String] = []
     var last = PostgresError(.connection, "\(configuration.place) has no address")
     for (index, candidate) in candidates.enumerated() {
-      // One that swallows what is sent to it must leave time for the others.
+      // An unresponsive address must leave time for the others.
       let share = (deadline - .now) / (candidates.count - index)
       do {
         return try await connect(to: candidate, until: .now + share)
@@ -53,7 +53,7 @@ struct PostgresConnector {
     throw last
   }
 
-  /// Lets the server notice within a second that a client has gone, so that a statement given up here does not hold its
+  /// Makes the server notice within a second that a client is gone, so that an abandoned statement does not hold its
   /// locks until it ends.
   private func setUp(_ connection: PostgresConnection) async throws(PostgresError) {
     guard await connection.serverVersion >= 140_000 else { return }
@@ -61,7 +61,7 @@ struct PostgresConnector {
       try await connection.executeScript(
         "SET client_connection_check_interval = 1000", timeout: configuration.connectTimeout)
     } catch {
-      // A server on a system that cannot look says so (22023); all else is a connection that does not work.
+      // A server on a platform without this check reports 22023; any other error means a broken connection.
       if error.code != .server {
         await connection.close()
         throw error

@@ -1,5 +1,5 @@
-/// Takes the rows of one COPY. It gathers 64 KiB and sends them while the caller makes the next; a slow server slows
-/// the caller down.
+/// Writes the rows of one COPY. It sends 64 KiB at a time while the caller produces more; a slow server slows the
+/// caller down.
 public final class PostgresCopyWriter {
   private let connection: PostgresConnection
   private let columns: Int
@@ -18,10 +18,10 @@ public final class PostgresCopyWriter {
     buffer.append(Int32(0))
   }
 
-  /// Adds a row: a value for each column, of the column's very type (an `int4` column takes an `Int32`, not an `Int`).
+  /// Adds a row: one value per column, of exactly the column's type (an `int4` column takes an `Int32`, not an `Int`).
   ///
   /// - Throws: `.configuration` if there are more or fewer values than columns; `.connection`, `.timeout`,
-  /// `.cancelled`.
+  ///   `.cancelled`.
   @inlinable
   public nonisolated(nonsending) func write<each Value: PostgresEncodable>(_ row: repeat (each Value)?)
     async throws(PostgresError)
@@ -47,7 +47,7 @@ public final class PostgresCopyWriter {
     buffer.setLength(at: start)
   }
 
-  /// Whether there is enough to send.
+  /// Ends a row; returns whether there is enough data to send.
   @usableFromInline
   func end(_ count: Int) throws(PostgresError) -> Bool {
     guard count == columns else {
@@ -64,7 +64,7 @@ public final class PostgresCopyWriter {
     try await connection.sendCopy(bytes, timeout: timeout)
   }
 
-  /// Sends the rest and the mark of the end.
+  /// Sends the rest and the end marker.
   nonisolated(nonsending) func finish() async throws(PostgresError) {
     buffer.append(Int16(-1))
     try await send()
@@ -72,14 +72,14 @@ public final class PostgresCopyWriter {
 }
 
 extension PostgresConnection {
-  /// Writes rows into a table by binary COPY, the fastest way in: all of them, or none if `body` throws or the server
-  /// refuses one (COPY knows no ON CONFLICT).
+  /// Writes rows into a table by binary COPY, the fastest way to load data: either all of them, or none if `body`
+  /// throws or the server refuses one (COPY has no ON CONFLICT).
   ///
   /// - Parameters:
-  ///   - table: its name, with the schema's and a dot before it if need be.
-  ///   - columns: the columns that rows have values for, in their order.
+  ///   - table: the table's name, optionally qualified with its schema.
+  ///   - columns: the columns that rows have values for, in order.
   ///   - timeout: how long the server may take to accept a piece, and to finish.
-  /// - Returns: how many rows were written.
+  /// - Returns: the number of rows written.
   @discardableResult
   public nonisolated(nonsending) func copyIn(
     into table: String, columns: [String], timeout: Duration? = nil,
@@ -106,7 +106,7 @@ extension PostgresConnection {
     return try await endCopy(giveUp: nil, timeout: timeout)
   }
 
-  /// Ends a COPY whose rows are not wanted; what the server says to that is no news.
+  /// Aborts a COPY; the server's error for it is expected.
   private func giveUpCopy() async {
     do { _ = try await endCopy(giveUp: "given up by the client", timeout: configuration.cancelTimeout) } catch {
       if error.code != .server { close() }
@@ -115,7 +115,7 @@ extension PostgresConnection {
 }
 
 extension PostgresTransaction {
-  /// Writes rows into a table by binary COPY, as a part of the transaction.
+  /// Writes rows into a table by binary COPY, as part of the transaction.
   @discardableResult
   public nonisolated(nonsending) func copyIn(
     into table: String, columns: [String], timeout: Duration? = nil,
@@ -124,7 +124,7 @@ extension PostgresTransaction {
     try await connection.copyIn(into: table, columns: columns, timeout, state, body)
   }
 
-  /// Runs SQL text of one statement or many, without parameters and without rows: migrations.
+  /// Runs SQL text with one or more statements, without parameters or rows, for migrations.
   public func executeScript(_ sql: String, timeout: Duration? = nil) async throws(PostgresError) {
     try await connection.runScript(sql, timeout, state)
   }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 /// A `timestamptz`: microseconds since the beginning of 2000, UTC; `infinity` is the distant future, `-infinity` the
-/// distant past. Reads `timestamp` as UTC too.
+/// distant past. Also reads `timestamp`, as UTC.
 extension Date: PostgresEncodable, PostgresDecodable {
-  /// From the beginning of 2000 to that of 2001, where Foundation counts from; 2000 was a leap year.
+  /// The seconds between the beginning of 2000 and that of 2001, Foundation's epoch; 2000 was a leap year.
   private static let secondsIn2000 = 366.0 * 86400
 
   public static var postgresType: PostgresType { .timestamptz }

@@ -1,39 +1,40 @@
-/// What a statement, a connection or a pool can fail with.
+/// The failure of a statement, a connection or a pool.
 ///
-/// It never holds a parameter's value: what the server says in DETAIL and CONTEXT, where values stand, is left out, and
+/// It never contains a parameter's value: the server's DETAIL and CONTEXT, which may contain values, are omitted, and
 /// so is quoted text in messages about data.
 public struct PostgresError: Error, Sendable, CustomStringConvertible {
-  /// The kind of failure, open for more.
+  /// The kind of failure; more may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
-    /// No connection, or it was lost. Whether a statement under way took effect is not known.
+    /// The connection failed or was lost. Whether a running statement took effect is unknown.
     public static let connection = Code(description: "connection")
-    /// No answer in time. The connection was closed.
+    /// No result in time. The connection was closed.
     public static let timeout = Code(description: "timeout")
-    /// The task was cancelled; the statement was ended or not begun.
+    /// The task was cancelled; the statement was stopped or never started.
     public static let cancelled = Code(description: "cancelled")
-    /// The server refused the statement: `sqlState` says why.
+    /// The server refused the statement; `sqlState` has the reason.
     public static let server = Code(description: "server")
-    /// A value does not have the shape that the caller asked for.
+    /// A value does not fit the requested type.
     public static let decoding = Code(description: "decoding")
-    /// No connection of the pool came free within the wait limit.
+    /// No pool connection was released within the wait limit.
     public static let poolExhausted = Code(description: "pool exhausted")
     /// The transaction was used after its end.
     public static let transactionEnded = Code(description: "transaction ended")
-    /// The connection was lost during COMMIT: the transaction took effect or it did not; look before doing it again.
+    /// The connection was lost during COMMIT: the transaction may or may not have taken effect; check before repeating
+    /// it.
     public static let outcomeUnknown = Code(description: "outcome unknown")
-    /// A URL or an argument that cannot work.
+    /// An invalid URL or argument.
     public static let configuration = Code(description: "configuration")
   }
 
   public let code: Code
   public let message: String
-  /// The five characters of the server's error, such as `23505` for a unique violation.
+  /// The server's five-character error code, such as `23505` for a unique violation.
   public let sqlState: String?
-  /// The constraint that was violated, if one was.
+  /// The violated constraint, if any.
   public let constraint: String?
-  /// The table that the error is about, if it is about one.
+  /// The table that the error concerns, if any.
   public let table: String?
 
   public init(
@@ -46,7 +47,7 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     self.table = table
   }
 
-  /// Whether the server lets this user not in, or has no such database: asking again changes nothing.
+  /// Whether the server denies access, or lacks the database: a retry is pointless.
   public var isRefusal: Bool {
     code == .connection && (sqlState?.hasPrefix("28") == true || sqlState == "3D000")
   }
@@ -69,10 +70,10 @@ extension PostgresError {
     return message[...first] + "…" + message[last...]
   }
 
-  /// States with which the server ends a connection rather than a statement.
+  /// States that mean the end of the connection, not only of the statement.
   static func endsConnection(_ sqlState: String?) -> Bool {
     guard let sqlState else { return false }
-    // 08P01 is also what a value of the wrong width gets, and then the session goes on.
+    // 08P01 is also the error for a value of the wrong width, after which the session continues.
     return (sqlState.hasPrefix("08") && sqlState != "08P01") || ["57P01", "57P02", "57P03", "57P05"].contains(sqlState)
   }
 }

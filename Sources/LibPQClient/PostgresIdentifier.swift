@@ -1,15 +1,15 @@
-/// The name of a table, column or schema, quoted, so that any text is one name. It becomes part of the SQL, where a
-/// parameter cannot stand:
+/// The quoted name of a table, column or schema, for positions where SQL allows no parameter. Any text becomes a single
+/// name:
 ///
 ///     let table = PostgresIdentifier("jobs", in: "queue")
 ///     let query: PostgresQuery = "SELECT count(*) FROM \(table)"
 public struct PostgresIdentifier: Sendable, Hashable, CustomStringConvertible {
-  /// The quoted name, as SQL takes it.
+  /// The quoted name in SQL.
   public let sql: String
 
   /// - Parameters:
   ///   - name: without quotes.
-  ///   - schema: the schema that holds it; nil leaves that to `search_path`.
+  ///   - schema: the schema that contains it; nil to use `search_path`.
   public init(_ name: String, in schema: String? = nil) {
     sql = (schema.map { Self.quote($0) + "." } ?? "") + Self.quote(name)
   }
@@ -20,6 +20,6 @@ public struct PostgresIdentifier: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension PostgresQuery.StringInterpolation {
-  /// A name, as part of the SQL.
+  /// A name, inserted into the SQL.
   public mutating func appendInterpolation(_ identifier: PostgresIdentifier) { appendLiteral(identifier.sql) }
 }

@@ -1,17 +1,18 @@
 import Reactor
 
-/// What another session told by NOTIFY.
+/// A notification that another session sent with NOTIFY.
 public struct PostgresNotification: Hashable, Sendable {
   public let channel: String
   public let payload: String
-  /// The process of the session that sent it.
+  /// The process id of the sending session.
   public let sender: Int32
 }
 
 extension PostgresConnection {
-  /// Receives what other sessions NOTIFY on `channels`, from now on. A connection that listens should do nothing else:
-  /// what it is told comes between its statements' answers. The stream ends with the connection, and for a reader who
-  /// leaves 1,024 notifications waiting: whoever reads a stream to its end may have missed some, and listens again.
+  /// Receives other sessions' notifications on `channels`, from now on. Use a dedicated connection: notifications
+  /// arrive between the results of its statements. The stream ends with the connection, or if a reader leaves 1,024
+  /// notifications unread. After the end of a stream, notifications may have been missed, and the reader must listen
+  /// again.
   public func listen(_ channels: String...) async throws(PostgresError) -> AsyncStream<PostgresNotification> {
     let id = nextID()
     let (stream, continuation) = AsyncStream.makeStream(
@@ -40,5 +41,5 @@ extension PostgresConnection {
   }
 }
 
-/// `name` as an SQL identifier, exactly as it is written.
+/// `name` as an SQL identifier, case preserved.
 func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }

@@ -1,18 +1,18 @@
-/// A statement with its parameters. What is interpolated travels apart from the SQL, in binary, and cannot become part
-/// of it:
+/// A statement with its parameters. Interpolated values are sent separately from the SQL, in binary, and cannot become
+/// part of it:
 ///
 ///     let query: PostgresQuery = "SELECT username FROM accounts WHERE id = \(id) AND created_at > \(date)"
 ///
-/// The SQL is then `… WHERE id = $1 AND created_at > $2`, the same for all values, so that it is prepared once a
+/// The SQL is then `… WHERE id = $1 AND created_at > $2`, the same for all values, so that it is prepared once per
 /// connection.
 public struct PostgresQuery: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
-  /// The statement, with `$1`, `$2` … where parameters stand.
+  /// The statement, with `$1`, `$2` … in place of parameters.
   public internal(set) var sql: String
   var parameters = PostgresParameters()
 
   public init(stringLiteral sql: String) { self.sql = sql }
 
-  /// A statement whose text is put together by the program: never from what a user sent.
+  /// A statement whose text the program composes: never include user input.
   public init(unescaped sql: String, _ parameters: [(any PostgresEncodable)?] = []) {
     self.sql = sql
     for parameter in parameters {
@@ -25,7 +25,7 @@ public struct PostgresQuery: Sendable, ExpressibleByStringInterpolation, CustomS
     parameters = stringInterpolation.parameters
   }
 
-  /// The SQL without the parameters' values.
+  /// The SQL, without parameter values.
   public var description: String { sql }
 
   public struct StringInterpolation: StringInterpolationProtocol {
@@ -51,7 +51,7 @@ public struct PostgresQuery: Sendable, ExpressibleByStringInterpolation, CustomS
       appendPlace()
     }
 
-    /// SQL as it stands, such as the name of a table of ours: never what a user sent.
+    /// Literal SQL, such as the name of one of our tables: never include user input.
     public mutating func appendInterpolation(unescaped text: String) { sql += text }
 
     /// A part of a statement, with its parameters.
@@ -62,7 +62,7 @@ public struct PostgresQuery: Sendable, ExpressibleByStringInterpolation, CustomS
         sql += part.sql
         return
       }
-      // Each place moves by the number of the parameters that come before the part.
+      // Each placeholder's number grows by the number of parameters before the part.
       var rest = part.sql[...]
       while let place = rest.firstIndex(of: "$") {
         let digits = rest[rest.index(after: place)...].prefix { $0.isASCII && $0.isNumber }
@@ -80,11 +80,11 @@ public struct PostgresQuery: Sendable, ExpressibleByStringInterpolation, CustomS
   }
 }
 
-/// Parameters in the binary format, one behind the other.
+/// Parameters in the binary format, one after another.
 struct PostgresParameters: Sendable {
   struct Entry: Sendable {
     var start: Int
-    /// -1 is NULL.
+    /// -1 for NULL.
     var length: Int
   }
 
@@ -116,7 +116,7 @@ struct PostgresParameters: Sendable {
     buffer.append(others.buffer.bytes)
   }
 
-  /// A NULL; without a type the server infers one.
+  /// Appends a NULL; without a type, the server infers one.
   mutating func appendNull(_ type: PostgresType = PostgresType(oid: 0)) {
     types.append(type.oid)
     entries.append(Entry(start: 0, length: -1))

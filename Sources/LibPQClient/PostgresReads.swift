@@ -1,12 +1,10 @@
 import Locking
 import Logging
 
-/// Where reads go that may be a second old: to a replica while it is known to be no further behind, else to the
-/// primary.
+/// Serves reads that may be a second old: from a replica while it is known to be recent enough, else from the primary.
 ///
-/// `run()` watches how far the replica is and must run for as long as it is to be used; until it has found out, and
-/// whenever either server does not answer, reads go to the primary. What one writes and reads at once belongs to the
-/// primary's pool.
+/// `run()` monitors the replica's lag and must be running for the replica to be used. Until the lag is known, and
+/// whenever either server does not respond, reads go to the primary. To read your own writes, use the primary's pool.
 public final class PostgresReads: Sendable {
   private let primary: PostgresPool
   private let replica: PostgresPool?
@@ -14,12 +12,12 @@ public final class PostgresReads: Sendable {
   private let logger: Logger
   private let freshness = Locked(ReplicaFreshness())
 
-  /// Between two looks at how far the servers are.
+  /// The interval between two lag measurements.
   private static let interval = Duration.milliseconds(200)
 
   /// - Parameters:
   ///   - replica: nil sends every read to the primary.
-  ///   - limit: how old an answer may be.
+  ///   - limit: the maximum age of a result.
   public init(primary: PostgresPool, replica: PostgresPool? = nil, limit: Duration = .seconds(1), logger: Logger) {
     self.primary = primary
     self.replica = replica
@@ -27,7 +25,7 @@ public final class PostgresReads: Sendable {
     self.logger = logger
   }
 
-  /// How old what the replica shows may be at most; nil where there is none or nothing is known of it.
+  /// The maximum age of the replica's data; nil without a replica, or if its age is unknown.
   public var age: Duration? {
     freshness.withLock { $0.asOf }.map { .now - $0 }
   }
@@ -37,7 +35,7 @@ public final class PostgresReads: Sendable {
     replica != nil && freshness.withLock { [limit] in $0.isFresh(at: .now, limit: limit) }
   }
 
-  /// Runs a statement that writes nothing. Where the replica does not answer it, the primary does.
+  /// Runs a read-only statement. If the replica does not respond, the primary serves it.
   ///
   /// - Throws: as the primary's pool does.
   public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> PostgresRows {
@@ -45,17 +43,16 @@ public final class PostgresReads: Sendable {
     do {
       return try await replica.query(query, timeout: timeout)
     } catch {
-      // A statement that is wrong is wrong on the primary too, and the caller's own limits are not stretched.
+      // An invalid statement is invalid on the primary too, and a retry must not extend the caller's own limits.
       if error.code == .cancelled || error.code == .timeout { throw error }
       if error.code == .connection { freshness.withLock { $0.forget() } }
       return try await primary.query(query, timeout: timeout)
     }
   }
 
-  /// Runs several reads that belong together on one server. Where the replica does not answer, all of them are asked of
-  /// the primary.
+  /// Runs related reads on one server. If the replica does not respond, all of them run on the primary.
   ///
-  /// - Throws: as the primary's pool does, and what `body` throws itself.
+  /// - Throws: as the primary's pool does, and any error that `body` throws.
   public func read<Result>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {
     guard let replica, usesReplica else { return try await body(primary) }
     do {
@@ -66,7 +63,7 @@ public final class PostgresReads: Sendable {
     }
   }
 
-  /// Watches how far the replica is behind, until cancelled.
+  /// Monitors the replica's lag, until cancelled.
   public func run() async {
     guard let replica else { return }
     var wasFresh: Bool?
@@ -76,7 +73,7 @@ public final class PostgresReads: Sendable {
         let position = try await primary.query(
           "SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::int8", timeout: .seconds(2))[0].decode(Int.self)
         freshness.withLock { $0.primary(at: position, askedAt: time) }
-        // A server that is no replica (any more) may be the primary of another history.
+        // A server that is not a replica (any more) may be the primary of a diverged history.
         let replayed = try await replica.query(
           """
           SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::int8 END

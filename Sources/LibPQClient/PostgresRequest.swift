@@ -4,21 +4,21 @@ import Dispatch
 import Locking
 import Reactor
 
-/// One caller's statements on their way through a connection.
+/// One caller's statements on a connection.
 final class PostgresRequest: @unchecked Sendable {
-  // `@unchecked Sendable`: `isCancelled` is a lock; every other mutable field is read and written on the connection's
-  // loop only, from `start` on.
+  // `@unchecked Sendable`: `isCancelled` is a lock; from `start` on, every other mutable field is accessed only on the
+  // connection's loop.
 
   enum Role {
     case statements
-    /// COMMIT and ROLLBACK end a transaction, and are brought to their end even if their task is cancelled.
+    /// COMMIT and ROLLBACK end a transaction, and complete even if their task is cancelled.
     case commit
     case rollback
   }
 
   enum Cancellation {
     case none
-    /// The server was asked to end it and has not confirmed yet that it signalled.
+    /// The server was asked to cancel it, and has not confirmed its signal yet.
     case asking
     case asked
   }
@@ -26,16 +26,16 @@ final class PostgresRequest: @unchecked Sendable {
   typealias Outcome = Result<[PostgresRows], PostgresError>
 
   let queries: [PostgresQuery]
-  /// The transaction that it belongs to.
+  /// Its transaction.
   let transaction: TransactionState?
   let role: Role
-  /// How long it may take; nil for as long as it takes.
+  /// The request's time limit; nil for none.
   let timeout: Duration?
-  /// The caller's, if it has one.
+  /// The caller's deadline, if any.
   let deadline: Deadline?
   private let isCancelled = Locked(false)
 
-  /// The connection's number for it; set when the connection takes it.
+  /// The connection's id for it, set when the connection accepts it.
   var id: UInt64 = 0
   weak var connection: PostgresConnection?
   var rows: [PostgresRows] = []
@@ -43,11 +43,11 @@ final class PostgresRequest: @unchecked Sendable {
   var cancellation = Cancellation.none
   var isSent = false
   var isAnswered = false
-  /// A prepared statement had to be thrown out; nothing of it ran.
+  /// Whether a prepared statement was stale, so that no part of it ran.
   var hadStalePlan = false
   var isSecondTry = false
   var timer: TimerID?
-  /// Is called on the loop once it has its outcome.
+  /// Called on the loop once the outcome is known.
   var onEnd: (() -> Void)?
   private var continuation: CheckedContinuation<Outcome?, Never>?
 
@@ -66,11 +66,11 @@ final class PostgresRequest: @unchecked Sendable {
     deadline = Deadline.current
   }
 
-  /// Hands the request to the loop and waits for its outcome. The caller goes there once and comes back once; a method
-  /// of the connection's actor would bring it back to the loop in between.
+  /// Passes the request to the loop and waits for its outcome. The caller switches to the loop once and back once; an
+  /// actor method would add a switch in between.
   ///
-  /// - Parameter start: passes it on, on the loop.
-  /// - Returns: nil if `start` gave the request back.
+  /// - Parameter start: submits the request, on the loop.
+  /// - Returns: nil if `start` returned the request unsent.
   nonisolated(nonsending) func outcome(
     on loop: EventLoop, _ start: @escaping @Sendable (PostgresRequest) -> Void
   ) async -> Outcome? {
@@ -91,7 +91,7 @@ final class PostgresRequest: @unchecked Sendable {
   /// Whether its task was cancelled before it began.
   var isRefused: Bool { isCancelled.withLock { $0 } }
 
-  /// Gives the caller its answer; a second one is dropped.
+  /// Resumes the caller with the outcome; later calls do nothing.
   func resume() {
     guard let continuation else { return }
     self.continuation = nil
@@ -121,9 +121,9 @@ final class PostgresRequest: @unchecked Sendable {
   }
 }
 
-/// How requests go out and come back.
+/// Sending requests and receiving their results.
 extension PostgresConnection {
-  /// Sends `queries` as one request and waits for its answer.
+  /// Sends `queries` as one request and waits for the outcome.
   nonisolated(nonsending) func submit(
     _ queries: [PostgresQuery], timeout: Duration?, transaction: TransactionState? = nil,
     role: PostgresRequest.Role = .statements
@@ -134,14 +134,14 @@ extension PostgresConnection {
     return try outcome?.get() ?? []
   }
 
-  /// Takes a request. What keeps it from being sent is asked here, with no await before it is queued.
+  /// Accepts a request. All obstacles to sending are checked here, with no await before it is queued.
   func start(_ request: PostgresRequest) {
     request.id = nextID()
     request.connection = self
     if request.role != .statements, let transaction = request.transaction {
       transaction.isEnding = true
       let isOver = transaction.hasEnded || closeReason != nil
-      // Nothing is there to end. A ROLLBACK is not needed where the transaction or the connection is gone, either.
+      // There is nothing to end. A ROLLBACK is also unnecessary once the transaction or the connection is gone.
       if request.role == .rollback ? !transaction.hasBegun || isOver : !transaction.hasBegun && !isOver {
         return request.resume()
       }
@@ -183,14 +183,14 @@ extension PostgresConnection {
     return PostgresError(.timeout, "the deadline had passed; nothing was sent")
   }
 
-  /// Why the current task gets no further. To be asked where something is queued, with no await between: in any of them
-  /// the connection may go, or the task be cancelled.
+  /// The reason why the current task cannot proceed. Check it where a request is queued, with no await in between:
+  /// during an await, the connection may be lost or the task cancelled.
   var refusal: PostgresError? {
     if Task.isCancelled { return PostgresError(.cancelled, "cancelled before the statement was sent") }
     return closeReason ?? refusal(Deadline.current)
   }
 
-  /// Sends what may be sent now.
+  /// Sends the requests that may be sent now.
   func sendBacklog() {
     while exclusive == nil, !isCancelling, let first = backlog.first {
       switch first {
@@ -218,7 +218,7 @@ extension PostgresConnection {
       }
     }
     if let transaction = request.transaction, !transaction.hasBegun {
-      // BEGIN costs no round trip: it travels with the first statement.
+      // BEGIN costs no round trip: it is sent with the first statement.
       transaction.hasBegun = true
       isSent = isSent && run(transaction.begin, of: request, &steps, isHousekeeping: true)
     }
@@ -249,7 +249,7 @@ extension PostgresConnection {
     }
   }
 
-  /// Takes one result of the pipeline.
+  /// Processes one result of the pipeline.
   func receive(_ result: PostgresResult) {
     let reply: Pipeline.Reply =
       switch result.status {
@@ -267,7 +267,7 @@ extension PostgresConnection {
       if let failed { blame(failed, result) }
     case .fail(let id, let key):
       if let key, let stale = result.stalePlan {
-        // What the server does not have it cannot drop either.
+        // A statement unknown to the server cannot be deallocated either.
         if stale == .outdated { statements.discard(key) } else { statements.forget(key) }
         requests[id]?.hadStalePlan = true
       }
@@ -290,14 +290,14 @@ extension PostgresConnection {
   private func finish(_ id: UInt64) {
     guard let request = requests[id] else { return }
     if let transaction = request.transaction, libpq?.transactionStatus == PQTRANS_IDLE, pipeline.isIdle {
-      // Its COMMIT or ROLLBACK ended it, BEGIN failed, or a statement was a COMMIT: no statement may follow outside of
-      // the transaction.
+      // The COMMIT or ROLLBACK ended the transaction, BEGIN failed, or a statement was a COMMIT. No statement may
+      // follow outside of the transaction.
       transaction.hasEnded = true
     }
     if request.hadStalePlan, !request.isSecondTry, request.queries.count == 1, request.transaction == nil,
       request.cancellation == .none
     {
-      // The server refused the plan before it ran anything, so this is the first time that the statement runs.
+      // The server rejected the plan before running it, so the statement now runs for the first time.
       request.isSecondTry = true
       request.hadStalePlan = false
       request.error = nil
@@ -306,7 +306,7 @@ extension PostgresConnection {
       return sendBacklog()
     }
     request.isAnswered = true
-    // A cancel request that is still on its way could hit the next statement: it must have arrived first.
+    // A cancel request in flight could hit the next statement, so wait until it has arrived.
     if request.cancellation == .asking { return }
     complete(request)
   }
@@ -314,7 +314,7 @@ extension PostgresConnection {
   private func complete(_ request: PostgresRequest) {
     requests[request.id] = nil
     if let timer = request.timer { loop.cancel(timer) }
-    // While a statement is being cancelled it is alone on the connection.
+    // While a statement is being cancelled, it is alone on the connection.
     if request.cancellation != .none { isCancelling = false }
     request.resume()
     sendBacklog()
@@ -353,11 +353,11 @@ extension PostgresConnection {
     guard let request = requests[id] else { return }
     request.cancellation = .asked
     if request.isAnswered { return complete(request) }
-    // A request that arrived before the server had begun the statement is forgotten there: ask again.
+    // The server ignores a cancel request that arrives before the statement has started: ask again.
     loop.schedule(after: .milliseconds(20)) { [weak self] in self?.assumeIsolated { $0.askToCancel(id) } }
   }
 
-  /// Removes `request` from what waits to be sent; false if it was sent.
+  /// Removes `request` from the backlog; false if it was already sent.
   private func takeFromBacklog(_ request: PostgresRequest) -> Bool {
     let place = backlog.firstIndex {
       if case .request(let waiting) = $0 { waiting === request } else { false }
@@ -366,7 +366,7 @@ extension PostgresConnection {
     return place != nil
   }
 
-  /// Runs the canceller, which blocks, elsewhere; then `body` on the loop.
+  /// Runs the canceller, which blocks, on another thread; then `body` on the loop.
   func runOffTheLoop(_ canceller: LibPQCanceller, _ body: @escaping @Sendable (isolated PostgresConnection) -> Void) {
     let loop = self.loop
     cancelQueue.async { [weak self] in
@@ -383,13 +383,13 @@ extension PostgresConnection {
       return complete(request)
     }
     request.fail(PostgresError(.timeout, "no answer in time; the connection was closed"))
-    // What the connection would say next is not known, so it goes. The server is asked to stop working for it, but not
-    // after a deadline: the request to cancel would wait for the same server, which notices by itself that the
-    // connection is gone.
+    // The connection's next reply would be ambiguous, so it is closed. The server is asked to stop working on it,
+    // except after a deadline: the cancel request would wait for the same server, which notices the closed connection
+    // by itself.
     if request.deadline?.hasPassed != true, let canceller = libpq?.canceller() { runOffTheLoop(canceller) { _ in } }
     tearDown(PostgresError(.connection, "the connection was closed since a statement on it timed out"))
   }
 }
 
-/// Threads that may block while they tell a server to cancel something.
+/// Threads that may block while they send a cancel request.
 private let cancelQueue = DispatchQueue(label: "postgres-cancel", attributes: .concurrent)

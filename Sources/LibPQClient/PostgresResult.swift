@@ -1,9 +1,9 @@
 import CLibPQ
 
-/// Owns one result of libpq: what the rows of one statement are read from.
+/// Owns one libpq result, which holds a statement's rows.
 final class PostgresResult: @unchecked Sendable {
-  // `@unchecked Sendable`: once libpq has handed a result over nothing changes it, and the functions called here only
-  // read it; it is freed once, when the last reference is gone.
+  // `@unchecked Sendable`: libpq does not change a result after returning it, and the functions called here only read
+  // it; it is freed once, with the last reference.
   private let pointer: OpaquePointer
 
   init(_ pointer: OpaquePointer) { self.pointer = pointer }
@@ -14,16 +14,16 @@ final class PostgresResult: @unchecked Sendable {
   var rowCount: Int { Int(PQntuples(pointer)) }
   var columnCount: Int { Int(PQnfields(pointer)) }
 
-  /// How many rows the statement wrote or read; 0 for statements that count none.
+  /// The number of rows written or read; 0 for statements without a count.
   var affected: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
-  /// What the server calls the statement that it completed, such as `COMMIT`.
+  /// The server's command tag, such as `COMMIT`.
   var tag: String { String(cString: PQcmdStatus(pointer)) }
 
   func name(of column: Int) -> String { PQfname(pointer, Int32(column)).map { String(cString: $0) } ?? "?" }
 
   func column(named name: String) -> Int? {
-    // libpq folds unquoted names to lower case, as SQL does; names of ours are exact.
+    // libpq folds unquoted names to lowercase, as SQL does; here names match exactly.
     (0..<columnCount).first { self.name(of: $0) == name }
   }
 
@@ -37,22 +37,22 @@ final class PostgresResult: @unchecked Sendable {
     return PostgresCell(self, bytes, type, column: column)
   }
 
-  /// The error that this result is.
+  /// The error in this result.
   var error: PostgresError {
     let sqlState = field(CChar(UInt8(ascii: "C")))
     let message = field(CChar(UInt8(ascii: "M"))) ?? String(cString: PQresultErrorMessage(pointer)).trimmed
-    // DETAIL, CONTEXT and the statement's text may hold values: they are not read.
+    // DETAIL, CONTEXT and the statement's text may contain values, so they are not read.
     return PostgresError(
       sqlState == nil || PostgresError.endsConnection(sqlState) ? .connection : .server,
       PostgresError.withoutValues(message, sqlState: sqlState), sqlState: sqlState,
       constraint: field(CChar(UInt8(ascii: "n"))), table: field(CChar(UInt8(ascii: "t"))))
   }
 
-  /// Why a prepared statement cannot be run. The server says either before it runs anything of it.
+  /// The reason why a prepared statement cannot run. The server reports either before running it.
   enum StalePlan {
-    /// The tables have changed, so that it would return other columns.
+    /// The tables have changed, so that it would return different columns.
     case outdated
-    /// The server does not have it, such as after somebody's DISCARD.
+    /// The server does not have it, for example after a DISCARD.
     case unknown
   }
 

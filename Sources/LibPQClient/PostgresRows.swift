@@ -1,4 +1,4 @@
-/// What a statement returned: its rows, read on demand from the server's answer, and how many rows it touched.
+/// A statement's result: its rows, decoded on demand from the server's reply, and the number of rows affected.
 public struct PostgresRows: RandomAccessCollection, Sendable {
   let result: PostgresResult
   public let startIndex = 0
@@ -9,7 +9,7 @@ public struct PostgresRows: RandomAccessCollection, Sendable {
     endIndex = result.rowCount
   }
 
-  /// How many rows an INSERT, UPDATE, DELETE or MERGE wrote, or a SELECT read.
+  /// The number of rows that an INSERT, UPDATE, DELETE or MERGE wrote, or a SELECT read.
   public var affected: Int { result.affected }
 
   public subscript(index: Int) -> PostgresRow {
@@ -17,9 +17,9 @@ public struct PostgresRows: RandomAccessCollection, Sendable {
     return PostgresRow(result: result, index: index)
   }
 
-  /// All rows' only column.
+  /// The only column of all rows.
   ///
-  /// - Throws: `.decoding` if there are more columns, or it does not fit.
+  /// - Throws: `.decoding` if there are more columns, or the type does not fit.
   public func decode<Value: PostgresDecodable>(_: Value.Type) throws(PostgresError) -> [Value] {
     var values: [Value] = []
     values.reserveCapacity(count)
@@ -29,7 +29,7 @@ public struct PostgresRows: RandomAccessCollection, Sendable {
 
   /// All rows as tuples.
   ///
-  /// - Throws: `.decoding` if the columns are others than `types`.
+  /// - Throws: `.decoding` if the columns do not match `types`.
   @inlinable
   public func decode<each Column: PostgresDecodable>(
     _ types: repeat (each Column).Type
@@ -41,15 +41,15 @@ public struct PostgresRows: RandomAccessCollection, Sendable {
   }
 }
 
-/// One row. It keeps the whole answer alive: copy out what is to stay.
+/// One row. It keeps the whole result alive: copy the values to keep.
 public struct PostgresRow: Sendable {
   let result: PostgresResult
   let index: Int
 
-  /// How many columns there are.
+  /// The number of columns.
   public var count: Int { result.columnCount }
 
-  /// A value by its place, 0 for the first; traps where there is none.
+  /// A value by its index, from 0; traps if out of range.
   public subscript(column: Int) -> PostgresCell {
     precondition(column >= 0 && column < count, "column \(column) of \(count)")
     return result.cell(row: index, column: column)
@@ -57,7 +57,7 @@ public struct PostgresRow: Sendable {
 
   /// The row's only column.
   ///
-  /// - Throws: `.decoding` if there are more columns, or it does not fit.
+  /// - Throws: `.decoding` if there are more columns, or the type does not fit.
   public func decode<Value: PostgresDecodable>(_: Value.Type) throws(PostgresError) -> Value {
     try check(columns: 1)
     return try Value(postgres: cell(0))
@@ -79,7 +79,7 @@ public struct PostgresRow: Sendable {
 
   /// The column called `name`.
   ///
-  /// - Throws: `.decoding` if there is none, or it does not fit.
+  /// - Throws: `.decoding` if there is none, or the type does not fit.
   public func decode<Value: PostgresDecodable>(_: Value.Type, named name: String) throws(PostgresError) -> Value {
     guard let column = result.column(named: name) else {
       throw PostgresError(.decoding, "the row has no column \(name)")
@@ -105,7 +105,7 @@ public struct PostgresRow: Sendable {
 }
 
 extension [PostgresRows] {
-  /// The rows of a request of one statement.
+  /// The rows of a request with one statement.
   var only: PostgresRows {
     get throws(PostgresError) {
       guard let rows = first, count == 1 else {

@@ -1,39 +1,39 @@
 import Reactor
 
-/// How a transaction sees what others write meanwhile.
+/// A transaction's isolation level and access mode.
 public struct PostgresTransactionMode: Hashable, Sendable {
   let begin: String
-  /// Each statement sees what was committed when it began.
+  /// Each statement sees the data committed when it began.
   public static let readCommitted = PostgresTransactionMode(begin: "BEGIN")
-  /// All statements see what was committed when the first began; a write to a row changed since fails with SQLSTATE
-  /// 40001.
+  /// All statements see the data committed when the first one began; writing a row that has changed since fails with
+  /// SQLSTATE 40001.
   public static let repeatableRead = PostgresTransactionMode(begin: "BEGIN ISOLATION LEVEL REPEATABLE READ")
-  /// One state of the database to read, and nothing to write.
+  /// A read-only snapshot of the database.
   public static let snapshot = PostgresTransactionMode(begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-  /// As if transactions ran one after the other; any statement may fail with SQLSTATE 40001.
+  /// As if transactions ran one after another; any statement may fail with SQLSTATE 40001.
   public static let serializable = PostgresTransactionMode(begin: "BEGIN ISOLATION LEVEL SERIALIZABLE")
 }
 
-/// A connection's open transaction, lent to a closure. BEGIN travels with its first statement; where there is none,
-/// nothing is sent at all.
+/// A connection's open transaction, lent to a closure. BEGIN is sent with its first statement; without statements,
+/// nothing is sent.
 public struct PostgresTransaction: Sendable {
   let connection: PostgresConnection
   let state: TransactionState
 
-  /// Runs a statement and returns its rows. After a statement has failed, all later ones do (SQLSTATE 25P02).
+  /// Runs a statement and returns its rows. After a failed statement, all later ones fail (SQLSTATE 25P02).
   ///
   /// - Throws: `.transactionEnded` outside of its closure; else as a connection does.
   public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> PostgresRows {
     try await submit([query], timeout: timeout).only
   }
 
-  /// Runs a statement and returns how many rows it touched.
+  /// Runs a statement and returns the number of rows affected.
   @discardableResult
   public func execute(_ query: PostgresQuery, timeout: Duration? = nil) async throws(PostgresError) -> Int {
     try await submit([query], timeout: timeout).only.affected
   }
 
-  /// Runs statements in one round trip; returns each one's rows.
+  /// Runs statements in one round trip, and returns the rows of each.
   @discardableResult
   public func pipeline(
     _ queries: [PostgresQuery], timeout: Duration? = nil
@@ -43,11 +43,11 @@ public struct PostgresTransaction: Sendable {
 }
 
 extension PostgresConnection {
-  /// Runs `body` in a transaction: COMMIT when it returns, ROLLBACK when it throws, whose error is then thrown.
+  /// Runs `body` in a transaction: COMMIT when it returns; ROLLBACK when it throws, and then rethrows its error.
   ///
-  /// The COMMIT of a `body` that returned is sent even if the task is cancelled meanwhile.
+  /// Once `body` has returned, the COMMIT is sent even if the task is cancelled meanwhile.
   ///
-  /// - Throws: what `body` throws; `.server` if the server refuses the COMMIT, and then nothing took effect;
+  /// - Throws: any error that `body` throws; `.server` if the server refuses the COMMIT, and then nothing took effect;
   ///   `.outcomeUnknown` if the connection is lost during it.
   public nonisolated(nonsending) func transaction<Value: Sendable>(
     _ mode: PostgresTransactionMode = .readCommitted,

@@ -1,4 +1,4 @@
-/// A type of Postgres, by its number in the catalogue (`pg_type.oid`; the built-in ones never change).
+/// A Postgres type, by its catalog number (`pg_type.oid`; the built-in ones never change).
 public struct PostgresType: Hashable, Sendable, CustomStringConvertible {
   public let oid: UInt32
   public init(oid: UInt32) { self.oid = oid }
@@ -38,7 +38,7 @@ public struct PostgresType: Hashable, Sendable, CustomStringConvertible {
   public static let uuidArray = PostgresType(oid: 2951)
   public static let jsonbArray = PostgresType(oid: 3807)
 
-  /// An array's element type; nil for what is no array of ours.
+  /// An array's element type; nil if it is not a supported array type.
   var element: PostgresType? { Self.elements[self] }
 
   private static let elements: [PostgresType: PostgresType] = [

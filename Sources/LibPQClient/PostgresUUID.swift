@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The 16 bytes of a `uuid`. Compares and hashes as two integers, and orders as Postgres does.
+/// The 16 bytes of a `uuid`. Compares and hashes as two integers, and sorts as Postgres does.
 public struct PostgresUUID: Hashable, Sendable, Comparable, CustomStringConvertible {
   public var high: UInt64
   public var low: UInt64
@@ -19,7 +19,7 @@ public struct PostgresUUID: Hashable, Sendable, Comparable, CustomStringConverti
     }
   }
 
-  /// Reads the form with four dashes, in either case; nil if `text` is something else.
+  /// Parses the form with four dashes, in either case; nil for any other text.
   public init?(_ text: some StringProtocol) {
     guard let uuid = UUID(uuidString: String(text)) else { return nil }
     self.init(uuid)

@@ -1,22 +1,22 @@
 import DequeModule
 
-/// How old what a replica shows may be at most: a value that is told what the servers said and does not ask them
-/// itself.
+/// The maximum age of a replica's data: a value that receives the servers' answers and does not query them itself.
 ///
-/// Positions in the primary's log are noted with the time *before* they were asked for. A replica that has replayed
-/// such a position shows all that was committed by that time. So neither server's clock matters, and a replica that has
+/// Positions in the primary's log are recorded with the time *before* they were queried. A replica that has replayed
+/// such a position shows everything committed by that time. So neither server's clock matters, and a replica that has
+/// lost its primary without noticing ages all the same.
 /// lost its primary without knowing grows old all the same.
 struct ReplicaFreshness: Sendable {
   private var notes: Deque<(position: Int, time: ContinuousClock.Instant)> = []
-  /// What was committed by then the replica shows; nil before that is known of any time.
+  /// The replica shows everything committed by this time; nil until known.
   private(set) var asOf: ContinuousClock.Instant?
 
-  /// The primary's log had reached `position` some time after `time`.
+  /// The primary's log reached `position` some time after `time`.
   mutating func primary(at position: Int, askedAt time: ContinuousClock.Instant) {
-    // After a failover the log may begin anew further back, and what was noted of the old one says nothing.
+    // After a failover the log may restart further back, and records of the old one are meaningless.
     if let last = notes.last, position < last.position { notes.removeAll() }
     notes.append((position, time))
-    // A minute's worth at four a second: a replica further behind is of no use, and the oldest notes are replayed
+    // A minute's worth at four per second: a replica further behind is useless, and the oldest records are replayed
     // first.
     if notes.count > 240 { notes.removeFirst() }
   }
@@ -29,13 +29,13 @@ struct ReplicaFreshness: Sendable {
     }
   }
 
-  /// Nothing is known any more, such as when the replica is found to be none.
+  /// Discards all records, for example when the server turns out not to be a replica.
   mutating func forget() {
     notes.removeAll()
     asOf = nil
   }
 
-  /// Whether what the replica shows is at most `limit` old.
+  /// Whether the replica's data is at most `limit` old.
   func isFresh(at now: ContinuousClock.Instant, limit: Duration) -> Bool {
     guard let asOf else { return false }
     return now - asOf <= limit

@@ -1,17 +1,17 @@
-/// Which statements a connection has prepared, least recently used first out. A value without I/O.
+/// A connection's prepared statements, evicted by least recent use. A value without I/O.
 struct StatementCache {
-  /// A statement is its SQL and its parameters' types: the same text with other types is another plan.
+  /// A statement's SQL and its parameters' types: the same text with other types has another plan.
   struct Key: Hashable {
     let sql: String
     let types: [UInt32]
   }
 
   enum Use: Equatable {
-    /// Run it by this name.
+    /// Run the statement with this name.
     case prepared(name: String)
-    /// Prepare it under this name, then run it by it.
+    /// Prepare the statement under this name, then run it.
     case prepare(name: String)
-    /// Run it without a name: another request is preparing it, and it is not known yet whether that succeeds.
+    /// Run it unnamed: another request is preparing it, and may still fail.
     case unnamed
   }
 
@@ -26,25 +26,25 @@ struct StatementCache {
   private var entries: [Key: Entry] = [:]
   private var clock: UInt64 = 0
   private var named = 0
-  /// What the server still has and this connection no longer uses.
+  /// Statements that the server still has but this connection no longer uses.
   private var discarded: [String] = []
 
   init(capacity: Int) { self.capacity = capacity }
 
   var count: Int { entries.count }
 
-  /// How `request` is to run the statement `key`.
+  /// How `request` must run the statement `key`.
   mutating func use(_ key: Key, by request: UInt64) -> Use {
     clock += 1
     if let index = entries.index(forKey: key) {
       entries.values[index].lastUse = clock
       let entry = entries.values[index]
-      // Within one request all later statements fail if the preparing one does.
+      // Within one request, a failed prepare makes all later statements fail too.
       return entry.preparer == nil || entry.preparer == request ? .prepared(name: entry.name) : .unnamed
     }
     guard capacity > 0 else { return .unnamed }
     if entries.count >= capacity { evict() }
-    // Room may be lacking while everything in the cache is still being prepared.
+    // The cache may be full of statements that are still being prepared.
     guard entries.count < capacity else { return .unnamed }
     named += 1
     let name = "s\(named)"
@@ -55,22 +55,22 @@ struct StatementCache {
   /// The server has prepared `key`.
   mutating func confirm(_ key: Key) { entries[key]?.preparer = nil }
 
-  /// The server has not prepared `key`, after all.
+  /// The server has not prepared `key` after all.
   mutating func forget(_ key: Key) { entries[key] = nil }
 
-  /// The server has `key`, but it is of no use any more.
+  /// The server has `key`, but it is no longer usable.
   mutating func discard(_ key: Key) {
     if let entry = entries.removeValue(forKey: key) { discarded.append(entry.name) }
   }
 
-  /// The names that the server may drop; each is returned once.
+  /// The names to deallocate; each is returned once.
   mutating func takeDiscarded() -> [String] {
     defer { discarded = [] }
     return discarded
   }
 
   private mutating func evict() {
-    // Linear, and only when a connection has more statements than it keeps.
+    // Linear, but only needed when a connection exceeds its capacity.
     let oldest = entries.filter { $0.value.preparer == nil }.min { $0.value.lastUse < $1.value.lastUse }
     if let oldest { discard(oldest.key) }
   }

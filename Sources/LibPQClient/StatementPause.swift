@@ -1,11 +1,11 @@
-/// Splits transactions into their statements and runs a statement of the test's own before each, COMMIT included, so
-/// that the test decides what other transactions do in between.
+/// Splits transactions into single statements and runs a statement of the test before each, including COMMIT, so that
+/// the test controls what other transactions do in between.
 ///
-/// A task local: it reaches the transactions of the code under test, and no others.
+/// A task local, so it affects only the transactions of the code under test.
 @_spi(Testing) public struct StatementPause: Sendable {
-  /// What runs before each statement, on the same connection and in the same transaction.
+  /// The statement to run before each one, on the same connection and in the same transaction.
   public let query: PostgresQuery
-  /// Whether there is a pause before the statement with this text.
+  /// Whether to pause before the statement with this text.
   public let precedes: @Sendable (String) -> Bool
 
   public init(query: PostgresQuery, before precedes: @escaping @Sendable (String) -> Bool = { _ in true }) {
@@ -17,7 +17,7 @@
 }
 
 extension PostgresTransaction {
-  /// Sends statements in one round trip, or one at a time where a test pauses before each.
+  /// Sends statements in one round trip, or one at a time if a test pauses before each.
   func submit(_ queries: [PostgresQuery], timeout: Duration?) async throws(PostgresError) -> [PostgresRows] {
     guard let pause = StatementPause.current else {
       return try await connection.submit(queries, timeout: timeout, transaction: state)

@@ -1,11 +1,11 @@
-/// What a connection knows of a transaction on it. Confined to the connection's loop.
+/// A connection's state of a transaction. Confined to the connection's loop.
 final class TransactionState: @unchecked Sendable {
-  // `@unchecked Sendable`: its fields are read and written by the connection's actor only.
+  // `@unchecked Sendable`: only the connection's actor accesses its fields.
   let begin: PostgresQuery
   var hasBegun = false
-  /// COMMIT or ROLLBACK comes next: no further statement is taken.
+  /// Whether COMMIT or ROLLBACK comes next: no further statement is accepted.
   var isEnding = false
-  /// The server has no transaction open any more.
+  /// Whether the server has ended the transaction.
   var hasEnded = false
 
   init(begin: PostgresQuery) { self.begin = begin }

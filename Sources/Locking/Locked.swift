@@ -4,13 +4,13 @@
   import Darwin
 #endif
 
-/// A value that only one thread at a time can reach, behind a pthread mutex.
+/// A value that only one thread at a time can access, protected by a pthread mutex.
 ///
-/// The standard library's `Mutex` does the same, but the thread sanitizer does not see its ordering and reports races
-/// that are none. Hold it for a few instructions only: no I/O, no callback, no continuation under the lock.
+/// The standard library's `Mutex` does the same, but the thread sanitizer does not see its ordering and reports false
+/// races. Hold the lock for a few instructions only: no I/O, no callback, no continuation.
 public final class Locked<Value>: @unchecked Sendable {
-  // `@unchecked Sendable`: `value` is touched in `withLock` alone, between lock and unlock of `mutex`; what goes in and
-  // comes out is `sending`, so no reference to its inside survives on either side.
+  // `@unchecked Sendable`: only `withLock` accesses `value`, between lock and unlock of `mutex`; its input and output
+  // are `sending`, so no reference to the value's inside survives on either side.
   @usableFromInline internal var value: Value
   @usableFromInline internal let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -26,8 +26,8 @@ public final class Locked<Value>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Runs `body` with the value, alone.
-  // Inlined in other modules: they take it for each job, and unspecialised it would look its types up each time.
+  /// Runs `body` with exclusive access to the value.
+  // Inlined into other modules, which call it for each job: unspecialised, it would look up its types each time.
   @inlinable public func withLock<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {

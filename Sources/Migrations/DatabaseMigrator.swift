@@ -1,10 +1,10 @@
 import DurableJobsPostgres
 import LibPQClient
 
-/// Brings a database to what this build works on: the queue's schema, by its own versions, and the app's tables, by the
+/// Migrates a database to what this build needs: the queue's schema, by its own versions, and the app's tables, by the
 /// files of a folder.
 public struct DatabaseMigrator: Sendable {
-  /// Something that was applied.
+  /// A step that was applied.
   public enum Step: Sendable, Hashable {
     /// A version of the queue's schema.
     case queue(JobsSchemaVersion)
@@ -12,8 +12,8 @@ public struct DatabaseMigrator: Sendable {
     case app(Migration)
   }
 
-  /// The last file that makes or changes tables of the queue, from before it had a schema of its own. That schema takes
-  /// over what it finds there; the files after it rely on that.
+  /// The last file that creates or changes tables of the queue, from before the queue had its own schema. That schema
+  /// takes over the existing tables, and later files rely on that.
   static let lastOfQueue = 37
 
   private let app: Migrator
@@ -22,18 +22,18 @@ public struct DatabaseMigrator: Sendable {
   /// The app's files.
   public var migrations: [Migration] { app.migrations }
 
-  /// - Parameter migrations: what `Migration.all(in:)` read.
+  /// - Parameter migrations: the result of `Migration.all(in:)`.
   public init(_ migrations: [Migration], pool: PostgresPool) {
     app = Migrator(migrations, pool: pool)
     self.pool = pool
   }
 
-  /// Applies what is not applied yet.
+  /// Applies the pending steps.
   ///
-  /// - Parameter each: called with each step when it has committed.
-  /// - Returns: what was applied.
-  /// - Throws: `MigrationError`, `JobsSchemaError`; `PostgresError` if the server is not reached. What was applied
-  ///   before stays applied.
+  /// - Parameter each: called with each step once it has committed.
+  /// - Returns: the applied steps.
+  /// - Throws: `MigrationError`, `JobsSchemaError`; `PostgresError` if the server is unreachable. Steps applied before
+  ///   stay applied.
   @discardableResult
   public func up(each: @Sendable (Step) -> Void = { _ in }) async throws -> [Step] {
     var steps = try await app.up(to: Self.lastOfQueue) { each(.app($0)) }.map { Step.app($0) }
@@ -57,9 +57,9 @@ public struct DatabaseMigrator: Sendable {
     return undone + (try await app.down(count - later, each: each))
   }
 
-  /// Every version of the queue's schema and every file, in order, and when each was applied. Changes nothing.
+  /// All versions of the queue's schema and all files, in order, and when each was applied. Changes nothing.
   ///
-  /// - Throws: as `up` does if they do not fit what was applied.
+  /// - Throws: as `up` does if they do not match what was applied.
   public func status() async throws -> (queue: [JobsSchema.VersionStatus], app: [Migrator.Status]) {
     (try await JobsSchema.status(pool), try await app.status())
   }

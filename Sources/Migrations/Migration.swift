@@ -1,24 +1,24 @@
 import Cryptography
 import Foundation
 
-/// One numbered step of the schema: a file `NNNN_name.sql`, whose SQL up to a line `-- down` makes the step and whose
-/// rest undoes it.
+/// One numbered step of the schema: a file `NNNN_name.sql`, whose SQL up to a line `-- down` applies the step and whose
+/// rest reverts it.
 public struct Migration: Sendable, Hashable {
   public let number: Int
   public let name: String
-  /// The SQL that makes the step.
+  /// The SQL that applies the step.
   public let up: String
-  /// The SQL that undoes it; nil if the file has no line `-- down`.
+  /// The SQL that reverts it; nil if the file has no line `-- down`.
   public let down: String?
   /// The SHA-256 of the whole file, in hexadecimal digits.
   public let hash: String
 
-  /// How the file is called.
+  /// The file's name.
   public let file: String
 
-  /// Reads a file's text.
+  /// Parses a file's text.
   ///
-  /// - Throws: `.unreadable` if the file's name is not of the form `NNNN_name.sql`, or there is no SQL in it.
+  /// - Throws: `.unreadable` if the file's name is not of the form `NNNN_name.sql`, or the file contains no SQL.
   public init(file: String, text: String) throws(MigrationError) {
     let parts = file.dropLast(4).split(separator: "_", maxSplits: 1)
     guard file.hasSuffix(".sql"), parts.count == 2, parts[0].utf8.count == 4, let number = Int(parts[0]), number > 0
@@ -39,9 +39,9 @@ public struct Migration: Sendable, Hashable {
     }
   }
 
-  /// All migrations of a folder, in the order of their numbers. Files that do not end in `.sql` are left alone.
+  /// All migrations in a folder, ordered by number. Files that do not end in `.sql` are ignored.
   ///
-  /// - Throws: `.unreadable` if the folder or a file cannot be read, a name is wrong, or two have one number.
+  /// - Throws: `.unreadable` if the folder or a file cannot be read, a name is invalid, or two share a number.
   public static func all(in folder: String) throws(MigrationError) -> [Migration] {
     var migrations: [Migration] = []
     for file in try names(in: folder) where file.hasSuffix(".sql") {

@@ -1,36 +1,36 @@
 import Foundation
 import LibPQClient
 
-/// Brings a database to the schema that a folder of migrations describes, and back.
+/// Migrates a database to the schema that a folder of migrations describes, and back.
 ///
-/// Each migration is a transaction of its own, together with its line in `schema_migrations`. An advisory lock makes
-/// several migrators that start at once take turns: the second one finds the work done. A file that changed after it
-/// was applied is refused, since the database has what it said before.
+/// Each migration is one transaction, together with its row in `schema_migrations`. An advisory lock serializes
+/// migrators that start at the same time: the second one finds the work done. A file that changed after it was applied
+/// is refused, because the database has its earlier contents.
 public struct Migrator: Sendable {
   /// A migration and when it was applied.
   public struct Status: Sendable {
     public let number: Int
     public let name: String
-    /// nil if it is still to be applied.
+    /// nil if it is pending.
     public let appliedAt: Date?
   }
 
   public let migrations: [Migration]
   private let pool: PostgresPool
 
-  /// - Parameter migrations: what `Migration.all(in:)` read.
+  /// - Parameter migrations: the result of `Migration.all(in:)`.
   public init(_ migrations: [Migration], pool: PostgresPool) {
     self.migrations = migrations.sorted { $0.number < $1.number }
     self.pool = pool
   }
 
-  /// Applies what is not applied yet.
+  /// Applies the pending migrations.
   ///
   /// - Parameters:
   ///   - last: the number to stop after; nil for all.
-  ///   - each: called with each migration when it has committed.
-  /// - Returns: what was applied.
-  /// - Throws: `MigrationError`; `PostgresError` if the server is not reached. What was applied before stays applied.
+  ///   - each: called with each migration once it has committed.
+  /// - Returns: the applied migrations.
+  /// - Throws: `MigrationError`; `PostgresError` if the server is unreachable. Migrations applied before stay applied.
   @discardableResult
   public func up(
     to last: Int? = nil, each: @Sendable (Migration) -> Void = { _ in }
@@ -43,10 +43,10 @@ public struct Migrator: Sendable {
     return applied
   }
 
-  /// Undoes the latest migrations.
+  /// Reverts the latest migrations.
   ///
-  /// - Parameter count: how many.
-  /// - Returns: what was undone, the latest first.
+  /// - Parameter count: the number of migrations.
+  /// - Returns: the reverted migrations, latest first.
   /// - Throws: `.irreversible` if one has no down part; else as `up` does.
   @discardableResult
   public func down(
@@ -60,9 +60,9 @@ public struct Migrator: Sendable {
     return undone
   }
 
-  /// Every migration there is a file of, in order, and when each was applied. Changes nothing.
+  /// All migrations with a file, in order, and when each was applied. Changes nothing.
   ///
-  /// - Throws: as `up` does if the files do not fit what was applied.
+  /// - Throws: as `up` does if the files do not match what was applied.
   public func status() async throws -> [Status] {
     let applied = try await pool.transaction { transaction in
       let exists = try await transaction.query("SELECT to_regclass('schema_migrations') IS NOT NULL")
@@ -83,7 +83,7 @@ public struct Migrator: Sendable {
     var at: Date
   }
 
-  /// One transaction under the lock, which sees what all earlier ones applied.
+  /// One transaction under the lock, which sees everything that earlier ones applied.
   private func step(
     _ body: @Sendable ([Applied], PostgresTransaction) async throws -> Migration?
   ) async throws -> Migration? {

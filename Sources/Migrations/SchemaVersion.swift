@@ -1,16 +1,16 @@
 import LibPQClient
 
-/// The schema that API and workers of this build work on: a newer one will do, an older one will not.
+/// The schema that this build's API and workers need: a newer one works, an older one does not.
 public enum SchemaVersion {
   /// The number of the newest migration.
   public static let needed = 59
 
-  /// - Throws: `.behind` where the database's schema is older, or there is none; what Postgres refuses.
+  /// - Throws: `.behind` if the database's schema is older or missing; Postgres's errors.
   public static func check(_ pool: PostgresPool) async throws {
     try await check { query throws(PostgresError) in try await pool.query(query) }
   }
 
-  /// The same through whatever runs a statement.
+  /// Overload for anything that runs a statement.
   public static func check(_ run: (PostgresQuery) async throws(PostgresError) -> PostgresRows) async throws {
     let isThere = try await run("SELECT to_regclass('schema_migrations') IS NOT NULL").decode(Bool.self)
     let newest =

@@ -1,10 +1,10 @@
-/// Who has which slots since when, as one node sees it (`CLUSTER NODES`).
+/// The owners of the slots and their epochs, as one node sees them (`CLUSTER NODES`).
 struct ClusterView: Hashable, CustomStringConvertible {
   private struct Node: Hashable {
     var id: String
     var flags: Set<String>
     var master: String
-    /// The number of its claim on its slots: of two nodes that claim one the higher has it.
+    /// The number of its claim on its slots: if two nodes claim a slot, the higher one wins.
     var epoch: String
     var slots: [String]
 
@@ -21,7 +21,7 @@ struct ClusterView: Hashable, CustomStringConvertible {
       nodes.append(
         Node(
           id: words[0], flags: Set(words[2].split(separator: ",").map(String.init)).subtracting(["myself"]),
-          // Only the two nodes of a move speak of it, in brackets.
+          // Slots in brackets are moving; only the two nodes involved list them.
           master: words[3], epoch: words[6], slots: words[8...].filter { !$0.hasPrefix("[") }))
     }
     nodes.sort { $0.id < $1.id }
@@ -30,18 +30,18 @@ struct ClusterView: Hashable, CustomStringConvertible {
   /// The ids of the masters.
   var masters: [String] { nodes.filter(\.isMaster).map(\.id) }
 
-  /// Whether no two masters claim their slots with the same number, which they would still have to settle.
+  /// Whether all masters have different epochs; equal ones would still have to be settled.
   var isSettled: Bool {
     let masters = nodes.filter(\.isMaster)
     return Set(masters.map(\.epoch)).count == masters.count
   }
 
-  /// Whether all are there and well.
+  /// Whether all nodes are present and healthy.
   func isWell(masters: Int, replicas: Int) -> Bool {
     nodes.count == masters + replicas && self.masters.count == masters && !nodes.contains(where: \.isFailing)
   }
 
-  /// The id of the master that has `slot`.
+  /// The id of the master of `slot`.
   func master(of slot: Int) -> String? {
     nodes.first { node in
       guard node.isMaster, !node.isFailing else { return false }

@@ -1,12 +1,12 @@
 import Glibc
 import Locking
 
-/// A TCP port of 127.0.0.1 that nobody listens on right now.
+/// A TCP port of 127.0.0.1 without a listener.
 public enum FreePort {
-  /// What this process was given last: who asked for one may not listen yet, and the next one must not get the same.
+  /// The most recently returned ports: a caller may not listen yet, and the next one must not get the same port.
   private static let given = Locked<[Int]>([])
 
-  /// - Throws: `.failed` if the system has no port to give.
+  /// - Throws: `.failed` if the system has no free port.
   public static func find() throws(PrivateServerError) -> Int {
     for _ in 0..<1000 {
       guard let port = bound(to: 0) else {
@@ -22,10 +22,10 @@ public enum FreePort {
     throw PrivateServerError(.failed, "no free port on 127.0.0.1 that was not given a moment ago")
   }
 
-  /// Whether nobody listens on `port`.
+  /// Whether `port` has no listener.
   public static func isFree(_ port: Int) -> Bool { bound(to: port) != nil }
 
-  /// The port that a socket got that asked for `port`; nil if it got none. The socket is closed again.
+  /// Binds a socket to `port` and closes it; returns the port it got, or nil.
   private static func bound(to port: Int) -> Int? {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(descriptor) }
@@ -34,7 +34,7 @@ public enum FreePort {
     address.sin_addr.s_addr = inet_addr("127.0.0.1")
     address.sin_port = UInt16(clamping: port).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // Connections that have ended linger on a port for a minute; a server takes it all the same.
+    // Closed connections linger on a port for a minute; a server can bind to it nevertheless.
     var reuse: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
     let isBound = withUnsafeMutablePointer(to: &address) { pointer in

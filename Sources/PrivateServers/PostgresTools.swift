@@ -1,14 +1,14 @@
 import CLibPQ
 import Foundation
 
-/// SQL for a private server, over a session of its own; for set-up, where no client is at hand yet.
+/// Runs SQL on a private server in a separate session, for set-up before a client exists.
 struct PostgresTools: Sendable {
   let socketFolder: String
   let port: Int
 
-  /// Runs `sql`, several statements as one transaction.
+  /// Runs `sql`; multiple statements form one transaction.
   ///
-  /// - Returns: the rows of all results, a line each, columns separated by `|`.
+  /// - Returns: the rows of all results, one per line, columns separated by `|`.
   func run(_ sql: String, _ database: String) async throws(PrivateServerError) -> String {
     let result = await withCheckedContinuation { continuation in
       // libpq blocks.

@@ -1,18 +1,18 @@
 import Foundation
 import Glibc
 
-/// A Postgres server with a cluster of its own in a folder, on a unix socket and, if asked, on a port of 127.0.0.1.
+/// A Postgres server with a private cluster in a folder, on a unix socket and optionally on a port of 127.0.0.1.
 ///
-/// Run as root, it changes to the user `postgres`, since Postgres refuses root. It ends when it is stopped, when this
-/// program exits, and when this program is killed. Everybody on this machine who reaches the socket is trusted.
+/// Run as root, it switches to the user `postgres`, because Postgres refuses root. It stops when `stop` is called, and
+/// when this program exits or is killed. Every local user who can reach the socket is trusted.
 public actor PrivatePostgres {
-  /// How a server is started.
+  /// The options of a server.
   public struct Options: Sendable {
     /// Also listen on 127.0.0.1 at this port; 0 takes a free one.
     public var port: Int?
     /// The server's settings, by name.
     public var settings: [String: String]
-    /// Whether a fresh temporary folder is in memory, where the machine has plenty of it.
+    /// Whether a new temporary folder is in memory, if the machine has plenty.
     public var isInMemory = false
 
     public init(settings: [String: String], port: Int? = nil) {
@@ -20,14 +20,14 @@ public actor PrivatePostgres {
       self.port = port
     }
 
-    /// Commits survive a power cut; sized for a machine that also runs the workers.
+    /// Commits survive a power loss; sized for a machine that also runs the workers.
     public static let durable = Options(settings: [
       "fsync": "on", "synchronous_commit": "on", "wal_compression": "lz4", "shared_buffers": "512MB",
       "max_wal_size": "4GB",
       "min_wal_size": "1GB", "checkpoint_timeout": "15min", "track_io_timing": "off", "max_connections": "300",
     ])
 
-    /// For tests: no waiting for the disk. A `kill -9` loses nothing, a power cut everything.
+    /// For tests: no waiting for the disk. A `kill -9` loses nothing, a power loss everything.
     public static let tests: Options = {
       var options = Options(settings: [
         "fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "max_connections": "300",
@@ -42,7 +42,7 @@ public actor PrivatePostgres {
   public nonisolated let socketFolder: String
   public nonisolated let port: Int?
   public nonisolated var log: String { base.path + "/postgres.log" }
-  /// The name of the superuser that everybody connects as.
+  /// The superuser that every connection uses.
   public nonisolated let user = "postgres"
 
   private let base: ServerFolder
@@ -60,20 +60,20 @@ public actor PrivatePostgres {
   /// The address of the database `postgres` on the unix socket.
   public nonisolated var url: String { url(database: "postgres") }
 
-  /// The address on 127.0.0.1, if it listens there.
+  /// The address of `database` on 127.0.0.1, if the server listens there.
   public nonisolated func tcpURL(database: String = "postgres") -> String? {
     port.map { "postgresql://\(user)@127.0.0.1:\($0)/\(database)" }
   }
 
-  /// Starts a server and waits until it accepts connections. A folder that has no cluster yet gets one.
+  /// Starts a server and waits until it accepts connections. A folder without a cluster gets a new one.
   ///
-  /// - Parameter path: where its data live; nil is a fresh temporary folder that goes with this value.
+  /// - Parameter path: the folder of its data; nil for a temporary folder that is removed with this value.
   public static func start(in path: String? = nil, options: Options) async throws(PrivateServerError) -> PrivatePostgres
   {
     let account = ServerAccount.current
     var folder = try ServerFolder(path, isInMemory: options.isInMemory)
     if !account.canEnter(folder.path) {
-      // Such as a clone under /root: the data live where the user postgres can reach them, always in the same place.
+      // For example, a clone under /root: the data goes where the user postgres can reach it, always to the same place.
       folder = try ServerFolder(SocketFolder.short(for: folder.path, under: "/var/tmp"))
     }
     let server = try PrivatePostgres(folder, account, options)
@@ -81,10 +81,10 @@ public actor PrivatePostgres {
     return server
   }
 
-  /// Makes a copy of `primary` that follows it (`pg_basebackup`, streaming replication), and waits until it takes
-  /// connections that read.
+  /// Creates a standby of `primary` (`pg_basebackup`, streaming replication), and waits until it accepts read
+  /// connections.
   ///
-  /// - Parameter options: settings at least as large as the primary's, where the server demands that of a standby.
+  /// - Parameter options: settings at least as large as the primary's where Postgres requires that of a standby.
   public static func standby(
     of primary: PrivatePostgres, options: Options
   ) async throws(PrivateServerError) -> PrivatePostgres {
@@ -101,7 +101,7 @@ public actor PrivatePostgres {
       program: try ServerPrograms.find("pg_basebackup"),
       arguments: [
         "-D", data, "-h", primary.socketFolder, "-p", String(primary.port ?? 5432), "-U", primary.user,
-        // It is to be a standby (-R), and nobody waits for a checkpoint or the disk.
+        // `-R` makes it a standby; the rest avoids waiting for a checkpoint or the disk.
         "-R", "-X", "stream", "-c", "fast", "--no-sync",
       ],
       log: base.path + "/basebackup.log", folder: base.path, user: account.name)
@@ -110,7 +110,7 @@ public actor PrivatePostgres {
     }
   }
 
-  /// Makes a standby the primary (`pg_ctl promote`); returns when it takes writes.
+  /// Promotes a standby to primary (`pg_ctl promote`); returns once it accepts writes.
   public func promote() async throws(PrivateServerError) {
     let plan = ServerProcess.Plan(
       program: try ServerPrograms.find("pg_ctl"), arguments: ["promote", "-D", data, "-w"],
@@ -136,13 +136,13 @@ public actor PrivatePostgres {
     if let process { Leftovers.forget(process) }
   }
 
-  /// Starts the server again, on the same folder and addresses. Nothing happens if it runs.
+  /// Starts the server again with the same folder and addresses; does nothing if it is running.
   public func start() async throws(PrivateServerError) {
     if let process, !process.hasEnded { return }
     try await makeClusterIfMissing()
     let deadline = ContinuousClock.now + .seconds(60)
     while !(try await startOnce(deadline)) {
-      // After a kill -9 the children of the last server need a moment to notice; until then the new one refuses.
+      // After a kill -9, the last server's children take a moment to exit; until then the new one refuses to start.
       guard .now < deadline, ServerFolder.tail(of: log).contains("pre-existing shared memory") else {
         throw PrivateServerError(.failed, "postgres ended at once:\n\(ServerFolder.tail(of: log))")
       }
@@ -150,43 +150,43 @@ public actor PrivatePostgres {
     }
   }
 
-  /// Ends the server in order (`-m fast`): open transactions are rolled back, a checkpoint is written.
+  /// Stops the server gracefully (`-m fast`): rolls back open transactions and writes a checkpoint.
   public func stop() async { await end(SIGINT) }
 
-  /// Ends the server without a checkpoint (`-m immediate`): the next start recovers from the log.
+  /// Stops the server without a checkpoint (`-m immediate`): the next start recovers from the log.
   public func stopImmediate() async { await end(SIGQUIT) }
 
-  /// Ends the postmaster as the kernel would when memory is short; its children follow by themselves.
+  /// Kills the postmaster as the kernel does when memory runs out; its children exit by themselves.
   public func kill9() async { await end(SIGKILL) }
 
-  /// Holds the server and all of its sessions still (SIGSTOP): connections stay open, new ones are taken by the kernel,
-  /// and nothing is answered, until `thaw()`.
+  /// Suspends the server and all of its sessions (SIGSTOP): connections stay open, the kernel accepts new ones, and
+  /// nothing is answered until `thaw()`.
   public func freeze() { signalAll(SIGSTOP) }
 
   public func thaw() { signalAll(SIGCONT) }
 
-  /// The postmaster first: once it stands still it starts no further session.
+  /// The postmaster first: once suspended, it starts no more sessions.
   private func signalAll(_ signal: Int32) {
     guard let process else { return }
     process.send(signal)
     for pid in Self.children(of: process.pid) { kill(pid, signal) }
   }
 
-  /// Sessions are in process groups of their own, so they are found by their parent.
+  /// Finds sessions by their parent, because each is in a separate process group.
   private static func children(of parent: pid_t) -> [pid_t] {
     let text = FileManager.default.contents(atPath: "/proc/\(parent)/task/\(parent)/children") ?? Data()
     return String(decoding: text, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
   }
 
-  /// Stops the server in order and starts it in the same place.
+  /// Stops the server gracefully and starts it in the same place.
   public func restart() async throws(PrivateServerError) {
     await stop()
     try await start()
   }
 
-  /// Runs `sql` in `database`, several statements as one transaction; for set-up, where no client is at hand yet.
+  /// Runs `sql` in `database`; multiple statements form one transaction. For set-up before a client exists.
   ///
-  /// - Returns: the rows of all results, a line each, columns separated by `|`.
+  /// - Returns: the rows of all results, one per line, columns separated by `|`.
   @discardableResult
   public nonisolated func run(_ sql: String, database: String = "postgres") async throws(PrivateServerError) -> String {
     try await PostgresTools(socketFolder: socketFolder, port: port ?? 5432).run(sql, database)
@@ -205,7 +205,7 @@ public actor PrivatePostgres {
     try account.makeOwnFolder(data, mode: 0o700)
     let plan = ServerProcess.Plan(
       program: try ServerPrograms.find("initdb"),
-      // Bytes decide the order of texts, as indexes like it; Unicode decides what a letter is.
+      // Text sorts by bytes, which suits indexes; Unicode defines letters.
       arguments: [
         "-D", data, "-U", user, "-A", "trust", "-E", "UTF8", "--lc-collate=C", "--lc-ctype=C.UTF-8", "--no-sync",
         "--no-instructions",
@@ -216,7 +216,7 @@ public actor PrivatePostgres {
     }
   }
 
-  /// Starts the server and waits until it is ready; false if it ended before.
+  /// Starts the server and waits until it is ready; returns false if it exits first.
   private func startOnce(_ deadline: ContinuousClock.Instant) async throws(PrivateServerError) -> Bool {
     var arguments = ["-D", data, "-k", socketFolder, "-p", String(port ?? 5432)]
     arguments += ["-c", "listen_addresses=\(port == nil ? "" : "127.0.0.1")"]
@@ -239,11 +239,11 @@ public actor PrivatePostgres {
     return true
   }
 
-  /// Whether the server of `pid` has written that it is ready: its pid and its state stand in `postmaster.pid`.
+  /// Whether the server `pid` is ready, according to the pid and state in `postmaster.pid`.
   private func isReady(_ pid: pid_t) -> Bool {
     guard let bytes = FileManager.default.contents(atPath: data + "/postmaster.pid") else { return false }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-    // A standby says so, and takes connections that read.
+    // A standby reports this state once it accepts read connections.
     return lines.count >= 8 && lines[0] == String(pid)
       && (lines[7].hasPrefix("ready") || lines[7].hasPrefix("standby"))
   }

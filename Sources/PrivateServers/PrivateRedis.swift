@@ -1,20 +1,20 @@
 import Foundation
 import Glibc
 
-/// A Redis server in a folder of its own, on a unix socket and, if asked, on a port of 127.0.0.1.
+/// A Redis server in a private folder, on a unix socket and optionally on a port of 127.0.0.1.
 ///
-/// It ends when it is stopped, when this program exits, and when this program is killed.
+/// It stops when `stop` is called, and when this program exits or is killed.
 public actor PrivateRedis {
-  /// How a server is started.
+  /// The options of a server.
   public struct Options: Sendable {
     /// Also listen on 127.0.0.1 at this port; 0 takes a free one.
     public var port: Int?
     /// Keep an append-only file, so that a restart finds the data.
     public var appendOnly = false
-    /// `maxmemory` as Redis writes it, such as `64mb`.
+    /// `maxmemory` in Redis's notation, such as `64mb`.
     public var maxMemory: String?
     public var maxMemoryPolicy = "noeviction"
-    /// The port of the server on 127.0.0.1 of which this one is a replica at its first start.
+    /// The local port of the master that this server replicates at its first start.
     public var replicaOf: Int?
     /// Further settings, by name.
     public var settings: [String: String] = [:]
@@ -34,9 +34,9 @@ public actor PrivateRedis {
   public nonisolated var tcpURL: String? { port.map { "redis://127.0.0.1:\($0)" } }
   public nonisolated var log: String { folder.path + "/redis.log" }
 
-  /// Starts a server and waits until it answers.
+  /// Starts a server and waits until it responds.
   ///
-  /// - Parameter path: where its data live; nil is a fresh temporary folder that goes with this value.
+  /// - Parameter path: the folder of its data; nil for a temporary folder that is removed with this value.
   public static func start(in path: String? = nil, options: Options = Options()) async throws(PrivateServerError)
     -> PrivateRedis
   {
@@ -58,7 +58,7 @@ public actor PrivateRedis {
     if let process { Leftovers.forget(process) }
   }
 
-  /// Starts the server again, on the same folder and addresses. Nothing happens if it runs.
+  /// Starts the server again with the same folder and addresses; does nothing if it is running.
   public func start() async throws(PrivateServerError) {
     if let process, !process.hasEnded { return }
     let program = try ServerPrograms.find("redis-server")
@@ -76,36 +76,36 @@ public actor PrivateRedis {
     }
   }
 
-  /// Ends the server in order (SIGTERM); its append-only file, if it has one, is complete.
+  /// Stops the server gracefully (SIGTERM); its append-only file, if any, is complete.
   public func stop() async { await end(SIGTERM) }
 
-  /// Ends the server as a power cut would.
+  /// Kills the server as a power loss would.
   public func kill9() async { await end(SIGKILL) }
 
-  /// Stops the server and starts it in the same place; what it had not saved is gone.
+  /// Stops the server and starts it in the same place; unsaved data is lost.
   public func restart() async throws(PrivateServerError) {
     await stop()
     try await start()
   }
 
-  /// Runs one command; for set-up, where no client is at hand yet.
+  /// Runs one command, for set-up before a client exists.
   ///
-  /// - Returns: the reply as redis-cli writes it, a line each element.
+  /// - Returns: the reply in redis-cli's format, one element per line.
   /// - Throws: `.failed` for an error reply.
   @discardableResult
   public nonisolated func run(_ words: String...) async throws(PrivateServerError) -> String {
     try await RedisTools.run(.socket(socket), options.settings["requirepass"], words)
   }
 
-  /// Holds the server still (SIGSTOP): connections stay open and nothing is answered, until `thaw()`.
+  /// Suspends the server (SIGSTOP): connections stay open and nothing is answered until `thaw()`.
   public func freeze() { process?.send(SIGSTOP) }
-  /// Lets a frozen server go on.
+  /// Resumes a suspended server.
   public func thaw() { process?.send(SIGCONT) }
 
   private func end(_ signal: Int32) async {
     guard let process else { return }
     process.send(signal)
-    // A server held still takes the signal only when it goes on.
+    // A suspended server handles the signal only once resumed.
     process.send(SIGCONT)
     await process.end()
     Leftovers.forget(process)
@@ -119,7 +119,7 @@ public actor PrivateRedis {
       ("--bind", ["127.0.0.1"]), ("--save", [""]), ("--daemonize", ["no"]), ("--logfile", [""]),
       ("--appendonly", [options.appendOnly ? "yes" : "no"]), ("--maxmemory-policy", [options.maxMemoryPolicy]),
     ]
-    // A job that ends is looked for from the beginning of its stream's node: small nodes halve Redis' time a job.
+    // Redis searches for a finished job from the start of its stream node: small nodes halve Redis's time per job.
     settings.append(("--stream-node-max-entries", ["16"]))
     if let master = options.replicaOf { settings.append(("--replicaof", ["127.0.0.1", String(master)])) }
     if let maxMemory = options.maxMemory { settings.append(("--maxmemory", [maxMemory])) }
@@ -127,7 +127,8 @@ public actor PrivateRedis {
     return settings.flatMap { [$0.0] + $0.1 }
   }
 
-  /// Whether a PING is answered. A local socket answers or refuses at once; the time-out is for a server that loads.
+  /// Whether a PING gets a reply. A local socket replies or refuses immediately; the timeout is for a server that is
+  /// loading.
   private func answers() -> Bool {
     let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return false }
@@ -145,13 +146,12 @@ public actor PrivateRedis {
     guard connected, write(descriptor, "PING\r\n", 6) == 6 else { return false }
     var reply = [UInt8](repeating: 0, count: 64)
     let count = read(descriptor, &reply, reply.count)
-    // One that asks for a password first is there as well.
+    // A server that requires a password is up as well.
     return count >= 5 && (reply.starts(with: "+PONG".utf8) || reply.starts(with: "-NOAUTH".utf8))
   }
 }
 
-/// One short wait of a loop that looks whether a server is ready yet. A cancelled task looks on without waiting for
-/// long.
+/// A short pause in a loop that waits for a server. Cancellation does not interrupt it; it is short enough to wait out.
 func pause() async {
   await withCheckedContinuation { continuation in
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(4)) { continuation.resume() }

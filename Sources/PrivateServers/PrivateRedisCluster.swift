@@ -1,26 +1,26 @@
 import Foundation
 
-/// A Redis Cluster on ports of 127.0.0.1: masters that share the slots evenly, and replicas of them.
+/// A Redis Cluster on ports of 127.0.0.1: masters that share the slots evenly, and their replicas.
 public struct PrivateRedisCluster: Sendable {
-  /// The masters first, then the replicas in rounds: the first round has one of each master.
+  /// The masters first, then the replicas in rounds: each round has one per master.
   public let nodes: [PrivateRedis]
   public let masterCount: Int
   /// The nodes' ids, in their order.
   let ids: [String]
 
-  /// Where clients begin to look.
+  /// The URL from which clients discover the cluster.
   public var url: String {
     "redis+cluster://" + nodes.map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
   }
 
   private static let slots = 16384
 
-  /// Starts all nodes, forms the cluster and waits until every node agrees with it and every replica is in step.
+  /// Starts all nodes, forms the cluster and waits until all nodes agree and all replicas are in sync.
   ///
   /// - Parameters:
-  ///   - nodeTimeout: how long a node may be silent, in milliseconds, until a replica takes its place. Long where none
-  ///     shall: on a machine that is short of time, a node is silent for seconds and well.
-  ///   - settings: further ones of each node, by name.
+  ///   - nodeTimeout: how long a node may be silent, in milliseconds, before a replica replaces it. Make it long if no
+  ///     failover is wanted: on a busy machine, a healthy node may be silent for seconds.
+  ///   - settings: further settings of each node, by name.
   public static func start(
     masters: Int = 3, replicasEach: Int = 1, nodeTimeout: Int = 2000, settings: [String: String] = [:]
   ) async throws(PrivateServerError) -> PrivateRedisCluster {
@@ -44,7 +44,7 @@ public struct PrivateRedisCluster: Sendable {
     return cluster
   }
 
-  /// Stops all.
+  /// Stops all nodes.
   public func stop() async { for node in nodes { await node.stop() } }
 
   private func form() async throws(PrivateServerError) {
@@ -52,7 +52,7 @@ public struct PrivateRedisCluster: Sendable {
       let first = index * Self.slots / masterCount
       let last = (index + 1) * Self.slots / masterCount - 1
       try await nodes[index].run("CLUSTER", "ADDSLOTSRANGE", String(first), String(last))
-      // Two masters of the same epoch would have to settle which is newer before anything else.
+      // Two masters with the same epoch would first have to settle which is newer.
       try await nodes[index].run("CLUSTER", "SET-CONFIG-EPOCH", String(index + 1))
     }
     for node in nodes.dropFirst() {
@@ -88,13 +88,13 @@ public struct PrivateRedisCluster: Sendable {
     try await agree { $0.isWell(masters: masterCount, replicas: nodes.count - masterCount) }
   }
 
-  // MARK: A slot on its way from one master to another, all at once or step by step
+  // MARK: Moving a slot, at once or step by step
 
-  /// Moves a slot with all its keys from one node to another while both serve it; `body` is called when the move has
-  /// begun and no key has gone, and when all have and nobody has been told.
+  /// Moves a slot with all its keys from one node to another while both serve it. `body` is called twice: when the move
+  /// has begun but no key has moved, and when all keys have moved but no node has been notified.
   ///
   /// - Parameters:
-  ///   - from: the index of the node that has it.
+  ///   - from: the index of the node that owns it.
   ///   - to: the index of another master.
   public func move(
     _ slot: Int, from: Int, to: Int, between body: (_ haveKeysMoved: Bool) async throws -> Void = { _ in }
@@ -110,18 +110,18 @@ public struct PrivateRedisCluster: Sendable {
     try await endMove(of: slot, from: from, to: to)
   }
 
-  /// Lets the one node give keys of the slot away and the other take them in.
+  /// Lets one node export keys of the slot and the other import them.
   public func beginMove(of slot: Int, from: Int, to: Int) async throws(PrivateServerError) {
-    // A target that has not heard of the move before gives its claim a number (the config epoch) that another master
-    // has already. Of two with the same number one takes a higher one, and if that is this move's source while it still
-    // has the slot, the target hands the slot back; then the source is told that it is the target's, and nobody has it
-    // any more.
+    // A target that has not yet heard of the previous move gives its claim a number (the config epoch) that another
+    // master already has. Of two masters with the same number, one takes a higher one. If that is this move's source
+    // while it still has the slot, the target returns the slot; then the source is notified that the target owns it,
+    // and no node has it any more.
     try await agree { $0.isWell(masters: masterCount, replicas: nodes.count - masterCount) }
     try await nodes[to].run("CLUSTER", "SETSLOT", String(slot), "IMPORTING", ids[from])
     try await nodes[from].run("CLUSTER", "SETSLOT", String(slot), "MIGRATING", ids[to])
   }
 
-  /// Keys of the slot that are on one node: all, or a hundred of them.
+  /// Keys of the slot on one node: all, or at most a hundred.
   public func keys(in slot: Int, of index: Int) async throws(PrivateServerError) -> [String] {
     try await nodes[index].run("CLUSTER", "GETKEYSINSLOT", String(slot), "100").split(separator: "\n").map(String.init)
   }
@@ -131,10 +131,10 @@ public struct PrivateRedisCluster: Sendable {
     try await nodes[from].run("MIGRATE", "127.0.0.1", String(nodes[to].port ?? 0), key, "0", "5000")
   }
 
-  /// Gives the slot to the node that has its keys by now, and returns when every node knows.
+  /// Assigns the slot to the node that now has its keys, and returns once every node knows.
   public func endMove(of slot: Int, from: Int, to: Int) async throws(PrivateServerError) {
-    // The target before the source, or for a moment each would name the other. Then the rest, as Redis' own tool does
-    // it: they would hear of it by and by.
+    // The target before the source, or each would briefly name the other. Then the rest, as Redis's own tool does,
+    // because they would otherwise learn of it only eventually.
     let masters = try await view(of: to).masters.compactMap { ids.firstIndex(of: $0) }
     for index in [to, from] + masters.filter({ $0 != from && $0 != to }) {
       try await nodes[index].run("CLUSTER", "SETSLOT", String(slot), "NODE", ids[to])
@@ -142,17 +142,17 @@ public struct PrivateRedisCluster: Sendable {
     try await agree { $0.master(of: slot) == ids[to] }
   }
 
-  /// Leaves the slot where it is after all. No key must have gone: the source would not take it back.
+  /// Cancels a move, so that the slot stays. No key may have moved: the source would not take it back.
   public func abandonMove(of slot: Int, from: Int, to: Int) async throws(PrivateServerError) {
     for index in [from, to] { try await nodes[index].run("CLUSTER", "SETSLOT", String(slot), "STABLE") }
   }
 
-  /// The index of the node that is master of `slot` now, as the node at `witness` sees it.
+  /// The index of the current master of `slot`, as the node at `witness` sees it.
   public func master(of slot: Int, seenBy witness: Int) async throws(PrivateServerError) -> Int? {
     try await view(of: witness).master(of: slot).flatMap { ids.firstIndex(of: $0) }
   }
 
-  /// Waits until all nodes see the same cluster, and it is as wanted.
+  /// Waits until all nodes see the same cluster, in the wanted state.
   func agree(
     within limit: Duration = .seconds(60), _ isWanted: (ClusterView) -> Bool
   ) async throws(PrivateServerError) {

@@ -1,30 +1,30 @@
 import Foundation
 import Glibc
 
-/// A Redis Sentinel of its own on a port of 127.0.0.1: `redis-server --sentinel`.
+/// A private Redis Sentinel on a port of 127.0.0.1: `redis-server --sentinel`.
 ///
-/// It ends when it is stopped, when this program exits, and when this program is killed.
+/// It stops when `stop` is called, and when this program exits or is killed.
 public actor PrivateSentinel {
   public nonisolated let port: Int
   public nonisolated var log: String { folder.path + "/sentinel.log" }
   private nonisolated let folder: ServerFolder
   private var process: ServerProcess?
 
-  /// What it watches and how.
+  /// The options of a sentinel.
   public struct Options: Sendable {
-    /// The name that it gives the master.
+    /// The master's name.
     public var name: String
     /// The master's port on 127.0.0.1.
     public var master: Int
-    /// How many sentinels must agree that the master is gone.
+    /// The number of sentinels that must agree that the master is down.
     public var quorum: Int
     /// How long the master may be silent, in milliseconds.
     public var downAfter = 2000
     /// The limit of a failover, in milliseconds; a second attempt waits twice as long.
     public var failoverTimeout = 10_000
-    /// What clients of the sentinel must say.
+    /// The password that clients of the sentinel need.
     public var password: String?
-    /// What the sentinel says to the servers.
+    /// The password that the sentinel sends to the servers.
     public var serverPassword: String?
 
     public init(name: String, master: Int, quorum: Int) {
@@ -34,7 +34,7 @@ public actor PrivateSentinel {
     }
   }
 
-  /// Starts a sentinel in a temporary folder and waits until it answers.
+  /// Starts a sentinel in a temporary folder and waits until it responds.
   public static func start(_ options: Options) async throws(PrivateServerError) -> PrivateSentinel {
     let sentinel = try PrivateSentinel()
     try await sentinel.start(options)
@@ -52,7 +52,7 @@ public actor PrivateSentinel {
   }
 
   private func start(_ options: Options) async throws(PrivateServerError) {
-    // It keeps what it learns in its configuration file, so that must be a file of its own.
+    // A sentinel saves its state in its configuration file, so it needs a separate file.
     var lines = [
       "port \(port)", "bind 127.0.0.1", "dir \(folder.path)", "logfile \"\"", "protected-mode no",
       "sentinel monitor \(options.name) 127.0.0.1 \(options.master) \(options.quorum)",
@@ -84,9 +84,9 @@ public actor PrivateSentinel {
     }
   }
 
-  /// Ends it in order.
+  /// Stops the sentinel gracefully.
   public func stop() async { await end(SIGTERM) }
-  /// Ends it as a power cut would.
+  /// Kills the sentinel as a power loss would.
   public func kill9() async { await end(SIGKILL) }
 
   private func end(_ signal: Int32) async {

@@ -5,13 +5,13 @@ public struct PrivateSentinels: Sendable {
   /// The name of the master.
   public static let name = "fanmill"
 
-  /// The first one begins as the master.
+  /// The first server starts as the master.
   public let servers: [PrivateRedis]
   public let sentinels: [PrivateSentinel]
   private let password: String?
   private let sentinelPassword: String?
 
-  /// Where clients look for the master.
+  /// The URL through which clients find the master.
   public var url: String {
     let login = password.map { ":\($0)@" } ?? ""
     let query = sentinelPassword.map { "?sentinel_password=\($0)" } ?? ""
@@ -19,17 +19,18 @@ public struct PrivateSentinels: Sendable {
     return "redis+sentinel://\(login)\(hosts)/\(Self.name)\(query)"
   }
 
-  /// Starts all and waits until each sentinel knows the others and the replicas: from then on a failover can succeed.
+  /// Starts all servers and waits until each sentinel knows the others and the replicas: only then can a failover
+  /// succeed.
   ///
   /// - Parameters:
-  ///   - password: of the servers.
-  ///   - sentinelPassword: of the sentinels.
+  ///   - password: the servers' password.
+  ///   - sentinelPassword: the sentinels' password.
   public static func start(
     replicas: Int = 2, downAfter: Int = 2000, password: String? = nil, sentinelPassword: String? = nil
   ) async throws(PrivateServerError) -> PrivateSentinels {
     var options = PrivateRedis.Options()
     options.port = 0
-    // A test's dataset is small: the copy for a replica goes over the wire without a file, and at once.
+    // Tests have little data: a replica's copy goes over the wire without a file, and immediately.
     options.settings["repl-diskless-sync-delay"] = "0"
     if let password {
       options.settings["requirepass"] = password
@@ -52,7 +53,7 @@ public struct PrivateSentinels: Sendable {
     return group
   }
 
-  /// Stops all.
+  /// Stops all servers and sentinels.
   public func stop() async {
     for sentinel in sentinels { await sentinel.stop() }
     for server in servers { await server.stop() }
@@ -78,20 +79,20 @@ public struct PrivateSentinels: Sendable {
     }
   }
 
-  /// Which of the servers says that it is the master.
+  /// The server that reports itself as master.
   public func master() async throws(PrivateServerError) -> PrivateRedis? {
     for server in servers {
       do throws(PrivateServerError) {
         if try await run(server, "ROLE").hasPrefix("master") { return server }
       } catch {
-        // One that was killed says nothing.
+        // A killed server does not respond.
         continue
       }
     }
     return nil
   }
 
-  /// Asks a sentinel of this group.
+  /// Sends a command to a sentinel of this group.
   @discardableResult
   public func ask(_ sentinel: PrivateSentinel, _ words: String...) async throws(PrivateServerError) -> String {
     try await RedisTools.run(.port(sentinel.port), sentinelPassword, words)

@@ -1,15 +1,15 @@
-/// A private server that cannot be started or does not answer.
+/// A private server that cannot be started or does not respond.
 public struct PrivateServerError: Error, CustomStringConvertible {
-  /// What went wrong, open for more.
+  /// The kind of failure; more may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
-    /// A program that the machine lacks.
+    /// A program that is not installed.
     public static let missingProgram = Code(description: "missing program")
-    /// The program ran and ended, or could not be run at all.
+    /// The program exited, or could not be run.
     public static let failed = Code(description: "failed")
-    /// The server runs and did not become ready in time.
+    /// The server is running but was not ready in time.
     public static let notReady = Code(description: "not ready")
-    /// A folder or a path that cannot be used.
+    /// An unusable folder or path.
     public static let folder = Code(description: "folder")
   }
 

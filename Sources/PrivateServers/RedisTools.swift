@@ -1,20 +1,20 @@
 import CHiredis
 import Foundation
 
-/// One command to a private server, over a connection of its own; for set-up, where no client is at hand yet.
+/// Sends one command to a private server on a separate connection, for set-up before a client exists.
 enum RedisTools {
-  /// Where a server listens on this machine.
+  /// A server's local address.
   enum Target: Sendable {
     case socket(String)
     case port(Int)
   }
 
-  /// Seconds that a server may take: one that is held still never answers.
+  /// How long to wait, in seconds: a suspended server never responds.
   private static let patience = 60
 
-  /// Runs one command and returns its reply as redis-cli writes it, a line each element.
+  /// Runs one command and returns its reply in redis-cli's format, one element per line.
   ///
-  /// - Throws: `.failed` for an error reply, and for a server that is not there.
+  /// - Throws: `.failed` for an error reply, and for a server that is not running.
   static func run(
     _ target: Target, _ password: String?, _ words: [String]
   ) async throws(PrivateServerError) -> String {

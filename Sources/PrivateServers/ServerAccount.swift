@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The user that Postgres runs as: the one who runs this program, or, for root, `postgres`.
+/// The user that runs Postgres: this program's user or, for root, `postgres`.
 struct ServerAccount: Sendable {
   /// nil is the current user.
   let name: String?
@@ -18,7 +18,7 @@ struct ServerAccount: Sendable {
       name: "postgres", user: found == nil ? 0 : entry.pw_uid, group: found == nil ? 0 : entry.pw_gid)
   }
 
-  /// Whether this user may walk down to `folder`; only root ever runs Postgres as somebody else.
+  /// Whether this user may enter `folder`; only root runs Postgres as another user.
   func canEnter(_ folder: String) -> Bool {
     guard name != nil else { return true }
     var path = ""
@@ -32,7 +32,7 @@ struct ServerAccount: Sendable {
     return true
   }
 
-  /// Makes `folder`, if it is missing, and gives it to this user.
+  /// Creates `folder` if it is missing, and makes this user its owner.
   func makeOwnFolder(_ folder: String, mode: mode_t) throws(PrivateServerError) {
     if name != nil, user == 0 {
       throw PrivateServerError(

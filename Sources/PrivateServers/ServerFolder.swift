@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Locking
 
-/// The folder of one server: a given one, which stays, or a fresh temporary one, which goes with its server.
+/// A server's folder: a given one, which is kept, or a temporary one, which is removed with its server.
 final class ServerFolder: Sendable {
   let path: String
   let isTemporary: Bool
 
-  /// Uses `given`, made if it is missing, or makes a fresh folder: under /tmp, or in memory where that is asked for and
-  /// there is plenty.
+  /// Uses `given`, created if missing, or creates a temporary folder: under /tmp, or in memory if requested and there
+  /// is plenty.
   init(_ given: String?, isInMemory: Bool = false) throws(PrivateServerError) {
     if let given {
       path = URL(fileURLWithPath: given).standardizedFileURL.path
@@ -31,10 +31,10 @@ final class ServerFolder: Sendable {
     chmod(path, 0o755)
   }
 
-  /// Where Linux has a file system in memory.
+  /// Linux's in-memory file system.
   fileprivate static let memory = "/dev/shm"
 
-  /// Whether 8 GB are left there: what many clusters write, several times over.
+  /// Whether it has 8 GB free: enough for many clusters, several times over.
   private static let hasMemory: Bool = {
     var status = statvfs()
     return statvfs(memory, &status) == 0 && UInt64(status.f_bavail) * UInt64(status.f_frsize) >= 8 << 30
@@ -49,7 +49,7 @@ final class ServerFolder: Sendable {
     }
   }
 
-  /// The last lines of a log, for an error's message.
+  /// The last lines of a log, for an error message.
   static func tail(of log: String, lines: Int = 6) -> String {
     guard let data = FileManager.default.contents(atPath: log) else { return "(no log)" }
     let text = String(decoding: data.suffix(8192), as: UTF8.self)
@@ -57,8 +57,7 @@ final class ServerFolder: Sendable {
   }
 }
 
-/// What servers leave when nobody stops them: ended when the program exits, swept by the next program after a `kill
-/// -9`.
+/// Servers that were not stopped: stopped when this program exits; after a `kill -9`, the next one sweeps up.
 enum Leftovers {
   static let prefix = "fanmill-private-"
 
@@ -70,7 +69,7 @@ enum Leftovers {
   private static let live = Locked(Live())
   private static let atExit: Int32 = atexit { Leftovers.endAll() }
 
-  /// From here on the exit of this program ends `process` by `signal`, and removes `folder` if one is given.
+  /// Registers `process` to be stopped with `signal` when this program exits, and `folder`, if given, to be removed.
   static func add(_ process: ServerProcess, signal: Int32, removing folder: String?) {
     _ = atExit
     live.withLock { live in
@@ -85,7 +84,7 @@ enum Leftovers {
 
   static func remove(_ folder: String) {
     live.withLock { _ = $0.folders.remove(folder) }
-    // A server's children may still write for a moment, so that a folder is not empty when its turn comes.
+    // A server's children may still be writing, so a folder may not be empty yet.
     for _ in 0..<20 {
       do {
         try FileManager.default.removeItem(atPath: folder)

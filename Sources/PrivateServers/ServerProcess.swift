@@ -3,25 +3,25 @@ import Foundation
 import Glibc
 import Locking
 
-/// A child process with a thread of its own that starts it, waits for its end and reaps it.
+/// A child process with a dedicated thread that starts it, waits for its exit and reaps it.
 ///
-/// It is in a process group of its own, reads nothing, and ends with this program if nobody ends it before.
+/// It has a separate process group and no input, and ends with this program at the latest.
 ///
 /// The thread matters: the kernel sends a child its parent-death signal when the *thread* that started it ends, so a
-/// child started from a pool's thread could be killed while the program goes on.
+/// child started from a pool's thread could be killed while the program keeps running.
 public final class ServerProcess: Sendable {
-  /// What is started, and how it is known to be ready.
+  /// The program to start, and how to tell that it is ready.
   public struct Plan: Sendable {
     public var program: String
     public var arguments: [String]
-    /// Where its output is appended.
+    /// The file to which its output is appended.
     public var log: String
     public var folder: String
-    /// What it finds in its environment besides `PATH`, `LC_ALL` and `TZ`.
+    /// Environment variables besides `PATH`, `LC_ALL` and `TZ`.
     public var environment: [String: String]
     /// The user to run as; nil is the current one.
     public var user: String?
-    /// What it gets when this program dies without having ended it.
+    /// The signal it gets if this program dies first.
     public var deathSignal: String
 
     public init(
@@ -50,8 +50,8 @@ public final class ServerProcess: Sendable {
   ///
   /// - Throws: `.failed` if the program cannot be executed, `.missingProgram` without `setpriv`.
   public static func start(_ plan: Plan) async throws(PrivateServerError) -> ServerProcess {
-    // setpriv changes the user and sets the parent-death signal, in this order, and then becomes the program: its pid
-    // is the program's. (runuser would stay between the two.)
+    // setpriv changes the user, sets the parent-death signal, in this order, and then becomes the program, so its pid
+    // is the program's. (runuser would remain as a process in between.)
     var words = [try ServerPrograms.find("setpriv"), "--pdeathsig", plan.deathSignal]
     if let user = plan.user { words += ["--reuid", user, "--regid", user, "--init-groups"] }
     words += ["--", plan.program] + plan.arguments
@@ -73,24 +73,24 @@ public final class ServerProcess: Sendable {
     return process
   }
 
-  /// Runs `plan` to its end and returns its exit status (128 + the signal, if a signal ended it).
+  /// Runs `plan` until it exits and returns its exit status (128 + the signal, if a signal ended it).
   public static func run(_ plan: Plan) async throws(PrivateServerError) -> Int32 {
     await (try start(plan)).end()
   }
 
-  /// Sends `signal`, unless the process has ended.
+  /// Sends `signal`, unless the process has exited.
   public func send(_ signal: Int32) {
-    // Under the lock: the thread that reaps takes it too, so the pid cannot be somebody else's yet.
+    // Under the lock, which the reaping thread takes too, so the pid cannot have been reused.
     state.withLock { state in
       if state.status == nil, state.pid > 0 { _ = kill(state.pid, signal) }
     }
   }
 
-  /// Asks it to end (SIGTERM) and returns; kills it (SIGKILL) if it still runs after `patience`.
+  /// Sends SIGTERM and returns; sends SIGKILL if the process is still running after `patience`.
   public func stop(within patience: Duration) {
     send(SIGTERM)
     let deadline = ContinuousClock.now + patience
-    // A thread, not a task: who stops is often a task that is cancelled and cannot wait any more.
+    // A thread, not a task: the caller is often a cancelled task that cannot wait any more.
     let thread = Thread { [self] in
       while !hasEnded, .now < deadline { usleep(10_000) }
       send(SIGKILL)
@@ -102,7 +102,7 @@ public final class ServerProcess: Sendable {
   public var pid: pid_t { state.withLock { $0.pid } }
   public var hasEnded: Bool { state.withLock { $0.status != nil } }
 
-  /// Waits for the end; returns the exit status, or 128 + the signal.
+  /// Waits for the process to exit; returns the exit status, or 128 + the signal.
   @discardableResult
   public func end() async -> Int32 {
     await withCheckedContinuation { continuation in
@@ -142,7 +142,8 @@ public final class ServerProcess: Sendable {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // A group of its own: Ctrl-C in a terminal reaches this program only, which then ends its servers in order.
+    // A separate process group: Ctrl-C in a terminal reaches only this program, which then stops its servers
+    // gracefully.
     let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
     posix_spawnattr_setflags(&attributes, Int16(flags))
     posix_spawnattr_setpgroup(&attributes, 0)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Where the programs of the servers are on this machine.
+/// The locations of the servers' programs.
 public enum ServerPrograms {
-  /// The path of `name`: in `PATH`, else in the folders where Debian keeps what it does not put there.
+  /// The path of `name`: in `PATH`, else in the folders that Debian does not add to it.
   ///
-  /// - Throws: `.missingProgram`, naming what is missing and how to get it.
+  /// - Throws: `.missingProgram`, with the missing program and how to install it.
   public static func find(_ name: String) throws(PrivateServerError) -> String {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(
       String.init)
@@ -19,7 +19,7 @@ public enum ServerPrograms {
     )
   }
 
-  /// The newest server's folder first.
+  /// The newest version's folder first.
   private static var postgresFolders: [String] {
     let root = "/usr/lib/postgresql"
     guard FileManager.default.fileExists(atPath: root) else { return [] }

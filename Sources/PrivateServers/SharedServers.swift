@@ -1,27 +1,27 @@
 import Glibc
 import Locking
 
-/// The servers that all tests of one process share, started by the first that asks and gone with the process.
+/// The servers shared by all tests of a process, started on first use and stopped with the process.
 ///
-/// A cluster takes a second to make and a database 30 milliseconds: so there is one cluster, and each test has a
-/// database of its own in it. A test that stops or freezes its server starts one for itself instead.
+/// Creating a cluster takes a second and a database 30 milliseconds, so there is one cluster with one database per
+/// test. A test that stops or freezes its server starts a private one instead.
 public enum SharedServers {
   private static let servers = Servers()
 
   /// The shared Postgres cluster.
   public static func postgres() async throws -> PrivatePostgres { try await servers.postgres() }
 
-  /// The shared Redis; whoever uses it takes keys of its own.
+  /// The shared Redis; each test must use separate keys.
   public static func redis() async throws -> PrivateRedis { try await servers.redis() }
 
-  /// The URL of a fresh database of the shared cluster, a copy of `template`.
+  /// The URL of a new database in the shared cluster, a copy of `template`.
   public static func freshDatabase(template: String = "template1") async throws -> String {
     try await servers.freshDatabase(template: template)
   }
 
-  /// Drops a test's database, so that the server need not go on vacuuming it.
+  /// Drops a test's database, so that the server does not keep vacuuming it.
   ///
-  /// - Parameter url: as `freshDatabase` returned it. Sessions that are still open end.
+  /// - Parameter url: as returned by `freshDatabase`. Open sessions are terminated.
   public static func drop(_ url: String) async throws {
     guard let name = url.split(separator: "/", maxSplits: 3).last?.split(separator: "?").first,
       name.hasPrefix("test_")
@@ -29,8 +29,8 @@ public enum SharedServers {
     try await servers.postgres().run("DROP DATABASE \(name) WITH (FORCE)")
   }
 
-  /// The name of a template database that `fill` made, once in this process for each `name`: given the new database's
-  /// URL, it creates there what tests of one kind all need. It must close its connections before it returns.
+  /// The name of a template database created by `fill`, once per process and `name`. `fill` gets the new database's URL
+  /// and creates the objects that a group of tests needs. It must close its connections before it returns.
   public static func template(_ name: String, fill: @escaping @Sendable (String) async throws -> Void) async throws
     -> String
   {
@@ -44,7 +44,7 @@ public enum SharedServers {
     private var next = 0
 
     func postgres() async throws -> PrivatePostgres {
-      // A task, not an await: the second caller waits for the first one's server instead of starting another.
+      // A task, not an await: a second caller waits for the first one's server instead of starting another.
       let start = postgresStart ?? Task { try await PrivatePostgres.start(options: .tests) }
       postgresStart = start
       return try await start.value
@@ -60,7 +60,7 @@ public enum SharedServers {
       let server = try await postgres()
       next += 1
       let name = "test_\(next)"
-      // The files are in memory: to copy them takes less than half of what a copy through the log does.
+      // The files are in memory, so copying them takes less than half as long as copying through the log.
       try await server.run("CREATE DATABASE \(name) TEMPLATE \(template) STRATEGY file_copy")
       return server.url(database: name)
     }

@@ -3,22 +3,23 @@ import DequeModule
 import Glibc
 import Locking
 
-/// One thread that waits on file descriptors, timers and work from elsewhere: the executor of every connection's actor.
+/// A thread that waits for file descriptors, timers and work from other threads: the executor of every connection's
+/// actor.
 ///
-/// A connection is an actor whose `unownedExecutor` is its loop, so everything it does runs on the thread that does its
-/// I/O and no lock is needed. A task that only claims, acknowledges or renews can run here entirely
-/// (`withTaskExecutorPreference(loop.taskExecutor)`); a handler must not, since CPU work on the loop holds up all I/O.
+/// A connection is an actor whose `unownedExecutor` is its loop, so all of its code runs on the thread that does its
+/// I/O, and no lock is needed. A task that only claims, acknowledges or renews can run here entirely
+/// (`withTaskExecutorPreference(loop.taskExecutor)`). A handler must not, because CPU work on the loop delays all I/O.
 ///
-/// Other tasks, and I/O, may get their turn in each `await`. So whether a caller waits is decided where its
-/// continuation is kept, with no `await` between.
+/// Other tasks and I/O may run during each `await`. So the decision whether a caller waits is made where its
+/// continuation is stored, with no `await` in between.
 ///
-/// A turn of the loop: run what was enqueued, run the turn-end hooks (a connection writes there what the whole turn has
-/// gathered: that is the pipelining), wait in `epoll_wait`, serve what is ready, fire timers that are due.
+/// A turn of the loop: run enqueued work, run the turn-end hooks (where a connection writes the whole turn's output,
+/// which pipelines it), wait in `epoll_wait`, serve ready descriptors, fire due timers.
 public final class EventLoop: SerialExecutor, @unchecked Sendable {
   // `@unchecked Sendable`: `inbox` is a lock; every other mutable field is confined to the loop's thread, which each
   // entry point checks with `preconditionIsCurrent`.
 
-  /// What a descriptor is ready for. Errors and hang-ups are reported as both, so that the next read or write meets
+  /// A descriptor's readiness. Errors and hang-ups are reported as both kinds, so that the next read or write gets
   /// them.
   public struct Readiness: OptionSet, Sendable {
     public let rawValue: UInt32
@@ -28,9 +29,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   fileprivate enum Work {
-    /// Of an actor.
+    /// A job of an actor.
     case job(UnownedJob)
-    /// Of a task that prefers the loop.
+    /// A job of a task that prefers the loop.
     case taskJob(UnownedJob, UnownedTaskExecutor)
     case body(@Sendable () -> Void)
   }
@@ -76,8 +77,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     pthread_detach(id)
   }
 
-  /// Ends the thread after the turn under way. Work enqueued later is never run: stop a loop only after everything on
-  /// it.
+  /// Ends the thread after the current turn. Work enqueued later never runs: stop a loop only after everything that
+  /// uses it.
   public func stop() {
     inbox.withLock { $0.isStopping = true }
     signal()
@@ -86,7 +87,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// Whether the caller runs on the loop's thread.
   public var isCurrent: Bool { EventLoop.current === self }
 
-  /// Traps anywhere but on the loop's thread.
+  /// Traps unless called on the loop's thread.
   public func preconditionIsCurrent(_ function: StaticString = #function) {
     precondition(EventLoop.current === self, "\(function) belongs on its event loop's thread")
   }
@@ -120,19 +121,19 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     precondition(EventLoop.current === self, "not on event loop \(name)")
   }
 
-  /// Runs `body` on the loop, soon. From the loop's own thread it runs later in the same turn.
+  /// Runs `body` on the loop, soon. If called on the loop's thread, runs it later in the same turn.
   public func execute(_ body: @escaping @Sendable () -> Void) {
     add(.body(body))
   }
 
-  /// Runs `body` on the loop: at once from the loop's own thread, else soon.
+  /// Runs `body` on the loop: immediately if called on the loop's thread, else soon.
   public func perform(_ body: @escaping @Sendable () -> Void) {
     if EventLoop.current === self { body() } else { add(.body(body)) }
   }
 
   // MARK: Descriptors (loop's thread only)
 
-  /// Calls `handler` on the loop whenever `descriptor` is ready for what `interest` says (level-triggered).
+  /// Calls `handler` on the loop whenever `descriptor` has the readiness in `interest` (level-triggered).
   public func register(_ descriptor: Int32, interest: Readiness, handler: @escaping (Readiness) -> Void) {
     preconditionIsCurrent()
     precondition(registrations[descriptor] == nil, "descriptor \(descriptor) is registered already")
@@ -141,7 +142,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     control(EPOLL_CTL_ADD, descriptor, interest, generation)
   }
 
-  /// Changes what a registered descriptor is watched for.
+  /// Changes the readiness that a registered descriptor is watched for.
   public func setInterest(_ interest: Readiness, for descriptor: Int32) {
     preconditionIsCurrent()
     guard let registration = registrations[descriptor], registration.interest != interest else { return }
@@ -149,7 +150,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     control(EPOLL_CTL_MOD, descriptor, interest, registration.generation)
   }
 
-  /// Stops watching. Call it before the descriptor is closed.
+  /// Stops watching a descriptor. Call it before closing the descriptor.
   public func deregister(_ descriptor: Int32) {
     preconditionIsCurrent()
     guard registrations.removeValue(forKey: descriptor) != nil else { return }
@@ -166,13 +167,13 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     return timers.add(at: .now + delay, body)
   }
 
-  /// Forgets a timer; harmless for one that has run.
+  /// Cancels a timer; does nothing if it has run.
   public func cancel(_ timer: TimerID) {
     preconditionIsCurrent()
     timers.remove(timer)
   }
 
-  /// Runs `body` once at the end of this turn, before the loop waits: the place to write what a turn has gathered.
+  /// Runs `body` once at the end of this turn, before the loop waits: the place to write a turn's output.
   public func atTurnEnd(_ body: @escaping () -> Void) {
     preconditionIsCurrent()
     turnEnds.append(body)
@@ -189,7 +190,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   fileprivate func run() {
     pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
     name.withCString { _ = fanmill_set_thread_name($0) }
-    // hiredis writes with plain write(2): to a server that has gone, that must be an error and not the process's end.
+    // hiredis writes with plain write(2): if the server is gone, that must be an error and must not kill the process.
     var pipe = sigset_t()
     sigemptyset(&pipe)
     sigaddset(&pipe, SIGPIPE)
@@ -222,14 +223,14 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     return stopping
   }
 
-  /// Runs what is queued, and what that queues, up to a bound: past it I/O gets its turn.
+  /// Runs queued jobs, and jobs that they queue, up to a limit; then I/O gets its turn.
   private func runJobs() {
     var budget = 4096
     let serial = asUnownedSerialExecutor()
     while budget > 0, let work = local.popFirst() {
       switch work {
-      // A job is resumed as what it was enqueued as. A task without a preference that is run as one that prefers the
-      // loop leaves it in each `await`, even of the actor's own methods, and comes back through another thread.
+      // A job is resumed the way it was enqueued. A task without a preference, run as if it preferred the loop, would
+      // leave it at each `await`, even of the actor's own methods, and return through another thread.
       case .job(let job): job.runSynchronously(on: serial)
       case .taskJob(let job, let executor): job.runSynchronously(isolatedTo: serial, taskExecutor: executor)
       case .body(let body): body()
@@ -258,7 +259,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         inbox.withLock { $0.wakeIsPending = false }
         continue
       }
-      // A handler earlier in this loop may have closed the descriptor, and another may have reused its number.
+      // An earlier handler in this loop may have closed the descriptor, and another may have reused its number.
       guard let registration = registrations[descriptor],
         registration.generation == UInt32(truncatingIfNeeded: event.data.u64 >> 32)
       else { continue }
@@ -300,7 +301,7 @@ public final class LoopTaskExecutor: TaskExecutor {
   }
 }
 
-/// The key under which a loop's thread finds its loop.
+/// The key under which a thread stores its loop.
 private let currentLoopKey: pthread_key_t = {
   var key = pthread_key_t()
   let status = pthread_key_create(&key, nil)

@@ -1,16 +1,16 @@
 import Dispatch
 import Glibc
 
-/// A host name that has no address, as `getaddrinfo` says it.
+/// A host name without an address, with `getaddrinfo`'s error.
 public struct HostResolutionError: Error, CustomStringConvertible {
   public let host: String
   public let reason: String
   public var description: String { "host \(host) does not resolve: \(reason)" }
 }
 
-/// Looks names up off the loop: hiredis and libpq would block the thread that connects.
+/// Resolves names off the loop: hiredis and libpq would block the connecting thread.
 public enum HostResolver {
-  /// The numeric addresses of `host`, in the order in which to try them. A numeric address is its own answer.
+  /// The numeric addresses of `host`, in the order to try them. A numeric address resolves to itself.
   public static func addresses(of host: String) async throws(HostResolutionError) -> [String] {
     let outcome: Result<[String], HostResolutionError> = await withCheckedContinuation { continuation in
       DispatchQueue.global().async { continuation.resume(returning: resolve(host)) }

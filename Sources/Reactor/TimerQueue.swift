@@ -1,11 +1,11 @@
 import HeapModule
 
-/// Names a timer of one loop, for `EventLoop.cancel(_:)`.
+/// Identifies a timer of one loop, for `EventLoop.cancel(_:)`.
 public struct TimerID: Hashable, Sendable {
   let number: UInt64
 }
 
-/// Timers by deadline. Removal is lazy: a removed timer's heap entry is dropped when it comes up.
+/// Timers by deadline. Removal is lazy: a removed timer's heap entry is dropped when it becomes due.
 struct TimerQueue {
   private struct Entry: Comparable {
     let deadline: ContinuousClock.Instant
@@ -28,13 +28,14 @@ struct TimerQueue {
 
   mutating func remove(_ timer: TimerID) {
     bodies[timer.number] = nil
-    // A client that arms and disarms a time-out a command would fill the heap with entries that mean nothing.
+    // A client that sets and cancels a timeout per command would otherwise fill the heap with stale entries.
     if heap.count > 64, heap.count > 4 * bodies.count {
       heap = Heap(heap.unordered.filter { bodies[$0.number] != nil })
     }
   }
 
-  /// The next timer that is due. One at a time, so that a timer can still cancel another that is due with it.
+  /// Removes and returns the next due timer. One at a time, so that a timer can still cancel another that is due with
+  /// it.
   mutating func popDue(at now: ContinuousClock.Instant) -> (() -> Void)? {
     while let entry = heap.min, entry.deadline <= now || bodies[entry.number] == nil {
       heap.removeMin()
@@ -43,7 +44,7 @@ struct TimerQueue {
     return nil
   }
 
-  /// How long `epoll_wait` may sleep: -1 for ever, 0 not at all; rounded up, so that a timer is due when it wakes.
+  /// How long `epoll_wait` may sleep: -1 forever, 0 not at all; rounded up, so that a timer is due on waking.
   func millisecondsToNext(from now: ContinuousClock.Instant) -> Int32 {
     guard let entry = heap.min else { return -1 }
     let (seconds, attoseconds) = (entry.deadline - now).components

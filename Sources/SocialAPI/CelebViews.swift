@@ -1,7 +1,7 @@
 import Foundation
 import Social
 
-/// A celeb among one's own.
+/// A celeb on the viewer's own list.
 struct CelebView: Encodable, Sendable {
   let platform: String
   let account: String
@@ -30,9 +30,9 @@ struct CelebView: Encodable, Sendable {
   }
 }
 
-/// A celeb by itself.
+/// A celeb's profile.
 struct CelebProfileView: Encodable, Sendable {
-  /// Places in the rankings of a measure; null where it is not listed.
+  /// Places in the rankings of a measure; null where the celeb is not listed.
   struct Ranks: Encodable, Sendable {
     let day: Nullable<Int>
     let week: Nullable<Int>
@@ -57,7 +57,7 @@ struct CelebProfileView: Encodable, Sendable {
   let isMine: Bool
   let since: Nullable<Date>
   let count: Nullable<Int>
-  /// Null where a heart is possible now, and where the celeb is not the viewer's.
+  /// Null if a heart is possible now, or if the celeb is not on the viewer's list.
   let nextAt: Nullable<Date>
 
   init(_ celeb: CelebProfile) {
@@ -83,7 +83,7 @@ struct CelebProfileView: Encodable, Sendable {
   }
 }
 
-/// A day on which a celeb was listed.
+/// A day on which the celeb was listed.
 struct RankPointView: Encodable, Sendable {
   let day: String
   let rank: Int
@@ -119,7 +119,7 @@ struct RankedCelebView: Encodable, Sendable {
   }
 }
 
-/// What a certificate says.
+/// The contents of a certificate.
 struct CertificateView: Encodable, Sendable {
   let platform: String
   let account: String

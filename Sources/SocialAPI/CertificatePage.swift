@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import Social
 
-/// A certificate as a page for a browser: its card, and what it says.
+/// A certificate as a web page: its card and its contents.
 struct CertificatePage: Sendable {
   private let status: HTTPResponse.Status
   private let title: String
@@ -20,7 +20,7 @@ struct CertificatePage: Sendable {
     @media(prefers-color-scheme:dark){body{background:#14110f;color:#f4eee4}dt{color:#b3a899}a{color:#ff8fab}\
     img{background:#1d1a17}}
     """
-  /// Nothing but the page's own style and pictures of this server's.
+  /// Allows only the page's own style and this server's pictures.
   private static let policy =
     "default-src 'none'; img-src 'self'; "
     + "style-src 'sha256-\(Data(SHA256.hash(of: style.utf8)).base64EncodedString())'; base-uri 'none'; "
@@ -54,7 +54,7 @@ struct CertificatePage: Sendable {
       """
   }
 
-  /// Why there is no certificate to show.
+  /// The page that explains why no certificate can be shown.
   init(_ refusal: SocialError, status: Int) {
     self.status = HTTPResponse.Status(code: status)
     let title = "This is no valid certificate"

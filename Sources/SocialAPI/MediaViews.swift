@@ -1,6 +1,6 @@
 import Social
 
-/// Where a picture is: paths of this server.
+/// The addresses of a picture: paths on this server.
 enum PictureAddress {
   static func of(_ id: MediaID, _ size: PictureSize) -> String { "/media/\(id.text)/\(size.rawValue)" }
 }
@@ -14,7 +14,7 @@ struct MediaView: Encodable, Sendable {
   let width: Int
   let height: Int
   let sizes: PictureSizesView
-  /// Why it failed.
+  /// The reason for a failure.
   let reason: String?
 
   init(_ media: Media) {

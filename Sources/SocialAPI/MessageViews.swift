@@ -5,10 +5,10 @@
 #endif
 import Social
 
-/// A message, as one of the two who write to each other sees it.
+/// A message as one of its two participants sees it.
 struct MessageView: Encodable, Sendable {
   let id: Int
-  /// Whether the one who looks has written it.
+  /// Whether the viewer wrote it.
   let own: Bool
   let text: String
   let createdAt: Date

@@ -20,7 +20,7 @@ struct CommentView: Encodable, Sendable {
 }
 
 struct NotificationView: Encodable, Sendable {
-  /// An account in a list; `uid` is its id as well.
+  /// An account in a list; `uid` repeats its id.
   struct ActorView: Encodable, Sendable {
     let uid: Int
     let id: Int
@@ -42,13 +42,13 @@ struct NotificationView: Encodable, Sendable {
   struct PostView: Encodable, Sendable {
     let id: Int
     let title: String
-    /// Where its first picture is.
+    /// The address of the post's first picture.
     let picture: Nullable<String>
   }
 
   struct CommentView: Encodable, Sendable {
     let id: Int
-    /// How it begins.
+    /// The beginning of the text.
     let text: String
   }
 
@@ -68,7 +68,7 @@ struct NotificationView: Encodable, Sendable {
   let comment: CommentView?
   let count: Int
   let isFollowed: Bool?
-  /// The newest first, a few.
+  /// A few actors, newest first.
   let actors: [ActorView]
 
   init(_ item: NotificationItem) {

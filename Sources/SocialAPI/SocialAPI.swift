@@ -6,7 +6,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// The HTTP API under `/v1`: a library, so that tests drive it without a process.
+/// The HTTP API under `/v1`. It is a library, so that tests run it without a process.
 public struct SocialAPI: Sendable {
   private let jobs: AppJobs
   private let pool: PostgresPool
@@ -33,29 +33,28 @@ public struct SocialAPI: Sendable {
   private let feeds: FeedRules
 
   /// - Parameters:
-  ///   - pool: the same that `jobs`' ledger uses.
-  ///   - reads: where what may be a second old is read: the feed of everybody's posts, the search of accounts, the
-  ///     rankings; `pool` if nil. What clients read back after they wrote it comes from `pool`.
-  ///   - desk: for the operators' routes.
-  ///   - adminToken: opens the routes for operators; without one they are closed.
-  ///   - adminReadToken: opens those of them that only read.
-  ///   - lookups: how channels are looked up; without a key, from what is kept alone.
-  ///   - celebLimit: how many celebs an account registers at most that has no limit of its own.
-  ///   - certificates: gives out fans' certificates; without it there are none.
-  ///   - purchases: which stores are believed.
-  ///   - agreements: what meetings and backups are hidden with; without it there are no agreements.
-  ///   - asksAdults: whether who opens an account has to state to be an adult.
-  ///   - sendsMail: whether the workers hand mail to a server; without it nobody is written to who has forgotten a
-  ///     password.
-  ///   - confirmsSignUp: whether who opens an account signs in once its address is confirmed, and not before.
+  ///   - pool: the pool of `jobs`' ledger.
+  ///   - reads: serves reads that may be a second old: the public feed, account search, rankings; `pool` if nil.
+  ///     Clients read their own writes from `pool`.
+  ///   - desk: serves the operators' routes.
+  ///   - adminToken: opens the operators' routes; nil closes them.
+  ///   - adminReadToken: opens the read-only ones.
+  ///   - lookups: looks up channels; without an API key, in stored data only.
+  ///   - celebLimit: the maximum number of celebs for an account without a limit of its own.
+  ///   - certificates: issues fans' certificates; nil disables them.
+  ///   - purchases: the trusted stores.
+  ///   - agreements: the secrets that protect meetings and backups; nil disables agreements.
+  ///   - asksAdults: whether a new account's owner must state to be an adult.
+  ///   - sendsMail: whether the workers send mail; without it, no password resets are mailed.
+  ///   - confirmsSignUp: whether a new account can sign in only after confirming its address.
   ///   - attempts: counts guesses at passwords and tokens.
-  ///   - proxies: whose word counts for where a request comes from.
-  ///   - budgets: what accounts and clients may do in an hour; nil for as much as they like.
-  ///   - media: where pictures are kept; without it there are none.
-  ///   - feeds: whose posts are pushed, and whether readers may fall asleep.
-  ///   - searches: how many searches run at once; accounts take turns.
+  ///   - proxies: the proxies trusted to name a request's origin.
+  ///   - budgets: hourly limits per account and client; nil for none.
+  ///   - media: stores pictures; nil disables them.
+  ///   - feeds: which authors' posts are pushed, and whether inactive readers' feeds are put to sleep.
+  ///   - searches: limits how many searches run at once; accounts take turns.
   ///   - requestTimeout: how long a request may wait for the servers.
-  ///   - events: tells who listens what is new; its `run()` must be running.
+  ///   - events: notifies listeners; its `run()` must be running.
   public init(
     jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobAdmin,
     adminToken: AdminToken?, adminReadToken: AdminToken? = nil,
@@ -92,19 +91,19 @@ public struct SocialAPI: Sendable {
     self.adminReadToken = adminReadToken
   }
 
-  /// Whose routes a port has.
+  /// The groups of routes that a port serves.
   public struct Doors: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
-    /// The app's.
+    /// The app's routes.
     public static let clients = Doors(rawValue: 1)
-    /// `jobs` and `autoscaling`. Where they are not, the operators' tokens are no tokens at all.
+    /// `jobs` and `autoscaling`. A port without this group accepts no operators' tokens.
     public static let operators = Doors(rawValue: 2)
   }
 
   /// - Parameters:
-  ///   - doors: whose routes it serves.
-  ///   - addRoutes: what the program has to add, such as its health.
+  ///   - doors: the groups of routes to serve.
+  ///   - addRoutes: adds the program's routes, such as its health check.
   public func responder(
     for doors: Doors = [.clients, .operators], adding addRoutes: (Router<APIContext>) -> Void = { _ in }
   ) -> RouterResponder<APIContext> {

@@ -32,7 +32,7 @@ struct AccountView: JSONWritable, Sendable {
   }
 }
 
-/// An account in a list, as the asking account sees it.
+/// An account in a list, as the viewer sees it.
 struct ListedAccountView: JSONWritable, Sendable {
   let id: Int
   let username: String
@@ -62,7 +62,7 @@ struct ListedAccountView: JSONWritable, Sendable {
   }
 }
 
-/// An account's page.
+/// An account's profile.
 struct ProfileView: Encodable, Sendable {
   let id: Int
   let username: String
@@ -75,9 +75,9 @@ struct ProfileView: Encodable, Sendable {
   let following: Int
   let isFollowed: Bool
   let isMuted: Bool
-  /// Only the owner sees it.
+  /// Visible only to the owner.
   let email: String?
-  /// Whether the owner has stated to be an adult. Only the owner sees it.
+  /// Whether the owner has stated to be an adult. Visible only to the owner.
   let adult: Bool?
 
   init(_ own: OwnAccount) { self.init(own.profile, email: own.email, adult: own.isAdult) }
@@ -107,7 +107,7 @@ struct PostView: JSONWritable, Sendable {
   let title: String
   let description: String
   let media: [PictureView]
-  /// The first picture's, for clients that know no `media` yet.
+  /// The first picture, for clients without `media` support.
   let image: Nullable<String>
   let createdAt: Date
   let editedAt: Nullable<Date>

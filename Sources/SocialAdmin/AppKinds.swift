@@ -4,7 +4,7 @@ import DurableJobsPostgres
 import Social
 
 extension JobKinds {
-  /// The app's kinds of jobs.
+  /// The app's job kinds.
   public static var app: JobKinds {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(in: &registry)

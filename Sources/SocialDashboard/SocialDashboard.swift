@@ -10,25 +10,25 @@ import ServiceLifecycle
 import Social
 import SocialAdmin
 
-/// The operators' pages under `/admin`: the queue's dashboard with the app's pages, opened by the admin tokens. A
-/// library, so that tests drive it without a process.
+/// The operators' pages under `/admin`: the queue's dashboard with the app's pages, opened with the admin tokens. It is
+/// a library, so that tests run it without a process.
 ///
-/// `run()` must run for as long as the pages are served.
+/// `run()` must be running while the pages are served.
 public struct SocialDashboard: Service {
-  /// Where it is mounted.
+  /// The path that it is mounted at.
   static let path = "/admin"
 
-  /// What the app's settings say of it.
+  /// The app's settings for it.
   public struct Configuration: Sendable {
-    /// Without them the dashboard is closed.
+    /// nil closes the dashboard.
     public var keys: DashboardKeys?
-    /// Where browsers find the API, such as `https://ops.example.org`; nil for whatever host they ask, without TLS.
+    /// The API's URL for browsers, such as `https://ops.example.org`; nil for any host, without TLS.
     public var url: String?
-    /// What no page may show: passwords, tokens, keys.
+    /// Strings that no page may show: passwords, tokens, keys.
     public var secrets: [String]
-    /// Whose word counts for where a request comes from.
+    /// The proxies trusted to name a request's origin.
     public var proxies: TrustedProxies
-    /// What the program calls its commands and workers.
+    /// The program's names for its commands and workers.
     public var terms: DoctorTerms
 
     public init(
@@ -48,9 +48,9 @@ public struct SocialDashboard: Service {
   private let proxies: TrustedProxies
 
   /// - Parameters:
-  ///   - reads: where lists are read that may be a second old; the jobs' own database if nil.
-  ///   - examine: the doctor's look at everything.
-  /// - Throws: for a template that is not well-formed.
+  ///   - reads: serves lists that may be a second old; the jobs' own database if nil.
+  ///   - examine: runs the doctor's checks.
+  /// - Throws: if a template is malformed.
   public init(
     _ configuration: Configuration, jobs: JobAdmin, schedules: ScheduleAdmin, reads: PostgresReads? = nil,
     lookups: LookupRules, examine: @escaping @Sendable () async -> [Finding], logger: Logger
@@ -83,10 +83,10 @@ public struct SocialDashboard: Service {
       logger: logger)
   }
 
-  /// Looks after health and long work until the program is asked to stop.
+  /// Runs health checks and long operations until shutdown.
   public func run() async throws { try await dashboard.run() }
 
-  /// - Parameter addMiddleware: what the program puts around all routes, such as its metrics.
+  /// - Parameter addMiddleware: adds the program's middleware around all routes, such as its metrics.
   public func responder(
     adding addMiddleware: (Router<AdminContext>) -> Void = { _ in }
   ) -> RouterResponder<AdminContext> {

@@ -1,4 +1,4 @@
-/// JSON to be written: objects keep the order of their fields, so that the same data are always the same bytes.
+/// JSON to write: objects keep their field order, so that equal data always gives equal bytes.
 indirect enum JSONText: Sendable {
   case null
   case bool(Bool)
@@ -7,7 +7,7 @@ indirect enum JSONText: Sendable {
   case array([JSONText])
   case object([(String, JSONText)])
 
-  /// An array of texts.
+  /// An array of strings.
   static func texts(_ texts: [String]) -> JSONText { .array(texts.map { .text($0) }) }
 
   var bytes: [UInt8] {
@@ -41,7 +41,7 @@ indirect enum JSONText: Sendable {
     }
   }
 
-  /// `<` and `>` are escaped, as Google's services do, so that what reads them has to undo it.
+  /// Escapes `<` and `>` as Google's services do, so that readers must decode them.
   private static func write(_ text: String, to bytes: inout [UInt8]) {
     let digits = Array("0123456789abcdef".utf8)
     bytes.append(UInt8(ascii: "\""))

@@ -1,4 +1,4 @@
-/// Numbers that depend on a seed and a text alone: the same in every process and on every machine.
+/// Numbers that depend only on a seed and a text: the same in every process and on every machine.
 struct StableHash: Sendable {
   private var state: UInt64
 

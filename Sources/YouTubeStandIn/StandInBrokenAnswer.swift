@@ -1,18 +1,18 @@
 import Hummingbird
 
-/// An answer that is not what it says it is.
+/// A malformed response.
 struct StandInBrokenAnswer {
   private struct HangUp: Error {}
 
   private let order: StandInControl.Order
-  /// What an ordinary answer would have been.
+  /// The body of the normal response.
   private let body: [UInt8]
 
   init(_ order: StandInControl.Order, _ body: [UInt8]) {
     (self.order, self.body) = (order, body)
   }
 
-  /// nil for a fault that leaves the answer as it is.
+  /// nil for a fault that does not change the response.
   var response: Response? {
     switch order.fault {
     case .notJSON: page(.ok, "<!DOCTYPE html><html><title>Sorry</title><body>Not what you wanted.</body></html>")
@@ -37,7 +37,7 @@ struct StandInBrokenAnswer {
       body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
   }
 
-  /// Some of the body, and then the end of the connection.
+  /// A part of the body, followed by the end of the connection.
   private func pieces(_ pieces: [ArraySlice<UInt8>], declared: Int) -> ResponseBody {
     ResponseBody(contentLength: declared) { writer in
       for piece in pieces { try await writer.write(ByteBuffer(bytes: piece)) }

@@ -1,4 +1,4 @@
-/// A channel that is made up: everything about it follows from the seed and its name.
+/// An invented channel, fully determined by the seed and its name.
 struct StandInChannel: Sendable {
   /// `UC` and 22 characters of base64url.
   let id: String
@@ -23,7 +23,7 @@ struct StandInChannel: Sendable {
     func padded(_ number: Int, _ width: Int = 2) -> String {
       String(repeating: "0", count: max(0, width - String(number).count)) + String(number)
     }
-    // The real service writes some dates with fractions of a second and some without.
+    // The real service writes some dates with fractional seconds and some without.
     let fraction = hash.next(below: 2) == 0 ? "" : "." + padded(hash.next(below: 1_000_000), 6)
     publishedAt =
       parts.map { padded($0) }.joined(separator: "-") + "T"
@@ -34,15 +34,15 @@ struct StandInChannel: Sendable {
     views = subscribers * 250 + hash.next(below: 1_000_000)
   }
 
-  // MARK: What there is
+  // MARK: Existing channels
 
-  /// What turns a name into several channels: a word in the title and one in the handle.
+  /// Turns one name into several channels: a word in the title and one in the handle.
   private static let variants: [(title: @Sendable (String) -> String, handle: String)] = [
     ({ $0 }, ""), ({ "\($0) & Friends" }, "friends"), ({ "\"\($0)\" Fan's Club" }, "club"),
     ({ "\($0) - Topic" }, "topic"), ({ "\($0) <live>" }, "live"),
   ]
 
-  /// What a search for `query` finds, the best first: none where `nobody` is in it, else one to five, always the same.
+  /// The results of a search for `query`, best first: none if it contains `nobody`, else one to five, always the same.
   static func search(_ query: String, seed: UInt64) -> [StandInChannel] {
     let words = words(in: query)
     guard !words.isEmpty, !words.contains("nobody") else { return [] }
@@ -51,14 +51,14 @@ struct StandInChannel: Sendable {
     return [named(words, seed: seed)] + (0..<others).map { channel(words, variant: $0 + 1, seed: seed) }
   }
 
-  /// The channel with this handle, with or without its `@`; nil where `nobody` is in it.
+  /// The channel with this handle, with or without its `@`; nil if it contains `nobody`.
   static func withHandle(_ handle: String, seed: UInt64) -> StandInChannel? {
     let words = words(in: handle)
     guard !words.isEmpty, !words.contains("nobody") else { return nil }
     return named(words, seed: seed)
   }
 
-  /// One channel has one title, whether its last word was searched for or added here.
+  /// A channel has one title, whether its last word was in the search or added here.
   private static func named(_ words: [String], seed: UInt64) -> StandInChannel {
     for (index, variant) in variants.enumerated().dropFirst() where words.count > 1 && words.last == variant.handle {
       return channel(Array(words.dropLast()), variant: index, seed: seed)
@@ -66,8 +66,8 @@ struct StandInChannel: Sendable {
     return channel(words, variant: 0, seed: seed)
   }
 
-  /// A channel of which only the id is known, as it is never twice; nil for what cannot be one. The last of the 22
-  /// characters stands for two bits only, so it is one of four.
+  /// A channel known only by its id, from which its name derives; nil for an invalid id. The last of the 22 characters
+  /// encodes only two bits, so it is one of four.
   static func unnamed(_ id: String, seed: UInt64) -> StandInChannel? {
     guard isID(id) else { return nil }
     let hash = StableHash(id.utf8, seed: seed)
@@ -98,7 +98,7 @@ struct StandInChannel: Sendable {
     text.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
   }
 
-  // MARK: How it is answered
+  // MARK: Responses
 
   private var thumbnails: JSONText {
     func size(_ name: String, _ pixels: Int) -> (String, JSONText) {
@@ -108,7 +108,7 @@ struct StandInChannel: Sendable {
     return .object([size("default", 88), size("medium", 240), size("high", 800)])
   }
 
-  /// As `search.list` has it: texts are HTML-escaped.
+  /// In the form of `search.list`: texts are HTML-escaped.
   func searchResult(etag: String) -> JSONText {
     let title = JSONText.text(Self.escaped(self.title))
     return .object([
@@ -120,14 +120,14 @@ struct StandInChannel: Sendable {
           ("publishedAt", .text(publishedAt)), ("channelId", .text(id)), ("title", title),
           ("description", .text(Self.escaped(description))), ("thumbnails", thumbnails), ("channelTitle", title),
           ("liveBroadcastContent", .text("none")), ("publishTime", .text(publishedAt)),
-          // Fields turn up that no document names.
+          // The service sends undocumented fields.
           ("channelBadges", .array([.object([("rank", .null), ("level", .number(2))])])),
         ])
       ),
     ])
   }
 
-  /// As `channels.list` has it: texts as they are, counts as texts.
+  /// In the form of `channels.list`: texts are unescaped, counts are strings.
   func resource(parts: Set<String>, etag: String) -> JSONText {
     var fields: [(String, JSONText)] = [
       ("kind", .text("youtube#channel")), ("etag", .text(etag)), ("id", .text(id)),
@@ -157,7 +157,7 @@ struct StandInChannel: Sendable {
     return .object(fields)
   }
 
-  /// The same channel under another title.
+  /// The same channel with another title.
   func renamed(_ title: String) -> StandInChannel { StandInChannel(self, title: title) }
 
   private init(_ other: StandInChannel, title: String) {

@@ -1,14 +1,14 @@
-/// How the stand-in behaves.
+/// The stand-in's behavior.
 public struct StandInConfiguration: Sendable {
-  /// Decides which channels there are.
+  /// Determines which channels exist.
   public var seed: UInt64 = 1
-  /// How long every answer takes at least.
+  /// The minimum duration of every response.
   public var delay: Duration = .zero
-  /// How many searches a key has a day.
+  /// The number of searches per key and day.
   public var searchBudget = 100
-  /// How many units a key has a day for everything else; each call costs one.
+  /// A key's daily units for all other calls, each of which costs one.
   public var unitBudget = 10_000
-  /// The keys that are known; nil takes any.
+  /// The valid keys; nil accepts any.
   public var keys: Set<String>?
 
   public init() {}

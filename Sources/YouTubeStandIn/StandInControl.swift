@@ -1,16 +1,16 @@
 import Foundation
 import Locking
 
-/// The state behind the routes: what is known of channels, what was counted, which troubles were ordered.
+/// The state behind the routes: known channels, usage counts, and ordered faults.
 public final class StandInControl: Sendable {
-  /// A trouble that the control route ordered.
+  /// A fault ordered through the control route.
   struct Order: Sendable {
     var fault: StandInFault
-    /// How many more calls it meets; nil for all that come.
+    /// The number of calls it still affects; nil for all.
     var times: Int?
-    /// Only for this key; nil for any.
+    /// The key it affects; nil for any.
     var key: String?
-    /// Only for this route; nil for both.
+    /// The route it affects; nil for both.
     var route: StandInUsage.Route?
     /// For `slow` and `trickle`.
     var seconds: Double?
@@ -19,19 +19,19 @@ public final class StandInControl: Sendable {
   private struct State {
     var usage = StandInUsage()
     var orders: [Order] = []
-    /// Channels that were found by a name or a handle: from an id alone those could not be told.
+    /// Channels found by name or handle, which an id alone does not determine.
     var named: [String: StandInChannel] = [:]
-    /// By id: another title, or nil for a channel that is gone.
+    /// By id: a new title, or nil for a deleted channel.
     var changes: [String: String?] = [:]
   }
 
   public let configuration: StandInConfiguration
   private let state = Locked(State())
   private let now: @Sendable () -> Date
-  /// More named channels than these are not remembered, so that a long run does not fill the memory.
+  /// The limit for remembered channels, so that a long run does not exhaust memory.
   private static let memory = 200_000
 
-  /// - Parameter now: the clock by which budgets last a day.
+  /// - Parameter now: the clock for the daily budgets.
   public init(configuration: StandInConfiguration, now: @escaping @Sendable () -> Date = { Date() }) {
     self.configuration = configuration
     self.now = now
@@ -39,8 +39,8 @@ public final class StandInControl: Sendable {
 
   // MARK: Calls
 
-  /// Counts a call, and says why it gets no ordinary answer: first what was ordered, then an unknown key or a spent
-  /// budget.
+  /// Counts a call, and returns the reason if it gets no normal response: first an ordered fault, then an unknown key
+  /// or a spent budget.
   func admit(_ route: StandInUsage.Route, key: String?, text: String) -> (order: Order?, error: StandInError?) {
     guard let key, !key.isEmpty else { return (nil, .unregistered) }
     let (configuration, date) = (configuration, now())
@@ -100,7 +100,7 @@ public final class StandInControl: Sendable {
 
   func cancelOrders() { state.withLock { $0.orders = [] } }
 
-  /// - Parameter title: nil lets the channel be gone.
+  /// - Parameter title: nil deletes the channel.
   func change(_ id: String, title: String?) { state.withLock { $0.changes[id] = .some(title) } }
 
   var usage: StandInUsage { state.withLock { $0.usage } }

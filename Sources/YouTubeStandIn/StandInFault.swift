@@ -1,34 +1,34 @@
 import Foundation
 
-/// A trouble that the stand-in makes when it is asked to: by `fault:NAME` in a query, or by its control route.
+/// A fault that the stand-in produces on request: by `fault:NAME` in a query, or through its control route.
 public enum StandInFault: String, Sendable, CaseIterable {
   // The key's budget.
   case quotaExceeded, dailyLimitExceeded, perDayLimit, perMinuteLimit
-  // The service is not well.
+  // The service is failing.
   case backendError, serviceUnavailable, internalErrorPage
-  // The key is not taken.
+  // The key is refused.
   case keyInvalid, apiKeyInvalid, badRequest, accessNotConfigured, forbidden, serviceBlocked
-  // The request is wrong.
+  // The request is invalid.
   case invalidParameter, notFound
-  // The answer is broken.
+  // The response is broken.
   case notJSON, cutOffJSON, cutOff, drop, tooLarge
-  // The answer takes its time: a minute, or the seconds that were asked for; byte by byte.
+  // The response is slow: a minute, or the requested number of seconds; `trickle` sends it byte by byte.
   case slow, trickle
 
-  /// The fault that a text asks for, if it does.
+  /// The fault that a text requests, if any.
   init?(in text: String) {
     guard let mark = text.range(of: "fault:") else { return nil }
     self.init(rawValue: String(text[mark.upperBound...].prefix { $0.isLetter }))
   }
 }
 
-/// An error in one of the shapes that the real service has.
+/// An error in one of the real service's forms.
 struct StandInError: Error {
   let status: Int
   private let message: String
   private let domain: String
   private let reason: String
-  /// The newer shape: a canonical status, and details of the type `google.rpc.ErrorInfo`.
+  /// The newer form: a canonical status, and details of the type `google.rpc.ErrorInfo`.
   private var canonical: String?
   private var info: (reason: String, metadata: [(String, String)])?
 
@@ -82,7 +82,7 @@ struct StandInError: Error {
     StandInError(400, "youtube.parameter", reason, message, canonical: "INVALID_ARGUMENT")
   }
 
-  /// A limit of calls in a time, in the newer shape.
+  /// A rate limit, in the newer form.
   static func limit(_ metric: String, per period: String, value: Int) -> StandInError {
     let name = metric.filter { $0 != " " }
     return StandInError(
@@ -100,7 +100,7 @@ struct StandInError: Error {
       ))
   }
 
-  /// nil for a fault that is no error of the service's own.
+  /// nil for a fault that is not an error of the service.
   init?(_ fault: StandInFault) {
     switch fault {
     case .quotaExceeded: self.init(403, "youtube.quota", "quotaExceeded", Self.exceeded)

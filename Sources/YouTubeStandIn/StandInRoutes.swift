@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// `GET /youtube/v3/search` and `/channels` in the shapes of the YouTube Data API v3, and `/control`.
+/// `GET /youtube/v3/search` and `/channels` in the format of the YouTube Data API v3, and `/control`.
 struct StandInRoutes: Sendable {
   let desk: StandInControl
 
@@ -32,7 +32,7 @@ struct StandInRoutes: Sendable {
   private func ordinary(_ request: Request, _ query: StandInQuery, _ route: StandInUsage.Route) -> Response {
     do throws(StandInError) {
       let (bytes, etag) = try list(query, route)
-      // Byte for byte: an etag in other quotes is another etag.
+      // Compared byte by byte: an etag with other quotes is a different etag.
       if request.headers[.ifNoneMatch] == etag {
         if let key = query["key"] { desk.countNotModified(key: key) }
         return Response(status: .notModified, headers: [.eTag: etag])
@@ -66,7 +66,7 @@ struct StandInRoutes: Sendable {
     let paging = JSONText.object([
       ("totalResults", .number(found.isEmpty ? 0 : found.count * 1137)), ("resultsPerPage", .number(limit)),
     ])
-    // A search that finds nothing says so with an empty list.
+    // A search without results returns an empty list.
     return document("youtube#searchListResponse", fields + [("pageInfo", paging), ("items", .array(Array(items)))])
   }
 
@@ -82,7 +82,7 @@ struct StandInRoutes: Sendable {
       }
       var unique: [String] = []
       for id in ids where !unique.contains(id) { unique.append(id) }
-      // In an order of the service's own.
+      // The service returns channels in an order of its choosing.
       found = desk.channels(ids: unique.sorted { $0.reversed().lexicographicallyPrecedes($1.reversed()) })
     case (nil, let handle?): found = [desk.channel(handle: handle)].compactMap(\.self)
     case (nil, nil): throw .missingParameter("id, forHandle")
@@ -92,7 +92,7 @@ struct StandInRoutes: Sendable {
     let paging = JSONText.object([
       ("totalResults", .number(items.count)), ("resultsPerPage", .number(max(5, items.count))),
     ])
-    // A list of nothing has no items at all.
+    // An empty channel list has no `items` field.
     return document(
       "youtube#channelListResponse", [("pageInfo", paging)] + (items.isEmpty ? [] : [("items", .array(items))]))
   }
@@ -102,7 +102,7 @@ struct StandInRoutes: Sendable {
     return (JSONText.object([("kind", .text(kind)), ("etag", .text(etag))] + fields).bytes, etag)
   }
 
-  /// 27 characters; some with quotes of their own, as older answers of the real service had them.
+  /// 27 characters; some have inner quotes, as older responses of the real service did.
   private func etag(of bytes: [UInt8]) -> String {
     var hash = StableHash(bytes, seed: desk.configuration.seed)
     let text = hash.base64(bytes: 20)
@@ -121,8 +121,8 @@ struct StandInRoutes: Sendable {
     var title: String?
   }
 
-  /// `{"fault": NAME, "times": N, "key": …, "route": "search", "seconds": S}` orders a trouble, `{"fault": null}` takes
-  /// all back; `{"channel": ID, "title": …}` renames a channel, without a title it is gone.
+  /// `{"fault": NAME, "times": N, "key": …, "route": "search", "seconds": S}` orders a fault, `{"fault": null}` cancels
+  /// all; `{"channel": ID, "title": …}` renames a channel, or deletes it if the title is missing.
   private func control(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
     let wish = try await request.decode(as: Wish.self, context: context)
     if let channel = wish.channel {
@@ -154,7 +154,7 @@ struct StandInRoutes: Sendable {
     return json(.ok, JSONText.object(fields(usage.all) + [("keys", .object(keys))]).bytes)
   }
 
-  // MARK: Answers
+  // MARK: Responses
 
   private func refusal(_ error: StandInError) -> Response { json(.init(code: error.status), error.bytes) }
 
@@ -165,7 +165,7 @@ struct StandInRoutes: Sendable {
   }
 }
 
-/// What a call asks for.
+/// The parameters of a call.
 struct StandInQuery {
   private let request: Request
 
@@ -173,7 +173,7 @@ struct StandInQuery {
 
   subscript(_ name: String) -> String? { request.uri.queryParameters[name[...]].map(String.init) }
 
-  /// A list with commas, or the same parameter several times.
+  /// A comma-separated list, or a repeated parameter.
   func list(_ name: String) -> [String] {
     request.uri.queryParameters.getAll(name).flatMap { $0.split(separator: ",") }.map {
       $0.trimmingCharacters(in: .whitespaces)

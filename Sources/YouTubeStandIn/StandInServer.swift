@@ -2,13 +2,13 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// The stand-in as an HTTP server; it runs until its task is cancelled or the process is asked to stop.
+/// The stand-in as an HTTP server. It runs until its task is cancelled or the process is asked to stop.
 public struct StandInServer: Service {
   private let application: Application<RouterResponder<BasicRequestContext>>
 
   /// - Parameters:
-  ///   - port: 0 for any free one.
-  ///   - onListening: gets the port once it is listened on.
+  ///   - port: 0 for any free port.
+  ///   - onListening: receives the port once the server listens.
   public init(
     desk: StandInControl, host: String = "127.0.0.1", port: Int = 0,
     onListening: @escaping @Sendable (Int) -> Void = { _ in }
@@ -19,7 +19,7 @@ public struct StandInServer: Service {
       responder: router.buildResponder(),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "stand-in"),
       onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) },
-      // Connections that break off are made here on purpose, and queries hold keys: neither belongs into a log.
+      // Aborted connections are intentional here, and queries contain keys: neither belongs in a log.
       logger: Logger(label: "youtube") { _ in SwiftLogNoOpLogHandler() })
   }
 

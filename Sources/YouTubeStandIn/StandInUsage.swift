@@ -1,11 +1,11 @@
 import Foundation
 
-/// What has been asked for, and what may still be: counts and budgets.
+/// Usage counts and remaining budgets.
 struct StandInUsage: Sendable {
   struct Calls: Sendable, Equatable, Encodable {
     var search = 0
     var channels = 0
-    /// Answered with 304; among the others.
+    /// Responses with 304; also counted among the others.
     var notModified = 0
   }
 
@@ -32,10 +32,10 @@ struct StandInUsage: Sendable {
     byKey[key, default: Calls()].notModified += 1
   }
 
-  /// Takes what a call costs from its key's budget of the day, which ends at midnight Pacific time. A call that is
-  /// refused for another reason costs as well.
+  /// Deducts a call's cost from its key's daily budget, which resets at midnight Pacific time. A call refused for
+  /// another reason costs as well.
   ///
-  /// - Returns: the error of a budget that is spent.
+  /// - Returns: the error for a spent budget.
   mutating func spend(_ route: Route, key: String, at date: Date, _ budgets: StandInConfiguration) -> StandInError? {
     let day = Self.pacificDay(of: date)
     if spent[key]?.day != day { spent[key] = Spent(day: day) }
@@ -53,7 +53,7 @@ struct StandInUsage: Sendable {
 
   private static let pacific = TimeZone(identifier: "America/Los_Angeles")
 
-  /// The number of the day in California, daylight saving included.
+  /// The number of the current day in California, including daylight saving time.
   static func pacificDay(of date: Date) -> Int {
     let offset = pacific?.secondsFromGMT(for: date) ?? -8 * 3600
     return Int(((date.timeIntervalSince1970 + Double(offset)) / 86_400).rounded(.down))

@@ -17,8 +17,8 @@ import SocialAPI
 import SocialAdmin
 import SocialDashboard
 
-/// The HTTP API: takes what clients ask for, writes it to Postgres and owes the jobs that follow from it. Under
-/// `/admin` it serves the operators' dashboard, on a port of its own where one is set.
+/// The HTTP API: accepts clients' requests, and writes them to Postgres together with the jobs that they enqueue. Under
+/// `/admin` it serves the operators' dashboard, on a separate port if one is configured.
 @main
 struct APIProgram: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -30,7 +30,7 @@ struct APIProgram: AsyncParsableCommand {
       setting and with 69 where Redis or Postgres cannot be reached.
       """)
 
-  /// How long a request waits for Redis to say what budget it has.
+  /// How long a request waits for Redis to return its budget.
   private static let patience = Duration.milliseconds(50)
 
   @OptionGroup var options: SettingsOptions
@@ -53,12 +53,12 @@ struct APIProgram: AsyncParsableCommand {
     _ program: Program, _ servers: Servers, _ media: MediaShelf, _ purchases: PurchaseRules, sendsMail: Bool
   ) async throws {
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
-    // Requests are answered once their jobs are in the ledger.
+    // Responses are sent once the jobs are in the ledger.
     let pusher = JobPusher(broker: broker, logger: program.logger)
     let jobs = JobClient(
       broker: broker, ledger: PostgresLedger(servers.database), pusher: pusher, logger: program.logger)
     let desk = JobAdmin(jobs, kinds: .app)
-    // Requests are answered without Redis: their jobs wait in the ledger.
+    // The API works without Redis: jobs wait in the ledger.
     let health = Health(
       checks: Health.Check.postgres(servers), degrading: [.redis(servers)], registry: program.registry,
       logger: program.logger)
@@ -87,7 +87,7 @@ struct APIProgram: AsyncParsableCommand {
       budgets: budgets,
       events: events)
     let dashboard = try program.dashboard(servers, jobs: desk)
-    // Events end first when the process is asked to stop: the server waits for their streams.
+    // The event hub stops first on shutdown, because the server waits for its streams.
     try await program.serve(
       try program.observation(servers, broker: broker) + [pusher, dashboard]
         + program.doors(api, dashboard: dashboard, health: health) + [events])
@@ -95,7 +95,8 @@ struct APIProgram: AsyncParsableCommand {
 }
 
 extension Program {
-  /// The API's server, and the operators' own where `FANMILL_ADMIN_PORT` is set; without it the API's port has both.
+  /// The API's server, and a separate one for operators if `FANMILL_ADMIN_PORT` is set; otherwise the API's port serves
+  /// both.
   func doors(_ api: SocialAPI, dashboard: SocialDashboard, health: Health) -> [any Service] {
     let operators: SocialAPI.Doors = settings.adminPort == nil ? [.clients, .operators] : .operators
     var limits = settings.connectionLimits
@@ -121,9 +122,9 @@ extension Program {
 }
 
 extension Program {
-  /// Where uploads are received: beside the pictures where these are in a folder, so that they stay on one disk.
+  /// The folder for uploads in progress: beside the pictures if they are in a folder, so that uploads stay on one disk.
   ///
-  /// An API whose folder cannot be written serves all but uploads.
+  /// An API with an unwritable folder serves everything but uploads.
   func incomingFolder() -> String {
     let folder = settings.mediaURL == nil ? settings.mediaDir : NSTemporaryDirectory()
     do {
@@ -140,7 +141,7 @@ extension Program {
 }
 
 extension Program {
-  /// The operators' pages, closed where no admin token is set.
+  /// The operators' pages, closed if no admin token is configured.
   func dashboard(_ servers: Servers, jobs: JobAdmin) throws -> SocialDashboard {
     let keys = settings.adminToken.map { DashboardKeys(full: $0.value, readOnly: settings.adminReadToken?.value) }
     let rankings = RankingRefresh(
@@ -157,7 +158,7 @@ extension Program {
       lookups: settings.lookupRules, examine: doctor.examine, logger: logger)
   }
 
-  /// The schema that belongs to this program; nil where its files are not beside it, so that the doctor cannot compare.
+  /// This program's migrations; nil if their files are missing, so that the doctor cannot compare.
   private func migrations() -> [Migration]? {
     do {
       return try Migration.all(in: ProgramFiles.migrations())

@@ -30,7 +30,7 @@ struct WorkerProgram: AsyncParsableCommand {
   func run() async throws {
     try await Program.run("fanmill-worker", options, requiring: [.postgresURL, .redisURL]) { program in
       let mail = try program.settings.mail()
-      // Its sessions bear its name, so that others can end them when it is lost.
+      // The worker's sessions carry its name, so that others can end them when it is lost.
       let name = Settings.newWorkerName()
       let queues = try program.servedQueues()
       let size = program.settings.workerSize(known: queues)
@@ -81,7 +81,7 @@ extension Settings {
   /// A name that no other worker has or had.
   static func newWorkerName() -> String { "\(hostName)-\(getpid())-\(JobID.next().low % 0x10000)" }
 
-  /// How this worker works.
+  /// The worker's configuration.
   func workerConfiguration(named name: String, _ size: WorkerSize) -> WorkerConfiguration {
     var configuration = WorkerConfiguration(queues: size.concurrency, name: name)
     configuration.connections = size.connections
@@ -91,13 +91,13 @@ extension Settings {
     return configuration
   }
 
-  /// What makes a snapshot of the rankings.
+  /// The job that creates a snapshot of the rankings.
   var rankingRefresh: RankingRefresh {
     RankingRefresh(
       depth: rankingDepth, timeZone: rankingTimeZone, historyDays: rankingHistory, pointDays: rankingPoints)
   }
 
-  /// Where an operator who reads the worker's name would look for it.
+  /// The host's name as operators know it.
   private static var hostName: String {
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return "worker" }
@@ -106,9 +106,9 @@ extension Settings {
 }
 
 extension Program {
-  /// The queues that this worker can serve: that of pictures only where the machine has the programs for them.
+  /// The queues that this worker serves; the picture queue only if the machine has the required programs.
   ///
-  /// - Throws: ``SettingsError`` where the settings name what it cannot serve.
+  /// - Throws: ``SettingsError`` if the settings name a queue that it cannot serve.
   func servedQueues() throws -> [QueueName] {
     let all = JobKinds.app.queues
     if try pictureWorkshop() != nil { return all }
@@ -120,9 +120,9 @@ extension Program {
     return all.filter { $0 != SocialJobs.pictureQueue }
   }
 
-  /// What makes pictures; nil where the machine lacks the programs for it.
+  /// The picture workshop; nil if the machine lacks the required programs.
   ///
-  /// - Throws: ``SettingsError`` where this worker cannot put a decoder into the control group that the settings name.
+  /// - Throws: ``SettingsError`` if this worker cannot move a decoder into the configured control group.
   private func pictureWorkshop() throws -> PictureWorkshop? {
     let group = settings.mediaControlGroup.map(ControlGroup.init)
     if let group, !group.isJoinable {
@@ -134,7 +134,7 @@ extension Program {
     return workshop.isAvailable ? workshop : nil
   }
 
-  /// Where pictures are made; nil where the machine lacks the programs for it.
+  /// The picture studio; nil if the machine lacks the required programs.
   func pictureStudio(_ store: any MediaStore) throws -> PictureStudio? {
     guard let workshop = try pictureWorkshop() else { return nil }
     if ConfinedProcess.landlockVersion == 0 {
@@ -144,19 +144,19 @@ extension Program {
     do {
       try studio.removeLeftovers()
     } catch {
-      // Another worker may have been faster, or they may be another user's.
+      // Another worker may have removed them already, or they may belong to another user.
       logger.warning("what a killed worker left was not removed", metadata: ["error": "\(error)"])
     }
     return studio
   }
 
-  /// Where certificates' cards are drawn; nil where the machine lacks the programs for it.
+  /// The studio for certificates' cards; nil if the machine lacks the required programs.
   func cardStudio(_ client: HTTPClient) throws -> CardStudio? {
     guard let workshop = try pictureWorkshop() else { return nil }
     return CardStudio(workshop: workshop, address: settings.publicURL, client: client, logger: logger)
   }
 
-  /// Says how much the worker does at once and over how many connections; a warning where jobs wait for one.
+  /// Logs the worker's concurrency and number of connections; warns if jobs will wait for a connection.
   func tell(_ size: WorkerSize) {
     let (concurrency, connections) = (size.totalConcurrency, size.connections)
     if size.fits {
@@ -180,7 +180,7 @@ extension Program {
       .service(host: settings.host, port: settings.workerPort, limits: settings.connectionLimits)
   }
 
-  /// Writes to accounts' owners.
+  /// Sends mail to accounts' owners.
   func mailer(_ mail: Settings.Mail, _ servers: Servers) -> Mailer {
     let post = MailPost(mail.destination, logger: logger)
     return Mailer(
@@ -191,9 +191,9 @@ extension Program {
 }
 
 extension Program {
-  /// Runs `body` with a way to YouTube, on a loop of its own: encryption keeps no statement waiting.
+  /// Runs `body` with a YouTube client on a separate loop, so that encryption does not delay statements.
   ///
-  /// - Throws: where the URL in the settings cannot be used, and what `body` throws.
+  /// - Throws: if the URL in the settings is unusable, and any error that `body` throws.
   func withYouTube(_ servers: Servers, _ body: (YouTube, HTTPClient) async throws -> Void) async throws {
     let loop = EventLoop(name: "fanmill-http")
     defer { loop.stop() }

@@ -4,7 +4,7 @@ import ServiceLifecycle
 import UnixSignals
 import YouTubeStandIn
 
-/// A stand-in for the YouTube Data API, for tests and the demo: made-up channels, real shapes, troubles on demand.
+/// A stand-in for the YouTube Data API, for tests and the demo: invented channels, the real format, faults on request.
 @main
 struct YouTubeProgram: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -46,7 +46,7 @@ struct YouTubeProgram: AsyncParsableCommand {
   }
 }
 
-/// A time in whole milliseconds, with or without `ms` behind it.
+/// A duration in whole milliseconds, optionally followed by `ms`.
 struct Milliseconds: ExpressibleByArgument, CustomStringConvertible {
   let count: Int
 

@@ -5,8 +5,8 @@ import DurableJobsCLI
 
 /// The admin CLI: it parses, calls the admin libraries, and prints.
 ///
-/// Every command says its name: made from the name of its type, which asks the runtime for what the type conforms to,
-/// the names of all commands were a quarter of the time until one began.
+/// Every command sets its name explicitly: deriving the names from the type names asks the runtime for each type's
+/// conformances, and took a quarter of the startup time.
 @main
 struct Fanmill: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
@@ -54,7 +54,7 @@ struct Fanmill: AsyncParsableCommand, Sendable {
     }
   }
 
-  /// Ends the program, and names the nearest command, if these words name one that there is not.
+  /// Exits with an error that suggests the nearest command if these words name an unknown one.
   private static func exitUnlessKnown(_ words: [String]) {
     var group: any ParsableCommand.Type = Fanmill.self
     var path = "fanmill"
@@ -75,6 +75,6 @@ struct Fanmill: AsyncParsableCommand, Sendable {
 
 enum FanmillVersion {
   static let text = Program.version
-  /// When it was made, as man pages write it.
+  /// The date of this version, in man page format.
   static let date = "November 21, 2026"
 }

@@ -14,12 +14,12 @@ import Migrations
 import Social
 import SocialAdmin
 
-/// What every command takes.
+/// The options of every command.
 typealias CommonOptions = CommandOptions<FanmillProgram>
 
-/// How the commands reach this program's settings, servers, jobs and schedules.
+/// Provides this program's settings, servers, jobs and schedules to the commands.
 enum FanmillProgram: QueueProgram {
-  /// The settings on the command line, of which commands know nothing.
+  /// The settings on the command line, which commands do not parse.
   @TaskLocal static var given = SettingsFlags()
 
   static var root: any ParsableCommand.Type { Fanmill.self }
@@ -66,7 +66,7 @@ enum FanmillProgram: QueueProgram {
         line: error.message, status: error.code == .unreadable ? CommandStatus.noInput : CommandStatus.failure)
     case let error as JobsSchemaError: CommandFailure(line: error.message, status: CommandStatus.failure)
     case let error as PostgresError where error.sqlState == "42P01":
-      // A table that is not there: the most likely first mistake of all.
+      // A missing table: by far the most likely first mistake.
       CommandFailure(
         line: "the database is missing required tables: run `fanmill migrate up` (\(error.message))",
         status: CommandStatus.failure)
@@ -74,9 +74,9 @@ enum FanmillProgram: QueueProgram {
     }
   }
 
-  /// Where nobody says which servers are meant and a stack runs in this folder, it is meant.
+  /// Uses the stack running in this folder if no servers are specified.
   ///
-  /// Either all of its settings hold or none: half of them would mix two stacks.
+  /// Its settings apply together or not at all: half of them would mix two stacks.
   private static func adoptLocalStack(_ settings: SettingsFlags) {
     let environment = ProcessInfo.processInfo.environment
     let isSaid = [Setting.postgresURL, .redisURL].contains { setting in
@@ -90,7 +90,7 @@ enum FanmillProgram: QueueProgram {
 }
 
 extension Program: QueueSession {
-  /// The app's, by these settings.
+  /// The app's schedules, with these settings.
   public var schedules: [Schedule] {
     get throws {
       try SocialSchedules.all(

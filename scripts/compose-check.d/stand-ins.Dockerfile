@@ -1,5 +1,5 @@
-# Images that bear the names of the official ones, for a machine that cannot pull any: Debian's packages, with as much of the
-# official images' behaviour as docker-compose.yml relies on.
+# Images with the official names, for machines that cannot pull any: Debian's packages, with the behaviour of the
+# official images that docker-compose.yml relies on.
 FROM docker.io/library/debian:bookworm-slim AS packages
 RUN apt-get update -q \
   && apt-get install -q -y --no-install-recommends postgresql redis-server \

@@ -12,11 +12,11 @@ import time
 
 
 class Failed(Exception):
-    """What was waited for did not come, or the browser said no."""
+    """An awaited condition did not occur, or the browser returned an error."""
 
 
 class Browser:
-    """One browser with a profile of its own, which goes with it."""
+    """A browser with a temporary profile."""
 
     def __init__(self):
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -35,7 +35,7 @@ class Browser:
             arguments.insert(1, "--no-sandbox")
 
         def connect():
-            # The protocol is spoken on 3 and 4. Both ends are put out of the way first, wherever they are now.
+            # The protocol uses descriptors 3 and 4. Both ends are moved out of the way first, wherever they are.
             one, other = os.dup(to_browser), os.dup(from_browser)
             while one in (3, 4):
                 one = os.dup(one)
@@ -77,7 +77,7 @@ class Browser:
     # The protocol
 
     def call(self, method, session=None, limit=60, **parameters):
-        """Asks the browser, and waits for its answer."""
+        """Sends a command to the browser and waits for its result."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         if session:
@@ -92,7 +92,7 @@ class Browser:
                 return answer.get("result", {})
 
     def event(self, name, session, limit=60):
-        """Waits for an event that comes from now on, or came since `forget`."""
+        """Waits for an event that arrives from now on, or has arrived since `forget`."""
         deadline = time.monotonic() + limit
         while True:
             for event in self._events:
@@ -121,13 +121,13 @@ class Browser:
         return message
 
     def _note(self, message):
-        """Keeps what a page did wrong: a script's error, something that its policy forbids."""
+        """Records a page's errors: a script's exception, or something that its policy forbids."""
         parameters = message["params"]
         if message["method"] == "Runtime.exceptionThrown":
             self.complaints.append(parameters["exceptionDetails"].get("text", "an exception"))
         elif message["method"] == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
             entry = parameters["entry"]
-            # A refusal by its status is what some tests ask for.
+            # Some tests expect an error status.
             if entry["source"] != "network":
                 self.complaints.append(f"{entry['source']}: {entry['text']}")
 
@@ -136,7 +136,7 @@ class Browser:
 
 
 class Page:
-    """A tab that nobody else's cookies reach."""
+    """A tab with separate cookies."""
 
     def __init__(self, browser, width=1280, height=900, dark=False, phone=False, scale=1):
         self.browser = browser
@@ -164,7 +164,7 @@ class Page:
         self.browser.event("Page.loadEventFired", self.session)
 
     def value(self, expression):
-        """What an expression is in the page."""
+        """Evaluates an expression in the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise Failed(f"{expression}: {answer['exceptionDetails'].get('text')}")
@@ -174,7 +174,7 @@ class Page:
         return self.value("document.querySelector('main').innerText")
 
     def wait(self, what, condition, reload=False, limit=90):
-        """Waits until an expression holds; `reload` asks the server anew each time."""
+        """Waits until an expression holds; `reload` requests the page again each time."""
         deadline = time.monotonic() + limit
         while True:
             if self.value(condition):
@@ -198,7 +198,7 @@ class Page:
         return place["x"], place["y"]
 
     def click(self, find, leads_on=True):
-        """Clicks with the mouse on what an expression finds, as a reader would; then the next page is there."""
+        """Clicks with the mouse on the element of an expression, as a reader would, and waits for the next page."""
         x, y = self._place(find)
         self.browser.forget("Page.loadEventFired")
         for kind in ("mousePressed", "mouseReleased"):
@@ -207,7 +207,7 @@ class Page:
             self.browser.event("Page.loadEventFired", self.session)
 
     def button(self, label, within="document"):
-        """Clicks on the button or the link that begins with this label."""
+        """Clicks on the button or link with this label."""
         self.click(
             f"[...{within}.querySelectorAll('button, a')]"
             f".find(e => e.innerText.trim().startsWith({json.dumps(label)}))")

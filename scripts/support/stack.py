@@ -1,4 +1,4 @@
-"""A whole Fanmill in a folder of its own, by `fanmill up`, for as long as a `with` lasts."""
+"""A complete Fanmill in a temporary folder, run by `fanmill up` for the duration of a `with`."""
 
 import json
 import os
@@ -18,13 +18,13 @@ class Stack:
         built = [folder for folder in builds if os.path.exists(os.path.join(folder, "fanmill-api"))]
         if not built:
             raise SystemExit("nothing is built: make build")
-        # The newer one is what somebody has just built.
+        # The newer one was built last.
         self.build = max(built, key=lambda folder: os.path.getmtime(os.path.join(folder, "fanmill-api")))
         self.workers = workers
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="fanmill-stack-")
-        # Postgres runs as another user where this runs as root.
+        # Postgres runs as another user if this runs as root.
         os.chmod(self.folder, 0o755)
         try:
             up = json.loads(
@@ -55,10 +55,10 @@ class Stack:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def fanmill(self, *arguments):
-        """The admin CLI; what it prints."""
+        """Runs the admin CLI and returns its output."""
         environment = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "FANMILL_ADMIN_READ_TOKEN": READ_TOKEN, "USER": "operator",
-            # Scripts ask for more than accounts do.
+            # Scripts send more requests than accounts do.
             "FANMILL_LIMITS": "off",
         }
         if arguments[0] == "up":
@@ -71,7 +71,7 @@ class Stack:
         return done.stdout
 
     def send(self, method, path, token, body=None):
-        """Calls the API; what it answers."""
+        """Calls the API and returns its response."""
         request = urllib.request.Request(
             self.url + path, method=method, data=json.dumps(body or {}).encode() if method == "POST" else None,
             headers={"Authorization": "Bearer " + token, "Content-Type": "application/json"})
@@ -80,11 +80,11 @@ class Stack:
         return json.loads(text) if text else {}
 
     def enqueue(self, kind, payload="{}", *options):
-        """Owes a job; its id."""
+        """Enqueues a job and returns its id."""
         return json.loads(self.fanmill("jobs", "enqueue", kind, "--payload", payload, "--json", *options))["id"]
 
     def sql(self, text):
-        """What Postgres answers to SQL, without heads."""
+        """Postgres's result for SQL, without headers."""
         done = subprocess.run(
             ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.postgres, "-c", text], text=True,
             capture_output=True, timeout=120)
@@ -93,7 +93,7 @@ class Stack:
         return done.stdout.strip()
 
     def wait_sql(self, what, text, limit=90):
-        """Waits until SQL answers `t`."""
+        """Waits until SQL returns `t`."""
         deadline = time.monotonic() + limit
         while self.sql(text) != "t":
             if time.monotonic() > deadline:

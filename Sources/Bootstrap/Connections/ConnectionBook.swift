@@ -9,7 +9,7 @@ final class ConnectionBook: Sendable {
 
   private struct State: Sendable {
     var total = 0
-    /// How many have opened or closed since `takeChanged` last found enough of them.
+    /// The connections opened or closed since `takeChanged` last returned true.
     var changed = 0
     var clients: [String: Int] = [:]
 
@@ -24,9 +24,9 @@ final class ConnectionBook: Sendable {
 
   init(_ limits: ConnectionLimits) { self.limits = limits }
 
-  /// Counts a connection, unless it is refused; `leave` gives its place back.
+  /// Counts a connection, unless it is refused; `leave` releases its place.
   ///
-  /// - Parameter client: nil for a proxy, which only the limit of all connections bounds.
+  /// - Parameter client: nil for a proxy, which only the total limit bounds.
   func enter(_ client: String?) -> Refusal? {
     state.withLock { [limits] state in
       guard state.total < limits.total else { return .full }

@@ -1,22 +1,22 @@
 import NIOCore
 import NIOHTTP1
 
-/// Ends a client's connection when the client takes too long, and when a client that listens to a stream is gone.
+/// Closes a client's connection when the client is too slow, and when a stream's client is gone.
 ///
 /// Confined to the connection's loop, and shared by the handlers before and behind the parser.
 final class ConnectionWatch {
   var timing: ConnectionTiming
-  /// Why the connection gets no service; nil for one that does.
+  /// The reason why the connection is not served; nil if it is.
   let refusal: ConnectionBook.Refusal?
   private let limits: ConnectionLimits
   private var timer: (task: Scheduled<Void>, at: NIODeadline)?
-  /// Of the handler next to the socket, while it is in the pipeline.
+  /// The context of the handler next to the socket, while it is in the pipeline.
   var socket: ChannelHandlerContext?
-  /// The client sends nothing more.
+  /// Whether the client has closed its sending side.
   private var isInputClosed = false
-  /// Part of an answer is written.
+  /// Whether part of a response has been written.
   private var isResponding = false
-  /// The answer is a stream of events, which ends with its client.
+  /// Whether the response is an event stream, which ends with its client.
   private var isStreaming = false
 
   init(_ limits: ConnectionLimits, refusal: ConnectionBook.Refusal?) {
@@ -25,7 +25,7 @@ final class ConnectionWatch {
     timing = ConnectionTiming(limits, connectedAt: .now())
   }
 
-  /// Sets the timer, unless one that ends soon enough is set.
+  /// Sets the timer, unless an earlier one is set.
   func arm() {
     guard let socket, socket.channel.isActive, let next = timing.next?.at else { return }
     if let timer, timer.at <= next { return }
@@ -82,7 +82,7 @@ final class ConnectionWatch {
   }
 }
 
-/// Next to the socket: sees bytes.
+/// Next to the socket: handles bytes.
 final class ConnectionBytesHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -107,7 +107,7 @@ final class ConnectionBytesHandler: ChannelDuplexHandler {
     watch.arm()
   }
 
-  /// Before those behind ask for more, which they do at once unless they have too much.
+  /// Runs before the handlers behind request more bytes, which they do immediately unless they hold too many.
   func channelReadComplete(context: ChannelHandlerContext) {
     watch.timing.stopsAsking(at: .now())
     context.fireChannelReadComplete()
@@ -143,7 +143,7 @@ final class ConnectionBytesHandler: ChannelDuplexHandler {
   }
 }
 
-/// Behind the parser: sees the parts of requests and answers.
+/// Behind the parser: handles parts of requests and responses.
 final class ConnectionPartsHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart

@@ -1,18 +1,18 @@
 import Social
 
-/// How long a client's connection may last and how many there may be.
+/// Limits on the duration and number of clients' connections.
 public struct ConnectionLimits: Sendable, Hashable {
-  /// For the head of a request, from the connection, from its first byte, or from the end of the answer before it.
+  /// For the head of a request, from the connection, from its first byte, or from the end of the previous response.
   public var head = Duration.seconds(10)
   /// For the body of a request, from the end of its head.
   public var body = Duration.seconds(30)
-  /// Between requests, and for a client that reads nothing of its answer.
+  /// Between requests, and for a client that does not read its response.
   public var idle = Duration.seconds(75)
-  /// Connections in all.
+  /// The total number of connections.
   public var total = 10_000
-  /// Connections of one client, by its network address; 0 for no limit of its own.
+  /// Connections per client, by network address; 0 for no such limit.
   public var perClient = 256
-  /// Proxies: the connections of one carry many clients' requests, so `perClient` does not bound them.
+  /// Proxies. Their connections carry many clients' requests, so `perClient` does not apply to them.
   public var proxies = TrustedProxies.none
 
   public init() {}

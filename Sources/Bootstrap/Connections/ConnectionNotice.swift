@@ -1,4 +1,4 @@
-/// An answer to a client whose request is not served, as it stands on the wire.
+/// The raw HTTP response to a client whose request is not served.
 struct ConnectionNotice {
   private let status: String
   private let code: String
@@ -28,7 +28,7 @@ struct ConnectionNotice {
       retryAfter: 5)
   }
 
-  /// Head and body. Nothing in it needs escaping.
+  /// Head and body. No part of them needs escaping.
   var text: String {
     let title = status.drop { $0 != " " }.dropFirst()
     let body = """

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// How far a connection's requests are, and when it is too late for what is missing. A value without I/O.
+/// Tracks the progress of a connection's requests, and when the client is too late. A value without I/O.
 struct ConnectionTiming {
-  /// What a client took too long for.
+  /// The part of an exchange that took the client too long.
   enum Delay: Equatable {
     case head
     case body
@@ -17,13 +17,13 @@ struct ConnectionTiming {
 
   private let limits: ConnectionLimits
   private var reading: Reading
-  /// Requests that are not answered to the end.
+  /// The requests whose responses are not complete.
   private var open = 0
-  /// Since when the server has not been reading. This time does not count against the client.
+  /// When the server stopped reading. This time does not count against the client.
   private var unaskedSince: NIODeadline?
-  /// Since when the client has read nothing, while there is more for it than the connection holds.
+  /// When the client stopped reading while more data was waiting than the connection holds.
   private var unreadSince: NIODeadline?
-  /// The last bytes that came, four at most, and the last ones of the request's body.
+  /// The last bytes received, at most four, and the last ones of the request's body.
   private var tail: [UInt8] = []
   private var bodyTail: [UInt8] = []
 
@@ -32,7 +32,7 @@ struct ConnectionTiming {
     reading = .head(since: now)
   }
 
-  /// Bytes arrived, which are parsed next.
+  /// Records bytes that arrived and are parsed next.
   mutating func received(_ bytes: ByteBufferView, at now: NIODeadline) {
     tail = (tail + bytes.suffix(4)).suffix(4)
     if case .nothing = reading { reading = .head(since: now) }
@@ -48,7 +48,7 @@ struct ConnectionTiming {
     bodyTail = (bodyTail + bytes.suffix(4)).suffix(4)
   }
 
-  /// The server takes no bytes for now.
+  /// The server stops reading for now.
   mutating func stopsAsking(at now: NIODeadline) {
     if unaskedSince == nil { unaskedSince = now }
   }
@@ -60,8 +60,8 @@ struct ConnectionTiming {
 
   mutating func receivedEnd(at now: NIODeadline) { reading = .nothing(since: now) }
 
-  /// The bytes that arrived are parsed. Bytes after a whole request begin the next one: a request ends with an empty
-  /// line, or with its body.
+  /// Records that the received bytes are parsed. Bytes after a complete request begin the next one: a request ends with
+  /// an empty line, or with its body.
   mutating func parsed(at now: NIODeadline) {
     guard case .nothing = reading, tail != Self.emptyLine else { return }
     if !bodyTail.isEmpty, tail.suffix(bodyTail.count) == bodyTail[...] { return }
@@ -70,14 +70,14 @@ struct ConnectionTiming {
 
   private static let emptyLine = Array("\r\n\r\n".utf8)
 
-  /// An answer was written to its end.
+  /// Records that a response is complete.
   mutating func answered(at now: NIODeadline) {
     open -= 1
     // The rest of the body must still arrive in time.
     if open == 0 { asks(at: now) }
     switch reading {
     case .nothing: reading = .nothing(since: now)
-    // A client may wait for its answer before it goes on.
+    // A client may wait for a response before it sends the rest.
     case .head: reading = .head(since: now)
     case .body: break
     }
@@ -85,7 +85,7 @@ struct ConnectionTiming {
 
   mutating func changedWritability(_ isWritable: Bool, at now: NIODeadline) { unreadSince = isWritable ? nil : now }
 
-  /// The next moment at which something is too late; nil while only the server is waited for.
+  /// The next deadline; nil while only the server is awaited.
   var next: (at: NIODeadline, delay: Delay)? {
     var next: (at: NIODeadline, delay: Delay)?
     switch reading {

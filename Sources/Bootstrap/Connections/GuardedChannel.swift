@@ -13,16 +13,16 @@ struct GuardedChannel: ServerChildChannel {
 
   func setup(channel: any NIOCore.Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
     http.setup(channel: channel, logger: logger).flatMapThrowing { value in
-      // The peer's own address: what a client says of itself bounds nothing.
+      // The peer's real address: limits must not rely on what a client claims.
       let peer = channel.remoteAddress?.ipAddress
       let client = limits.proxies.contains(peer) ? nil : ClientAddress(peer).key
       let refusal = book.enter(client)
       if refusal == nil { channel.closeFuture.whenComplete { _ in book.leave(client) } }
-      // A peer that vanished without a word is noticed when what it was sent stays unacknowledged.
+      // Detects a peer that vanished silently by its unacknowledged data.
       try channel.syncOptions?.setOption(
         ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)), value: 30_000)
-      // Each connection keeps its buffer. Most requests fit into little, and for uploads it grows; of those, ten wait at
-      // each connection until they are written.
+      // Each connection keeps its buffer. Most requests are small, and for uploads the buffer grows; each connection
+      // holds up to ten such buffers until they are written.
       try channel.syncOptions?.setOption(
         ChannelOptions.recvAllocator,
         value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 16_384))

@@ -4,10 +4,10 @@ import LibPQClient
 import Migrations
 
 extension Health.Check {
-  /// What a worker cannot work without: both servers, and the schema.
+  /// The requirements of a worker: both servers, and the schema.
   public static func all(_ servers: Servers) -> [Health.Check] { postgres(servers) + [.redis(servers)] }
 
-  /// Postgres and the schema, on a connection that no request uses.
+  /// Postgres and the schema, checked on a dedicated connection.
   public static func postgres(_ servers: Servers) -> [Health.Check] {
     let probe = PostgresProbe(servers.postgres)
     return [

@@ -2,15 +2,15 @@ import Hummingbird
 import Logging
 import Reactor
 
-/// What a process tells those who watch it: that it lives, whether it can work, and its metrics.
+/// A process's liveness, readiness and metrics for monitoring.
 public struct Health: Sendable {
-  /// One thing without which the process cannot work.
+  /// A requirement without which the process cannot work.
   public struct Check: Sendable {
     public let name: String
     let run: @Sendable () async throws -> Void
 
     /// - Parameters:
-    ///   - name: stands in the answer when it fails.
+    ///   - name: named in the response when the check fails.
     ///   - run: returns if all is well, throws if not; cancelled when it takes too long.
     public init(_ name: String, run: @escaping @Sendable () async throws -> Void) {
       self.name = name
@@ -18,11 +18,11 @@ public struct Health: Sendable {
     }
   }
 
-  /// What fails now.
+  /// The currently failing checks.
   public struct Findings: Sendable, Hashable {
-    /// Checks without which the process cannot work.
+    /// Failures that keep the process from working.
     public var failing: [String] = []
-    /// Checks without which it works less well.
+    /// Failures that only degrade the process.
     public var degraded: [String] = []
   }
 
@@ -31,10 +31,10 @@ public struct Health: Sendable {
   private let probe: Probe<Findings>
 
   /// - Parameters:
-  ///   - checks: without which the process cannot work.
-  ///   - degrading: without which it works all the same, and says so.
-  ///   - patience: how long a check may take before it counts as failed.
-  ///   - now: tells how old an answer is: the checks run at most once a second, for all who ask.
+  ///   - checks: the checks without which the process cannot work.
+  ///   - degrading: the checks whose failure only degrades the process.
+  ///   - patience: how long a check may take before it fails.
+  ///   - now: measures the age of results: the checks run at most once a second, for all callers.
   public init(
     checks: [Check], degrading: [Check] = [], registry: PrometheusRegistry, patience: Duration = .seconds(2),
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, logger: Logger
@@ -47,10 +47,10 @@ public struct Health: Sendable {
     }
   }
 
-  /// What fails now, or did within the last second.
+  /// The failing checks, at most a second old.
   public func findings() async -> Findings { await probe.answer() }
 
-  /// The names of the checks that fail.
+  /// The names of the failing checks.
   private static func failures(of checks: [Check], _ patience: Duration, _ logger: Logger) async -> [String] {
     await withTaskGroup(of: String?.self) { group in
       for check in checks {
@@ -66,7 +66,7 @@ public struct Health: Sendable {
 
   private static func failure(of check: Check, _ patience: Duration, _ logger: Logger) async -> String? {
     do {
-      // The deadline is for servers that would hold even a check that is cancelled.
+      // The deadline covers servers that would block even a cancelled check.
       try await Deadline.$current.withValue(Deadline(after: patience)) {
         try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask { try await check.run() }
@@ -96,7 +96,7 @@ public struct Health: Sendable {
     router.get("metrics") { _, _ in answer(.ok, registry.scrapeBytes(), type: PrometheusText.contentType) }
   }
 
-  /// Adds `GET /healthz` and `/readyz`: for a port whose metrics are on another.
+  /// Adds `GET /healthz` and `/readyz`, for a port whose metrics are on another port.
   public func addHealth(to router: some RouterMethods) {
     router.get("healthz") { _, _ in answer(.ok, #"{"status":"alive"}"#) }
     router.get("readyz") { _, _ in
@@ -115,11 +115,11 @@ public struct Health: Sendable {
     }
   }
 
-  /// A server for these three alone: for the worker, which has no other.
+  /// A server for these three routes alone, for workers, which have no other server.
   ///
   /// - Parameters:
-  ///   - limits: on clients' connections.
-  ///   - onListening: gets the port once it is listened on.
+  ///   - limits: limits on clients' connections.
+  ///   - onListening: receives the port once the server listens.
   public func service(
     host: String, port: Int, limits: ConnectionLimits = ConnectionLimits(),
     onListening: @escaping @Sendable (Int) -> Void = { _ in }

@@ -1,6 +1,6 @@
 import Locking
 
-/// Asks a question at most once a second. All callers share the answer, and the question that is under way.
+/// Runs a query at most once a second. All callers share the result and any query in progress.
 final class Probe<Answer: Sendable>: Sendable {
   private struct State {
     var last: (answer: Answer, at: ContinuousClock.Instant)?
@@ -14,8 +14,8 @@ final class Probe<Answer: Sendable>: Sendable {
   private let ask: @Sendable () async -> Answer
 
   /// - Parameters:
-  ///   - interval: how old an answer may be.
-  ///   - ask: finds the answer; bounded in time.
+  ///   - interval: the maximum age of a result.
+  ///   - ask: runs the query; must be bounded in time.
   init(
     interval: Duration = .seconds(1), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
     ask: @escaping @Sendable () async -> Answer
@@ -52,7 +52,7 @@ final class Probe<Answer: Sendable>: Sendable {
       return answer
     case .wait:
       return await withCheckedContinuation { continuation in
-        // The answer may have come meanwhile.
+        // The result may have arrived meanwhile.
         let answer = state.withLock { state -> Answer? in
           if state.isAsking {
             state.waiting.append(continuation)

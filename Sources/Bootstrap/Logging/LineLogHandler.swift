@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 
-/// Writes each event of the log as one line, without any of the secrets it was told.
+/// Writes each log event as one line, with known secrets masked.
 public struct LineLogHandler: LogHandler {
   public var metadata: Logger.Metadata = [:]
   public var metadataProvider: Logger.MetadataProvider?
@@ -15,10 +15,10 @@ public struct LineLogHandler: LogHandler {
 
   /// - Parameters:
   ///   - label: the logger's name, part of the line.
-  ///   - secrets: texts that are replaced by stars wherever they would stand; shorter than four characters they are
-  ///     left, since they would be found everywhere.
+  ///   - secrets: texts to replace with stars wherever they occur. Texts under four characters are not replaced,
+  ///     because they would match everywhere.
   ///   - now: the time since 1970.
-  ///   - write: gets each line, with its line feed.
+  ///   - write: receives each line, with its line feed.
   public init(
     label: String, format: LogFormat, level: Logger.Level, secrets: [String] = [],
     metadataProvider: Logger.MetadataProvider? = nil, now: @escaping @Sendable () -> timespec = Self.clock,
@@ -63,14 +63,14 @@ public struct LineLogHandler: LogHandler {
     return time
   }
 
-  /// One `write` a line, so that lines of several threads and processes do not run into each other.
+  /// One `write` per line, so that lines from several threads and processes do not interleave.
   public static let writeToStandardError: @Sendable (String) -> Void = { line in
     var line = line
     line.withUTF8 { bytes in
       var rest = bytes[...]
       while !rest.isEmpty {
         let written = Glibc.write(STDERR_FILENO, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if written < 0 && errno != EINTR { return }  // Nowhere is left to report that the log cannot be written.
+        if written < 0 && errno != EINTR { return }  // A failed log write cannot be reported anywhere.
         rest = rest.dropFirst(max(0, written))
       }
     }

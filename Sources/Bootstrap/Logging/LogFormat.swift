@@ -1,4 +1,4 @@
-/// How an event of the log is written, one line each.
+/// The one-line format of log events.
 public enum LogFormat: String, Sendable, CaseIterable {
   /// For people: `2026-01-02T03:04:05.678Z info worker: message key=value`.
   case text

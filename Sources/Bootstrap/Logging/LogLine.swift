@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 
-/// One event of the log, ready to be written. Whatever its texts hold, it stays one line.
+/// One log event, ready to write. It stays one line, whatever its texts contain.
 struct LogLine {
   let time: timespec
   let level: Logger.Level
@@ -19,7 +19,7 @@ struct LogLine {
     return line + "\n"
   }
 
-  /// A field whose key is one of the event's own (`time`, `level`, `logger`, `message`) gets an underscore before it.
+  /// Prefixes an underscore to a field whose key is reserved (`time`, `level`, `logger`, `message`).
   var json: String {
     var line = "{\"time\":\"\(timestamp)\",\"level\":\"\(level)\",\"logger\":\"\(Self.escaped(label, quote: true))\""
     line += ",\"message\":\"\(Self.escaped(message, quote: true))\""

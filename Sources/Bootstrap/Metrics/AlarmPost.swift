@@ -4,12 +4,12 @@ import HTTPTypes
 import Logging
 import Reactor
 
-/// Sends alarms to a webhook. They are few, so each has a client of its own, and no process that sends none keeps one.
+/// Sends alarms to a webhook. Alarms are rare, so each opens its own client, and other processes keep none.
 struct AlarmPost: Sendable {
   let webhook: AlarmWebhook
   let logger: Logger
 
-  /// The webhook answered with another status than 2xx.
+  /// The webhook responded with a status other than 2xx.
   struct Refused: Error, CustomStringConvertible {
     let status: Int
     var description: String { "it answered with \(status)" }

@@ -5,8 +5,8 @@ import DurableJobsAdmin
 import Foundation
 import HTTPTypes
 
-/// Posts alarms to a URL: `AlarmMessage`'s JSON, with `traceparent`. With a secret, `Fanmill-Signature: sha256=HEX` is
-/// the HMAC of the body.
+/// Posts alarms to a URL as `AlarmMessage`'s JSON, with `traceparent`. With a secret, the header `Fanmill-Signature:
+/// sha256=HEX` carries the HMAC of the body.
 struct AlarmWebhook: Sendable {
   private let scheme: String
   private let authority: String
@@ -16,7 +16,7 @@ struct AlarmWebhook: Sendable {
   /// - Parameters:
   ///   - url: http or https.
   ///   - secret: signs the messages; nil for no signature.
-  /// - Returns: nil for what is no such URL.
+  /// - Returns: nil for an invalid URL.
   init?(url: String, secret: String? = nil) {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme, scheme == "https" || scheme == "http",
       let host = parts.host, !host.isEmpty, parts.user == nil
@@ -28,7 +28,7 @@ struct AlarmWebhook: Sendable {
     key = secret.map { HMACSHA256(key: $0.utf8) }
   }
 
-  /// The request that tells of an alarm, and its body.
+  /// The request for an alarm, and its body.
   func request(_ message: AlarmMessage) throws -> (HTTPRequest, [UInt8]) {
     let body = try message.json()
     var request = HTTPRequest(
@@ -49,7 +49,7 @@ struct AlarmWebhook: Sendable {
     return name
   }
 
-  /// Short limits: the answer's body is not read.
+  /// Short limits: the response body is not read.
   static var configuration: HTTPClientConfiguration {
     var configuration = HTTPClientConfiguration()
     configuration.timeout = .seconds(10)

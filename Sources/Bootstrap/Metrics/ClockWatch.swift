@@ -5,8 +5,8 @@ import Logging
 import Metrics
 import ServiceLifecycle
 
-/// Compares this process' clock with Postgres' every few seconds, so that the process dates things right although its
-/// machine's clock is wrong. The log, a metric and a row for the doctor report a clock that is off by over a second.
+/// Compares this process's clock with Postgres's every few seconds, so that timestamps are right even if the machine's
+/// clock is wrong. The log, a metric and a row for the doctor report a clock that is off by over a second.
 struct ClockWatch: Service {
   let program: String
   let process: String

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOPosix
 
-/// The loops that HTTP is served on. In a file of its own: their type has the name of the project's.
+/// The event loops that serve HTTP. They have a separate file because their type's name collides with the project's.
 enum HTTPLoops {
-  /// Runs `body` on each of them, soon.
+  /// Runs `body` on each loop, soon.
   static func execute(_ body: @escaping @Sendable () -> Void) {
     for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() { loop.execute(body) }
   }

@@ -1,9 +1,9 @@
-/// One metric as Prometheus sees it.
+/// A metric as Prometheus sees it.
 struct MetricDescription: Sendable, Hashable {
   let name: String
   let kind: PrometheusFamily.Kind
   let labels: [String]
-  /// One sentence; it is the `HELP` line and the row in `docs/metrics.md`.
+  /// One sentence: the `HELP` line and the row in `docs/metrics.md`.
   let help: String
 
   init(_ kind: PrometheusFamily.Kind, _ name: String, _ labels: [String] = [], _ help: String) {
@@ -14,8 +14,7 @@ struct MetricDescription: Sendable, Hashable {
   }
 }
 
-/// Every metric that the API and the workers have. One that is counted and not listed here fails a test, and so does
-/// one that `docs/metrics.md` does not have.
+/// All metrics of the API and the workers. A test fails for a metric that is missing here or in `docs/metrics.md`.
 enum MetricCatalog {
   static let jobs: [MetricDescription] = [
     .init(
@@ -101,7 +100,7 @@ enum MetricCatalog {
 
   static let all = jobs + stack + process
 
-  /// Tells a registry what each of them means.
+  /// Registers the description of each metric.
   static func describe(in registry: PrometheusRegistry) {
     for metric in all { registry.describe(metric.name, metric.help) }
   }

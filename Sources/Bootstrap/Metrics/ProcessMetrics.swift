@@ -3,9 +3,9 @@ import Glibc
 import Locking
 import Metrics
 
-/// What every process tells of itself: memory, processor time, open files, the time it started.
+/// Metrics of every process: memory, CPU time, open files, start time.
 ///
-/// The names are those that Prometheus' own clients use.
+/// The names match those of Prometheus's own clients.
 enum ProcessMetrics {
   static func install(in registry: PrometheusRegistry) {
     let memory = Meter(label: "process_resident_memory_bytes", factory: registry)
@@ -26,7 +26,7 @@ enum ProcessMetrics {
     }
   }
 
-  /// From the second field of `/proc/self/statm`, which counts pages; 0 where there is no such file.
+  /// From the second field of `/proc/self/statm`, in pages; 0 if the file is missing.
   static func residentBytes() -> Int {
     guard let statm = FileManager.default.contents(atPath: "/proc/self/statm") else { return 0 }
     let fields = String(decoding: statm, as: UTF8.self).split(separator: " ")

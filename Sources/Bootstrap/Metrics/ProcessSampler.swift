@@ -3,8 +3,8 @@ import Metrics
 import Reactor
 import ServiceLifecycle
 
-/// Asks once a second how it stands with what a process has one or few of: how late its loops are, how its connections
-/// are used.
+/// Samples the process's scarce resources once a second: how late its event loops run, and how busy its connections
+/// are.
 struct ProcessSampler: Service {
   private let loops: [(loop: EventLoop, timer: Timer)]
   private let http: Timer

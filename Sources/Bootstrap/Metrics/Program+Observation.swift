@@ -11,11 +11,11 @@ import ServiceLifecycle
 import SocialAdmin
 
 extension Program {
-  /// What every process runs beside its work, so that it and the whole stack can be watched: its own figures, the
-  /// stack's, and its part in taking these, giving alarms and saying how many workers are needed.
+  /// The monitoring services of every process: metrics of itself and of the whole stack, and its share in sampling the
+  /// stack, raising alarms and computing the number of workers needed.
   ///
-  /// - Parameter queues: that are there even if nothing is in them.
-  /// - Throws: where the alarms' webhook cannot be used.
+  /// - Parameter queues: queues to report even when empty.
+  /// - Throws: if the alarm webhook is unusable.
   public func observation(
     _ servers: Servers, broker: RedisBroker, kinds: JobKinds = .app
   ) throws -> [any Service] {
@@ -44,7 +44,7 @@ extension Program {
     ]
   }
 
-  /// Compares the process' clock with Postgres', and says where it is off.
+  /// Compares the process's clock with Postgres's, and reports an offset.
   package func clockWatch(_ database: JobsDatabase) -> any Service {
     ClockWatch(
       program: name, process: "\(name)-\(JobID.next())", host: ProcessInfo.processInfo.hostName, database: database,

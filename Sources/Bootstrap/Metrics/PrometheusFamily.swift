@@ -4,7 +4,7 @@ struct PrometheusLabel: Hashable, Sendable {
   let value: String
 }
 
-/// Everything of one name: its kind and its series, one for each combination of label values.
+/// A metric name's kind and series, one per combination of label values.
 struct PrometheusFamily: Sendable {
   enum Kind: String, Sendable {
     case counter, gauge, histogram
@@ -12,10 +12,10 @@ struct PrometheusFamily: Sendable {
 
   let name: String
   let kind: Kind
-  /// The name that the code gave, before a unit or `_total` was put behind it.
+  /// The name in the code, before a unit or `_total` is appended.
   let source: String
   private(set) var series: [[PrometheusLabel]: any PrometheusSeries] = [:]
-  /// The series as they are written, by their labels.
+  /// The series in output order, by labels.
   private(set) var inOrder: [any PrometheusSeries] = []
 
   init(name: String, kind: Kind, source: String) {
@@ -42,10 +42,10 @@ struct PrometheusFamily: Sendable {
   }
 }
 
-/// One series: what it holds, and how that is written.
+/// One series: its value, and its text form.
 protocol PrometheusSeries: AnyObject, Sendable {
   /// `a="x",b="y"`, escaped and sorted; empty without labels.
   var labels: String { get }
-  /// Writes its lines as they are at this moment.
+  /// Writes the series' current lines.
   func write(to text: inout PrometheusText)
 }

@@ -40,7 +40,7 @@ final class PrometheusGauge: PrometheusSeries, MeterHandler, RecorderHandler {
   func write(to text: inout PrometheusText) { text.line(beginning, value.withLock { $0 }) }
 }
 
-/// How values are distributed over fixed buckets.
+/// The distribution of values over fixed buckets.
 final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler {
   private struct State {
     var counts: [Int]
@@ -49,7 +49,7 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
 
   let labels: String
   private let bounds: [Double]
-  /// Of the lines of the buckets, the sum and the count.
+  /// The constant prefixes of the bucket, sum and count lines.
   private let beginnings: (buckets: [[UInt8]], sum: [UInt8], count: [UInt8])
   private let state: Locked<State>
 
@@ -77,7 +77,7 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
   }
 
   func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1_000_000_000) }
-  // Prometheus' unit of time is the second, whatever a reader prefers.
+  // Prometheus's unit of time is the second, whatever the display unit.
   func preferDisplayUnit(_ unit: TimeUnit) {}
 
   func write(to text: inout PrometheusText) {

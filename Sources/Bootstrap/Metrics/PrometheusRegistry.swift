@@ -1,29 +1,29 @@
 import Locking
 import Metrics
 
-/// Keeps what the code counts and measures through swift-metrics, and writes it in Prometheus' text format.
+/// Collects the metrics that code reports through swift-metrics, and writes them in Prometheus's text format.
 ///
 /// Counters become `NAME_total`; meters and gauges `NAME`; timers histograms of seconds, `NAME_seconds`; aggregating
 /// recorders histograms, `NAME`. A character that Prometheus does not allow in a name becomes an underscore.
 ///
-/// Each name keeps at most `seriesLimit` combinations of label values. What comes after is counted under the value
-/// `other` in every label, so that a label fed from outside cannot grow the memory.
+/// Each name keeps at most `seriesLimit` combinations of label values. Further combinations are counted under the value
+/// `other` in every label, so that a label fed from outside cannot grow memory.
 ///
-/// A handle is made once for a name and its labels; asking again gives the same one. Counters and histograms live as
-/// long as the registry; a gauge that is destroyed is written no more.
+/// A handle is created once per name and labels; repeated requests return the same one. Counters and histograms live as
+/// long as the registry; a destroyed gauge disappears from the output.
 public final class PrometheusRegistry: MetricsFactory, Sendable {
   private struct State {
     var families: [String: PrometheusFamily] = [:]
     var help: [String: String] = [:]
     var refresh: [@Sendable () -> Void] = []
-    /// How large the last scrape was.
+    /// The size of the last scrape.
     var size = 0
   }
 
   private let state = Locked(State())
   private let seriesLimit: Int
 
-  /// The upper bounds of a timer's buckets, in seconds: from the pick-up of a job to a handler of ten minutes.
+  /// The upper bounds of a timer's buckets, in seconds: from a job's pick-up to a ten-minute handler.
   static let timeBuckets = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600,
   ]
@@ -34,20 +34,20 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
     self.seriesLimit = seriesLimit
   }
 
-  /// Sets the `HELP` line of a metric, by the name that the code gives it or the one that Prometheus sees.
+  /// Sets the `HELP` line of a metric, by its name in the code or in Prometheus.
   public func describe(_ label: String, _ help: String) {
     state.withLock { $0.help[PrometheusText.name(label)] = help }
   }
 
-  /// Runs `body` before each scrape: for values that are read, not counted, such as the memory in use.
+  /// Runs `body` before each scrape, for values that are sampled rather than counted, such as memory in use.
   public func beforeScrape(_ body: @escaping @Sendable () -> Void) {
     state.withLock { $0.refresh.append(body) }
   }
 
-  /// The whole of it in text format 0.0.4, sorted by name and labels.
+  /// All metrics in text format 0.0.4, sorted by name and labels.
   public func scrape() -> String { String(decoding: scrapeBytes(), as: UTF8.self) }
 
-  /// The same as UTF-8.
+  /// All metrics in text format 0.0.4, as UTF-8.
   func scrapeBytes() -> [UInt8] {
     for body in state.withLock({ $0.refresh }) { body() }
     let (families, help, size) = state.withLock { ($0.families, $0.help, $0.size) }
@@ -61,7 +61,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
     return written
   }
 
-  /// The names that a scrape would write.
+  /// The names that a scrape contains.
   var names: Set<String> { state.withLock { Set($0.families.filter { !$0.value.inOrder.isEmpty }.keys) } }
 
   // MARK: swift-metrics
@@ -92,11 +92,11 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
     handler(label, "_seconds", dimensions, .histogram) { PrometheusHistogram($0, $1, bounds: Self.timeBuckets) }
   }
 
-  // What was counted stays counted: Prometheus takes a series that goes and comes for a restart.
+  // Counters persist: Prometheus would take a series that disappears and returns for a restart.
   public func destroyCounter(_ handler: any CounterHandler) {}
   public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
   public func destroyTimer(_ handler: any TimerHandler) {}
-  // A gauge says what is: one that nobody sets any more would go on saying what was.
+  // A gauge states the present: an abandoned one would keep reporting the past.
   public func destroyMeter(_ handler: any MeterHandler) { remove(handler as? PrometheusGauge) }
   public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler as? PrometheusGauge) }
 
@@ -116,7 +116,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
     let sorted = labels
     return state.withLock { state in
       var family = state.families[name] ?? PrometheusFamily(name: name, kind: kind, source: source)
-      // A name that already means another kind cannot be written twice: the second one is kept, and not shown.
+      // A name cannot be exported with two kinds: the second handler works but is not shown.
       guard family.kind == kind else { return make(name, "") }
       var key = sorted
       if family.series[key] == nil, family.series.count >= seriesLimit {

@@ -1,14 +1,14 @@
-/// Metrics in Prometheus' text format, as they are put together.
+/// Builds metrics in Prometheus's text format.
 ///
 /// The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format, version 0.0.4. A scrape
-/// writes thousands of lines, and their beginnings never change: each series keeps its own as bytes, and only numbers
-/// are written anew.
+/// writes thousands of lines whose beginnings never change, so each series keeps its own as bytes and only numbers are
+/// formatted again.
 struct PrometheusText {
   static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   private(set) var bytes: [UInt8] = []
 
-  /// - Parameter size: about how many bytes will come.
+  /// - Parameter size: the expected number of bytes.
   init(size: Int = 0) { bytes.reserveCapacity(size) }
 
   mutating func begin(_ family: PrometheusFamily, help: String) {
@@ -16,7 +16,7 @@ struct PrometheusText {
     bytes += "# HELP \(family.name) \(help)\n# TYPE \(family.name) \(family.kind.rawValue)\n".utf8
   }
 
-  /// - Parameter beginning: a name with its labels and the space behind them.
+  /// - Parameter beginning: a name with its labels and the following space.
   mutating func line(_ beginning: [UInt8], _ value: Double) {
     bytes += beginning
     if let whole = Int64(exactly: value) { append(whole) } else { bytes += Self.number(value).utf8 }
@@ -73,7 +73,7 @@ struct PrometheusText {
   /// A metric's name: letters, digits, underscores and colons, no digit first.
   static func name(_ text: String) -> String { sanitized(text, alsoAllowed: ":") }
 
-  /// A label's name: the same without the colon.
+  /// A label's name: the same without colons.
   static func labelName(_ text: String) -> String { sanitized(text, alsoAllowed: "_") }
 
   private static func sanitized(_ text: String, alsoAllowed: Unicode.Scalar) -> String {

@@ -7,8 +7,8 @@ import Logging
 import Metrics
 import ServiceLifecycle
 
-/// Shows what was seen of the whole stack in this process' metrics: reads the latest sample, one row, every few
-/// seconds. A scrape asks neither Postgres nor Redis.
+/// Exports the state of the whole stack in this process's metrics by reading the latest sample, one row, every few
+/// seconds. Scrapes query neither Postgres nor Redis.
 struct StackGauges: Service {
   let database: JobsDatabase
   let factory: any MetricsFactory
@@ -36,11 +36,11 @@ struct StackGauges: Service {
   }
 }
 
-/// A value to show.
+/// A value to export.
 struct GaugeValue: Hashable {
   struct Series: Hashable {
     let label: String
-    /// In order, name after name and value.
+    /// In order, by name and then value.
     let dimensions: [[String]]
   }
 
@@ -57,7 +57,7 @@ struct GaugeValue: Hashable {
   }
 }
 
-/// Gauges that come and go: what is not shown any more disappears, instead of staying what it was.
+/// Gauges that come and go: a gauge no longer exported disappears instead of keeping its last value.
 struct GaugeSet {
   private let factory: any MetricsFactory
   private var meters: [GaugeValue.Series: Meter] = [:]
@@ -83,7 +83,7 @@ struct GaugeSet {
 }
 
 extension StackSample {
-  /// What of it is shown; of one that is too old only its age.
+  /// The exported values; for a sample that is too old, only its age.
   func gauges(at now: Date) -> [GaugeValue] {
     var values = [GaugeValue("fanmill_sample_timestamp_seconds", at.timeIntervalSince1970)]
     if now.timeIntervalSince(at) > Self.freshness { return values }
@@ -116,7 +116,7 @@ extension StackSample {
       GaugeValue("fanmill_arrival_rate", queue.load.arrivalRate, name),
       GaugeValue("fanmill_workers_wanted", Double(queue.wanted), name),
     ]
-    // What a broker that does not answer held is not known.
+    // The contents of an unresponsive broker are unknown.
     if broker != nil {
       for (state, count) in [("ready", queue.ready), ("claimed", queue.claimed), ("delayed", queue.delayed)] {
         values.append(GaugeValue("fanmill_queue_jobs", Double(count), name, ("state", state)))

@@ -4,7 +4,7 @@ import Locking
 import Logging
 import ServiceLifecycle
 
-/// An HTTP server as a service of a program: the API, or a worker's health and metrics.
+/// An HTTP server as a service: the API, or a worker's health and metrics.
 public struct HTTPService<Responder: HTTPResponder>: Service
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
   private let application: Application<Responder>
@@ -14,10 +14,10 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
   private let isListening: Locked<Bool>
 
   /// - Parameters:
-  ///   - port: 0 for any free one.
-  ///   - setting: what the operator would change if the port is taken.
-  ///   - limits: on clients' connections.
-  ///   - onListening: gets the port once it is listened on.
+  ///   - port: 0 for any free port.
+  ///   - setting: the setting to change if the port is taken.
+  ///   - limits: limits on clients' connections.
+  ///   - onListening: receives the port once the server listens.
   public init(
     responder: Responder, host: String, port: Int, setting: Setting,
     limits: ConnectionLimits = ConnectionLimits(), logger: Logger,
@@ -56,7 +56,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
   }
 }
 
-/// A port that cannot be listened on, mostly because another process has it.
+/// A port that cannot be opened, usually because another process has it.
 struct ListenFailure: Error, CustomStringConvertible {
   let address: String
   let setting: Setting

@@ -3,12 +3,12 @@ import Foundation
 import Logging
 import Reactor
 
-/// Hands mails to a server, or writes them into a folder. They are few, so each has a client of its own, and no process
-/// that sends none keeps one.
+/// Sends mails through a server, or writes them into a folder. Mails are rare, so each opens its own client, and other
+/// processes keep none.
 public struct MailPost: Sendable {
   public enum Destination: Sendable {
     case server(MailServer)
-    /// For development: a file for each mail, named after its Message-ID. A mail that is sent again replaces its file.
+    /// For development: one file per mail, named after its Message-ID. A mail sent again replaces its file.
     case folder(String)
   }
 
@@ -20,7 +20,7 @@ public struct MailPost: Sendable {
     self.logger = logger
   }
 
-  /// - Throws: `MailError`; for a folder, why the file cannot be written.
+  /// - Throws: `MailError`; for a folder, the reason why the file cannot be written.
   public func send(_ message: MailMessage) async throws {
     switch destination {
     case .server(let server): try await send(message, to: server)
@@ -30,7 +30,7 @@ public struct MailPost: Sendable {
 
   private static func write(_ message: MailMessage, into path: String) throws {
     let folder = URL(filePath: path, directoryHint: .isDirectory)
-    // Its tokens open accounts: nobody else reads them.
+    // The tokens in mails open accounts, so only the owner may read them.
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     let name = message.id.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }

@@ -5,7 +5,7 @@ import Social
 import SocialAdmin
 
 extension Program {
-  /// What this program calls its settings and commands.
+  /// This program's names for its settings and commands.
   public static var terms: DoctorTerms {
     var terms = DoctorTerms()
     terms.command = "fanmill"
@@ -22,7 +22,7 @@ extension Program {
     return terms
   }
 
-  /// Where pictures are stored. A folder that is not there is on another machine: nothing is said about it.
+  /// Checks the picture store. A missing folder is on another machine, and is not reported.
   private var pictures: [any Examination] {
     let isFolder = settings.mediaURL == nil
     if isFolder, !FileManager.default.fileExists(atPath: settings.mediaDir) { return [] }
@@ -30,9 +30,10 @@ extension Program {
     return [MediaExamination(place: place) { try await withMediaStore { try await $0.check() } }]
   }
 
-  /// Looks at the queue's servers and tables and at the app's, and speaks of this program's settings and commands.
+  /// The doctor, which checks the queue's and the app's servers and tables, in terms of this program's settings and
+  /// commands.
   ///
-  /// - Parameter migrations: the schema that belongs to this program; nil where its files are not there.
+  /// - Parameter migrations: this program's schema; nil if its files are missing.
   public func doctor(migrations: [Migration]?, kinds: JobKinds = .app) throws -> Doctor {
     return Doctor(
       postgres: try settings.postgresConfiguration(), replica: try settings.postgresReplicaConfiguration(),

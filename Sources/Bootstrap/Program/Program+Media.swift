@@ -3,10 +3,10 @@ import Reactor
 import Social
 
 extension Program {
-  /// Runs `body` with the store of pictures. A bucket is reached on a loop of its own: encryption keeps no statement
-  /// waiting.
+  /// Runs `body` with the picture store. A bucket uses a separate event loop, so that encryption does not delay
+  /// statements.
   ///
-  /// - Throws: ``SettingsError`` for a URL that cannot work, and what `body` throws.
+  /// - Throws: ``SettingsError`` for an unusable URL, and any error that `body` throws.
   public func withMediaStore<Result: Sendable>(_ body: (any MediaStore) async throws -> Result) async throws -> Result {
     guard settings.mediaURL != nil else { return try await body(MediaFolder(path: settings.mediaDir)) }
     let loop = EventLoop(name: "fanmill-media")

@@ -5,7 +5,7 @@ import Metrics
 import ServiceLifecycle
 import UnixSignals
 
-/// What a program of Fanmill has at hand once its settings are read: a logger, metrics, and the way to its servers.
+/// The environment of a Fanmill program once its settings are read: logger, metrics and server connections.
 ///
 /// ```swift
 /// @main struct WorkerProgram: AsyncParsableCommand {
@@ -21,16 +21,16 @@ import UnixSignals
 /// }
 /// ```
 public struct Program: Sendable {
-  /// Of all programs of Fanmill.
+  /// The version of all Fanmill programs.
   public static let version = "0.1.0"
 
   public let name: String
   public let settings: Settings
   public let logger: Logger
   public let registry: PrometheusRegistry
-  /// Whether people run it and wait for its end: it ends when Postgres stops answering.
+  /// Whether people run it interactively: a command ends when Postgres stops responding.
   private(set) var isCommand: Bool
-  /// How long a server may take to come up.
+  /// How long to wait for a server to come up.
   let patience: Duration
 
   init(
@@ -45,18 +45,17 @@ public struct Program: Sendable {
     self.patience = patience
   }
 
-  /// Reads the settings, starts the log and the metrics, runs `body`.
+  /// Reads the settings, starts logging and metrics, and runs `body`.
   ///
-  /// Call it once in a process. An error becomes one line on the standard error output and an exit status: 78 for a
-  /// setting, 69 for servers that cannot be reached, 1 for the rest.
+  /// Call it once per process. An error becomes one line on standard error and an exit status: 78 for a setting, 69 for
+  /// unreachable servers, 1 for the rest.
   ///
   /// - Parameters:
-  ///   - name: begins the line.
-  ///   - required: the settings without which `body` cannot do its work.
-  ///   - logLevel: what is logged unless a setting says otherwise.
-  ///   - isCommand: whether people run it. What the environment says of the log is then meant for the servers beside
-  ///     it.
-  /// - Throws: `ExitCode`, or what ArgumentParser itself knows how to show.
+  ///   - name: the beginning of the line.
+  ///   - required: the settings that `body` needs.
+  ///   - logLevel: the log level unless a setting overrides it.
+  ///   - isCommand: whether people run it. Log settings in the environment then apply only to the servers beside it.
+  /// - Throws: `ExitCode`, or an error that ArgumentParser displays itself.
   public static func run(
     _ name: String, _ options: some GivenSettings, requiring required: [Setting] = [], logLevel: Logger.Level = .info,
     isCommand: Bool = false, _ body: (Program) async throws -> Void
@@ -84,26 +83,26 @@ public struct Program: Sendable {
     }
   }
 
-  /// The same program, but one that goes on while Postgres does not answer, as a live screen does that says so itself.
+  /// The same program, but kept running while Postgres is down, for a live screen that reports the outage itself.
   public var throughOutages: Program {
     var program = self
     program.isCommand = false
     return program
   }
 
-  /// Runs the services until the process is asked to stop (SIGTERM or SIGINT), then stops them, the last one first.
+  /// Runs the services until the process is asked to stop (SIGTERM or SIGINT), then stops them in reverse order.
   public func serve(_ services: [any Service]) async throws {
     var configuration = ServiceGroupConfiguration(
       services: services.map { service in
-        // The description of a service would show all that it holds.
+        // A service's default description would dump all of its contents.
         .init(
-          // Whatever else ends without being asked to fails the process.
+          // Any other service that ends unprompted fails the process.
           service: service,
           successTerminationBehavior: service is any SelfEndingService ? .gracefullyShutdownGroup : .cancelGroup,
           serviceName: String(describing: type(of: service)))
       },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-    // Each service keeps to the limit by itself; this is for the one that does not.
+    // Each service enforces the limit itself; this is for one that does not.
     configuration.maximumGracefulShutdownDuration = settings.shutdownTimeout + .seconds(5)
     try await ServiceGroup(configuration: configuration).run()
   }

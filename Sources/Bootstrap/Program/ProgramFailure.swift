@@ -3,12 +3,12 @@ import DurableJobs
 import HiredisClient
 import LibPQClient
 
-/// How a program tells the operator why it ends: one line and an exit status.
+/// The report of a program's failure: one line and an exit status.
 struct ProgramFailure {
   let line: String
   let status: ExitCode
 
-  /// - Returns: nil for what ArgumentParser shows by itself: exit codes, help, wrong arguments.
+  /// - Returns: nil for errors that ArgumentParser displays itself: exit codes, help, invalid arguments.
   init?(_ error: any Error) {
     switch error {
     case is ExitCode, is CleanExit, is ValidationError: return nil

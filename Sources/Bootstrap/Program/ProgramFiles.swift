@@ -1,9 +1,9 @@
 import DurableJobsAdmin
 import Foundation
 
-/// Where the files that belong to the running program are: other programs, migrations, example data.
+/// The locations of the running program's files: other programs, migrations, example data.
 public enum ProgramFiles {
-  /// The folder of the running executable, whatever link it was called through.
+  /// The folder of the running executable, with symbolic links resolved.
   public static var executableFolder: String {
     let path: String
     do {
@@ -14,9 +14,9 @@ public enum ProgramFiles {
     return URL(fileURLWithPath: path).deletingLastPathComponent().path
   }
 
-  /// The program `name`, which is built and installed beside this one.
+  /// The path of `name`, a program that is built and installed beside this one.
   ///
-  /// - Throws: `.failed`, saying where it should be.
+  /// - Throws: `.failed`, with the expected path.
   public static func program(_ name: String) throws(OperationError) -> String {
     let path = executableFolder + "/" + name
     guard FileManager.default.isExecutableFile(atPath: path) else {
@@ -31,7 +31,7 @@ public enum ProgramFiles {
     try find("migrations") { "no folder of migrations: give it with --migrations (looked in \($0))" }
   }
 
-  /// The folder of the example data, looked for like the migrations.
+  /// The folder of the example data, searched for like the migrations.
   public static func exampleData() throws(OperationError) -> String {
     try find("Data") { "no example data: run this in the project's folder (looked in \($0))" }
   }

@@ -5,31 +5,31 @@ import LibPQClient
 import Logging
 import Reactor
 
-/// The two servers that everything rests on, connected.
+/// Connections to both servers.
 public struct Servers: Sendable {
   public let redis: RedisClient
   public let postgres: PostgresPool
-  /// For reads that may be a second old: the replica, if there is one and it is well, else `postgres`.
+  /// For reads that may be a second old: the replica if it exists and is healthy, else `postgres`.
   public let reads: PostgresReads
 
-  /// Where the queue's tables are.
+  /// The database with the queue's tables.
   public var database: JobsDatabase { JobsDatabase(pool: postgres) }
 }
 
 extension Program {
-  /// Connects to both servers, runs `body`, and disconnects when it has ended.
+  /// Connects to both servers, runs `body`, and disconnects afterwards.
   ///
   /// - Parameters:
-  ///   - sessionName: names the sessions in Postgres, where the program's name will not do.
-  ///   - pool: how many connections to Postgres are pooled; nil for as many as the settings say.
-  ///   - usesReplica: whether reads may go to a replica; without one all go where the writes go.
-  /// - Throws: ``SettingsError`` for a URL that is missing or cannot work, ``ServerUnreachable``, and what `body`
-  ///   throws.
+  ///   - sessionName: names the sessions in Postgres; the program's name if nil.
+  ///   - pool: the number of pooled Postgres connections; nil for the configured number.
+  ///   - usesReplica: whether reads may go to a replica instead of the primary.
+  /// - Throws: ``SettingsError`` for a URL that is missing or unusable, ``ServerUnreachable``, and any error that
+  ///   `body` throws.
   public func withServers<Result: Sendable>(
     sessionName: String? = nil, pool: Int? = nil, usesReplica: Bool = true,
     _ body: @escaping @Sendable (Servers) async throws -> Result
   ) async throws -> Result {
-    // Both URLs are read before either server is asked, so that a wrong one is seen at once.
+    // Both URLs are parsed before connecting, so that an invalid one is reported immediately.
     _ = try settings.redisConfiguration()
     _ = try settings.postgresReplicaConfiguration()
     return try await withPostgres(sessionName: sessionName, pool: pool) { postgres in
@@ -41,7 +41,7 @@ extension Program {
     }
   }
 
-  /// Lends a way to read from the replica. It need not be there: until it is, reads go to the primary.
+  /// Provides replica reads. The replica is optional: until it is available, reads go to the primary.
   public func withReads<Result: Sendable>(
     _ primary: PostgresPool, usesReplica: Bool = true,
     _ body: @escaping @Sendable (PostgresReads) async throws -> Result
@@ -51,7 +51,7 @@ extension Program {
     }
     let loop = EventLoop(name: "fanmill-replica")
     defer { loop.stop() }
-    // Who waits here for longer is better served by the primary.
+    // Beyond this wait, the primary serves a caller better.
     let pool = PostgresPool(
       configuration: tuned(configuration, nil), size: settings.postgresPool, waitLimit: .milliseconds(250), loop: loop,
       logger: logger)
@@ -61,7 +61,7 @@ extension Program {
     }
   }
 
-  /// Connects to Redis alone.
+  /// Connects to Redis only.
   public func withRedis<Result: Sendable>(
     _ body: @escaping @Sendable (RedisClient) async throws -> Result
   ) async throws -> Result {
@@ -77,7 +77,7 @@ extension Program {
     }
   }
 
-  /// Connects to Postgres alone.
+  /// Connects to Postgres only.
   public func withPostgres<Result: Sendable>(
     sessionName: String? = nil, pool size: Int? = nil,
     _ body: @escaping @Sendable (PostgresPool) async throws -> Result
@@ -89,15 +89,15 @@ extension Program {
       configuration: configuration, size: size ?? settings.postgresPool, waitLimit: .seconds(5), loop: loop,
       logger: logger)
     return try await whileRunning({ await pool.run() }) {
-      // From the first moment on, all that this process dates goes by Postgres' clock.
+      // From the start, this process takes its timestamps from Postgres's clock.
       try await reach("Postgres", .postgresURL) { _ = try await LedgerClock.measure(pool) }
       guard isCommand else { return try await body(pool) }
       return try await whileAnswering(pool) { try await body(pool) }
     }
   }
 
-  /// Runs `body`, and ends it when Postgres stops answering: a statement's own limit is too long for a terminal.
-  /// Commands of less than a second cost nothing more.
+  /// Runs `body`, and stops it when Postgres stops responding: the statement timeout is too long for a terminal.
+  /// Commands shorter than a second have no overhead.
   private func whileAnswering<Result: Sendable>(
     _ pool: PostgresPool, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -112,7 +112,7 @@ extension Program {
             _ = try await Deadline.$current.withValue(Deadline(after: limit)) { try await probe.query("SELECT 1") }
             answered = .now
           } catch let error as PostgresError where error.code != .cancelled {
-            // A refusal is an answer.
+            // A server error is still a response.
             if error.code == .server { answered = .now }
           }
           if .now - answered >= limit {
@@ -130,15 +130,15 @@ extension Program {
   private func tuned(_ configuration: PostgresConfiguration, _ sessionName: String?) -> PostgresConfiguration {
     var configuration = configuration
     configuration.applicationName = sessionName ?? name
-    // A command that is ended does not wait long for a server that may not answer.
+    // A stopped command does not wait long for a server that may be down.
     if isCommand { configuration.cancelTimeout = .seconds(1) }
-    // Statements here are short or read much of an index: compiling one costs more than it saves (135 ms on a feed's
-    // chunk). What the URL says itself comes later and wins.
+    // Statements here are short or read much of an index, so compiling them costs more than it saves (135 ms for one
+    // chunk of a feed). Options in the URL come later and win.
     configuration.settings["options"] = "-c jit=off " + (configuration.settings["options"] ?? "")
     return configuration
   }
 
-  /// Runs `body` beside `client`, which is cancelled, and waited for, when `body` has ended.
+  /// Runs `body` beside `client`, and cancels and awaits `client` when `body` ends.
   private func whileRunning<Result: Sendable>(
     _ client: @escaping @Sendable () async -> Void, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -149,7 +149,7 @@ extension Program {
     }
   }
 
-  /// Tries until the server answers; gives up at once where waiting cannot help, such as on a wrong password.
+  /// Retries until the server responds; fails immediately if waiting cannot help, such as for a wrong password.
   private func reach(_ server: String, _ setting: Setting, _ attempt: () async throws -> Void) async throws {
     let deadline = ContinuousClock.now + patience
     while true {
@@ -166,7 +166,7 @@ extension Program {
     }
   }
 
-  /// Why a server was not reached, and whether asking again cannot help.
+  /// The reason why a server was unreachable, and whether a retry is pointless.
   private static func reason(of error: any Error) -> (text: String, isFinal: Bool) {
     switch error {
     case let error as RedisError: (error.message, error.code == .configuration)
@@ -176,7 +176,7 @@ extension Program {
   }
 }
 
-/// A server that does not answer.
+/// A server that does not respond.
 struct ServerUnreachable: Error, CustomStringConvertible {
   let server: String
   let setting: Setting

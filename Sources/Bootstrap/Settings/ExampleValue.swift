@@ -1,10 +1,10 @@
-/// Recognizes the values of `.env.example`, `secret.yaml.example` and this program's own help. They are public, so a
-/// secret that has one of them protects nothing.
+/// Recognizes values from `.env.example`, `secret.yaml.example` and this program's help. They are public, so as secrets
+/// they protect nothing.
 enum ExampleValue {
-  /// What every secret of the example files contains.
+  /// The text that every secret in the example files contains.
   static let mark = "change-me"
 
-  /// What earlier example files said instead; copies of them are still around.
+  /// The values of earlier example files, copies of which are still in use.
   private static let earlier: Set<String> = [
     "who has it may look at the dashboard and change nothing",
     "who has it may read the dashboard, jobs and the autoscaling signal, and change nothing",
@@ -14,7 +14,7 @@ enum ExampleValue {
 
   static let reason = "the value of an example, which everybody can read: set one of your own (openssl rand -hex 16)"
 
-  /// Whether `value` of a secret setting was copied from an example.
+  /// Whether a secret's `value` was copied from an example.
   static func isCopied(_ value: String, for setting: Setting) -> Bool {
     guard setting.isSecret else { return false }
     let examples = setting.example.map { [$0] + $0.split(separator: ",").map(String.init) } ?? []

@@ -1,4 +1,4 @@
-/// A value that may be used but not shown: printing it, interpolating it or dumping what holds it gives stars.
+/// A value that may be used but not shown: printing, interpolating or dumping it yields stars.
 public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The value itself, for the call that needs it.
   public let value: String

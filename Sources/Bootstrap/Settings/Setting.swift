@@ -1,24 +1,24 @@
 import DurableJobsAdmin
 import SocialAdmin
 
-/// One thing that can be set: what it is called on the command line, in the environment and in the file.
+/// A setting and its names on the command line, in the environment and in the file.
 ///
-/// A setting's path is the only name that is written down; `worker.port` is the flag `--worker-port`, the variable
-/// `FANMILL_WORKER_PORT` and, in the file, `{"worker": {"port": …}}`.
+/// All names derive from the path: `worker.port` is the flag `--worker-port`, the variable `FANMILL_WORKER_PORT` and,
+/// in the file, `{"worker": {"port": …}}`.
 public struct Setting: Sendable, Hashable {
   /// The path in the settings file, joined by dots.
   public let path: String
-  /// What it does, in a sentence without a full stop.
+  /// Its effect, in a sentence without a full stop.
   public let summary: String
-  /// What holds if nobody sets it, as one would write it; nil if there is none.
+  /// The default in written form; nil if there is none.
   public let fallback: String?
   /// Whether its value must never be printed or logged.
   public let isSecret: Bool
-  /// What a value looks like, for the message that asks for one.
+  /// An example value, for the message that asks for one.
   public let example: String?
   /// For example `FANMILL_WORKER_PORT`.
   public let variable: String
-  /// For example `worker-port`; two hyphens go before it.
+  /// For example `worker-port`, without the leading hyphens.
   public let flag: String
 
   init(
@@ -29,7 +29,7 @@ public struct Setting: Sendable, Hashable {
     self.fallback = fallback
     self.isSecret = isSecret
     self.example = example
-    // Made once: a command's flags are gone through many times while it is parsed.
+    // Computed once: parsing scans a command's flags many times.
     variable = "FANMILL_" + path.replacing(".", with: "_").uppercased()
     flag = path.replacing(".", with: "-")
   }
@@ -300,7 +300,7 @@ extension Setting {
   public static let shutdownTimeout = Setting(
     "shutdown.timeout", "how long a process that is asked to stop may take to finish what it began", default: "30s")
 
-  /// Every setting there is, in the order in which the documentation lists them.
+  /// All settings, in the documentation's order.
   public static let all: [Setting] = [
     postgresURL, postgresReplicaURL, postgresPool, redisURL, host, apiPort, requestTimeout, httpHeadTimeout,
     httpBodyTimeout, httpIdleTimeout, httpConnections, httpClientConnections, workerPort, workerConcurrency, queues,

@@ -1,5 +1,5 @@
 extension Settings {
-  /// How long requests and connections may last, and how many connections there may be.
+  /// Reads the limits on the duration of requests and connections, and on the number of connections.
   mutating func takeHTTP(_ reader: SettingsReader) throws(SettingsError) {
     try takeTime(.requestTimeout, reader) { $0.requestTimeout = $1 }
     try takeTime(.httpHeadTimeout, reader) { $0.connectionLimits.head = $1 }

@@ -2,7 +2,7 @@ import Foundation
 import Social
 
 extension Settings {
-  /// What lookups may spend and how long their answers are kept.
+  /// The lookups' spending limits, and how long answers are kept.
   public var lookupRules: LookupRules {
     var rules = LookupRules(keys: youtubeKeys.map { YouTubeKey($0.value) })
     rules.budgets = QuotaBudgets(searches: youtubeSearches, units: youtubeUnits, searchUnits: youtubeSearchUnits)

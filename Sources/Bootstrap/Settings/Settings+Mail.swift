@@ -2,19 +2,19 @@ import CurlClient
 import Social
 
 extension Settings {
-  /// Where mail goes, whom it comes from, and the addresses that it names.
+  /// The mail server, the sender, and the links in mails.
   public struct Mail: Sendable {
     public let destination: MailPost.Destination
     public let from: MailAddress
     public let resetLink: TokenLink
-    /// nil where mail has the token itself.
+    /// nil if mails contain the bare token.
     public let confirmationLink: TokenLink?
-    /// Likewise.
+    /// nil if mails contain the bare token.
     public let deletionLink: TokenLink?
   }
 
-  /// - Returns: nil where no mail is sent.
-  /// - Throws: where there is a server, and not all that goes with it; where there is none, and something needs it.
+  /// - Returns: nil if no mail is sent.
+  /// - Throws: if a server is configured without the settings that it needs, or if a setting needs a missing server.
   public func mail() throws(SettingsError) -> Mail? {
     guard let mailURL else {
       if signUpConfirmation { throw .missing(.mailURL) }
@@ -22,7 +22,7 @@ extension Settings {
     }
     var (from, resetURL) = (mailFrom, passwordResetURL)
     if mailURL.value.hasPrefix(Self.folderScheme) {
-      // In a folder nobody minds whom a mail is from.
+      // A folder accepts any sender.
       from = from ?? "no-reply@localhost"
       resetURL = resetURL ?? "http://localhost/reset?token=\(TokenLink.place)"
     }

@@ -2,11 +2,11 @@ import CurlClient
 import Social
 
 extension Settings {
-  /// Where pictures are stored: in the bucket of `FANMILL_MEDIA_URL`, else in the folder of `FANMILL_MEDIA_DIR`.
+  /// The picture store: the bucket of `FANMILL_MEDIA_URL`, else the folder of `FANMILL_MEDIA_DIR`.
   ///
-  /// - Parameter makeClient: makes what a bucket is reached by, configured as it is told; closing it is the caller's
-  ///   part. Not called for a folder.
-  /// - Throws: ``SettingsError`` where the URL cannot be read, and what `makeClient` throws.
+  /// - Parameter makeClient: creates the bucket's HTTP client with the given configuration; the caller closes it. Not
+  ///   called for a folder.
+  /// - Throws: ``SettingsError`` for an invalid URL, and any error that `makeClient` throws.
   public func mediaStore(
     makeClient: (HTTPClientConfiguration) throws -> HTTPClient
   ) throws -> any MediaStore {

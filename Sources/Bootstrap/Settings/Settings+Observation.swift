@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import Foundation
 
 extension Settings {
-  /// What alarms are given by and where they are told, and between what numbers of workers a queue is scaled.
+  /// Reads the alarm limits, the alarm webhook, and the bounds on the number of workers.
   mutating func takeObservation(_ reader: SettingsReader) throws(SettingsError) {
     try take(.alarms, reader.text(.alarms)) { settings, text throws(Wrong) in
       do throws(AlarmLimits.Refusal) {
@@ -26,7 +26,7 @@ extension Settings {
     try take(.autoscalingLeast, reader.number(.autoscalingLeast, in: 0...10_000)) { $0.autoscalingLeast = $1 }
     try take(.autoscalingMost, reader.number(.autoscalingMost, in: 1...10_000)) { $0.autoscalingMost = $1 }
     if autoscalingMost < autoscalingLeast {
-      // Said of the one that was set; of both, of the upper one.
+      // Blame the setting that was given, or the upper one if both were.
       let least = Setting.autoscalingLeast.variable
       if isSet(.autoscalingMost) {
         throw refusal(

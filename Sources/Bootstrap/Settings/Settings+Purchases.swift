@@ -3,9 +3,9 @@ import Foundation
 import Social
 
 extension Settings {
-  /// Which stores are believed.
+  /// The trusted stores.
   ///
-  /// - Throws: where the root certificate cannot be read, or not all is set that goes with it.
+  /// - Throws: if the root certificate cannot be read, or if settings that belong together are incomplete.
   public func purchaseRules() throws(SettingsError) -> PurchaseRules {
     var rules = PurchaseRules(key: purchaseKey.map { HMACSHA256(key: $0.value.utf8) })
     guard let storeKitRoot else { return rules }
@@ -49,7 +49,7 @@ extension Settings {
     return text
   }
 
-  /// A certificate of a file, which is in DER, or in PEM.
+  /// The certificate in a DER or PEM file.
   private static func certificate(_ file: [UInt8]) throws -> [UInt8] {
     let lines = String(decoding: file, as: UTF8.self).split(whereSeparator: \.isNewline)
     guard let first = lines.firstIndex(of: "-----BEGIN CERTIFICATE-----"),

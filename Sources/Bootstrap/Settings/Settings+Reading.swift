@@ -7,11 +7,11 @@ extension Settings {
   /// Reads every setting from the flags, else the environment, else the file.
   ///
   /// - Parameters:
-  ///   - flags: what stands on the command line.
+  ///   - flags: the flags on the command line.
   ///   - environment: the process's variables.
   ///   - file: the path of the settings file; nil for none.
-  ///   - required: the settings without which the caller cannot do its work.
-  /// - Throws: the first thing wrong, in one line.
+  ///   - required: the settings that the caller needs.
+  /// - Throws: the first error, in one line.
   public static func read(
     flags: [Setting: String] = [:], environment: [String: String], file: String? = nil,
     requiring required: [Setting] = []
@@ -57,7 +57,7 @@ extension Settings {
       settings.youtubeURL = text
     }
     try settings.take(.youtubeKeys, reader.list(.youtubeKeys)) { settings, keys throws(Wrong) in
-      // In whatever a key stands, it must not break out of a line.
+      // A key must not break out of the line that it is written into.
       guard keys.allSatisfy({ $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } }) else {
         throw Wrong(value: "", reason: "a key has only letters, digits and signs, without spaces")
       }
@@ -182,7 +182,7 @@ extension Settings {
     return settings
   }
 
-  /// Why a value is refused, before it is known where it stood.
+  /// The reason why a value is refused, before its source is known.
   struct Wrong: Error {
     let value: String
     let reason: String
@@ -200,7 +200,7 @@ extension Settings {
     sources[setting] = found.source
   }
 
-  /// A token an hour up to many a second.
+  /// From one token per hour to many per second.
   private static let limitRange = 0...10_000_000
 
   /// `name` or `name:limit`.

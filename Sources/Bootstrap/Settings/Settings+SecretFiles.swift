@@ -1,9 +1,9 @@
 import Foundation
 
 extension Settings {
-  /// The values that stand in files of their own, by the variables of their settings: `FANMILL_ADMIN_TOKEN_FILE` names
-  /// the file of `FANMILL_ADMIN_TOKEN`. Only secrets have such files. A variable that has a value itself leaves its
-  /// file unread.
+  /// Secrets stored in separate files, by the variables of their settings: `FANMILL_ADMIN_TOKEN_FILE` names the file of
+  /// `FANMILL_ADMIN_TOKEN`. Only secrets have such files. A variable with a value takes precedence, and its file is not
+  /// read.
   ///
   /// - Throws: for a file that cannot be read.
   static func secretFiles(_ environment: [String: String]) throws(SettingsError) -> [String: String] {

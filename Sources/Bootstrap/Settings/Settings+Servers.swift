@@ -2,7 +2,7 @@ import HiredisClient
 import LibPQClient
 
 extension Settings {
-  /// - Throws: where the URL is missing or cannot be read.
+  /// - Throws: if the URL is missing or invalid.
   public func redisConfiguration() throws(SettingsError) -> RedisConfiguration {
     guard let redisURL else { throw .missing(.redisURL) }
     do throws(RedisError) {
@@ -12,7 +12,7 @@ extension Settings {
     }
   }
 
-  /// - Throws: where the URL is missing or cannot be read.
+  /// - Throws: if the URL is missing or invalid.
   public func postgresConfiguration() throws(SettingsError) -> PostgresConfiguration {
     guard let postgresURL else { throw .missing(.postgresURL) }
     do throws(PostgresError) {
@@ -22,8 +22,8 @@ extension Settings {
     }
   }
 
-  /// - Returns: nil where there is no replica.
-  /// - Throws: where the URL cannot be read.
+  /// - Returns: nil if there is no replica.
+  /// - Throws: if the URL is invalid.
   public func postgresReplicaConfiguration() throws(SettingsError) -> PostgresConfiguration? {
     guard let postgresReplicaURL else { return nil }
     do throws(PostgresError) {

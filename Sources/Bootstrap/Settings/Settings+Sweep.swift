@@ -1,7 +1,7 @@
 import DurableJobsPostgres
 
 extension Settings {
-  /// How much is kept of what has ended.
+  /// How much ended work is kept.
   public var sweep: LedgerSweep {
     LedgerSweep(
       endedDays: endedDays, dead: LedgerSweep.Limit(days: deadDays, rows: deadLimit),

@@ -4,12 +4,12 @@ import Logging
 import Social
 import SocialAdmin
 
-/// What a process of Fanmill is told from outside; the defaults work for a process that needs no server.
+/// The configuration of a Fanmill process; the defaults work for a process that needs no server.
 public struct Settings: Sendable {
   /// A queue that a worker serves.
   public struct Queue: Sendable, Hashable {
     public var name: QueueName
-    /// How many of its jobs one worker runs at once; nil for the worker's own limit.
+    /// The queue's concurrency per worker; nil for the worker's own limit.
     public var concurrency: Int?
 
     public init(name: QueueName, concurrency: Int? = nil) {
@@ -19,7 +19,7 @@ public struct Settings: Sendable {
   }
 
   public var postgresURL: Secret?
-  /// nil means that all reads go where the writes go.
+  /// nil sends all reads to the primary.
   public var postgresReplicaURL: Secret?
   public var postgresPool = 10
   public var redisURL: Secret?
@@ -32,9 +32,9 @@ public struct Settings: Sendable {
   /// 0 means no health server.
   public var workerPort = 9090
   public var workerConcurrency = 16
-  /// nil means every queue that the app knows.
+  /// nil means every queue of the app.
   public var queues: [Queue]?
-  /// Whether a worker takes part in firing the schedules.
+  /// Whether a worker takes part in running the schedules.
   public var scheduler = true
   /// In bytes.
   public var jobsPayloadLimit = PayloadLimit.standard
@@ -55,43 +55,43 @@ public struct Settings: Sendable {
   public var adminReadToken: Secret?
   /// nil means the API's port, 0 any free one.
   public var adminPort: Int?
-  /// nil means without TLS, under whatever name browsers ask.
+  /// nil means without TLS, under any host name.
   public var adminURL: String?
   public var trustedProxies = TrustedProxies.none
-  /// Whether there are budgets.
+  /// Whether request budgets apply.
   public var limits = true
   public var requestLimits = RequestLimits()
   public var celebLimit = 3
   public var certificateKey: Secret?
   public var agreements = true
   public var adultStatement = false
-  /// Without a slash at the end.
+  /// Without a trailing slash.
   public var publicURL = "http://localhost:8080"
   public var purchaseKey: Secret?
-  /// A file's path; nil means that no notice of Apple's is taken.
+  /// A file's path; nil refuses Apple's notices.
   public var storeKitRoot: String?
   public var storeKitBundle: String?
-  /// How many places each product brings.
+  /// The number of places per product.
   public var storeKitProducts: [String: Int] = [:]
   public var storeKitSandbox = false
-  /// nil means that no mail is sent.
+  /// nil sends no mail.
   public var mailURL: Secret?
   public var mailFrom: String?
   public var passwordResetURL: String?
-  /// nil means that mail has the token itself.
+  /// nil puts the bare token into mails.
   public var emailConfirmationURL: String?
-  /// Without it mail has the token itself.
+  /// nil puts the bare token into mails.
   public var accountDeletionURL: String?
-  /// Whether who signs up confirms the address first.
+  /// Whether sign-up requires confirming the address.
   public var signUpConfirmation = false
   public var mediaDir = "/var/lib/fanmill/media"
-  /// nil means that pictures are in the folder.
+  /// nil stores pictures in the folder.
   public var mediaURL: Secret?
   /// In bytes.
   public var mediaQuota = 1_000_000_000
-  /// Bytes a second.
+  /// Bytes per second.
   public var mediaUploadRate = 20_000_000
-  /// Its folder.
+  /// The folder of the control group.
   public var mediaControlGroup: String?
   public var rankingTimeZone = "Asia/Seoul"
   public var rankingDepth = 10_000
@@ -114,15 +114,15 @@ public struct Settings: Sendable {
   public var logFormat = LogFormat.text
   public var shutdownTimeout = Duration.seconds(30)
 
-  /// Where each value came from, for messages about it.
+  /// The source of each value, for messages about it.
   var sources: [Setting: SettingsSource] = [:]
 
   public init() {}
 
-  /// Whether somebody set it, so that its value is not the default.
+  /// Whether it was set explicitly.
   public func isSet(_ setting: Setting) -> Bool { sources[setting] != nil }
 
-  /// What must not appear in any output: passwords, tokens and keys, and the URLs that hold passwords.
+  /// Strings that must not appear in any output: passwords, tokens and keys, and the passwords in URLs.
   public var secrets: [String] {
     var secrets = youtubeKeys.map(\.value)
     if let adminToken { secrets.append(adminToken.value) }
@@ -136,9 +136,9 @@ public struct Settings: Sendable {
     return secrets.filter { !$0.isEmpty }
   }
 
-  /// The refusal of a value that only its user can judge, such as a URL that a server turns down.
+  /// The error for a value that only its user can judge, such as a URL that a server rejects.
   ///
-  /// - Parameter value: left out where the reason does not come from reading it.
+  /// - Parameter value: omitted if the reason does not come from parsing it.
   public func refusal(of setting: Setting, value: String? = nil, because reason: String) -> SettingsError {
     .invalid(setting, value, from: sources[setting] ?? .fallback, reason)
   }

@@ -1,13 +1,13 @@
-/// A setting that is missing or wrong; its description is one line that says which, where it stands and what to do.
+/// A missing or invalid setting. The description is one line with the setting, its source and the remedy.
 public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kind of the refusal.
+  /// The kind of error.
   public struct Code: Sendable, Hashable {
     let name: String
-    /// A setting without which the program cannot start has no value.
+    /// A required setting has no value.
     public static let missing = Code(name: "missing")
-    /// A value that means nothing for its setting.
+    /// A value is invalid for its setting.
     public static let invalid = Code(name: "invalid")
-    /// The settings file cannot be read, or is not what it should be.
+    /// The settings file cannot be read, or is malformed.
     public static let file = Code(name: "file")
   }
 
@@ -16,12 +16,12 @@ public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible
 
   init(_ code: Code, _ description: String) {
     self.code = code
-    // A value from outside stands in it: whatever it holds, it stays one line.
+    // The description contains a value from outside; removing control characters keeps it on one line.
     self.description = String(
       description.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
   }
 
-  /// A setting that has no value, and needs one.
+  /// The error for a required setting without a value.
   public static func missing(_ setting: Setting) -> SettingsError {
     var line = "\(setting.variable) is not set: give the environment variable, the flag --\(setting.flag)"
     line += " or \(setting.path) in the settings file"
@@ -29,7 +29,7 @@ public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible
     return SettingsError(.missing, line)
   }
 
-  /// - Parameter value: what was given, shown unless the setting is secret.
+  /// - Parameter value: the given value, shown unless the setting is secret.
   static func invalid(
     _ setting: Setting, _ value: String?, from source: SettingsSource, _ reason: String
   ) -> SettingsError {
@@ -37,7 +37,7 @@ public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible
     var reason = reason
     if let value {
       if !setting.isSecret { shown = " is \"\(value.prefix(60))\(value.count > 60 ? "…" : "")\"" }
-      // A parser's reason may quote what it was given.
+      // A parser's reason may quote the value.
       if setting.isSecret, reason.contains(value) { reason = "not a value that can be used" }
     }
     return SettingsError(.invalid, "\(setting.variable)\(shown) (from \(source.name(of: setting))): \(reason)")

@@ -6,7 +6,7 @@ struct SettingsFile {
   let path: String
   let snapshot: any ConfigSnapshot
 
-  /// Reads it, and refuses keys that are no setting.
+  /// Reads the file, and refuses unknown keys.
   init(path: String) throws(SettingsError) {
     let data: Data
     let tree: Node
@@ -37,13 +37,13 @@ struct SettingsFile {
     self.path = path
   }
 
-  /// Just enough of JSON to see which keys there are.
+  /// The part of JSON needed to find the keys.
   private enum Node: Decodable {
     case object([String: Node])
     case value
 
     init(from decoder: any Decoder) throws {
-      // The error only says that it is no object.
+      // The error only means that this is not an object.
       guard (try? decoder.container(keyedBy: AnyKey.self)) != nil else {
         self = .value
         return
@@ -64,7 +64,7 @@ struct SettingsFile {
     init?(intValue: Int) { nil }
   }
 
-  /// Where the document stops being JSON, as far as the parser says it: it names an offset and no line.
+  /// Where the document stops being valid JSON, as far as the parser reports it: an offset but no line.
   private static func place(in data: Data) -> String {
     do {
       _ = try JSONSerialization.jsonObject(with: data)

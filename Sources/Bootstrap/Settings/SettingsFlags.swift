@@ -1,41 +1,40 @@
 import ArgumentParser
 import Foundation
 
-/// Where a program's settings come from besides its environment.
+/// A program's settings from the command line.
 public protocol GivenSettings: Sendable {
-  /// What stands on the command line.
+  /// The flags on the command line.
   var flags: [Setting: String] { get }
-  /// The settings file that the command line names.
+  /// The settings file named on the command line.
   var file: String? { get }
 }
 
 extension GivenSettings {
-  /// The settings from these flags, the process's environment and the file that one of them names.
+  /// The settings from these flags, the process's environment and the settings file that either names.
   ///
-  /// - Throws: ``SettingsError`` for the first thing wrong.
+  /// - Throws: ``SettingsError`` for the first error.
   public func settings(requiring required: [Setting] = []) throws(SettingsError) -> Settings {
     try Settings.read(
       flags: flags, environment: ProcessInfo.processInfo.environment, file: file, requiring: required)
   }
 }
 
-/// The flags of settings on the command line of a program with many commands, whose help lists none of them.
+/// The settings flags of a program with many commands, whose help does not list them.
 ///
-/// They are taken out before the commands' own flags are parsed: the parser goes through all that a command takes
-/// several times, and sixty settings were most of it.
+/// They are removed before the commands' own flags are parsed: the parser scans a command's arguments several times,
+/// and sixty settings were most of that work.
 public struct SettingsFlags: GivenSettings, Equatable {
   public private(set) var flags: [Setting: String] = [:]
   public private(set) var file: String?
-  /// The other words, in their order.
+  /// The remaining words, in order.
   public private(set) var rest: [String] = []
 
   private static let configFlag = "config"
   private static let known = Dictionary(uniqueKeysWithValues: Setting.all.map { ($0.flag, $0) })
 
-  /// None.
   public init() {}
 
-  /// - Parameter words: those behind the program's name. What follows a `--` is left as it is.
+  /// - Parameter words: the words after the program's name. Words after `--` are left unchanged.
   /// - Throws: `ValidationError` for a flag without its value.
   public init(_ words: [String]) throws {
     var words = words[...]

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The flags that every program of Fanmill takes, one a setting.
+/// The flags of every Fanmill program, one per setting.
 public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: .customLong("config"), help: "A settings file in JSON; also FANMILL_CONFIG.")
   public var file: String?
@@ -100,7 +100,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
 
   public init() {}
 
-  /// What stands on the command line.
+  /// The flags on the command line.
   public var flags: [Setting: String] {
     let given: [Setting: String?] = [
       .postgresURL: postgresURL, .postgresReplicaURL: postgresReplicaURL, .postgresPool: postgresPool,

@@ -1,7 +1,7 @@
 import Configuration
 
-/// Finds a setting in the flags, then in the environment, then in the files of secrets, then in the settings file. An
-/// empty value counts as none.
+/// Looks up a setting in the flags, then the environment, then the secret files, then the settings file. An empty value
+/// counts as missing.
 struct SettingsReader {
   struct Found<Value> {
     let value: Value
@@ -10,11 +10,11 @@ struct SettingsReader {
 
   private let layers: [(source: SettingsSource, snapshot: any ConfigSnapshot)]
 
-  /// - Parameter secretFiles: what stands in files of its own, by the settings' variables.
+  /// - Parameter secretFiles: the contents of the secret files, by the settings' variables.
   init(
     flags: [Setting: String], environment: [String: String], secretFiles: [String: String] = [:], file: SettingsFile?
   ) {
-    // Flags are put in the variables' names, so that a flag is read by the rules of a variable.
+    // Flags get the variables' names, so that both are parsed by the same rules.
     let named = Dictionary(uniqueKeysWithValues: flags.map { ($0.key.variable, $0.value) })
     var layers: [(source: SettingsSource, snapshot: any ConfigSnapshot)] = [
       (.flags, EnvironmentVariablesProvider(environmentVariables: Self.nonEmpty(named)).snapshot()),
@@ -49,7 +49,7 @@ struct SettingsReader {
     return Found(value: number, source: found.source)
   }
 
-  /// The entries, none of them empty.
+  /// The entries, all non-empty.
   func list(_ setting: Setting) throws(SettingsError) -> Found<[String]>? {
     guard let found = try content(of: setting, as: .stringArray, "not a list of texts") else { return nil }
     guard case .stringArray(let entries) = found.value, !entries.isEmpty else { return nil }
@@ -87,10 +87,10 @@ struct SettingsReader {
     return nil
   }
 
-  /// What stands there, for a message, whatever its type.
+  /// The value as text of any type, for a message.
   private static func spelling(of key: AbsoluteConfigKey, in snapshot: any ConfigSnapshot) -> String {
     for type in [ConfigType.string, .double, .stringArray] {
-      // A value is of one type; that the others are refused is what is asked here.
+      // A value has one type; a failure only means that it is another one.
       guard let value = try? snapshot.value(forKey: key, type: type).value else { continue }
       switch value.content {
       case .string(let text): return text

@@ -1,8 +1,8 @@
-/// Where a value stood.
+/// The source of a value.
 public enum SettingsSource: Sendable, Hashable {
   case flags
   case environment
-  /// A file that holds one secret.
+  /// A file with one secret.
   case secretFile
   case file(path: String)
   case fallback

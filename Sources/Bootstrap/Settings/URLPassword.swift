@@ -2,10 +2,10 @@ import Foundation
 
 /// Finds the passwords in a server's URL.
 enum URLPassword {
-  /// The passwords as they are written and as they are meant; none if there is none.
+  /// The passwords in the URL, both as written and decoded; empty if there are none.
   ///
-  /// They stand before the `@` of a URL, or behind `password=` in its query and in libpq's own form
-  /// (`host=… password=…`). A URL that is not valid, such as one with a `#` in the password, is searched as well.
+  /// A password precedes the `@` of a URL, or follows `password=` in its query or in libpq's own form (`host=…
+  /// password=…`). Invalid URLs, such as one with a `#` in the password, are searched as well.
   static func spellings(in url: String) -> [String] {
     var found: [String] = []
     if let scheme = url.range(of: "://"), let at = url.range(of: "@", options: .backwards),

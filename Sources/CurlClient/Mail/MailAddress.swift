@@ -1,13 +1,12 @@
-/// An address that mail can be sent to or come from, such as `ann@example.org`: one that stays one wherever it is
-/// written, in a command to a server or in a mail's head.
+/// A mail address, such as `ann@example.org`, that is safe to write into a command to a server or the head of a mail.
 public struct MailAddress: Sendable, Hashable {
   public let text: String
 
-  /// What stands behind the `@`.
+  /// The text after the `@`.
   public var domain: Substring { text[text.index(after: text.lastIndex(of: "@") ?? text.startIndex)...] }
 
-  /// Takes the plain form (`Dot-string@Domain` of RFC 5321, with RFC 6531's letters of all languages); not the quoted
-  /// one, in which spaces and further signs may stand.
+  /// Accepts the plain form (`Dot-string@Domain` of RFC 5321, with RFC 6531's letters of all languages), but not the
+  /// quoted form, which allows spaces and other characters.
   ///
   /// - Throws: `.invalid`.
   public init(_ text: String) throws(MailError) {
@@ -18,7 +17,7 @@ public struct MailAddress: Sendable, Hashable {
     self.text = text
   }
 
-  /// Whether it is parts between dots, none of them empty.
+  /// Whether the text consists of dot-separated, non-empty parts.
   private static func isDotted(_ text: Substring, _ isPart: (Unicode.Scalar) -> Bool) -> Bool {
     text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
       !part.isEmpty && part.unicodeScalars.allSatisfy(isPart)

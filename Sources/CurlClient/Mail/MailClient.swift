@@ -1,15 +1,15 @@
 import Logging
 import Reactor
 
-/// Hands mail to one server, by SMTP.
+/// Sends mail to one server over SMTP.
 ///
-/// Close it after use: a server hangs up on a client that is silent for minutes.
+/// Close it after use: servers hang up on clients that are silent for minutes.
 public final class MailClient: Sendable {
   public let server: MailServer
   public let configuration: HTTPClientConfiguration
   private let transfers: HTTPTransfers
 
-  /// How a client should be configured: a server may keep strangers waiting, and look into a mail.
+  /// The default configuration: a server may delay unknown clients, and scan a mail.
   public static var configuration: HTTPClientConfiguration {
     var configuration = HTTPClientConfiguration()
     configuration.connectTimeout = .seconds(20)
@@ -19,9 +19,9 @@ public final class MailClient: Sendable {
   }
 
   /// - Parameters:
-  ///   - configuration: its times and authorities; the rest is HTTP's.
-  ///   - loop: one of its own. Closing the client waits on it for the server's farewell.
-  /// - Throws: `.unavailable` where libcurl would look names up on the loop.
+  ///   - configuration: its timeouts and certificate authorities apply; the rest is for HTTP.
+  ///   - loop: a dedicated loop. Closing the client blocks it until the server says goodbye.
+  /// - Throws: `.unavailable` if libcurl would resolve names on the loop.
   public init(
     server: MailServer, configuration: HTTPClientConfiguration = MailClient.configuration, loop: EventLoop,
     logger: Logger
@@ -35,10 +35,10 @@ public final class MailClient: Sendable {
     }
   }
 
-  /// Hands a mail over and returns when the server has taken it. It is sent at most once; sent again after an error, it
-  /// may arrive twice, under one Message-ID.
+  /// Sends a mail and returns once the server has accepted it. It is sent at most once; resent after an error, it may
+  /// arrive twice, with the same Message-ID.
   ///
-  /// - Throws: `MailError`, also for a server that does not take it.
+  /// - Throws: `MailError`, also if the server refuses the mail.
   public nonisolated(nonsending) func send(_ message: MailMessage) async throws(MailError) {
     do throws(HTTPClientError) {
       try await transfers.perform(MailTransfer(message, server, configuration))

@@ -1,27 +1,27 @@
-/// Why a mail was not sent, or may not have been.
+/// The reason why a mail was not sent, or may not have been.
 public struct MailError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of failure. Switch over the ones you treat apart and give the rest a default: more may come.
+  /// The kind of failure. Handle known kinds and add a default case: more may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String { case invalid, unavailable, refused, interrupted, cancelled }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
 
-    /// An address or a server's URL that cannot be one. Nothing was sent.
+    /// An invalid address or server URL. Nothing was sent.
     public static let invalid = Code(.invalid)
-    /// The server is not reachable, or not who it should be. Nothing was sent.
+    /// The server is unreachable, or its identity could not be verified. Nothing was sent.
     public static let unavailable = Code(.unavailable)
-    /// The server did not take the mail.
+    /// The server refused the mail.
     public static let refused = Code(.refused)
-    /// The exchange broke off: the mail may or may not have been taken.
+    /// The exchange was interrupted: the mail may or may not have been accepted.
     public static let interrupted = Code(.interrupted)
-    /// The task that waited was cancelled; the mail may or may not have been taken.
+    /// The waiting task was cancelled; the mail may or may not have been accepted.
     public static let cancelled = Code(.cancelled)
 
     public var description: String { kind.rawValue }
   }
 
   public let code: Code
-  /// What was wrong and where: the server's name. Never a password, an address or what a mail says.
+  /// The cause and the server's name. Never a password, an address or a mail's text.
   public let message: String
 
   public init(_ code: Code, _ message: String) {

@@ -1,14 +1,13 @@
 import Foundation
 
-/// A mail of plain text to one person.
+/// A plain-text mail to one recipient.
 public struct MailMessage: Sendable {
   public var to: MailAddress
   public var from: MailAddress
   public var subject: String
   /// Lines end with a line feed.
   public var text: String
-  /// What stands before the `@` of its Message-ID: the same when the same mail is sent again, so that mailboxes know
-  /// it.
+  /// The local part of its Message-ID: equal when the same mail is sent again, so that mailboxes recognize it.
   public var id: String
   public var date: Date
 
@@ -21,7 +20,8 @@ public struct MailMessage: Sendable {
     self.date = date
   }
 
-  /// The mail as it travels (RFC 5322). Whatever subject, text and id hold, they stay what they are.
+  /// The mail in transfer format (RFC 5322). Subject, text and id cannot break out of their places, whatever they
+  /// contain.
   public func encoded() -> [UInt8] {
     let id = id.utf8.map { Self.isPlain($0) ? Character(Unicode.Scalar($0)) : "-" }
     var lines = [
@@ -31,7 +31,7 @@ public struct MailMessage: Sendable {
     ]
     var body = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n").split(
       separator: "\n", omittingEmptySubsequences: false)
-    // What stands after the last line's end is no line.
+    // An empty remainder after the last line end is not a line.
     if body.last?.isEmpty == true { body.removeLast() }
     if body.allSatisfy({ $0.utf8.count <= 998 && $0.utf8.allSatisfy { ($0 >= 0x20 && $0 < 0x7F) || $0 == 0x09 } }) {
       lines += ["Content-Transfer-Encoding: 7bit", ""] + body.map(String.init)
@@ -47,7 +47,7 @@ public struct MailMessage: Sendable {
     (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == 0x2D
   }
 
-  /// Text in a field of the head: as it is, or in encoded words of at most 75 characters (RFC 2047).
+  /// Text for a header field: unchanged, or in encoded words of at most 75 characters (RFC 2047).
   private static func word(_ text: String) -> String {
     if text.utf8.count <= 60, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), !text.contains("=?") { return text }
     var words: [[UInt8]] = [[]]

@@ -1,19 +1,19 @@
 import Foundation
 
-/// The server that mail is handed to.
+/// The server that mail is sent to.
 public struct MailServer: Sendable {
-  /// Scheme, host and port, for people: without user and password.
+  /// Scheme, host and port for display, without user and password.
   public let name: String
   let url: String
   let user: String?
   let password: String?
-  /// Whether nothing is said before the connection is encrypted.
+  /// Whether the connection must be encrypted before anything is sent.
   var requiresTLS: Bool
 
   /// `smtp://[user:password@]host[:port]`, port 587, or `smtps://…`, port 465, which is encrypted from the first byte.
   ///
-  /// With `smtp` the connection is encrypted (STARTTLS) where the server offers it; where there is a password and the
-  /// server is another machine, it has to. Reserved characters in user and password are percent-encoded.
+  /// With `smtp`, the connection is encrypted (STARTTLS) if the server offers it; with a password and a remote server,
+  /// encryption is required. Reserved characters in user and password are percent-encoded.
   ///
   /// - Throws: `.invalid`; the message does not quote the URL.
   public init(url: String) throws(MailError) {

@@ -1,9 +1,9 @@
 internal import CCurl
 
-/// One mail on its way.
+/// One mail in transit.
 final class MailTransfer: CurlTransfer, @unchecked Sendable {
-  // `@unchecked Sendable`: the constants are never written; every other field is touched on the event loop's thread
-  // only.
+  // `@unchecked Sendable`: the constants are never written; every other field is touched only on the event loop's
+  // thread.
 
   let server: MailServer
   let from: String
@@ -24,9 +24,9 @@ final class MailTransfer: CurlTransfer, @unchecked Sendable {
 
   func prepare(_ handle: CurlHandle) -> CURLcode { handle.prepare(self, configuration) }
 
-  /// Puts what comes next into a buffer.
+  /// Copies the next bytes into a buffer.
   ///
-  /// - Returns: how many bytes; 0 at the end.
+  /// - Returns: the number of bytes; 0 at the end.
   func write(to buffer: UnsafeMutableRawBufferPointer) -> Int {
     progress.lastMoved = .now
     let piece = rest.prefix(buffer.count)
@@ -38,7 +38,7 @@ final class MailTransfer: CurlTransfer, @unchecked Sendable {
   func finish(_ code: CURLcode, _ handle: CurlHandle) -> HTTPClientError? {
     if code == CURLE_OK { return nil }
     let answer = handle.status
-    // The server's words may quote an address: its number says what kind of refusal it is.
+    // The server's text may quote an address; its code tells the kind of refusal.
     if code == CURLE_LOGIN_DENIED {
       return HTTPClientError(.invalidRequest, "\(name): the server refuses the user or the password (\(answer))")
     }
@@ -54,9 +54,9 @@ final class MailTransfer: CurlTransfer, @unchecked Sendable {
 }
 
 extension CurlHandle {
-  /// Sets everything for one mail.
+  /// Sets all options for one mail.
   ///
-  /// - Returns: libcurl's complaint about an option.
+  /// - Returns: libcurl's error for an option.
   func prepare(_ mail: MailTransfer, _ configuration: HTTPClientConfiguration) -> CURLcode {
     var options = CurlOptions(easy)
     options.set(CURLOPT_URL, mail.server.url)
@@ -65,7 +65,7 @@ extension CurlHandle {
     options.set(CURLOPT_USE_SSL, Int((mail.server.requiresTLS ? CURLUSESSL_ALL : CURLUSESSL_TRY).rawValue))
     options.set(CURLOPT_USERNAME, mail.server.user)
     options.set(CURLOPT_PASSWORD, mail.server.password)
-    // Also how long the farewell may take, which libcurl waits for on the loop's thread.
+    // This also limits the goodbye, which libcurl waits for on the loop's thread.
     options.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, max(1, Int(configuration.stallTimeout / .seconds(1))))
     options.set(CURLOPT_MAIL_FROM, "<\(mail.from)>")
     setList(CURLOPT_MAIL_RCPT, ["<\(mail.to)>"], &options)

@@ -2,27 +2,26 @@ import Locking
 import Logging
 import Reactor
 
-/// The nodes of a Redis Cluster and which slots they have, as far as is known: learnt from the nodes, and again when
-/// slots move or masters are replaced.
+/// The nodes of a Redis Cluster and their slots, as far as known: learned from the nodes, and refreshed when slots move
+/// or masters are replaced.
 ///
-/// There is one supervised connection a master, so what tasks send at once is pipelined on each as with a single
-/// server.
+/// Each master has one supervised connection, so concurrent commands are pipelined per master as with a single server.
 final class ClusterNodes: Sendable {
   typealias Endpoint = RedisConfiguration.Endpoint
 
-  /// A master that is in use.
+  /// A master in use.
   private struct Member {
     let node: RedisNode
-    /// Ended when the node is to be left.
+    /// Finished when the node is to be dropped.
     let stay: AsyncStream<Void>
     let leave: AsyncStream<Void>.Continuation
   }
 
   private struct State {
     var map: SlotMap?
-    /// The newest epoch that a node spoke of: what an older one says is out of date.
+    /// The newest epoch reported by any node; answers with an older one are out of date.
     var epoch = 0
-    /// How many slots have a master that is well, as a node said.
+    /// The number of slots with a healthy master, as a node reported.
     var servedSlots = 0
     var members: [Endpoint: Member] = [:]
     var trouble: RedisError?
@@ -49,9 +48,9 @@ final class ClusterNodes: Sendable {
     refresh.yield()
   }
 
-  // MARK: Life
+  // MARK: Lifecycle
 
-  /// Keeps the nodes connected until the task is cancelled; then closes all for good.
+  /// Keeps the nodes connected until the task is cancelled; then closes them permanently.
   func run() async {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.keepMap() }
@@ -76,11 +75,11 @@ final class ClusterNodes: Sendable {
     }
   }
 
-  /// Renews the map whenever a command shows that it is out of date.
+  /// Refreshes the map when a command shows that it is out of date.
   private func keepMap() async {
     for await _ in refreshing {
       await renewMap()
-      // Many commands find out at once: one question serves them all.
+      // Many commands notice at once; one refresh serves them all.
       do { try await Task.sleep(for: .milliseconds(50)) } catch { return }
     }
   }
@@ -89,7 +88,7 @@ final class ClusterNodes: Sendable {
 
   // MARK: Routing
 
-  /// The master to send to: of `slot`, or any if that is nil.
+  /// The master to send to: the master of `slot`, or any master if it is nil.
   ///
   /// - Throws: `.connection`, marked as not sent, while the slot has no known master.
   func route(_ slot: Int?) throws(RedisError) -> (endpoint: Endpoint, node: RedisNode) {
@@ -106,14 +105,14 @@ final class ClusterNodes: Sendable {
     throw RedisError(.connection, "\(configuration.displayName) \(what)\(cause)", isUnsent: true)
   }
 
-  /// The node at `endpoint`, which some other node named.
+  /// The node at `endpoint`, as named by another node.
   func node(at endpoint: Endpoint) throws(RedisError) -> RedisNode {
     let node = state.withLock { state in state.isFinished ? nil : member(endpoint, &state).node }
     guard let node else { throw .stopped }
     return node
   }
 
-  /// Notes that a slot is another node's, and asks what else has changed.
+  /// Records that a slot belongs to another node, and requests a refresh for further changes.
   func moved(_ slot: Int, to endpoint: Endpoint) {
     state.withLock { state in
       routes.advance()
@@ -124,14 +123,14 @@ final class ClusterNodes: Sendable {
 
   var unservedSlots: Int { HashSlot.count - state.withLock { $0.servedSlots } }
 
-  /// The masters as far as they are known.
+  /// The known part of the map.
   var map: SlotMap? { state.withLock { $0.map } }
 
   private static func anyMaster(_ map: SlotMap, _ members: [Endpoint: Member]) -> Endpoint? {
     map.masters.filter { members[$0]?.node.isTroubled != true }.randomElement() ?? map.masters.randomElement()
   }
 
-  /// The member at `endpoint`, which joins if it is new.
+  /// The member at `endpoint`, added if new.
   private func member(_ endpoint: Endpoint, _ state: inout State) -> Member {
     if let member = state.members[endpoint] { return member }
     let place = configuration.server(at: endpoint)
@@ -165,7 +164,7 @@ final class ClusterNodes: Sendable {
     var isComplete: Bool
   }
 
-  /// Asks all nodes at once and believes the first that knows enough.
+  /// Asks all nodes at once and takes the first answer that is complete and current.
   func renewMap() async {
     let known = map?.nodes ?? []
     let places = known + configuration.endpoints.filter { !known.contains($0) }
@@ -216,7 +215,7 @@ final class ClusterNodes: Sendable {
       state.trouble = nil
       let replicas = Set(answer.map.replicas.joined())
       let masters = Set(answer.map.masters)
-      // A master without slots is not in the map and may be about to get some: it stays as long as it is well.
+      // A master without slots is not in the map but may be about to get some: it stays while it is healthy.
       let gone = state.members.filter { endpoint, member in
         !masters.contains(endpoint) && (replicas.contains(endpoint) || member.node.isTroubled)
       }

@@ -1,16 +1,16 @@
-/// What an error means for a command that was sent to a node of a cluster. The forms are those of the Redis Cluster
-/// specification, "Redirection and resharding".
+/// What an error means for a command sent to a cluster node. The forms follow the Redis Cluster specification,
+/// "Redirection and resharding".
 enum ClusterRedirect: Equatable {
-  /// The slot is another node's, from now on.
+  /// The slot now belongs to another node.
   case moved(slot: Int, to: RedisConfiguration.Endpoint)
-  /// The key has gone to the node that is about to get the slot; this command alone goes there.
+  /// The key has moved to the node that is importing the slot; only this command goes there.
   case ask(RedisConfiguration.Endpoint)
-  /// Not now: keys are on their way from node to node, or a master is being replaced.
+  /// Temporary: keys are moving between nodes, or a master is being replaced.
   case later
-  /// The command never left, since its node is away; another may have taken the slot over.
+  /// The command was never sent because its node is down; another node may have taken over the slot.
   case unsent
 
-  /// - Parameter asked: stands for the host, where the node leaves it out since it does not know its own name.
+  /// - Parameter asked: supplies the host if the node omits it because it does not know its own name.
   init?(_ error: RedisError, asked: RedisConfiguration.Endpoint) {
     if error.isUnsent {
       self = .unsent
@@ -31,7 +31,7 @@ enum ClusterRedirect: Equatable {
     }
   }
 
-  /// From `MOVED 3999 host:port`; an IPv6 host has colons of its own.
+  /// Parses `MOVED 3999 host:port`; an IPv6 host contains colons itself.
   private static func target(
     _ message: String, _ asked: RedisConfiguration.Endpoint
   ) -> (Int, RedisConfiguration.Endpoint)? {

@@ -1,6 +1,6 @@
-/// Which of a cluster's 16,384 slots a key belongs to.
+/// The slot of a key, one of a cluster's 16,384.
 ///
-/// The CRC-16 of the XMODEM kind (polynomial 0x1021, from zero) of the key, or of its hash tag, modulo 16384: the Redis
+/// The CRC-16/XMODEM (polynomial 0x1021, initial value zero) of the key, or of its hash tag, modulo 16384: the Redis
 /// Cluster specification, "Key distribution model" and "Hash tags".
 enum HashSlot {
   static let count = 16384
@@ -14,7 +14,7 @@ enum HashSlot {
     Int(crc16(tag(of: key))) % count
   }
 
-  /// What stands between the first `{` and the next `}`, if that is anything; else all of the key.
+  /// The text between the first `{` and the next `}` if it is not empty; otherwise the whole key.
   private static func tag(of key: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
     guard let open = key.firstIndex(of: UInt8(ascii: "{")),
       let close = key[(open + 1)...].firstIndex(of: UInt8(ascii: "}")), close > open + 1

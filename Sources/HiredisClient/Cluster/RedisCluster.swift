@@ -1,8 +1,7 @@
 import Logging
 import Reactor
 
-/// A Redis Cluster: sends each command to the master of its key's slot, and follows when the slot moves or the master
-/// is replaced.
+/// A Redis Cluster: sends each command to the master of its key's slot, and follows moved slots and replaced masters.
 struct RedisCluster: Sendable {
   typealias Endpoint = RedisConfiguration.Endpoint
 
@@ -12,10 +11,10 @@ struct RedisCluster: Sendable {
     nodes = ClusterNodes(configuration, loop: loop, logger: logger, routes: routes)
   }
 
-  /// Keeps the nodes connected until the task is cancelled; then closes all for good.
+  /// Keeps the nodes connected until the task is cancelled; then closes them permanently.
   func run() async { await nodes.run() }
 
-  /// How often and how long one call follows its command.
+  /// Limits how often and how long one call follows redirections.
   private struct Chase {
     let deadline: ContinuousClock.Instant
     private var backoff = Backoff(base: .milliseconds(10), limit: .milliseconds(200))
@@ -23,10 +22,10 @@ struct RedisCluster: Sendable {
 
     init(limit: Duration) { deadline = .now + limit }
 
-    /// Whether there is time for another try. Waits first, unless the cluster has just said where to go.
+    /// Whether there is time for another attempt. Pauses first, unless the cluster has just redirected the command.
     mutating func mayGoOn(atOnce: Bool) async throws(RedisError) -> Bool {
       redirections += 1
-      // Two nodes that send one back and forth have not agreed yet.
+      // Two nodes that redirect to each other have not agreed yet.
       if atOnce, redirections < 5 { return true }
       if ContinuousClock.now >= deadline { return false }
       do {
@@ -40,7 +39,7 @@ struct RedisCluster: Sendable {
 
   /// Sends a command to the master of its slot; see `RedisCommandSender`.
   ///
-  /// What the cluster refuses for the moment is sent again within the command's limit. What may have been carried out
+  /// A command that the cluster refuses temporarily is resent within its limit. A command that may have been executed
   /// is not.
   nonisolated(nonsending) func send<Output: Sendable>(
     _ command: RedisCommand, timeout: Duration?,
@@ -106,12 +105,12 @@ struct RedisCluster: Sendable {
     return results.map { $0 ?? .failure(.stopped) }
   }
 
-  /// Where some commands of a pipeline go next.
+  /// The next destination of some of a pipeline's commands.
   private enum Target: Hashable {
     case master(Endpoint)
-    /// To a node that does not have the slot yet.
+    /// A node that is still importing the slot.
     case asking(Endpoint)
-    /// Their slot has no master right now.
+    /// No node: the slot currently has no master.
     case nowhere(RedisError)
 
     var endpoint: Endpoint? {
@@ -122,7 +121,7 @@ struct RedisCluster: Sendable {
     }
   }
 
-  /// The commands in their order, those together that go to one node.
+  /// The commands in order, grouped by node.
   private func parcels(
     _ indices: [Int], _ slots: [Int?], _ asked: [Int: Endpoint]
   ) throws(RedisError) -> [(Target, [Int])] {
@@ -185,9 +184,9 @@ struct RedisCluster: Sendable {
     }
   }
 
-  /// Takes note of what a node said.
+  /// Records a redirection.
   ///
-  /// - Returns: whether it said where to go, so that there is nothing to wait for.
+  /// - Returns: whether it names the next node, so that no pause is needed.
   private func follow(_ redirect: ClusterRedirect) -> Bool {
     switch redirect {
     case .moved(let slot, let endpoint):
@@ -200,7 +199,7 @@ struct RedisCluster: Sendable {
     }
   }
 
-  /// Learns from an error on a dedicated connection.
+  /// Updates the map from an error on a dedicated connection.
   func note(_ error: RedisError, from endpoint: Endpoint) {
     if let redirect = ClusterRedirect(error, asked: endpoint) {
       _ = follow(redirect)
@@ -209,9 +208,9 @@ struct RedisCluster: Sendable {
     }
   }
 
-  // MARK: Beside the keys
+  // MARK: Other commands
 
-  /// A connection of its own to the master of `key`'s slot.
+  /// A dedicated connection to the master of `key`'s slot.
   func dedicatedConnection(
     _ key: String?, commandTimeout: Duration
   ) async throws(RedisError) -> RedisConnection {
@@ -227,11 +226,11 @@ struct RedisCluster: Sendable {
     }
   }
 
-  /// Sends commands to every known master, and skips those that do not answer.
+  /// Sends commands to every known master, skipping those that do not respond.
   func sendToMasters(
     _ commands: [RedisCommand]
   ) async throws(RedisError) -> [(server: String, replies: [RedisValue])] {
-    // This one waits until there is a map, and says why there is none.
+    // This command waits until a map exists, and fails with the reason if there is none.
     _ = try await send(.echo, timeout: nil) { _ throws(RedisError) in }
     var all: [(server: String, replies: [RedisValue])] = []
     var silent: RedisError?
@@ -251,20 +250,20 @@ struct RedisCluster: Sendable {
     return all
   }
 
-  /// Sends a command to the server that `connection` is connected to.
+  /// Sends a command over the shared connection to the server that `connection` uses.
   func send(_ command: RedisCommand, beside connection: RedisConnection) async throws(RedisError) {
     let request = RedisSingleRequest(command, timeout: nil) { _ throws(RedisError) in }
     try await nodes.node(at: connection.endpoint).supervisor.perform(request)
   }
 
-  /// As the cluster is now: who only became a replica since the last question has disturbed no command.
+  /// The current topology: a node that only became a replica since the last refresh may have disturbed no command.
   func topology() async throws(RedisError) -> RedisTopology {
     await nodes.renewMap()
     let map: SlotMap
     if let known = nodes.map {
       map = known
     } else {
-      // It waits until there is a map, and says why there is none.
+      // This command waits until a map exists, and fails with the reason if there is none.
       _ = try await send(.echo, timeout: nil) { _ throws(RedisError) in }
       map = nodes.map ?? SlotMap()
     }

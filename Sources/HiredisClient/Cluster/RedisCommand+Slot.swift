@@ -1,7 +1,7 @@
 extension RedisCommand {
-  /// The slot of its first key; nil for a command without keys.
+  /// The slot of the command's first key; nil for a command without keys.
   ///
-  /// The others must be of the same slot, or the server refuses the command (`CROSSSLOT`).
+  /// All keys must share the slot, or the server refuses the command (`CROSSSLOT`).
   var slot: Int? {
     withParts { parts in
       guard let key = Self.firstKey(of: &parts) else { return nil }
@@ -11,7 +11,7 @@ extension RedisCommand {
 
   private typealias Bytes = UnsafeBufferPointer<UInt8>
 
-  /// Where commands have their first key: mostly behind the name.
+  /// Finds the first key: for most commands, right after the name.
   private static func firstKey(of parts: inout Parts) -> Bytes? {
     guard let name = parts.next() else { return nil }
     switch word(name) {
@@ -40,7 +40,7 @@ extension RedisCommand {
     }
   }
 
-  /// In lower case; empty for what is longer than any name above, which need not be looked at.
+  /// The word in lowercase; empty if longer than all names above, which saves the conversion.
   private static func word(_ bytes: Bytes) -> String {
     if bytes.count > 12 { return "" }
     return String(unsafeUninitializedCapacity: bytes.count) { room in
@@ -56,7 +56,7 @@ extension RedisCommand {
     }
   }
 
-  /// The parts of an encoded command, one after the other.
+  /// Iterates over the parts of an encoded command.
   private struct Parts {
     let bytes: Bytes
     private var position = 0

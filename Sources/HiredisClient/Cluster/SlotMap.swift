@@ -1,21 +1,21 @@
-/// Who has which slots: a value, read from what one node of the cluster said (`CLUSTER SLOTS`).
+/// The owners of the slots: a value parsed from one node's reply to `CLUSTER SLOTS`.
 struct SlotMap: Sendable, Equatable {
   typealias Endpoint = RedisConfiguration.Endpoint
 
   private static let nobody = UInt16.max
 
   private(set) var masters: [Endpoint] = []
-  /// By the number of the master.
+  /// By the master's index.
   private(set) var replicas: [[Endpoint]] = []
-  /// For each slot the number of its master.
+  /// The index of each slot's master.
   private var owners = [UInt16](repeating: SlotMap.nobody, count: HashSlot.count)
 
   init() {}
 
   /// - Parameters:
-  ///   - reply: for each range its first and last slot, its master and its replicas; a node begins with host and port.
-  ///   - asked: stands for a host that the node does not know of itself.
-  /// - Throws: `.protocol` for anything else.
+  ///   - reply: for each range, its first and last slot, its master and its replicas; a node begins with host and port.
+  ///   - asked: supplies the host if a node does not know its own.
+  /// - Throws: `.protocol` for a malformed reply.
   init(_ reply: RedisValue, asked: Endpoint) throws(RedisError) {
     guard let ranges = reply.elements else { throw Self.strange }
     for range in ranges {
@@ -34,10 +34,10 @@ struct SlotMap: Sendable, Equatable {
     return owner == Self.nobody ? nil : masters[Int(owner)]
   }
 
-  /// Every node there is.
+  /// All nodes.
   var nodes: [Endpoint] { masters + replicas.joined() }
 
-  /// Notes that a node said of one slot that it is another's.
+  /// Records that a slot belongs to another node.
   mutating func move(_ slot: Int, to endpoint: Endpoint) {
     owners[slot] = UInt16(number(of: endpoint))
   }

@@ -8,11 +8,11 @@ import Migrations
 import PrivateServers
 import Social
 
-/// The main job from nothing: private servers, a real follower graph, the API and two workers as processes, posts by
-/// accounts of several sizes, a worker killed in the middle, likes and comments and follows of which authors are told,
-/// channels that fans look up and give hearts, rankings, and an audit of all. It leaves nothing behind.
+/// The demo from nothing: private servers, a real follower graph, the API and two worker processes, posts by accounts
+/// of several sizes, a worker killed mid-job, likes, comments and follows that notify authors, channels that fans look
+/// up and give hearts, rankings, and a complete audit. It leaves nothing behind.
 public struct Demo: Sendable {
-  /// Something that happened, to be told to whoever watches.
+  /// A step to report to the viewer.
   public enum Event: Sendable {
     case step(String)
     case importing(GraphImport.Progress)
@@ -24,9 +24,9 @@ public struct Demo: Sendable {
   private let follows: String
   private let logger: Logger
 
-  /// How many posts the largest author makes while a worker is killed.
+  /// The number of posts the largest author makes while a worker is killed.
   private static let burst = 10
-  /// About how many followers the authors of the first posts have; the largest account comes last.
+  /// The approximate follower counts of the first posts' authors; the largest account comes last.
   private static let sizes = [1, 10, 100, 1000, 5000, 10_000, .max]
 
   /// - Parameters:
@@ -41,7 +41,7 @@ public struct Demo: Sendable {
 
   /// Runs the demo from nothing.
   ///
-  /// - Parameter event: gets each step as it begins.
+  /// - Parameter event: receives each step as it begins.
   public func run(event: @escaping @Sendable (Event) -> Void) async throws -> DemoReport {
     let folder = try TemporaryFolder()
     event(.step("starting a private Postgres and a private Redis"))
@@ -129,7 +129,7 @@ public struct Demo: Sendable {
   }
 }
 
-/// A folder under /tmp that goes with this value.
+/// A folder under /tmp that is removed with this value.
 final class TemporaryFolder: Sendable {
   let path: String
 
@@ -142,7 +142,7 @@ final class TemporaryFolder: Sendable {
   }
 
   deinit {
-    // Logs of a demo that is over: nobody misses what cannot be removed.
+    // Leftover logs of a finished demo do no harm.
     do { try FileManager.default.removeItem(atPath: path) } catch {}
   }
 }

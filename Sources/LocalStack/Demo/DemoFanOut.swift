@@ -2,13 +2,13 @@ import DurableJobsAdmin
 import Foundation
 import LibPQClient
 
-/// Somebody who posts in the demo.
+/// An author in the demo.
 struct DemoAuthor: Sendable {
   let id: Int
   let username: String
   let followers: Int
 
-  /// For each of `sizes` the account whose followers come nearest to it in number; the smallest first.
+  /// For each of `sizes`, the account with the closest number of followers; smallest first.
   static func choose(_ sizes: [Int], on pool: PostgresPool) async throws -> [DemoAuthor] {
     let rows = try await pool.query(
       """
@@ -23,13 +23,13 @@ struct DemoAuthor: Sendable {
   }
 }
 
-/// A post, and when the API's answer to it was there.
+/// A post, and the time of the API's response.
 struct DemoPost: Sendable {
   let id: Int
   let answered: Date
 }
 
-/// Posts of one author on their way to the followers, as the database shows them.
+/// An author's posts in fan-out, as recorded in the database.
 struct DemoFanOut: Sendable {
   let author: DemoAuthor
   let posts: [DemoPost]
@@ -37,13 +37,13 @@ struct DemoFanOut: Sendable {
   private var ids: [Int] { posts.map(\.id) }
   private static let patience = Duration.seconds(120)
 
-  /// Rows that are in feeds so far.
+  /// The number of rows in feeds so far.
   func delivered(on pool: PostgresPool) async throws -> Int {
     try await pool.query("SELECT coalesce(sum(delivered), 0)::bigint FROM fan_outs WHERE post_id = ANY(\(ids))")[0]
       .decode(Int.self)
   }
 
-  /// Waits until some rows are delivered and others are not.
+  /// Waits until some but not all rows are delivered.
   func waitUntilUnderWay(on pool: PostgresPool) async throws {
     try await wait { try await delivered(on: pool) > 0 }
   }
@@ -56,7 +56,7 @@ struct DemoFanOut: Sendable {
     }
   }
 
-  /// Waits until it is done, and says what it took.
+  /// Waits for completion and returns the measurements.
   func line(on pool: PostgresPool, retries: Int) async throws -> DemoReport.Line {
     try await waitUntilDone(on: pool)
     let last = try await pool.query("SELECT max(finished_at) FROM fan_outs WHERE post_id = ANY(\(ids))")[0]
@@ -64,7 +64,7 @@ struct DemoFanOut: Sendable {
     let query: PostgresQuery = "SELECT count(*) FROM following_user_posts WHERE post_id = ANY(\(ids))"
     let rows = try await pool.query(query, timeout: .seconds(60))[0].decode(Int.self)
     let first = posts.map(\.answered).min() ?? last
-    // A fan-out to a few followers can be over before the API's answer is read.
+    // A small fan-out may finish before the API's response is read.
     return DemoReport.Line(
       author: author.username, posts: posts.count, followers: author.followers, rows: rows,
       seconds: max(0, last.timeIntervalSince(first)), retries: retries)

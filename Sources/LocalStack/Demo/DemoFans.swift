@@ -4,10 +4,10 @@ import Foundation
 import LibPQClient
 import Social
 
-/// What fans do: they look up channels, register them and give hearts; a ranking is computed, and computed again when
-/// hearts have changed it.
+/// The fans' actions: they look up channels, register them and give hearts. A ranking is computed, and computed again
+/// after more hearts.
 struct DemoFans: Sendable {
-  /// What is typed, and how many fans it has in the first ranking and joining before the second.
+  /// The text typed, and the number of fans in the first ranking and joining before the second.
   private static let wishes: [(question: String, fans: Int, later: Int)] = [
     ("@harbour-lights", 16, 0), ("@cedar-strings", 12, 0), ("jazz piano", 9, 0), ("@night-bus-radio", 6, 12),
     ("@paper-kites", 3, 4),
@@ -19,7 +19,7 @@ struct DemoFans: Sendable {
     let start = ContinuousClock.now
     var channels: [Channel] = []
     for wish in Self.wishes {
-      // All fans of a channel ask the same: that is one call to the service.
+      // All fans of a channel ask the same question, which costs one API call.
       let asking = fans.prefix(wish.fans)
       channels.append(try await find(wish.question, askedBy: Array(asking), on: stage))
     }
@@ -46,7 +46,7 @@ struct DemoFans: Sendable {
       hearts: hearts, first: first, second: second, card: card)
   }
 
-  // MARK: Looking up
+  // MARK: Lookups
 
   private struct Channel: Decodable {
     let account: String
@@ -100,9 +100,9 @@ struct DemoFans: Sendable {
     let token: String
   }
 
-  /// Has a fan's certificate made, checked, and drawn.
+  /// Issues, verifies and renders a fan's certificate.
   ///
-  /// - Returns: the size of its card in bytes; nil where this machine draws none.
+  /// - Returns: the size of its card in bytes; nil if this machine cannot render one.
   private func certify(_ fan: Int, of channel: Channel, on stage: DemoStage) async throws -> Int? {
     let own = "/v1/me/celebs/youtube/\(channel.account)/certificate"
     let certificate = try await stage.get(own, as: fan, Certificate.self)
@@ -120,7 +120,7 @@ struct DemoFans: Sendable {
 
   // MARK: Hearts and rankings
 
-  /// - Returns: how many hearts were given: each fan's first, and not the second that follows at once.
+  /// - Returns: the number of hearts given: each fan's first one, but not the immediate second.
   private func give(_ fans: ArraySlice<Int>, to channel: Channel, on stage: DemoStage) async throws -> Int {
     let path = "/v1/me/celebs/youtube/\(channel.account)"
     for (number, fan) in fans.enumerated() {
@@ -144,11 +144,11 @@ struct DemoFans: Sendable {
     }
   }
 
-  /// Has the ranking computed until it counts all hearts, and shows it.
+  /// Recomputes the ranking until it counts all hearts, and shows it.
   private func rank(
     expecting hearts: Int, on stage: DemoStage, _ pool: PostgresPool
   ) async throws -> [DemoReport.Ranked] {
-    // The hearts' own jobs come first, or the ranking would count fewer.
+    // The hearts' own jobs must finish first, or the ranking would count fewer.
     try await stage.waitUntilNothingIsPending()
     _ = try await pool.transaction { try await RankingRefresh().run(in: $0) }
     let viewer = try await pool.query("SELECT min(id) FROM accounts")[0].decode(Int.self)

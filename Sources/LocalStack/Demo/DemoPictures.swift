@@ -3,7 +3,7 @@ import Foundation
 import LibPQClient
 import Social
 
-/// A hundred pictures that the demo draws: uploaded, shown in posts and as avatars, and fetched in all sizes.
+/// A hundred pictures drawn by the demo: uploaded, shown in posts and as avatars, and fetched in all sizes.
 struct DemoPictures: Sendable {
   static let count = 100
   private static let perPost = 4
@@ -55,7 +55,7 @@ extension DemoStage {
     try await send("POST", "/v1/posts", as: account, body: Array(draft), type: "application/json", expecting: [201])
   }
 
-  /// Waits until a size of a picture is there.
+  /// Waits until a size of a picture is available.
   ///
   /// - Returns: its bytes.
   fileprivate func waitForPicture(_ id: String, _ size: String) async throws -> Int {

@@ -3,7 +3,7 @@ import Foundation
 import LibPQClient
 import Social
 
-/// What readers do with a post: they like it, comment on it, follow its author, and the author is told.
+/// The readers' actions on a post: they like it, comment on it and follow its author, who is notified.
 struct DemoReactions: Sendable {
   let author: DemoAuthor
   let post: DemoPost
@@ -11,7 +11,7 @@ struct DemoReactions: Sendable {
   private static let likes = 300
   private static let comments = 25
   private static let follows = 15
-  /// How many take their like back in the end.
+  /// The number of readers who finally take their like back.
   private static let unlikes = 50
 
   func play(on stage: DemoStage, _ pool: PostgresPool) async throws -> DemoReport.Reactions {
@@ -39,7 +39,7 @@ struct DemoReactions: Sendable {
     let all = readers.count + min(Self.comments, readers.count) + strangers.count
     try await waitUntilUnread(all, on: stage)
     let told = start.duration(to: .now)
-    // The demo's own moment to look: before some take their like back.
+    // Read now, before some likes are taken back.
     let page = try await stage.get("/v1/notifications?limit=100", as: author.id, Page.self)
     let newest = (0...2).compactMap { type in page.items.first { $0.type == type } }
     let takenBack = readers.suffix(Self.unlikes)
@@ -52,7 +52,7 @@ struct DemoReactions: Sendable {
       takenBack: takenBack.count, unreadAfter: all - takenBack.count)
   }
 
-  /// Waits for the API to count exactly so many.
+  /// Waits until the API reports exactly this count.
   private func waitUntilUnread(_ count: Int, on stage: DemoStage) async throws {
     let deadline = ContinuousClock.now + .seconds(30)
     while true {
@@ -74,7 +74,7 @@ struct DemoReactions: Sendable {
     let username: String?
     let count: Int
 
-    /// As an app could show it.
+    /// The text as an app could show it.
     var text: String {
       let actor = username ?? "somebody"
       let others = count > 1 ? " and \(count - 1) others" : ""

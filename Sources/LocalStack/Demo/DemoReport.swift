@@ -1,30 +1,30 @@
-/// What the demo did and measured.
+/// The demo's actions and measurements.
 public struct DemoReport: Codable, Sendable {
-  /// What the posts of one author took.
+  /// The measurements of one author's posts.
   public struct Line: Codable, Sendable {
     public let author: String
     public let posts: Int
-    /// How many followers the author has.
+    /// The author's number of followers.
     public let followers: Int
-    /// Rows that came into feeds.
+    /// Rows added to feeds.
     public let rows: Int
-    /// From the API's first answer until the last follower had the last of the posts.
+    /// From the API's first response until the last follower had the last post.
     public let seconds: Double
-    /// Jobs that were begun anew because their worker was killed.
+    /// Jobs retried because their worker was killed.
     public let retries: Int
 
     public var rowsPerSecond: Double { Double(rows) / max(seconds, 0.001) }
   }
 
-  /// What readers did with a post, and what its author was told.
+  /// The readers' reactions to a post, and the author's notifications.
   public struct Reactions: Codable, Sendable {
     public let author: String
     public let likes: Int
     public let comments: Int
     public let follows: Int
-    /// What the author had not read then.
+    /// The author's unread count at that time.
     public let unread: Int
-    /// How long the requests took, one after the other.
+    /// The total duration of the requests, sent one after another.
     public let secondsAsked: Double
     /// From the last request until the last notification was counted.
     public let secondsUntilTold: Double
@@ -44,59 +44,59 @@ public struct DemoReport: Codable, Sendable {
     public let fans: Int
   }
 
-  /// What fans looked up, gave, and what rankings came of it.
+  /// The fans' lookups and hearts, and the resulting rankings.
   public struct Fans: Codable, Sendable {
-    /// How many asked.
+    /// The number of askers.
     public let questions: Int
-    /// How many lookups it took: those who ask the same share one.
+    /// The number of lookups: equal questions share one.
     public let lookups: Int
     public let secondsToFind: Double
     public let hearts: Int
     public let first: [Ranked]
     /// After more hearts.
     public let second: [Ranked]
-    /// The size of a certificate's card in bytes; nil where none could be drawn.
+    /// The size of a certificate's card in bytes; nil if none could be rendered.
     public let card: Int?
   }
 
-  /// What was uploaded, and what was made of it.
+  /// The uploads and their renditions.
   public struct Pictures: Codable, Sendable {
     public let count: Int
-    /// How many posts show them.
+    /// The number of posts that show them.
     public let posts: Int
     public let secondsUploaded: Double
-    /// From the last upload until the last size was there.
+    /// From the last upload until the last size was available.
     public let secondsUntilMade: Double
-    /// Of all sizes, as they were fetched.
+    /// All sizes together, as fetched.
     public let bytes: Int
   }
 
   public var lines: [Line] = []
-  /// The posts while which a worker was killed.
+  /// The posts during which a worker was killed.
   public var killed: Line?
   public var reactions: Reactions?
   public var fans: Fans?
-  /// nil where the machine has no programs to make pictures with.
+  /// nil if the machine lacks the programs to process pictures.
   public var pictures: Pictures?
-  /// Whether every notification and every count of them is what likes, comments and follows say.
+  /// Whether all notifications and their counts match the likes, comments and follows.
   public var areNotificationsExact = false
-  /// Whether every ranking is what hearts and registrations say.
+  /// Whether all rankings match the hearts and registrations.
   public var areRankingsExact = false
-  /// Whether every picture has its files, and every count of pictures is right.
+  /// Whether all pictures have their files, and all picture counts are right.
   public var arePicturesExact = false
-  /// Whether every feed holds what follows and posts say, no more and no less.
+  /// Whether every feed holds exactly what follows and posts require.
   public var isExact = false
   public var feedRows = 0
   public var missing = 0
   public var stale = 0
-  /// Jobs that were asked for and are not done.
+  /// Jobs that are enqueued but not done.
   public var pending = 0
   public var dead = 0
 
   private enum CodingKeys: String, CodingKey {
     case lines, killed, reactions, fans, pictures, areNotificationsExact, areRankingsExact, arePicturesExact, isExact
     case feedRows, missing, stale
-    // The name that scripts know.
+    // Scripts rely on this key.
     case pending = "owed"
     case dead
   }

@@ -12,7 +12,7 @@ actor DemoStage {
   private let api: LoopbackHTTP
   private let pool: PostgresPool
   private let folder: String
-  /// Where the processes keep pictures.
+  /// The processes' folder of pictures.
   nonisolated var mediaFolder: String { folder + "/media" }
   private let settings: [String: String]
   private var processes: [(process: LocalProcess, running: ServerProcess)] = []
@@ -25,10 +25,10 @@ actor DemoStage {
     self.settings = settings
   }
 
-  /// Starts them and waits until they can work.
+  /// Starts the processes and waits until they are ready.
   static func set(_ servers: LocalServers, _ pool: PostgresPool, folder: String) async throws -> DemoStage {
     let youtube = try FreePort.find()
-    // A demo's accounts do in a minute what others do in a day.
+    // The demo's accounts do in a minute what real ones do in a day.
     var settings = [
       "FANMILL_POSTGRES_URL": servers.postgresURL, "FANMILL_REDIS_URL": servers.redisURL, "FANMILL_LIMITS": "off",
       "FANMILL_MEDIA_DIR": folder + "/media", "FANMILL_CERTIFICATE_KEY": [UInt8].random(count: 16).hexadecimal,
@@ -56,7 +56,7 @@ actor DemoStage {
     for (process, running) in processes[known...] { try await process.waitUntilReady(running) }
   }
 
-  /// Posts through the API, as an app would.
+  /// Creates a post through the API, as an app would.
   func post(by author: DemoAuthor) async throws -> DemoPost {
     let answer = try await send(
       "POST", "/v1/posts", as: author.id,
@@ -69,9 +69,9 @@ actor DemoStage {
     let id: Int
   }
 
-  /// Calls the API as an account.
+  /// Calls the API as the account.
   ///
-  /// - Throws: `.failed` for any other status than the expected ones.
+  /// - Throws: `.failed` for an unexpected status.
   @discardableResult
   func send(
     _ method: String, _ path: String, as account: Int, json body: [String: String]? = nil, expecting statuses: Int...
@@ -80,7 +80,7 @@ actor DemoStage {
     return try await send(method, path, as: account, body: bytes, type: "application/json", expecting: statuses)
   }
 
-  /// The same for a body of any type.
+  /// Overload for a body of any type.
   @discardableResult
   func send(
     _ method: String, _ path: String, as account: Int, body: [UInt8], type: String, expecting statuses: [Int]
@@ -108,7 +108,7 @@ actor DemoStage {
     return token
   }
 
-  /// Ends the second worker as a crash would, in the middle of whatever it does.
+  /// Kills the second worker mid-job, as a crash would.
   func killWorker() async {
     guard let victim = processes.last else { return }
     victim.running.send(SIGKILL)
@@ -120,7 +120,7 @@ actor DemoStage {
     try await start([LocalProcess.worker(3, servers: settings, folder: folder)])
   }
 
-  /// How many jobs the workers began anew, by their own count.
+  /// The number of jobs the workers retried, by their own count.
   func repeats() throws -> Int {
     var sum = 0
     for (process, _) in processes where process.name.hasPrefix("worker") {
@@ -133,7 +133,7 @@ actor DemoStage {
     return sum
   }
 
-  /// The last rows of a fan-out are there a moment before its last job is ended.
+  /// A fan-out's last rows appear shortly before its last job ends.
   func waitUntilNothingIsPending() async throws {
     let deadline = ContinuousClock.now + .seconds(30)
     while try await JobsDatabase(pool: pool).pendingCount() > 0 {
@@ -142,7 +142,7 @@ actor DemoStage {
     }
   }
 
-  /// Ends all processes in order and waits for their end.
+  /// Stops all processes gracefully and waits for them to exit.
   func strike() async {
     for (_, running) in processes { running.stop(within: .seconds(10)) }
     for (_, running) in processes { await running.end() }

@@ -1,10 +1,10 @@
-/// A PNG of 8-bit RGB that is not compressed: enough for who draws a picture and has no encoder.
+/// An uncompressed PNG of 8-bit RGB, for callers that draw a picture without an encoder.
 package struct StoredPNG: Sendable {
   package let bytes: [UInt8]
 
   /// - Parameters:
   ///   - width: in pixels, 1 or more; `height` likewise.
-  ///   - color: of a pixel, by its column and its row: red, green, blue.
+  ///   - color: the red, green and blue of a pixel, by its column and row.
   package init(width: Int, height: Int, color: (Int, Int) -> [UInt8]) {
     var lines: [UInt8] = []
     lines.reserveCapacity(height * (1 + 3 * width))

@@ -3,10 +3,10 @@ import DurableJobsAdmin
 import Foundation
 import Glibc
 
-/// This program again, in a session of its own, so that it goes on when the terminal and the caller are gone.
+/// Runs this program again in a separate session, so that it outlives the terminal and the caller.
 enum DetachedProgram {
-  /// - Parameter log: where its output is appended.
-  /// - Returns: its process.
+  /// - Parameter log: the file to which its output is appended.
+  /// - Returns: the process id.
   static func start(_ arguments: [String], log: String) throws(OperationError) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -3,10 +3,10 @@ import DurableJobsAdmin
 import Foundation
 import PrivateServers
 
-/// One of the stack's own processes: the API, a worker or the stand-in for YouTube, with its health on a port of
+/// One of the stack's processes: the API, a worker or the stand-in for YouTube, with its health check on a port of
 /// 127.0.0.1.
 public struct LocalProcess: Sendable {
-  /// Such as `api` or `worker-2`; names its log.
+  /// For example, `api` or `worker-2`; also names the log.
   public let name: String
   let program: String
   public let port: Int
@@ -15,8 +15,8 @@ public struct LocalProcess: Sendable {
   public let log: String
 
   /// - Parameters:
-  ///   - servers: the settings that name the servers, by variable.
-  ///   - folder: where its log goes.
+  ///   - servers: the settings of the servers, by variable.
+  ///   - folder: the folder of its log.
   public static func api(port: Int, servers: [String: String], folder: String) throws(OperationError) -> LocalProcess {
     LocalProcess(
       name: "api", program: try ProgramFiles.program("fanmill-api"), port: port,
@@ -24,11 +24,11 @@ public struct LocalProcess: Sendable {
       log: folder + "/api.log")
   }
 
-  /// A worker, with health and metrics at a free port.
+  /// A worker, with health and metrics on a free port.
   ///
   /// - Parameters:
   ///   - number: 1 for the first; names the process and its log.
-  ///   - folder: where the log goes.
+  ///   - folder: the folder of its log.
   public static func worker(
     _ number: Int, servers: [String: String], folder: String
   ) throws -> LocalProcess {
@@ -39,14 +39,14 @@ public struct LocalProcess: Sendable {
       log: folder + "/worker-\(number).log")
   }
 
-  /// A stand-in for the YouTube Data API, whose channels are made up.
+  /// A stand-in for the YouTube Data API with invented channels.
   public static func youtube(port: Int, folder: String) throws(OperationError) -> LocalProcess {
     LocalProcess(
       name: "youtube", program: try ProgramFiles.program("fanmill-youtube"), port: port,
       arguments: ["--port", String(port)], environment: [:], log: folder + "/youtube.log")
   }
 
-  /// The settings that point the others at the stand-in, which takes any key.
+  /// The settings that direct the other processes to the stand-in, which accepts any key.
   static func youtubeSettings(port: Int) -> [String: String] {
     [
       "FANMILL_YOUTUBE_URL": "http://127.0.0.1:\(port)/youtube/v3",
@@ -54,16 +54,16 @@ public struct LocalProcess: Sendable {
     ]
   }
 
-  /// Starts it and returns at once.
+  /// Starts the process and returns immediately.
   public func start() async throws -> ServerProcess {
     try await ServerProcess.start(
       ServerProcess.Plan(
         program: program, arguments: arguments, log: log, folder: "/", environment: environment, deathSignal: "TERM"))
   }
 
-  /// Waits until it says that it can work.
+  /// Waits until the process reports that it is ready.
   ///
-  /// - Throws: `.failed` if it ends before, or takes longer than `limit`.
+  /// - Throws: `.failed` if it exits first, or takes longer than `limit`.
   public func waitUntilReady(_ process: ServerProcess, limit: Duration = .seconds(30)) async throws {
     let deadline = ContinuousClock.now + limit
     let http = LoopbackHTTP(port: port)
@@ -74,11 +74,11 @@ public struct LocalProcess: Sendable {
     }
   }
 
-  /// Waits until it can work, and then for its end; if the task is cancelled, ends it.
+  /// Waits until the process is ready, then until it exits; stops it if the task is cancelled.
   ///
-  /// - Parameter patience: how long it gets to finish what it began.
+  /// - Parameter patience: how long it has to finish running work.
   /// - Returns: its exit status, or 128 + the signal.
-  /// - Throws: `.failed` if it never could work; `CancellationError`.
+  /// - Throws: `.failed` if it never became ready; `CancellationError`.
   func serve(
     _ running: ServerProcess, patience: Duration, whenReady: @Sendable () -> Void
   ) async throws -> Int32 {

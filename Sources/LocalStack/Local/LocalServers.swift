@@ -5,8 +5,8 @@ import Logging
 import PrivateServers
 import Reactor
 
-/// A private Postgres and a private Redis with a database of the newest schema: what the local stack and the demo stand
-/// on.
+/// A private Postgres with a database of the latest schema and a private Redis: the base of the local stack and the
+/// demo.
 public struct LocalServers: Sendable {
   public let postgres: PrivatePostgres
   public let redis: PrivateRedis
@@ -16,9 +16,9 @@ public struct LocalServers: Sendable {
   public var postgresURL: String { postgres.url(database: Self.database) }
   public var redisURL: String { redis.url }
 
-  /// Starts both and makes the database, if it is missing.
+  /// Starts both and creates the database if it is missing.
   ///
-  /// - Parameter folder: where their data live; nil is a temporary place that goes with them.
+  /// - Parameter folder: the folder of their data; nil for a temporary one that is removed with them.
   public static func start(in folder: String?) async throws -> LocalServers {
     let postgres = try await PrivatePostgres.start(in: folder.map { $0 + "/postgres" }, options: .durable)
     var options = PrivateRedis.Options()
@@ -36,13 +36,13 @@ public struct LocalServers: Sendable {
     return LocalServers(postgres: postgres, redis: redis)
   }
 
-  /// Stops both in order; what they hold is on disk.
+  /// Stops both gracefully; their data is on disk.
   public func stop() async {
     await redis.stop()
     await postgres.stop()
   }
 
-  /// Lends connections to the database to `body`.
+  /// Provides database connections to `body`.
   public func withPool<Result: Sendable>(
     logger: Logger, _ body: (PostgresPool) async throws -> Result
   ) async throws -> Result {

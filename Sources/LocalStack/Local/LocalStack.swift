@@ -6,14 +6,14 @@ import Logging
 import Migrations
 import PrivateServers
 
-/// A whole Fanmill on this machine: private servers, the API, workers. Nothing of it outlives `run`.
+/// A complete Fanmill on this machine: private servers, the API, workers. All of it stops with `run`.
 public struct LocalStack: Sendable {
-  /// Something that happened, to be told to whoever watches.
+  /// An event to report to the viewer.
   public enum Event: Sendable {
     case step(String)
-    /// All processes can work; the settings say how to reach them.
+    /// All processes are ready; the settings say how to reach them.
     case ready(settings: [String: String])
-    /// A process ended unasked and is started again.
+    /// A process exited unexpectedly and is restarted.
     case restarted(process: String, status: Int32)
   }
 
@@ -21,15 +21,14 @@ public struct LocalStack: Sendable {
   private let migrations: [Migration]
   private let logger: Logger
   private let workers: Int
-  /// nil takes 8080 if it is free, else any other.
+  /// nil takes 8080 if it is free, else any other port.
   private let apiPort: Int?
-  /// The settings for YouTube; empty is a stand-in.
+  /// The settings for YouTube; if empty, a stand-in is used.
   private let youtube: [String: String]
-  /// How long processes get to finish what they began.
+  /// How long processes have to finish running work.
   private let patience: Duration
 
-  /// - Parameter youtube: the settings by which the real service is reached, by variable; without any a stand-in is
-  ///   started.
+  /// - Parameter youtube: the settings of the real service, by variable; if empty, a stand-in is started.
   public init(
     folder: LocalStackFolder, migrations: [Migration], workers: Int, apiPort: Int?, youtube: [String: String],
     patience: Duration, logger: Logger
@@ -43,23 +42,23 @@ public struct LocalStack: Sendable {
     self.patience = patience
   }
 
-  /// Whether these settings of a running stack point at a stand-in for YouTube.
+  /// Whether a running stack's settings use a stand-in for YouTube.
   public static func isStandIn(_ settings: [String: String]) -> Bool {
     settings["FANMILL_YOUTUBE_KEYS"] == LocalProcess.youtubeSettings(port: 0)["FANMILL_YOUTUBE_KEYS"]
   }
 
-  /// Runs the stack until the task is cancelled, then stops it in order: API and workers, Redis, Postgres.
+  /// Runs the stack until the task is cancelled, then stops it gracefully: API and workers, Redis, Postgres.
   ///
-  /// - Parameter rescales: each time, the number of workers becomes the one that the folder says is wanted; ends the
-  ///   stack if it ends.
-  /// - Throws: `.conflict` if it runs already; what keeps it from starting.
+  /// - Parameter rescales: on each element, the number of workers changes to the one stored in the folder; the stack
+  ///   ends when the sequence ends.
+  /// - Throws: `.conflict` if the stack is already running; the error that keeps it from starting.
   public func run(
     rescales: some AsyncSequence<Void, Never> & Sendable, event: @escaping @Sendable (Event) -> Void
   ) async throws {
     let lock = try folder.lock()
     defer { withExtendedLifetime(lock) {} }
-    // Who sets one means it; else the folder's own stays, so that an operator's notes, and the keys that the database
-    // has sealed with it, go on working.
+    // An explicitly set secret wins. Otherwise the folder's own is kept, so that operators' notes, and the keys sealed
+    // in the database, remain valid.
     let (given, kept) = (ProcessInfo.processInfo.environment, folder.settings())
     var secrets: [String: String] = [:]
     for name in ["FANMILL_ADMIN_TOKEN", "FANMILL_CERTIFICATE_KEY"] {
@@ -99,7 +98,7 @@ public struct LocalStack: Sendable {
     for (name, value) in ProcessInfo.processInfo.environment where name.hasPrefix("FANMILL_") {
       settings.merge([name: value]) { own, _ in own }
     }
-    // Pictures, mail and addresses of this stack, unless they are to be others.
+    // This stack's own pictures, mail and addresses, unless set explicitly.
     let own = [
       "FANMILL_MEDIA_DIR": folder.path + "/media", "FANMILL_MAIL_URL": "file:\(folder.path)/mail",
       "FANMILL_PUBLIC_URL": "http://127.0.0.1:\(port)",
@@ -114,7 +113,7 @@ public struct LocalStack: Sendable {
     } else {
       settings.merge(youtube) { $1 }
     }
-    // Which worker listens where is decided here; what is for one process must not be passed on to all.
+    // Each worker's port is chosen here; a setting for one process must not reach all of them.
     settings["FANMILL_WORKER_PORT"] = nil
     processes.append(try LocalProcess.api(port: port, servers: settings, folder: folder.path))
     event(.step("starting the API and \(workers) worker\(workers > 1 ? "s" : "")"))
@@ -137,7 +136,7 @@ public struct LocalStack: Sendable {
         for _ in 0..<count where await waiting.next() == nil { return }
         try folder.write(known)
         event(.ready(settings: known))
-        // Ends with the others: it must not look as if one of them had ended.
+        // Wait for the others to end: an earlier return would look like a process that exited.
         while await waiting.next() != nil {}
       }
       defer { group.cancelAll() }
@@ -145,7 +144,7 @@ public struct LocalStack: Sendable {
     }
   }
 
-  /// Runs a process again and again, until the task is cancelled; then ends it.
+  /// Restarts a process whenever it exits, until the task is cancelled; then stops it.
   private func keepRunning(
     _ process: LocalProcess, whenReady: @Sendable () -> Void, _ event: @Sendable (Event) -> Void
   ) async throws {

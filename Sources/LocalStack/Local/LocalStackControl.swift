@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import Foundation
 import Glibc
 
-/// Starts a local stack in the background and ends it.
+/// Starts and stops a local stack in the background.
 public struct LocalStackControl: Sendable {
   public let folder: LocalStackFolder
 
@@ -10,9 +10,9 @@ public struct LocalStackControl: Sendable {
 
   /// Runs this program in the background and waits until its stack is ready.
   ///
-  /// - Parameter arguments: with which this program runs the stack in the foreground.
-  /// - Returns: the settings that reach it.
-  /// - Throws: `.failed` with the end of its log if it ends before.
+  /// - Parameter arguments: the arguments that make this program run the stack in the foreground.
+  /// - Returns: the settings to reach the stack.
+  /// - Throws: `.failed` with the end of its log if the stack exits first.
   public func start(_ arguments: [String], limit: Duration = .seconds(120)) async throws -> [String: String] {
     try folder.make()
     folder.removeSettings()
@@ -32,10 +32,10 @@ public struct LocalStackControl: Sendable {
     }
   }
 
-  /// Ends the stack in order and waits until it is gone.
+  /// Stops the stack gracefully and waits until it is gone.
   ///
-  /// - Returns: false if none ran.
-  /// - Throws: `.failed` if it is still there after `limit`.
+  /// - Returns: false if no stack was running.
+  /// - Throws: `.failed` if it is still running after `limit`.
   public func stop(limit: Duration = .seconds(90)) async throws -> Bool {
     guard let runner = folder.runner else { return false }
     guard kill(runner, SIGTERM) == 0 else {
@@ -49,10 +49,10 @@ public struct LocalStackControl: Sendable {
     return true
   }
 
-  /// Asks the stack that runs for another number of workers, and waits until it has them: the new ones can work, and
-  /// those that are too many have finished or handed back what they held, and are gone.
+  /// Changes the running stack's number of workers and waits for it: added workers are ready, and surplus ones have
+  /// finished or handed back their jobs and exited.
   ///
-  /// - Throws: `.failed` if there is no stack, or if it has not so many after `limit`.
+  /// - Throws: `.failed` if no stack is running, or if the number is not reached within `limit`.
   public func scale(to count: Int, limit: Duration = .seconds(60)) async throws {
     guard let runner = folder.runner else { throw OperationError(.failed, "no stack runs in this folder") }
     try folder.want(workers: count)

@@ -2,24 +2,24 @@ import DurableJobsAdmin
 import Foundation
 import Glibc
 
-/// The folder of a local stack, `.fanmill`: data, logs, how to reach it, and who runs it.
+/// The folder of a local stack, `.fanmill`: data, logs, addresses, and the process that runs it.
 public struct LocalStackFolder: Sendable {
   public let path: String
 
-  /// - Parameter parent: the folder in which it lies; nil is the current one.
+  /// - Parameter parent: the parent folder; nil is the current one.
   public init(in parent: String? = nil) {
     let parent = parent ?? FileManager.default.currentDirectoryPath
     path = URL(fileURLWithPath: parent).standardizedFileURL.path + "/.fanmill"
   }
 
-  /// The settings of the stack that runs here, for a shell and for `settings()`.
+  /// The running stack's settings, for a shell and for `settings()`.
   public var environmentFile: String { path + "/env" }
   public var log: String { path + "/up.log" }
   private var lockFile: String { path + "/lock" }
   private var workersFile: String { path + "/workers" }
   private var wantedFile: String { path + "/workers.wanted" }
 
-  /// Makes the folder if it is missing.
+  /// Creates the folder if it is missing.
   func make() throws(OperationError) {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -28,11 +28,11 @@ public struct LocalStackFolder: Sendable {
     }
   }
 
-  // MARK: Who runs it
+  // MARK: Lock
 
-  /// Takes the stack of this folder, until `LocalStackLock` is let go or the process ends, however it ends.
+  /// Locks the stack of this folder until `LocalStackLock` is released or the process ends in any way.
   ///
-  /// - Throws: `.conflict` if another process has it.
+  /// - Throws: `.conflict` if another process holds the lock.
   func lock() throws(OperationError) -> LocalStackLock {
     try make()
     let descriptor = open(lockFile, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
@@ -50,12 +50,13 @@ public struct LocalStackFolder: Sendable {
     return LocalStackLock(descriptor: descriptor)
   }
 
-  /// The process that runs the stack of this folder; nil if none does.
+  /// The process that runs this folder's stack; nil if none does.
   public var runner: pid_t? {
     let descriptor = open(lockFile, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    // Who gets the lock, if only for a moment, has found nobody: a number in a file alone could be a stranger's by now.
+    // Getting the lock, even briefly, proves that no stack is running. A pid in a file alone could since belong to
+    // another process.
     if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return nil }
     var text = [UInt8](repeating: 0, count: 32)
     let count = read(descriptor, &text, text.count)
@@ -63,9 +64,9 @@ public struct LocalStackFolder: Sendable {
       String(decoding: text.prefix(max(0, count)), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
   }
 
-  // MARK: How to reach it
+  // MARK: Settings
 
-  /// Writes the settings, readable by their owner alone, since the admin token is among them.
+  /// Writes the settings, readable only by their owner because they include the admin token.
   func write(_ settings: [String: String]) throws(OperationError) {
     var text = "# The stack that `fanmill up` runs here. For a shell: set -a; . .fanmill/env; set +a\n"
     for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
@@ -74,8 +75,7 @@ public struct LocalStackFolder: Sendable {
     try replace(environmentFile, with: text, mode: 0o600)
   }
 
-  /// Writes a file so that nobody ever reads half of it, or any of it who may not: it has its mode before it has its
-  /// text.
+  /// Replaces a file atomically, so that readers never see half of it. The mode is set before the text is written.
   private func replace(_ file: String, with text: String, mode: mode_t) throws(OperationError) {
     let draft = file + ".new"
     unlink(draft)
@@ -101,7 +101,7 @@ public struct LocalStackFolder: Sendable {
 
   func removeSettings() { unlink(environmentFile) }
 
-  /// The settings that the stack was last started with; none if there are none.
+  /// The settings of the last start; empty if there are none.
   public func settings() -> [String: String] {
     guard let bytes = FileManager.default.contents(atPath: environmentFile) else { return [:] }
     var settings: [String: String] = [:]
@@ -114,10 +114,10 @@ public struct LocalStackFolder: Sendable {
   }
 }
 
-// MARK: Its workers
+// MARK: Workers
 
 extension LocalStackFolder {
-  /// The workers that can work now. A line each in `.fanmill/workers`: name, process, port, separated by blanks.
+  /// The workers that are ready. `.fanmill/workers` has one line each: name, process, port, separated by blanks.
   public func workers() -> [LocalWorker] {
     guard let bytes = FileManager.default.contents(atPath: workersFile) else { return [] }
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
@@ -131,7 +131,7 @@ extension LocalStackFolder {
     try replace(workersFile, with: workers.map { "\($0.name) \($0.pid) \($0.port)\n" }.joined(), mode: 0o644)
   }
 
-  /// How many workers somebody asked for last; nil if nobody did.
+  /// The most recently requested number of workers; nil if there was no request.
   var wantedWorkers: Int? {
     guard let bytes = FileManager.default.contents(atPath: wantedFile) else { return nil }
     return Int(String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
@@ -142,7 +142,7 @@ extension LocalStackFolder {
   }
 }
 
-/// Held for as long as a stack runs.
+/// Held while a stack is running.
 final class LocalStackLock: Sendable {
   private let descriptor: Int32
 

@@ -3,11 +3,11 @@ import Foundation
 import Locking
 import PrivateServers
 
-/// The workers of a local stack: as many as are wanted, started again where they end unasked, and ended in order where
-/// there are too many.
+/// The workers of a local stack: keeps the wanted number running, restarts workers that exit unexpectedly, and stops
+/// surplus ones gracefully.
 final class LocalWorkers: Sendable {
   private struct Slot {
-    /// Ends for good when its process does.
+    /// Whether the slot is removed when its process exits.
     var isDismissed = false
     var running: ServerProcess?
     var ready: LocalWorker?
@@ -26,7 +26,7 @@ final class LocalWorkers: Sendable {
   private let slots = Locked<[Int: Slot]>([:])
   private let event: @Sendable (LocalStack.Event) -> Void
 
-  /// - Parameter settings: the settings that name the servers, by variable.
+  /// - Parameter settings: the settings of the servers, by variable.
   init(
     folder: LocalStackFolder, settings: [String: String], patience: Duration,
     event: @escaping @Sendable (LocalStack.Event) -> Void
@@ -38,13 +38,13 @@ final class LocalWorkers: Sendable {
     (orders, order) = AsyncStream.makeStream()
   }
 
-  /// Says how many there should be from now on.
+  /// Sets the wanted number of workers.
   func want(_ count: Int) { order.yield(.count(count)) }
 
-  /// Keeps as many running as are wanted, until the task is cancelled; then ends them all.
+  /// Keeps the wanted number of workers running until the task is cancelled; then stops them all.
   ///
-  /// - Parameter whenReady: called each time that one can work.
-  /// - Throws: what keeps one from starting.
+  /// - Parameter whenReady: called each time a worker becomes ready.
+  /// - Throws: the error that keeps a worker from starting.
   func run(whenReady: @escaping @Sendable () -> Void) async throws {
     try await withThrowingDiscardingTaskGroup { group in
       for await next in orders {
@@ -55,7 +55,7 @@ final class LocalWorkers: Sendable {
               do {
                 try await self.keepRunning(number, whenReady: whenReady)
               } catch {
-                // A child's error would end the others, and not the wait for orders.
+                // A child's error would cancel the other children, but not the wait for orders.
                 self.order.yield(.failed(error))
               }
             }
@@ -68,7 +68,7 @@ final class LocalWorkers: Sendable {
     }
   }
 
-  /// The numbers of the workers to start so that there are `count`, the lowest that are free.
+  /// The lowest free numbers for the workers to add, so that there are `count`.
   private func added(for count: Int) -> [Int] {
     slots.withLock { slots in
       var missing = count - slots.values.count { !$0.isDismissed }
@@ -86,7 +86,7 @@ final class LocalWorkers: Sendable {
     }
   }
 
-  /// Ends those with the highest numbers, so that `count` are left.
+  /// Stops the workers with the highest numbers, so that `count` remain.
   private func dismiss(beyond count: Int) {
     let ending = slots.withLock { slots -> [ServerProcess] in
       let staying = slots.filter { !$0.value.isDismissed }.keys.sorted()
@@ -97,7 +97,7 @@ final class LocalWorkers: Sendable {
     for process in ending { process.stop(within: patience) }
   }
 
-  /// Runs one again and again, until it is dismissed or the task is cancelled.
+  /// Restarts a worker whenever it exits, until it is dismissed or the task is cancelled.
   private func keepRunning(_ number: Int, whenReady: @escaping @Sendable () -> Void) async throws {
     defer { note { $0[number] = nil } }
     var pause = RestartPause()
@@ -126,7 +126,7 @@ final class LocalWorkers: Sendable {
     }
   }
 
-  /// Changes what is known, and tells it in the folder.
+  /// Changes the state, and publishes it in the folder.
   private func note(_ change: (inout [Int: Slot]) -> Void) {
     let failure = slots.withLock { slots -> OperationError? in
       change(&slots)
@@ -142,16 +142,16 @@ final class LocalWorkers: Sendable {
   }
 }
 
-/// A worker of a local stack that can work.
+/// A ready worker of a local stack.
 public struct LocalWorker: Sendable, Equatable, Codable {
-  /// Such as `worker-2`; its log has that name.
+  /// For example, `worker-2`; also names its log.
   public let name: String
   public let pid: Int32
-  /// Of its health and metrics, on 127.0.0.1.
+  /// The port of its health and metrics, on 127.0.0.1.
   public let port: Int
 }
 
-/// How long a process that ended waits for its next start: one that ends again and again is tried less and less often.
+/// The pause before a process is restarted, growing when it exits repeatedly.
 struct RestartPause {
   private var pause = Duration.milliseconds(250)
   private var started = ContinuousClock.now

@@ -2,14 +2,15 @@ import DurableJobsAdmin
 import Foundation
 import Glibc
 
-/// HTTP/1.1 to a server on 127.0.0.1, one connection a request: for the local stack's readiness and the demo's posts.
+/// HTTP/1.1 to a server on 127.0.0.1 with one connection per request: for the local stack's readiness checks and the
+/// demo's posts.
 ///
-/// It blocks its thread for as long as the request takes, at most `patience`; for anything busier use a real client.
+/// A request blocks its thread, at most for `patience`; use a real client for heavier traffic.
 public struct LoopbackHTTP: Sendable {
-  /// What the server said.
+  /// The server's response.
   public struct Answer: Sendable {
     public let status: Int
-    /// By their names in small letters.
+    /// By lowercase names.
     public let headers: [String: String]
     public let body: [UInt8]
 
@@ -24,8 +25,8 @@ public struct LoopbackHTTP: Sendable {
 
   public init(port: Int) { self.port = port }
 
-  /// - Parameter type: the body's.
-  /// - Throws: `.failed` if there is no answer.
+  /// - Parameter type: the body's media type.
+  /// - Throws: `.failed` if there is no response.
   public func send(
     _ method: String, _ path: String, token: String? = nil, body: [UInt8] = [], type: String = "application/json",
     headers: [String: String] = [:]
@@ -40,7 +41,7 @@ public struct LoopbackHTTP: Sendable {
     }
     var unsent = (Array((head + "\r\n").utf8) + body)[...]
     while !unsent.isEmpty {
-      // `MSG_NOSIGNAL`: a server that hangs up is an error here, not the end of this program.
+      // `MSG_NOSIGNAL`: a server that hangs up causes an error instead of killing this program.
       let count = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       guard count > 0 else { throw failure("it hung up") }
       unsent = unsent.dropFirst(count)
@@ -56,7 +57,7 @@ public struct LoopbackHTTP: Sendable {
     return try parse(received)
   }
 
-  /// Whether `GET path` is answered with 200.
+  /// Whether `GET path` returns 200.
   public func isReady(_ path: String = "/readyz") -> Bool {
     do { return try send("GET", path).status == 200 } catch { return false }
   }
@@ -83,7 +84,7 @@ public struct LoopbackHTTP: Sendable {
     return descriptor
   }
 
-  /// A head, an empty line, and the body up to the end of the connection.
+  /// Parses a head, an empty line, and the body up to the end of the connection.
   private func parse(_ bytes: [UInt8]) throws(OperationError) -> Answer {
     let words = bytes.prefix(256).split(separator: UInt8(ascii: " "), maxSplits: 2)
     guard words.count == 3, let status = Int(String(decoding: words[1].prefix(3), as: UTF8.self)) else {

@@ -1,10 +1,10 @@
 import Hummingbird
 import Social
 
-/// Spends an account's or a client's budget before a route that has one does anything, and says in the answer what is
-/// left.
+/// Spends from the account's or client's budget before a budgeted route runs, and reports the remainder in the response
+/// headers.
 struct BudgetMiddleware: RouterMiddleware {
-  /// nil where everybody may do as much as they like.
+  /// nil disables budgets.
   let budgets: RequestBudgets?
 
   func handle(
@@ -20,7 +20,7 @@ struct BudgetMiddleware: RouterMiddleware {
       response.headers.append(contentsOf: spent.headers)
       return response
     } catch {
-      // What the server could not do is not the client's spending.
+      // A server failure does not count against the client.
       if (Problem(error) ?? .internalError).status >= 500 { try await budgets.giveBack(spent) }
       throw error
     }

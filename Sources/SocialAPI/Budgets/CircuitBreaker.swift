@@ -1,11 +1,11 @@
 import Locking
 
-/// Keeps callers from waiting for a server that does not answer: after one of them has waited in vain, a single caller
-/// a second asks again, and the others go without.
+/// Keeps callers from waiting for a server that does not respond. After one caller times out, a single caller per
+/// second retries, and the others skip the server.
 ///
-/// A value of what was seen, without I/O; safe to share between tasks.
+/// Holds only the observed state and does no I/O; safe to share between tasks.
 public final class CircuitBreaker: Sendable {
-  /// What an outcome changed.
+  /// The change that an outcome caused.
   public enum Change: Sendable {
     case opened
     case closed
@@ -13,17 +13,18 @@ public final class CircuitBreaker: Sendable {
 
   private enum State {
     case closed
-    /// One caller may ask from `retry` on.
+    /// One caller may retry from `retry` on.
     case open(retry: ContinuousClock.Instant)
   }
 
   private let interval: Duration
   private let state = Locked(State.closed)
 
-  /// - Parameter interval: between two attempts while the server does not answer.
+  /// - Parameter interval: the time between two attempts while the server does not respond.
   public init(interval: Duration = .seconds(1)) { self.interval = interval }
 
-  /// Whether a caller may ask the server now. Who was let through says with `succeeded` or `failed` what came of it.
+  /// Whether the caller may ask the server now. An admitted caller must report the outcome with `succeeded` or
+  /// `failed`.
   public func admits(at now: ContinuousClock.Instant = .now) -> Bool {
     state.withLock { [interval] state in
       switch state {
@@ -36,9 +37,9 @@ public final class CircuitBreaker: Sendable {
     }
   }
 
-  /// The server answered.
+  /// Records that the server responded.
   ///
-  /// - Returns: `.closed` if it had not before.
+  /// - Returns: `.closed` if the breaker was open.
   @discardableResult
   public func succeeded() -> Change? {
     state.withLock { state in
@@ -48,9 +49,9 @@ public final class CircuitBreaker: Sendable {
     }
   }
 
-  /// The server did not answer.
+  /// Records that the server did not respond.
   ///
-  /// - Returns: `.opened` if it had before.
+  /// - Returns: `.opened` if the breaker was closed.
   @discardableResult
   public func failed(at now: ContinuousClock.Instant = .now) -> Change? {
     state.withLock { [interval] state in
@@ -61,7 +62,7 @@ public final class CircuitBreaker: Sendable {
     }
   }
 
-  /// Whether the server is thought to be away.
+  /// Whether the server is assumed to be down.
   public var isOpen: Bool {
     state.withLock { state in
       if case .open = state { true } else { false }

@@ -1,15 +1,15 @@
 import HTTPTypes
 import Social
 
-/// What one account, or one client, may do of one kind in an hour.
+/// One kind of request that an account or a client may make a limited number of times per hour.
 struct RequestBudget: Sendable {
-  /// As `RateLimit` names it.
+  /// The name in `RateLimit`.
   let name: String
-  /// What is counted, in the plural, for people.
+  /// The plural noun for the counted requests, for people.
   let what: String
   let limit: Int
 
-  /// The budgets that a request spends before its route sees it. Lookups are spent where one is begun.
+  /// The budget that a request spends before its route runs. A lookup's budget is spent where the lookup starts.
   static func spent(by method: HTTPRequest.Method, on path: String?, _ limits: RequestLimits) -> RequestBudget? {
     switch (method, path) {
     case (.post, "/v1/posts"): RequestBudget(name: "posts", what: "posts", limit: limits.posts)
@@ -25,7 +25,7 @@ struct RequestBudget: Sendable {
     }
   }
 
-  /// The routes whose budget belongs to the client: there is no account yet.
+  /// The routes whose budget belongs to the client, because no account exists yet.
   static let signUpPath = "/v1/accounts"
   static let uploadTokenPath = "/v1/media/tokens"
 

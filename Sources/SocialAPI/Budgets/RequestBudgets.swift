@@ -1,7 +1,7 @@
 import HTTPTypes
 import Social
 
-/// What accounts and clients may spend, and the buckets that it is spent from.
+/// The limits of accounts and clients, and the buckets that hold their tokens.
 public struct RequestBudgets: Sendable {
   let limits: RequestLimits
   private let buckets: TokenBuckets
@@ -11,11 +11,11 @@ public struct RequestBudgets: Sendable {
     self.buckets = buckets
   }
 
-  /// A token that was taken.
+  /// A token taken from a bucket.
   struct Spent: Sendable {
     let budget: RequestBudget
     let owner: String
-    /// What the answer says of the budget; empty where it is not kept.
+    /// The budget's response headers; empty where no budget is kept.
     let headers: HTTPFields
   }
 
@@ -36,13 +36,13 @@ public struct RequestBudgets: Sendable {
     throw problem
   }
 
-  /// Puts a token back whose request the server could not serve.
+  /// Returns the token of a request that the server could not serve.
   func giveBack(_ spent: Spent) async throws {
     guard spent.budget.limit > 0 else { return }
     try await buckets.giveBack(spent.budget.name, limit: spent.budget.limit, of: spent.owner)
   }
 
-  /// `RateLimit` and `RateLimit-Policy` as the IETF's draft-ietf-httpapi-ratelimit-headers has them: `r` are left for
+  /// `RateLimit` and `RateLimit-Policy` per the IETF's draft-ietf-httpapi-ratelimit-headers: `r` requests are left for
   /// the next `t` seconds.
   private static func headers(_ budget: RequestBudget, _ standing: TokenBuckets.Standing) -> HTTPFields {
     let time = seconds(standing.isAllowed ? standing.untilFull : standing.wait)

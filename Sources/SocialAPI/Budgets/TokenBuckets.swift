@@ -3,17 +3,18 @@ import HiredisClient
 import Locking
 import Logging
 
-/// Token buckets in Redis: each holds an hour's worth and fills evenly; an empty one refuses until a token is in it.
+/// Token buckets in Redis. Each holds one hour's tokens and refills evenly; an empty bucket refuses requests until it
+/// holds a token.
 ///
-/// Where Redis does not answer in time, nothing is refused, and a single request a second asks again: a budget is worth
-/// no outage.
+/// If Redis does not respond in time, no request is refused, and one request per second retries: a budget is not worth
+/// an outage.
 public struct TokenBuckets: Sendable {
-  /// What a bucket says.
+  /// A bucket's state.
   struct Standing: Sendable, Hashable {
     let isAllowed: Bool
-    /// Tokens that are left.
+    /// The remaining tokens.
     let left: Int
-    /// Milliseconds until there is one, 0 where there is.
+    /// Milliseconds until a token is available; 0 if one is.
     let wait: Int
     /// Milliseconds until the bucket is full.
     let untilFull: Int
@@ -30,14 +31,14 @@ public struct TokenBuckets: Sendable {
   private let patience: Duration
   private let breaker: CircuitBreaker
   private let logger: Logger
-  /// Whether the log says that no budgets are kept.
+  /// Whether the log already says that budgets are off.
   private let isNoted = Locked(false)
 
   /// - Parameters:
   ///   - client: its `run()` must be running.
-  ///   - prefix: with which every key begins.
-  ///   - patience: how long an answer is waited for.
-  ///   - breaker: keeps requests from waiting in vain one after the other.
+  ///   - prefix: the prefix of every key.
+  ///   - patience: how long to wait for a reply.
+  ///   - breaker: keeps requests from timing out one after another.
   public init(
     client: RedisClient, prefix: String = "fanmill", patience: Duration = .milliseconds(50),
     breaker: CircuitBreaker = CircuitBreaker(), logger: Logger
@@ -51,13 +52,13 @@ public struct TokenBuckets: Sendable {
 
   /// Takes a token.
   ///
-  /// - Parameter limit: how many an hour, at least 1.
-  /// - Returns: nil where Redis does not answer.
+  /// - Parameter limit: tokens per hour, at least 1.
+  /// - Returns: nil if Redis does not respond.
   func spend(_ name: String, limit: Int, of owner: String) async throws -> Standing? {
     try await run(name, limit, owner, tokens: 1)
   }
 
-  /// Puts a token back.
+  /// Returns a token.
   func giveBack(_ name: String, limit: Int, of owner: String) async throws {
     _ = try await run(name, limit, owner, tokens: -1)
   }
@@ -91,7 +92,7 @@ public struct TokenBuckets: Sendable {
       noteAnswer()
       return standing
     case .failed(let error):
-      // A refusal is an answer.
+      // A server error is still a response.
       if error.code == .server { breaker.succeeded() } else { breaker.failed() }
       noteOutage("\(error)")
     case .late:
@@ -112,7 +113,7 @@ public struct TokenBuckets: Sendable {
     if note(outage: false) { logger.notice("Redis keeps budgets again") }
   }
 
-  /// - Returns: what was noted before.
+  /// - Returns: the previous value.
   private func note(outage isOut: Bool) -> Bool {
     isNoted.withLock { isNoted in
       defer { isNoted = isOut }
@@ -128,8 +129,8 @@ public struct TokenBuckets: Sendable {
     return Standing(isAllowed: numbers[0] == 1, left: numbers[1], wait: numbers[2], untilFull: numbers[3])
   }
 
-  /// The key holds when the bucket will be full, in milliseconds, and goes when it is (GCRA, as ATM's ITU-T I.371
-  /// describes it). The arguments are the tokens of an hour, and 1 to take one or -1 to put one back. Redis' clock
+  /// The key holds the time, in milliseconds, at which the bucket is full, and expires then (GCRA, as ATM's ITU-T I.371
+  /// describes it). The arguments are the tokens per hour, and 1 to take one or -1 to return one. Redis's clock
   /// decides.
   private static let script = RedisScript(
     """

@@ -2,10 +2,10 @@ import Locking
 import NIOCore
 import NIOHTTPTypes
 
-/// The other end of an event stream.
+/// The client's end of an event stream.
 ///
-/// Events go straight to the connection: a task that woke for each would cost a stream kilobytes, and an event more than
-/// its writing.
+/// Events are written straight to the connection: a task that woke for each event would cost kilobytes per stream, and
+/// more per event than the write itself.
 final class EventClient: Sendable {
   private struct State {
     var stalledSince: ContinuousClock.Instant?
@@ -18,9 +18,9 @@ final class EventClient: Sendable {
 
   init(_ channel: any NIOCore.Channel) { self.channel = channel }
 
-  /// Sends a part of the body, unless what was sent before still waits for the client to read it.
+  /// Sends a part of the body, unless earlier parts still wait for the client to read them.
   ///
-  /// - Returns: whether it was sent.
+  /// - Returns: whether the part was sent.
   func send(_ text: String) -> Bool {
     guard channel.isWritable else {
       state.withLock { $0.stalledSince = $0.stalledSince ?? .now }
@@ -31,16 +31,16 @@ final class EventClient: Sendable {
     return true
   }
 
-  /// Whether the client reads again what it is sent.
+  /// Whether the client is reading again.
   var isReading: Bool { channel.isWritable }
 
-  /// Whether nothing could be sent for longer than that.
+  /// Whether sending has been blocked for longer than `limit`.
   func isBehind(by limit: Duration) -> Bool {
     if channel.isWritable { return false }
     return state.withLock { $0.stalledSince.map { $0.duration(to: .now) > limit } ?? false }
   }
 
-  /// Ends the connection, whatever is being written to it.
+  /// Closes the connection, even with writes pending.
   func hangUp() { channel.close(promise: nil) }
 
   /// Ends the stream.

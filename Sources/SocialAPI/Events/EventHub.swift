@@ -9,27 +9,27 @@ import Logging
 import ServiceLifecycle
 import Social
 
-/// Tells clients that listen what is new for them, the moment it is committed.
+/// Pushes events to listening clients as soon as they are committed.
 ///
-/// Transactions notify what may be new (`LiveTopic`); the hub reads that for all who listen to it, a few statements for
-/// any number of streams, and asks nothing while nothing happens. Where the connection for notifications is lost, it
-/// reads everything again once it has another.
+/// Transactions publish what may have changed (`LiveTopic`). The hub reads the changes for all listeners with a few
+/// statements, however many streams are open, and sends no queries while idle. After losing its notification
+/// connection, it reconnects and reads everything again.
 ///
-/// `run()` serves until a graceful shutdown, which ends every stream; clients then connect to another process and go on
-/// from the last event that they heard.
+/// `run()` serves until a graceful shutdown, which ends every stream; clients then reconnect to another process and
+/// resume from the last event they received.
 public final class EventHub: Service {
-  /// How many streams an account has open at most, and a process.
+  /// The maximum number of open streams per account, and per process.
   static let perAccount = 5
   static let perProcess = 20_000
 
-  /// Every stream gets a sign of life so often, in seconds.
+  /// The interval between keep-alives, in seconds.
   private static let silence = 15
 
   private struct Stream: Sendable {
     var listener: EventFeed.Listener
-    /// The cursor of what was sent. A client that does not read is sent nothing until it does, and goes on from there.
+    /// The cursor of the last event sent. A stalled client is sent nothing, and resumes from here once it reads again.
     var sent: EventFeedCursor
-    /// Whether it is sent nothing: before the answer has begun, and while the client does not read.
+    /// Whether sending is paused: before the response has begun, and while the client does not read.
     var isStalled = true
     var hasBegun = false
     var posts: [Int]
@@ -38,9 +38,9 @@ public final class EventHub: Service {
     let client: EventClient
   }
 
-  /// What is to be read again.
+  /// The reads that are pending.
   private struct Work: Sendable {
-    /// Streams that have just come, or for whom all is to be read.
+    /// Streams that have just begun, or that need everything read again.
     var streams: Set<Int> = []
     var notifications: Set<Int> = []
     var messages: Set<Int> = []
@@ -58,13 +58,13 @@ public final class EventHub: Service {
 
   private struct State: Sendable {
     var streams: [Int: Stream] = [:]
-    /// Streams by account, and by post.
+    /// Stream ids by account, and by post.
     var ofAccount: [Int: Set<Int>] = [:]
     var ofPost: [Int: Set<Int>] = [:]
     var nextID = 0
     var isClosed = false
     var work = Work()
-    /// When each post's counts were told last.
+    /// The time at which each post's counts were last sent.
     var countedAt: [Int: ContinuousClock.Instant] = [:]
   }
 
@@ -76,8 +76,8 @@ public final class EventHub: Service {
   private let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
   /// - Parameters:
-  ///   - countPause: between two counts of one post.
-  ///   - patience: with a client that does not read what it is sent.
+  ///   - countPause: the minimum time between two counts of one post.
+  ///   - patience: how long a client may leave sent data unread.
   public init(
     pool: PostgresPool, countPause: Duration = .milliseconds(500),
     patience: Duration = .seconds(20), logger: Logger
@@ -90,14 +90,14 @@ public final class EventHub: Service {
 
   // MARK: Streams
 
-  /// Takes a place for who is about to listen: `begin` is to follow.
+  /// Reserves a place for a listener; `begin` must follow.
   ///
   /// - Parameters:
-  ///   - cursor: from where on.
-  ///   - posts: whose threads the client has open.
+  ///   - cursor: the position to resume from.
+  ///   - posts: the posts whose threads the client has open.
   ///   - sessionEnd: when the stream ends.
-  ///   - client: who is written to, until its stream is ended.
-  /// - Returns: the number to `leave` by.
+  ///   - client: the connection to write to until the stream ends.
+  /// - Returns: the id to pass to `begin` and `leave`.
   /// - Throws: `too_many_streams`, `busy`.
   func listen(
     _ viewer: Sessions.Viewer, _ token: SessionToken, from cursor: EventFeedCursor, posts: [Int],
@@ -124,18 +124,18 @@ public final class EventHub: Service {
     }
   }
 
-  /// Begins to send, after the head of the answer.
+  /// Starts sending, after the head of the response.
   func begin(_ id: Int) {
     state.withLock { state in
       state.streams[id]?.hasBegun = true
       state.streams[id]?.isStalled = false
-      // What was committed since the cursor was read.
+      // Pick up everything committed since the cursor was read.
       state.work.streams.insert(id)
     }
     signal.yield()
   }
 
-  /// How many streams are open.
+  /// The number of open streams.
   var count: Int { state.withLock { $0.streams.count } }
 
   func leave(_ id: Int) {
@@ -173,19 +173,19 @@ public final class EventHub: Service {
     }
     for stream in streams {
       stream.client.end()
-      // A client that does not read does not keep the program from its end.
+      // A client that does not read must not delay shutdown.
       if !stream.client.isReading { stream.client.hangUp() }
     }
   }
 
-  /// Takes what transactions notify, over a connection of its own.
+  /// Receives the transactions' notifications on a dedicated connection.
   private func hear() async {
     while !Task.isCancelled {
       do {
         let connection = try await pool.dedicatedConnection()
         do {
           let notifications = try await connection.listen(LiveTopic.channel)
-          // What was notified while there was no connection.
+          // Notifications sent while disconnected are lost.
           state.withLock { Self.readAllAgain(&$0) }
           signal.yield()
           for await notification in notifications { note(LiveTopic.all(in: notification.payload)) }
@@ -229,8 +229,8 @@ public final class EventHub: Service {
     if isAny { signal.yield() }
   }
 
-  /// Gives signs of life, ends the streams of sessions that have expired, and cuts off clients that do not read. A
-  /// fifteenth of the streams a second, so that they are never written to all at once.
+  /// Sends keep-alives, ends the streams of expired sessions, and cuts off clients that do not read. Each second covers
+  /// a fifteenth of the streams, to spread the writes.
   private func beat() async {
     var tick = 0
     var looked = ContinuousClock.now
@@ -266,7 +266,7 @@ public final class EventHub: Service {
     }
   }
 
-  /// Has clients that read again told what they have not heard, and cuts off those that do not read.
+  /// Resumes stalled clients that read again, and cuts off those that still do not.
   private func attendStalled() {
     let stalled = state.withLock { $0.streams.filter { $0.value.isStalled && $0.value.hasBegun } }
     for (id, stream) in stalled {
@@ -283,10 +283,10 @@ public final class EventHub: Service {
     }
   }
 
-  // MARK: Looking
+  // MARK: Reading and sending
 
   private func look() async {
-    /// Up to where `live_events` are told to all who listen.
+    /// The position in `live_events` up to which all listeners have been served.
     var position: Int?
     for await _ in signals {
       while true {
@@ -299,7 +299,7 @@ public final class EventHub: Service {
           try await look(work, &position)
         } catch {
           if Task.isCancelled { return }
-          // The cursors stand still, so nothing is missed.
+          // The cursors have not moved, so nothing is missed.
           logger.warning("listeners wait for their news", metadata: ["error": "\(error)"])
           state.withLock { Self.readAllAgain(&$0) }
           do { try await Task.sleep(for: .seconds(1)) } catch { return }
@@ -333,10 +333,10 @@ public final class EventHub: Service {
     case messages
   }
 
-  /// How many streams one statement reads for.
+  /// The number of streams that one statement reads for.
   private static let batch = 500
 
-  /// Tells accounts what is their own.
+  /// Sends accounts their own notifications and messages.
   private func tell(_ ids: Set<Int>, of kind: Kind) async throws {
     var left = Array(ids)
     while !left.isEmpty {
@@ -371,7 +371,7 @@ public final class EventHub: Service {
     }
   }
 
-  /// - Parameter cursor: of who has heard it; nil for what has none.
+  /// - Parameter cursor: the position after this event; nil for an event without one.
   private func send(_ text: String, _ cursor: EventFeedCursor?, to id: Int) {
     let client = state.withLock { state in
       state.streams[id].flatMap { $0.isStalled ? nil : $0.client }
@@ -384,8 +384,8 @@ public final class EventHub: Service {
     }
   }
 
-  /// Tells who has come what happened in its threads, and what it had asked YouTube for, since it was here last: up to
-  /// `position` or further, where `tellLive` goes on.
+  /// Sends returning streams what they missed in their threads and lookups, up to `position` or further; `tellLive`
+  /// continues from there.
   private func catchUp(_ ids: Set<Int>, to position: Int) async throws {
     let late = state.withLock { state in
       ids.compactMap { id in state.streams[id].map { (id: id, stream: $0) } }
@@ -418,7 +418,7 @@ public final class EventHub: Service {
     }
   }
 
-  /// Tells everybody what happened after `position`.
+  /// Sends everything that happened after `position` to the streams concerned.
   private func tellLive(after position: Int) async throws -> Int {
     var position = position
     while true {
@@ -452,7 +452,7 @@ public final class EventHub: Service {
       let text = try EventText.text(of: row.item)
       let told = state.withLock { state in
         ids.compactMap { id -> (id: Int, cursor: EventFeedCursor)? in
-          // One that has caught up by itself has heard it.
+          // A stream that has caught up already has this event.
           guard let stream = state.streams[id], stream.listener.cursor.live < row.id, !stream.isStalled else {
             return nil
           }
@@ -467,7 +467,7 @@ public final class EventHub: Service {
     }
   }
 
-  /// Tells what posts count, each so often at most; who has just come is told at once.
+  /// Sends posts' counts, at most once per `countPause`; new streams get them immediately.
   private func tellCounts(_ posts: Set<Int>, newcomers: Set<Int>) async throws {
     let now = ContinuousClock.now
     let (due, wait) = state.withLock { state in
@@ -498,7 +498,7 @@ public final class EventHub: Service {
       }
     }
     if let wait {
-      // Not to be told yet. What else happens meanwhile is looked at when it is over.
+      // Too early to send. Other work that arrives meanwhile is handled after the pause.
       try await Task.sleep(for: min(wait, .milliseconds(20)))
       signal.yield()
     }
@@ -512,7 +512,7 @@ public final class EventHub: Service {
     }
   }
 
-  /// Takes posts from an account's streams that it may not see any more.
+  /// Closes posts that the account may no longer see on its streams.
   private func tellRestricted(_ account: Int) async throws {
     let streams = state.withLock { $0.ofAccount[account] ?? [] }
     let posts = state.withLock { state in
@@ -525,7 +525,7 @@ public final class EventHub: Service {
     }
   }
 
-  /// Tells streams that a post is gone, and nothing of it from then on.
+  /// Tells streams that a post is gone; they receive nothing more about it.
   private func close(_ post: Int, to ids: Set<Int>) throws {
     let text = try EventText.text(of: .postRemoved(post))
     for id in ids {
@@ -537,7 +537,7 @@ public final class EventHub: Service {
     }
   }
 
-  /// Ends the streams of sessions that are over.
+  /// Ends the streams whose sessions have ended.
   private func endSessions(of accounts: Set<Int>) async throws {
     let tokens = state.withLock { state in
       accounts.flatMap { state.ofAccount[$0] ?? [] }.compactMap { id in

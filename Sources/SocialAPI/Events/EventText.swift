@@ -102,18 +102,18 @@ enum EventText {
 
   private struct ResetData: Encodable {}
 
-  /// Said first: how long a client waits before it connects again, in milliseconds.
+  /// The opening of every stream: how long a client waits before it reconnects, in milliseconds.
   static let opening = "retry: 3000\n: listening\n\n"
   static let silence = ": \n\n"
 
-  /// An event without its id: the same for all who hear it.
+  /// An event without its id: the same text for all listeners.
   static func text(of item: EventFeedItem) throws -> String {
     let (name, data) = try form(item)
-    // JSON has its line ends escaped, so it is one line.
+    // JSON escapes line breaks, so the data is one line.
     return "event: \(name)\ndata: \(data)\n\n"
   }
 
-  /// The line before an event with which a client that connects again goes on after it.
+  /// The `id` line before an event; a client that reconnects resumes after it.
   static func id(_ cursor: EventFeedCursor) -> String { "id: \(cursor.text)\n" }
 
   private static func form(_ item: EventFeedItem) throws -> (name: String, data: String) {

@@ -3,18 +3,18 @@ import Hummingbird
 import NIOCore
 import Social
 
-/// What a request carries along: who asks, once that is known.
+/// The state of a request, including its session once known.
 public struct APIContext: RequestContext, Sendable {
   public var coreContext: CoreRequestContextStorage
-  /// The session's token and its account; nil without one.
+  /// The session's token and account; nil without a session.
   var session: Session?
-  /// What the request may do for operators; nil unless it came with one of their tokens.
+  /// The bearer's rights on operators' routes; nil unless the request carries an operators' token.
   var operatorRole: Operator.Role?
   /// The client's connection.
   let channel: any NIOCore.Channel
-  /// The other end of the connection; nil for a socket of this machine.
+  /// The address of the connection's other end; nil for a local socket.
   let peer: String?
-  /// Where the request comes from, for counting what is asked for.
+  /// The request's origin, for rate limits.
   var client: ClientAddress
 
   struct Session: Sendable {
@@ -30,14 +30,14 @@ public struct APIContext: RequestContext, Sendable {
     client = ClientAddress(peer)
   }
 
-  /// The largest body that is read, in bytes.
+  /// The largest accepted body, in bytes.
   public var maxUploadSize: Int { 1 << 20 }
 
   static var notSignedIn: SocialError {
     SocialError(.notSignedIn, "sign in with POST /v1/sessions and send its token as 'Authorization: Bearer TOKEN'")
   }
 
-  /// The account that asks.
+  /// The signed-in account.
   ///
   /// - Throws: `not_signed_in`.
   var viewer: Sessions.Viewer {
@@ -52,7 +52,7 @@ public struct APIContext: RequestContext, Sendable {
     }
   }
 
-  /// - Throws: a problem unless the request came with the token that lets its bearer act.
+  /// - Throws: a problem unless the request carries the token with write access.
   func requireAdmin() throws {
     switch operatorRole {
     case .full: return
@@ -63,7 +63,7 @@ public struct APIContext: RequestContext, Sendable {
     }
   }
 
-  /// - Throws: a problem unless the request came with one of the operators' tokens.
+  /// - Throws: a problem unless the request carries an operators' token.
   func requireOperator() throws {
     guard operatorRole == nil else { return }
     throw notAnOperator("FANMILL_ADMIN_READ_TOKEN or FANMILL_ADMIN_TOKEN of the API")
@@ -76,14 +76,14 @@ public struct APIContext: RequestContext, Sendable {
     return Problem(.unauthorized, "not_signed_in", "send \(tokens) as 'Authorization: Bearer TOKEN'")
   }
 
-  /// A part of the path.
+  /// A path parameter.
   func parameter(_ name: String) throws -> String {
     try parameters.require(name)
   }
 
-  /// A part of the path that is a post's id.
+  /// The post id in the path.
   ///
-  /// - Throws: `not_found` for what cannot be one.
+  /// - Throws: `not_found` for text that cannot be an id.
   func postID() throws -> Int {
     guard let id = EntityID.parse(try parameter("id")) else {
       throw SocialError(.notFound, "there is no such post")

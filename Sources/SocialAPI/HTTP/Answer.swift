@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Social
 
-/// An answer in JSON, before it is sent: kept with an Idempotency-Key, it can be sent again.
+/// A JSON response before it is sent. Stored under an Idempotency-Key, it can be sent again.
 struct Answer: ResponseGenerator, Sendable {
   var status: HTTPResponse.Status
   var body: [UInt8]
@@ -27,8 +27,7 @@ struct Answer: ResponseGenerator, Sendable {
   }
 }
 
-/// A value that may be missing and is written as `null` then: a field that is always there is easier to read for a
-/// client.
+/// A value that is written as `null` when missing: clients read a field more easily if it is always present.
 struct Nullable<Value: Encodable & Sendable>: Encodable, Sendable {
   let value: Value?
 
@@ -40,7 +39,7 @@ struct Nullable<Value: Encodable & Sendable>: Encodable, Sendable {
   }
 }
 
-/// A page of a list: the items and the cursor to go on with.
+/// A page of a list: its items and the cursor of the next page.
 struct PageView<Item: Encodable & Sendable>: Encodable, Sendable {
   let items: [Item]
   let next: Nullable<Int>
@@ -52,7 +51,7 @@ struct PageView<Item: Encodable & Sendable>: Encodable, Sendable {
 }
 
 extension Request {
-  /// The page that `?before=` and `&limit=` ask for.
+  /// The page selected by `?before=` and `&limit=`.
   ///
   /// - Throws: `invalid_before`, `invalid_limit`.
   func page() throws -> PageRequest {
@@ -60,7 +59,7 @@ extension Request {
     return try PageRequest(before: try number("before"), limit: limit)
   }
 
-  /// What `?query=` searches for; nothing, where it is left out.
+  /// The value of `?query=`; empty if missing.
   var searchQuery: String { uri.queryParameters["query"].map(String.init) ?? "" }
 
   private func number(_ name: String) throws -> Int? {
@@ -71,9 +70,9 @@ extension Request {
     return number
   }
 
-  /// Whether `?NAME=true`; what `standard` says if it is not there.
+  /// The value of `?NAME=`; `standard` if missing.
   ///
-  /// - Throws: `invalid_NAME` for another value than `true` or `false`.
+  /// - Throws: `invalid_NAME` for any value but `true` or `false`.
   func flag(_ name: String, default standard: Bool = false) throws -> Bool {
     switch uri.queryParameters[name[...]] {
     case nil: return standard

@@ -6,8 +6,8 @@ import LibPQClient
 import Logging
 import Social
 
-/// Finds out whose session a request's bearer token is. A token that is no session's is refused; a request without one
-/// goes on, and the routes that need an account refuse it.
+/// Resolves a request's bearer token to its session. A token without a session is refused. A request without a token
+/// continues, and routes that need an account refuse it.
 struct Authentication: RouterMiddleware {
   let pool: PostgresPool
 
@@ -22,13 +22,13 @@ struct Authentication: RouterMiddleware {
   }
 }
 
-/// Stands before the operators' routes, which their tokens open. What is neither of those nor a session's is a guess at
-/// them, and counts with those at the dashboard's door.
+/// Guards the operators' routes, which open with an operators' token. A token that is neither an operators' nor a
+/// session's counts as a guess, together with the guesses at the dashboard's sign-in.
 struct AdminAuthentication: RouterMiddleware {
   let pool: PostgresPool
-  /// nil where none is set: then no token is right.
+  /// nil if none is configured: then every token is wrong.
   let adminToken: AdminToken?
-  /// Opens those of the routes that only read.
+  /// Opens only the read-only routes.
   let adminReadToken: AdminToken?
   let attempts: AttemptBook
 
@@ -39,7 +39,7 @@ struct AdminAuthentication: RouterMiddleware {
     var context = context
     let role = role(of: text)
     if role == nil, let token = SessionToken(text), let viewer = try await Sessions.viewer(token, in: pool) {
-      // The routes refuse it, and say why.
+      // The routes refuse it with a reason.
       context.session = APIContext.Session(token: token, viewer: viewer)
       return try await next(request, context)
     }
@@ -55,15 +55,14 @@ struct AdminAuthentication: RouterMiddleware {
     return try await next(request, context)
   }
 
-  /// What a token lets its bearer do; nil for a wrong one. Both are compared, whatever the first says.
+  /// The role that the token grants; nil for a wrong token. Both comparisons always run.
   private func role(of text: String) -> Operator.Role? {
     let (isFull, isReadOnly) = (adminToken?.matches(text) ?? false, adminReadToken?.matches(text) ?? false)
     return isFull ? .full : isReadOnly ? .readOnly : nil
   }
 }
 
-/// The operators' token. Compared by its hash, so that the time it takes says nothing about how much of a guess is
-/// right.
+/// The operators' token. Its hash is compared, so that timing does not reveal how much of a guess is right.
 public struct AdminToken: Sendable {
   private let digest: [UInt8]
 
@@ -73,7 +72,7 @@ public struct AdminToken: Sendable {
 }
 
 extension Request {
-  /// The session's token, which is still to be looked up.
+  /// The session token, not yet resolved.
   ///
   /// - Throws: `not_signed_in`.
   func sessionToken() throws(SocialError) -> SessionToken {
@@ -82,7 +81,7 @@ extension Request {
     return token
   }
 
-  /// What stands behind `Authorization: Bearer`.
+  /// The token in `Authorization: Bearer`.
   var bearerToken: String? {
     guard let header = headers[.authorization] else { return nil }
     let parts = header.split(separator: " ", maxSplits: 1)

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Social
 
-/// Finds out where a request comes from, through the proxies that are trusted.
+/// Determines a request's origin through trusted proxies.
 struct ClientIdentification: RouterMiddleware {
   let proxies: TrustedProxies
 

@@ -6,12 +6,12 @@ import HTTPTypes
 import Hummingbird
 import Social
 
-/// How the API asks for jobs.
+/// The API's job client.
 public typealias AppJobs = JobClient<RedisBroker, PostgresLedger>
 
 extension AppJobs {
-  /// Does what a POST asks for in one transaction; with an `Idempotency-Key`, once: the key and its answer commit with
-  /// the rest, and the same request sent again gets that answer.
+  /// Runs a POST in one transaction. With an `Idempotency-Key` it runs once: the key and its response commit with the
+  /// rest, and a repeated request gets the stored response.
   func once(
     _ request: Request, _ body: RequestBody, by account: Int,
     _ act: @Sendable (AppTransaction) async throws -> Answer
@@ -19,7 +19,7 @@ extension AppJobs {
     try await once(request, saying: body.bytes, by: account, act)
   }
 
-  /// The same for a body that must not be told from another by all it says.
+  /// Overload for bodies that must not enter the fingerprint whole.
   ///
   /// - Parameter account: 0 for a request without one.
   func once(
@@ -36,10 +36,10 @@ extension AppJobs {
     }
   }
 
-  /// The same for requests that share a transaction. Each is answered or refused for itself; the key of a refused one
-  /// can be used again.
+  /// Overload for requests that share a transaction. Each succeeds or is refused separately; the key of a refused
+  /// request can be reused.
   ///
-  /// - Parameter act: does what is asked for, and answers in the order of what it was given.
+  /// - Parameter act: performs the requests, and returns their responses in the same order.
   func once<Asked: Sendable>(
     _ requests: [(key: IdempotencyKeys.Request?, asked: Asked)],
     _ act: @Sendable ([Asked], AppTransaction) async throws -> [Result<Answer, SocialError>]
@@ -47,7 +47,7 @@ extension AppJobs {
     try await transaction { transaction in
       var answers = [Result<Answer, SocialError>?](repeating: nil, count: requests.count)
       var left = Array(requests.indices)
-      // A key that stands in the batch twice is left for another round, which finds the answer of the first.
+      // A key that occurs twice in the batch waits for another round, which finds the first one's response.
       while !left.isEmpty {
         var keys: Set<IdempotencyKeys.ID> = []
         let round = left.filter { index in requests[index].key.map { keys.insert($0.id).inserted } ?? true }
@@ -85,7 +85,7 @@ extension AppJobs {
 }
 
 extension Request {
-  /// Its `Idempotency-Key`, with what tells the request from another; nil where it has none.
+  /// The `Idempotency-Key` with the request's fingerprint; nil if the request has none.
   ///
   /// - Throws: `invalid_Idempotency-Key`.
   func idempotencyKey(saying said: [UInt8], by account: Int) throws(SocialError) -> IdempotencyKeys.Request? {
@@ -93,7 +93,7 @@ extension Request {
     return try IdempotencyKeys.Request(key, account: account, hash: fingerprint(said))
   }
 
-  /// What makes another request another: method, path, and what it says.
+  /// The request's fingerprint: a hash of method, path and body.
   func fingerprint(_ said: [UInt8]) -> [UInt8] {
     SHA256.hash(of: Array("\(method.rawValue) \(uri.path)\n".utf8) + said)
   }

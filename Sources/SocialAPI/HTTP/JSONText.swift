@@ -4,15 +4,14 @@
   import Foundation
 #endif
 
-/// Writes values as JSON, straight into bytes: fields in the order in which they are encoded, times in UTC with
-/// milliseconds, as ISO 8601 writes them.
+/// Encodes values as JSON, straight into bytes: fields in encoding order, times in UTC with milliseconds in ISO 8601.
 ///
-/// Foundation's encoder makes a tree of boxes first, which for a page of posts takes longer than all else that the API
-/// does for it: six times as long as this.
+/// Foundation's encoder first builds a tree of boxes. For a page of posts that takes longer than the rest of the
+/// request, and six times as long as this encoder.
 ///
-/// A value asks its encoder for one container, as generated conformances do.
+/// A value may ask its encoder for only one container, as generated conformances do.
 enum JSONText {
-  /// - Throws: `EncodingError` for a number that is none, and what the value itself throws.
+  /// - Throws: `EncodingError` for a number that is not finite, and any error that the value throws.
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let writer = JSONWriter()
     try writer.write(value)
@@ -20,13 +19,13 @@ enum JSONText {
   }
 }
 
-/// What writes itself field by field, for what long lists are made of: a third of the time that its conformance to
-/// `Encodable` takes. Both say the same.
+/// A value that writes itself field by field, for the elements of long lists: this takes a third of the time of its
+/// `Encodable` conformance. Both produce the same JSON.
 protocol JSONWritable: Encodable {
   func write(to json: inout JSONBytes)
 }
 
-/// JSON as it grows.
+/// A growing JSON text.
 struct JSONBytes {
   private(set) var bytes: [UInt8] = []
 
@@ -51,7 +50,7 @@ struct JSONBytes {
     bytes[begin...].reverse()
   }
 
-  /// - Throws: for a number that JSON cannot say.
+  /// - Throws: for a number that JSON cannot represent.
   mutating func number(_ value: some BinaryFloatingPoint & LosslessStringConvertible) throws {
     guard value.isFinite else { throw Self.error(value, "JSON has no number \(value)") }
     if let whole = Int(exactly: value) { integer(whole) } else { bytes.append(contentsOf: value.description.utf8) }
@@ -91,7 +90,7 @@ struct JSONBytes {
 
   // MARK: Containers
 
-  /// An object of the fields that `write` writes.
+  /// Writes an object with the fields that `write` adds.
   mutating func object(_ write: (inout JSONBytes) -> Void) {
     bracket(UInt8(ascii: "{"))
     write(&self)
@@ -133,7 +132,7 @@ struct JSONBytes {
     bracket(UInt8(ascii: "]"))
   }
 
-  /// - Parameter name: of characters that JSON does not escape.
+  /// - Parameter name: has no characters that JSON escapes.
   private mutating func key(_ name: StaticString) {
     comma()
     bytes.append(UInt8(ascii: "\""))
@@ -150,28 +149,28 @@ struct JSONBytes {
 
   fileprivate mutating func bracket(_ byte: UInt8) { bytes.append(byte) }
 
-  /// Goes on in a container, unless it is empty so far.
+  /// Adds a comma unless the container is empty.
   fileprivate mutating func comma() {
-    // Strings end with a quotation mark, so that these two are the container's own.
+    // Strings end with a quotation mark, so these two bytes can only open a container.
     guard let last = bytes.last, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") else { return }
     bytes.append(UInt8(ascii: ","))
   }
 }
 
-/// What the containers of one value write to.
+/// The output shared by the containers of one value.
 private final class JSONWriter {
   var json = JSONBytes()
-  /// What closes the objects and arrays that are open.
+  /// The closing bytes of the open objects and arrays.
   private var ends: [UInt8] = []
 
-  /// - Returns: the depth within.
+  /// - Returns: the depth inside the new container.
   func open(_ begin: UInt8, _ end: UInt8) -> Int {
     json.bracket(begin)
     ends.append(end)
     return ends.count
   }
 
-  /// Closes what was opened within the container that has this depth.
+  /// Closes everything opened inside the container at this depth.
   func close(to depth: Int) {
     while ends.count > depth { json.bracket(ends.removeLast()) }
   }

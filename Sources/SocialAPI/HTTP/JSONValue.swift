@@ -1,4 +1,4 @@
-/// Any JSON, to be passed on as it came.
+/// Any JSON value, passed on unchanged.
 enum JSONValue: Codable, Sendable {
   case null
   case bool(Bool)
@@ -27,7 +27,7 @@ enum JSONValue: Codable, Sendable {
     }
   }
 
-  /// Nil where the value is of another type: the last type that is tried reports the error.
+  /// nil if the value has another type: the last type tried reports the error.
   private static func attempt<Value>(_ decode: () throws -> Value) -> Value? {
     do { return try decode() } catch { return nil }
   }

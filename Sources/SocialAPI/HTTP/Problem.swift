@@ -10,21 +10,21 @@ import LibPQClient
 import Logging
 import Social
 
-/// An error as the client gets it: `application/problem+json` (RFC 9457) with a code that programs may rely on.
+/// An error as sent to the client: `application/problem+json` (RFC 9457) with a stable code for programs.
 struct Problem: Error, Encodable {
   let type = "about:blank"
   let title: String
   let status: Int
   /// Stable: programs compare it.
   let code: String
-  /// What is wrong and what would be right, for people.
+  /// The cause and the remedy, for people.
   let detail: String
   let field: String?
-  /// What an account is called now that was asked for by a name of before.
+  /// The current username of an account that was requested by a former one.
   var username: String?
-  /// Seconds after which trying again makes sense; sent as `Retry-After`.
+  /// Seconds after which a retry makes sense; sent as `Retry-After`.
   var retryAfter: Int?
-  /// What else the answer's head says.
+  /// Additional response headers.
   var headers: HTTPFields = [:]
 
   private enum CodingKeys: CodingKey { case type, title, status, code, detail, field, username }
@@ -38,7 +38,7 @@ struct Problem: Error, Encodable {
     self.retryAfter = retryAfter
   }
 
-  /// The problem that an error is to the client; nil for one that is the server's own fault.
+  /// The problem that describes an error to the client; nil for an error that is the server's fault.
   init?(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
@@ -58,7 +58,7 @@ struct Problem: Error, Encodable {
     }
   }
 
-  /// What the database cannot do now and can do later; nil for what trying again does not cure.
+  /// A database failure that is temporary; nil for one that a retry does not cure.
   private static func shortage(_ error: PostgresError) -> Problem? {
     if error.sqlState == "53100" {
       return Problem(
@@ -69,8 +69,8 @@ struct Problem: Error, Encodable {
         """,
         retryAfter: 30)
     }
-    // 25006: a standby refused to write; the primary is being replaced. Class 53: memory, connections or another limit
-    // of the server is used up. 57P03: it starts or ends.
+    // 25006: a standby refused a write; the primary is being replaced. Class 53: the server is out of memory,
+    // connections or another resource. 57P03: the server is starting or shutting down.
     let isPassing =
       [.connection, .poolExhausted, .timeout, .outcomeUnknown].contains(error.code)
       || error.sqlState.map { $0 == "25006" || $0 == "57P03" || $0.hasPrefix("53") } ?? false
@@ -84,14 +84,14 @@ struct Problem: Error, Encodable {
     .internalServerError, "internal",
     "the server failed; its log has the reason under the trace id of this answer's traceparent")
 
-  /// Where to ask instead: the same, with the account's name of today.
+  /// Redirects to the same path under the account's current username.
   init(_ moved: AccountMoved, of request: Request) {
-    // A client may make a GET of what is redirected with 301.
+    // On a 301, a client may turn any method into GET.
     let status: HTTPResponse.Status = [.get, .head].contains(request.method) ? .movedPermanently : .permanentRedirect
     self.init(status, "moved", "\(moved): ask for that")
     username = moved.to
     var parts = request.uri.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    // Of all that a username may have, '+' alone is something else in some addresses.
+    // Of the characters allowed in a username, only '+' may appear percent-encoded.
     if let place = parts.lastIndex(where: { $0.lowercased().replacing("%2b", with: "+") == moved.from.lowercased() }) {
       parts[place] = moved.to
     }
@@ -139,7 +139,7 @@ struct Problem: Error, Encodable {
   }
 }
 
-/// Answers every error as a problem. What is the server's fault is logged, and the client learns no more than that.
+/// Turns every error into a problem response. Server faults are logged, and the client gets no details.
 struct ProblemMiddleware: RouterMiddleware {
   func handle(
     _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response

@@ -6,13 +6,13 @@
 import Hummingbird
 import Reactor
 
-/// A request's body, read whole.
+/// A request's complete body.
 struct RequestBody: Sendable {
   let bytes: [UInt8]
 
-  /// - Throws: an error of status 413 for more than the context's limit.
+  /// - Throws: an error of status 413 for a body above the context's limit.
   init(_ request: Request, _ context: APIContext) async throws {
-    // A slow client's time is not the servers'.
+    // Time spent on a slow client does not count against the deadline for servers.
     let begun = ContinuousClock.now
     defer { Deadline.current?.extend(by: .now - begun) }
     let buffer = try await request.body.collect(upTo: context.maxUploadSize)
@@ -21,8 +21,8 @@ struct RequestBody: Sendable {
 
   /// The body as JSON.
   ///
-  /// - Throws: `Problem` of code `malformed_body` for what is no JSON, `invalid_FIELD` for a field that is missing or
-  ///   has another type.
+  /// - Throws: `Problem` of code `malformed_body` for invalid JSON, `invalid_FIELD` for a field that is missing or has
+  ///   another type.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     do {
       return try JSONDecoder().decode(type, from: Data(bytes))

@@ -1,9 +1,9 @@
 import Hummingbird
 import Reactor
 
-/// Gives each request a deadline: a server that does not answer by then makes the request fail, which the client learns
-/// as `unavailable`. Streams are exempt, since their events are written after the request was answered; so is the time
-/// that a client takes to send a body.
+/// Gives each request a deadline. A request that is still waiting for a server then fails, and the client gets
+/// `unavailable`. Streams are exempt, since their events are written after the response has begun; so is the time that
+/// a client takes to send a body.
 public struct RequestDeadline<Context: RequestContext>: RouterMiddleware {
   private let limit: Duration
 

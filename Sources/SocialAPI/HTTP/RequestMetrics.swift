@@ -3,8 +3,7 @@ import Hummingbird
 import Locking
 import Metrics
 
-/// Counts requests by the route that answered, never by their path, so that nobody outside makes new series; and how
-/// long the answers took.
+/// Counts requests and measures response times by route, never by path, so that clients cannot create new series.
 public struct RequestMetrics<Context: RequestContext>: RouterMiddleware {
   private let handles = RequestMetricHandles()
 
@@ -34,17 +33,17 @@ public struct RequestMetrics<Context: RequestContext>: RouterMiddleware {
   }
 }
 
-/// The handles, made once for a route, a method and a class of status.
+/// The metric handles, made once per route, method and status class.
 final class RequestMetricHandles: Sendable {
   struct Route: Hashable {
     /// The template, such as `/v1/posts/{id}`.
     let path: String
     let method: String
 
-    /// - Parameter path: as the router has it; what has none is `not_found`.
+    /// - Parameter path: the router's template; a request without one counts as `not_found`.
     init(path: String, method: HTTPRequest.Method) {
       self.path = path.isEmpty || path == "NotFound" ? "not_found" : path
-      // Any word may stand there that a client likes.
+      // Clients may send any word as a method.
       self.method = Self.methods.contains(method) ? method.rawValue : "other"
     }
 

@@ -3,8 +3,9 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Gives each request a step in a trace: that of its `traceparent`, or a new one. Whatever the request does is in it,
-/// the jobs it asks for too; its log lines carry the id as `trace_id`, and the answer the header `traceparent`.
+/// Gives each request a span: in the trace of its `traceparent`, or in a new one. The request's work belongs to it,
+/// including the jobs it enqueues. Log lines carry the trace id as `trace_id`, and the response carries the header
+/// `traceparent`.
 public struct RequestTracing<Context: RequestContext>: RouterMiddleware {
   public init() {}
 
@@ -29,15 +30,15 @@ public struct RequestTracing<Context: RequestContext>: RouterMiddleware {
 }
 
 extension HTTPField.Name {
-  /// Of W3C Trace Context.
+  /// The header of W3C Trace Context.
   static var traceparent: Self {
     guard let name = Self("traceparent") else { preconditionFailure("a token by RFC 9110") }
     return name
   }
 }
 
-/// A path as a log shows it: without the token that some routes have in it, which whoever reads the log could use before
-/// its owner.
+/// A path for the log: without the token that some routes contain, which a reader of the log could use before its owner
+/// does.
 enum LoggedPath {
   static func shown(_ path: String) -> String {
     let secret = ["/v1/password-resets/", "/v1/email-confirmations/"].first { path.hasPrefix($0) }

@@ -1,11 +1,11 @@
-/// The part of a file that a request asks for by `Range` (RFC 9110, 14.2).
+/// The part of a file that a `Range` header selects (RFC 9110, 14.2).
 enum ByteRange: Equatable {
   case whole
   case part(Range<Int>)
-  /// It begins after the end.
+  /// The range begins after the end of the file.
   case unsatisfiable
 
-  /// Several ranges, and what is no range of bytes, get the whole file, as the RFC allows.
+  /// Multiple ranges and invalid ones get the whole file, as the RFC allows.
   init(_ header: String?, of count: Int) {
     guard let header, header.hasPrefix("bytes="), !header.contains(",") else {
       self = .whole
@@ -16,7 +16,7 @@ enum ByteRange: Equatable {
       self = .whole
       return
     }
-    // Numbers of more digits than any file has bytes are as good as the end.
+    // Numbers with more digits than any file size mean the end.
     let (first, last) = (Self.number(bounds[0]), Self.number(bounds[1]))
     switch (first, last) {
     case (nil, nil): self = .whole

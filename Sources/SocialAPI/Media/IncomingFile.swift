@@ -3,24 +3,24 @@ import Cryptography
 import Glibc
 import Social
 
-/// The file that an upload is received into. It has no name, so that nothing of it is left when the process is killed.
+/// The file that receives an upload. It has no name, so the kernel removes it if the process is killed.
 struct IncomingFile: ~Copyable {
-  /// A file that could not be made or written.
+  /// A file could not be created or written.
   struct Failure: Error, CustomStringConvertible {
     let what: String
     let number: Int32
 
-    /// Whether no room is left for more.
+    /// Whether the disk or the quota is full.
     var isFull: Bool { number == ENOSPC || number == EDQUOT }
     var description: String { "\(what): \(String(cString: strerror(number)))" }
   }
 
-  /// How many bytes may wait for the disk: few enough that a commit's own, which wait behind them, are not held up.
+  /// The most bytes that may await write-back: few enough that commits, which queue behind them, are not delayed.
   private static let maxUnwritten = 1 << 18
 
   private let descriptor: Int32
   private(set) var count = 0
-  /// How many of them are on the disk.
+  /// The number of bytes already on disk.
   private var written = 0
 
   /// - Parameter folder: an absolute path.
@@ -41,12 +41,12 @@ struct IncomingFile: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// What its bytes say that it is.
+  /// The picture's header, read from its bytes.
   ///
   /// - Throws: `PictureRefusal`.
   func header() throws -> PictureHeader { try PictureHeader(descriptor: descriptor) }
 
-  /// Where it can be read as long as this value lives.
+  /// The path to read it at while this value lives.
   var path: String { "/proc/self/fd/\(descriptor)" }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
@@ -60,8 +60,8 @@ struct IncomingFile: ~Copyable {
     count += bytes.count
   }
 
-  /// Writes to the disk what waits for it, once that is much. An upload that waits for its turn in `line` reads no
-  /// further, and its client waits with it.
+  /// Writes pending bytes to the disk once there are enough of them. An upload that waits in `line` stops reading,
+  /// which makes its client wait too.
   mutating func writeBack(through line: UploadLine, as turn: UploadLine.Turn) async throws {
     guard count - written >= Self.maxUnwritten else { return }
     let (descriptor, start, length) = (descriptor, written, count - written)

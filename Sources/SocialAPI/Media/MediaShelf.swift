@@ -1,18 +1,18 @@
 import Social
 
-/// Where the API keeps and finds pictures.
+/// The API's store of pictures.
 public struct MediaShelf: Sendable {
   let store: any MediaStore
-  /// Where uploads are received, before they go into the store.
+  /// The folder for uploads in progress, before they move to the store.
   let incoming: String
   let line: UploadLine
-  /// How many bytes an account may own.
+  /// The most bytes that an account may own.
   let quota: Int
 
   /// - Parameters:
-  ///   - incoming: a folder, best on the file system of a store that is a folder, too.
+  ///   - incoming: a folder, best on the same file system as a store that is a folder.
   ///   - quota: in bytes.
-  ///   - bytesPerSecond: how fast uploads are received at most, all together.
+  ///   - bytesPerSecond: the limit for all uploads together.
   public init(store: any MediaStore, incoming: String, quota: Int, bytesPerSecond: Int = 20_000_000) {
     self.store = store
     self.incoming = incoming

@@ -1,7 +1,7 @@
-/// The one file of a `multipart/form-data` body (RFC 7578), taken out as it comes: no more is kept in memory than a
-/// boundary and the head of a part.
+/// Extracts the only file of a `multipart/form-data` body (RFC 7578) as the body arrives. Holds at most one boundary
+/// and the head of one part in memory.
 struct MultipartFile {
-  /// Why a body is refused.
+  /// The reason why a body is refused.
   struct Malformed: Error, CustomStringConvertible {
     let description: String
   }
@@ -13,27 +13,27 @@ struct MultipartFile {
   static let maxHead = 8192
 
   private var state = State.preamble
-  /// What came and is not decided yet.
+  /// Bytes received but not yet classified.
   private var pending: [UInt8]
-  /// A line break and the boundary: what ends a part.
+  /// A line break and the boundary, which end a part.
   private let delimiter: [UInt8]
 
-  /// - Throws: ``Malformed`` where the type names no boundary that can be one.
+  /// - Throws: ``Malformed`` if the type names no valid boundary.
   init(contentType: String) throws(Malformed) {
     guard let boundary = Self.boundary(in: contentType) else {
       throw Malformed(description: "the Content-Type names no boundary of up to 70 characters")
     }
     delimiter = Array("\r\n--\(boundary)".utf8)
-    // The first boundary may stand at the very beginning.
+    // The first boundary may come at the very start of the body.
     pending = [0x0D, 0x0A]
   }
 
-  /// Whether the last boundary has come.
+  /// Whether the last boundary has arrived.
   var isComplete: Bool { state == .end }
 
-  /// What of the file `bytes` bring.
+  /// Returns the file's bytes among the given ones.
   mutating func take(_ bytes: some Sequence<UInt8>) throws(Malformed) -> [UInt8] {
-    // What follows the last boundary means nothing.
+    // Everything after the last boundary is ignored.
     if state == .end { return [] }
     pending += bytes
     var file: [UInt8] = []
@@ -41,7 +41,7 @@ struct MultipartFile {
     return file
   }
 
-  /// Takes a step; false where it needs more bytes.
+  /// Takes one step; returns false if it needs more bytes.
   private mutating func advance(_ file: inout [UInt8]) throws(Malformed) -> Bool {
     switch state {
     case .preamble:
@@ -67,7 +67,7 @@ struct MultipartFile {
       return true
     case .file:
       guard let found = pending.firstRange(of: delimiter) else {
-        // The last bytes may be the beginning of a boundary.
+        // The last bytes may begin a boundary.
         let sure = pending.count - delimiter.count + 1
         if sure > 0 {
           file += pending[..<sure]

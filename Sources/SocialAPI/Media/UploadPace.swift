@@ -1,12 +1,12 @@
-/// When bytes may go on that come at a rate: after a pause some at once, the rest as the rate allows.
+/// Schedules bytes at a rate: a burst after a pause, then at the rate.
 struct UploadPace: Sendable {
   private let bytesPerSecond: Double
-  /// How long before now what was not used may be used still.
+  /// How far back unused rate still counts.
   private let credit: Duration
-  /// Until when the rate is used up.
+  /// The time up to which the rate is used.
   private var usedUntil: ContinuousClock.Instant
 
-  /// - Parameter burst: how many bytes go on at once after a pause.
+  /// - Parameter burst: how many bytes may pass at once after a pause.
   init(bytesPerSecond: Double, burst: Double, at now: ContinuousClock.Instant) {
     precondition(bytesPerSecond > 0 && burst >= 0, "bytes come at some rate")
     self.bytesPerSecond = bytesPerSecond
@@ -14,7 +14,7 @@ struct UploadPace: Sendable {
     usedUntil = now - credit
   }
 
-  /// - Returns: when so many bytes may go on.
+  /// - Returns: when the bytes may pass.
   mutating func use(_ bytes: Int, at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
     let begin = max(usedUntil, now - credit)
     usedUntil = begin + .seconds(Double(bytes) / bytesPerSecond)

@@ -4,24 +4,24 @@ import Hummingbird
 import Reactor
 import Social
 
-/// Receives an upload into a file, never more of it in memory than came at once: the body itself, or the one file of a
-/// multipart body.
+/// Receives an upload into a file: the body itself, or the only file of a multipart body. Holds no more in memory than
+/// the bytes that arrive at once.
 struct UploadReception: ~Copyable {
   /// In bytes.
   static let maxBytes = 10_000_000
-  /// A multipart body is longer than its file by its boundaries and the head of its part.
+  /// The room for a multipart body's boundaries and part header.
   private static let maxEnvelope = 16_384
-  /// How much of a body that is too large is received nevertheless.
+  /// The most bytes to receive of a body that is too large.
   private static let maxDiscarded = 40_000_000
 
   let file: IncomingFile
   /// SHA-256 of the file's bytes.
   let hash: [UInt8]
 
-  /// - Parameter account: whose upload it is; nil where the uploader has none yet.
+  /// - Parameter account: the uploading account; nil if the uploader has none yet.
   /// - Throws: `body_too_large`, `malformed_body`, `empty_body`, `storage_full`.
   init(_ request: Request, of account: Int?, into shelf: MediaShelf) async throws {
-    // A slow client's time is not the servers'.
+    // Time spent on a slow client does not count against the deadline for servers.
     let begun = ContinuousClock.now
     defer { Deadline.current?.extend(by: .now - begun) }
     do {
@@ -50,7 +50,7 @@ struct UploadReception: ~Copyable {
     var received = 0
     for try await buffer in request.body {
       received += buffer.readableBytes
-      // A client that is still sending reads no answer: what is a little too much is received and thrown away.
+      // A client that is still sending reads no response, so a slightly oversized body is received and discarded.
       guard received <= limit else {
         if received > Self.maxDiscarded { throw Self.tooLarge }
         continue

@@ -3,14 +3,14 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `accounts` and `sessions`: signing up, in and out.
+/// `accounts` and `sessions`: sign-up, sign-in and sign-out.
 struct AccountRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let hasher: PasswordHasher
   let attempts: AttemptBook
   let confirmsSignUp: Bool
-  /// Whether who opens an account has to state to be an adult.
+  /// Whether a new account's owner must state to be an adult.
   let asksAdults: Bool
 
   func add(to group: RouterGroup<APIContext>) {
@@ -20,14 +20,14 @@ struct AccountRoutes: Sendable {
   }
 
   private struct Opening: Decodable {
-    /// Made of the name where it is missing.
+    /// Derived from the name if missing.
     var username: String?
     var email: String
     var password: String
     var name: String
     var major: String?
     var bio: String?
-    /// The id of a picture that was uploaded with an upload token.
+    /// The id of a picture uploaded with an upload token.
     var avatar: String?
     /// States that the owner is an adult.
     var adult: Bool?
@@ -36,7 +36,7 @@ struct AccountRoutes: Sendable {
   private struct Opened: Encodable {
     var id: Int
     var username: String
-    /// nil where the address is to be confirmed first.
+    /// nil if the address must be confirmed first.
     var token: String?
   }
 
@@ -50,7 +50,7 @@ struct AccountRoutes: Sendable {
       throw SocialError(
         .invalid("adult"), "accounts here are for adults: state that you are one, with \"adult\": true", field: "adult")
     }
-    // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
+    // The fingerprint excludes the password: a fast hash of it would be worth guessing at.
     let said =
       [
         registration.username ?? "", registration.email, registration.name, registration.major, registration.bio,
@@ -70,13 +70,13 @@ struct AccountRoutes: Sendable {
         opened.token = try await Sessions.open(for: id, from: origin, in: transaction.sql).text
       }
       if let key {
-        // Kept without the token, of which only a hash is stored anywhere.
+        // Stored without the token: only a hash of the token is stored anywhere.
         try await IdempotencyKeys.record([(key, 201, [])], in: transaction.sql)
       }
       return opened
     }
     if let opened { return try Answer(.created, opened) }
-    // The request came again: whoever knows the password gets a session of the account that the first one opened.
+    // A repeated request: with the right password it gets a session of the account that the first one opened.
     let known = try await Sessions.authenticate(
       email: registration.email, password: registration.password, from: context.client, hasher: hasher,
       attempts: attempts, in: pool)
@@ -97,7 +97,7 @@ struct AccountRoutes: Sendable {
 
   private struct Token: Encodable { var token: String }
 
-  /// Sent again, it opens another session: a token is stored nowhere, so that the first one cannot be sent again.
+  /// A repeated request opens another session: tokens are not stored, so the first one cannot be sent again.
   @Sendable private func signIn(_ request: Request, _ context: APIContext) async throws -> Answer {
     let credentials = try await RequestBody(request, context).decode(Credentials.self)
     let known = try await Sessions.authenticate(

@@ -9,11 +9,11 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `agreements`: what was sealed, and the backup of the keys that open it.
+/// `agreements`: sealed records, and the backup of the keys that open them.
 struct AgreementRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
-  /// Without them there are no agreements.
+  /// nil disables agreements.
   let secrets: AgreementSecrets?
 
   func add(to group: RouterGroup<APIContext>) {
@@ -48,7 +48,7 @@ struct AgreementRoutes: Sendable {
 
   // MARK: Agreements
 
-  /// A withdrawal comes first, as it has to be shown.
+  /// A withdrawal comes first because clients must show it.
   private struct Item: Encodable {
     let withdrawnAt: Nullable<Date>
     /// `me` or `peer`.
@@ -108,7 +108,7 @@ struct AgreementRoutes: Sendable {
     let id: Int
   }
 
-  /// Sent again, it changes nothing: the first withdrawal stands.
+  /// A repeated request changes nothing: the first withdrawal remains.
   @Sendable private func withdraw(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     try Self.demand(secrets)
@@ -155,7 +155,7 @@ struct AgreementRoutes: Sendable {
     var locked: String
   }
 
-  /// Sent again, it keeps the same: it needs no Idempotency-Key, which would keep what was sent.
+  /// A repeated request stores the same backup, so this route needs no Idempotency-Key, which would store the body.
   @Sendable private func keepBackup(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let backups = AgreementBackups(secrets: try Self.demand(secrets))
@@ -194,7 +194,7 @@ struct AgreementRoutes: Sendable {
     let secret: String
   }
 
-  /// Counted each time, whatever Idempotency-Key it comes with: no answer is kept that has the secret in it.
+  /// Every attempt counts, whatever its Idempotency-Key: a response that contains the secret is never stored.
   @Sendable private func openBackup(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let backups = AgreementBackups(secrets: try Self.demand(secrets))

@@ -5,7 +5,8 @@ import Foundation
 import Hummingbird
 import LibPQClient
 
-/// `autoscaling`: for whatever starts and ends workers, such as KEDA's metrics-api scaler, with an operators' token.
+/// `autoscaling`: for programs that start and stop workers, such as KEDA's metrics-api scaler, with an operators'
+/// token.
 struct AutoscalingRoutes: Sendable {
   let database: JobsDatabase
 
@@ -15,20 +16,20 @@ struct AutoscalingRoutes: Sendable {
 
   private struct Wanted: Encodable {
     let queue: String
-    /// How many workers the queue needs.
+    /// The number of workers the queue needs.
     let workers: Int
-    /// How many serve it.
+    /// The number of workers that serve it.
     let serving: Int
     let ready: Int
-    /// Jobs a second.
+    /// Jobs per second.
     let arrivalRate: Double
-    /// Seconds; null before a job has ended.
+    /// Seconds; null until a job has finished.
     let runTime: Nullable<Double>
     let sampledAt: Date
   }
 
-  /// - Throws: `unknown_queue`; `not_sampled` while nobody has watched for a minute, so that nothing is scaled by what
-  ///   was.
+  /// - Throws: `unknown_queue`; `not_sampled` if the last sample is over a minute old, so that stale data never drives
+  ///   scaling.
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
     try context.requireOperator()
     let name = try context.parameter("queue")

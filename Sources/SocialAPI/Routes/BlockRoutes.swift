@@ -8,7 +8,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// Whom an account keeps away: `block`, `mute` and the lists of both.
+/// `block`, `mute` and the lists of both.
 struct BlockRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool

@@ -9,10 +9,10 @@ struct CelebRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let reads: any SocialReader
-  /// How many celebs an account registers at most.
+  /// The maximum number of celebs per account.
   let limit: Int
   let lookups: Lookups
-  /// Hearts that come at the same time share a transaction: everybody loves the same celeb at the same time.
+  /// Concurrent hearts share a transaction, because many fans love the same celeb at the same time.
   private let hearts: Batcher<Int, HeartRequest, Result<Answer, SocialError>>
 
   init(
@@ -84,7 +84,7 @@ struct CelebRoutes: Sendable {
   }
 
   private struct Edit: Decodable {
-    /// An empty one takes the note away.
+    /// An empty note removes the note.
     var note: String?
     var position: Int?
   }
@@ -99,7 +99,7 @@ struct CelebRoutes: Sendable {
   }
 
   private struct Named: Decodable {
-    /// A platform's name, or its number.
+    /// A platform's name or number.
     struct Platform: Decodable {
       let name: String
 
@@ -181,7 +181,7 @@ struct CelebRoutes: Sendable {
 }
 
 extension Request {
-  /// The ranking that the query names.
+  /// The ranking that the query selects.
   ///
   /// - Throws: `unknown_platform`, `invalid_by`, `invalid_window`.
   fileprivate func rankingKey(on platform: String) throws(SocialError) -> RankingKey {
@@ -192,7 +192,7 @@ extension Request {
 }
 
 extension APIContext {
-  /// The celeb that the path names.
+  /// The celeb in the path.
   ///
   /// - Throws: `unknown_platform`, `invalid_account`.
   func celebAccount() throws -> CelebAccount {

@@ -5,11 +5,11 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `certificates`, and the keys that they are checked with. Open to everybody.
+/// `certificates`, and the keys to verify them with. Public.
 struct CertificateRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
-  /// Without them there are none.
+  /// nil disables certificates.
   let certificates: FanCertificates?
 
   func add(to group: RouterGroup<APIContext>) {
@@ -39,7 +39,7 @@ struct CertificateRoutes: Sendable {
     let certificate: CertificateView
   }
 
-  /// JSON, and a page to who asks for HTML.
+  /// JSON, or a page for clients that ask for HTML.
   @Sendable private func check(_ request: Request, _ context: APIContext) async throws -> Response {
     let token = try context.parameter("token")
     let wantsPage = request.headers[.accept]?.lowercased().contains("text/html") == true
@@ -75,7 +75,7 @@ struct CertificateRoutes: Sendable {
 
   // MARK: Keys
 
-  /// A key as RFC 8037 has it.
+  /// A public key in the form of RFC 8037.
   private struct Key: Encodable {
     let kty = "OKP"
     let crv = "Ed25519"

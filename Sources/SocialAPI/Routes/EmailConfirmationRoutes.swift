@@ -3,7 +3,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `email-confirmations`: for who has got a mail with a token, and who has not.
+/// `email-confirmations`: confirming an address, and asking for another mail.
 struct EmailConfirmationRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
@@ -17,7 +17,7 @@ struct EmailConfirmationRoutes: Sendable {
 
   private struct Wanted: Decodable { var email: String }
 
-  /// The answer is the same whether or not an account waits for the address.
+  /// The response is the same whether or not an account is waiting for the address.
   @Sendable private func askAgain(_ request: Request, _ context: APIContext) async throws -> Answer {
     guard sendsMail else {
       throw SocialError(.mailNotConfigured, "this server sends no mail (FANMILL_MAIL_URL): ask its operator")

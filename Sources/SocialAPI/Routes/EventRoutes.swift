@@ -4,7 +4,7 @@ import LibPQClient
 import NIOCore
 import Social
 
-/// `events`: what is new for the account, as server-sent events, for as long as the client listens.
+/// `events`: the account's news as server-sent events, while the client listens.
 struct EventRoutes: Sendable {
   static let path = "/v1/events"
 
@@ -15,8 +15,8 @@ struct EventRoutes: Sendable {
     group.get("events", use: listen)
   }
 
-  /// With `posts`, of these posts as well. With `Last-Event-ID`, which a browser sends when it connects again, it goes on
-  /// from there.
+  /// With `posts`, includes events of these posts. With `Last-Event-ID`, which a browser sends when it reconnects,
+  /// resumes from that event.
   @Sendable private func listen(_ request: Request, _ context: APIContext) async throws -> Response {
     let session = try context.signedIn
     let posts = try Self.posts(request)
@@ -29,8 +29,8 @@ struct EventRoutes: Sendable {
     let id = try hub.listen(
       session.viewer, session.token, from: cursor, posts: Array(visible), until: sessionEnd, to: client)
     let gone = try posts.filter { !visible.contains($0) }.map { try EventText.text(of: .postRemoved($0)) }
-    // The body below may never be written: the client may be gone by now. The place ends with the connection, whatever
-    // comes first.
+    // The body below may never be written, because the client may be gone already. The connection's end frees the place
+    // in either case.
     context.channel.closeFuture.whenComplete { [hub] _ in hub.leave(id) }
     return Response(
       status: .ok,
@@ -59,7 +59,7 @@ struct EventRoutes: Sendable {
 
 extension HTTPField.Name {
   fileprivate static var lastEventID: Self { token("Last-Event-ID") }
-  /// Asks a proxy in front to pass each event on at once.
+  /// Asks a proxy in front to pass each event on immediately.
   fileprivate static var xAccelBuffering: Self { token("X-Accel-Buffering") }
 
   private static func token(_ name: String) -> Self {

@@ -17,7 +17,7 @@ struct FeedRoutes: Sendable {
     feeds = BatchedFeeds(pool: pool, homesFrom: reads)
   }
 
-  /// - Parameter group: one that looks up no sessions. A feed is found with its session, in one statement.
+  /// - Parameter group: a group that resolves no sessions. One statement finds both feed and session.
   func add(to group: RouterGroup<APIContext>) {
     group.get("feed/home", use: home)
     group.get("feed/following", use: following)

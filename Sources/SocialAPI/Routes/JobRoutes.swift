@@ -7,17 +7,17 @@ import DurableJobs
 import DurableJobsAdmin
 import Hummingbird
 
-/// `jobs`: for operators. The admin token enqueues; the read-only one shows a job.
+/// `jobs`: for operators. The admin token enqueues; the read-only token shows a job.
 struct JobRoutes: Sendable {
   let desk: JobAdmin
 
   func add(to group: RouterGroup<APIContext>) {
-    // One name for both, a kind and an id: the router takes no two for one place.
+    // One name for both a kind and an id: the router allows only one parameter name per position.
     group.post("jobs/{name}", use: enqueue)
     group.get("jobs/{name}", use: show)
   }
 
-  /// Whoever has the admin token; it names nobody.
+  /// The holder of the admin token, which names no person.
   private static let actor = Operator(name: "api")
 
   private struct Wanted: Decodable {
@@ -31,7 +31,7 @@ struct JobRoutes: Sendable {
 
   private struct Enqueued: Encodable { var id: String }
 
-  /// An operator's way to make a request safe to send again is `uniqueKey`; an Idempotency-Key belongs to an account.
+  /// Operators make a request repeatable with `uniqueKey`; an Idempotency-Key belongs to an account.
   @Sendable private func enqueue(_ request: Request, _ context: APIContext) async throws -> Answer {
     try context.requireAdmin()
     let wanted = try await RequestBody(request, context).decode(Wanted.self)

@@ -6,8 +6,8 @@ import Social
 
 /// `celebs/search` and `lookups`.
 ///
-/// A lookup belongs to its question: all who ask the same share one. So whoever is signed in and has its id, which
-/// cannot be guessed, may follow it; the answer tells neither who asked nor what they typed.
+/// Lookups are shared: all accounts with the same question share one. Any signed-in account with its id, which cannot
+/// be guessed, may follow it; the response reveals neither the asker nor the text typed.
 struct LookupRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
@@ -21,7 +21,7 @@ struct LookupRoutes: Sendable {
 
   private struct Found: Encodable {
     var items: [ChannelView]
-    /// Whether a search of YouTube may find more: it is made with `more=true`.
+    /// Whether a search of YouTube may find more; `more=true` runs it.
     var more: Bool
   }
 
@@ -87,7 +87,7 @@ struct LookupRoutes: Sendable {
 }
 
 extension Request {
-  /// A value of the query as forms write it: with `+` for a space. Nil if there is none, or it is not UTF-8.
+  /// A query value in form encoding, with `+` for a space. nil if it is missing or not UTF-8.
   fileprivate func formValue(_ name: String) -> String? {
     for pair in (uri.query ?? "").split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -98,7 +98,7 @@ extension Request {
   }
 }
 
-/// A channel among answers. Its account is what `me/celebs/youtube/ACCOUNT` takes.
+/// A channel in the results. Its account is the ACCOUNT of `me/celebs/youtube/ACCOUNT`.
 struct ChannelView: Encodable, Sendable {
   let platform = "youtube"
   let account: String
@@ -126,13 +126,13 @@ struct ChannelView: Encodable, Sendable {
   }
 }
 
-/// A lookup as those see it who follow it.
+/// A lookup as its followers see it.
 struct LookupView: Encodable, Sendable {
   let state: String
   let items: [ChannelView]
-  /// When a parked one goes on.
+  /// The time at which a parked lookup resumes.
   let retryAt: Date?
-  /// Why it failed, or is tried again: for programs, and for people.
+  /// Why it failed or is being retried: for programs, and for people.
   let reason: String?
   let message: String?
 

@@ -4,7 +4,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `media`: what accounts upload. The pictures themselves are at `/media`, see ``PictureRoutes``.
+/// `media`: accounts' uploads. The pictures themselves are at `/media`, see ``PictureRoutes``.
 struct MediaRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
@@ -17,10 +17,9 @@ struct MediaRoutes: Sendable {
     group.delete("media/{id}", use: delete)
   }
 
-  /// Who uploads.
   private enum Uploader {
     case account(Int)
-    /// Who has no account yet.
+    /// An uploader without an account yet.
     case bearer(SessionToken)
 
     var account: Int? {
@@ -32,7 +31,7 @@ struct MediaRoutes: Sendable {
   }
 
   @Sendable private func upload(_ request: Request, _ context: APIContext) async throws -> Answer {
-    // Whoever may not upload is told so before a byte is received.
+    // Unauthorized uploads are refused before a byte is received.
     let uploader = try await uploader(request, context)
     let reception = try await UploadReception(request, of: uploader.account, into: shelf)
     let header: PictureHeader
@@ -52,7 +51,7 @@ struct MediaRoutes: Sendable {
       try await removeUnlessKept(file, upload)
       return answer
     } catch let refusal as SocialError {
-      // After any other error nobody knows whether the transaction was committed: what is nobody's goes in a day.
+      // After any other error the commit's outcome is unknown; a file without an owner is removed within a day.
       try await removeUnlessKept(file, upload)
       throw refusal
     }
@@ -87,7 +86,7 @@ struct MediaRoutes: Sendable {
     }
   }
 
-  /// Somebody may have uploaded the same bytes a moment earlier.
+  /// Another upload may have stored the same bytes a moment earlier.
   private func removeUnlessKept(_ file: MediaFile, _ upload: MediaUpload) async throws {
     guard try await MediaLibrary.file(hash: upload.hash, in: pool) != file else { return }
     try await shelf.store.remove([file.original])
@@ -95,11 +94,11 @@ struct MediaRoutes: Sendable {
 
   private struct Token: Encodable {
     let token: String
-    /// Seconds for which it is good.
+    /// The lifetime in seconds.
     let expiresIn: Int
   }
 
-  /// A token with which somebody who is about to open an account uploads one picture.
+  /// Issues a token for one picture upload before sign-up.
   @Sendable private func issueToken(_ request: Request, _ context: APIContext) async throws -> Answer {
     let token = try await jobs.transaction { try await UploadTokens.issue(in: $0.sql) }
     return try Answer(.created, Token(token: token.text, expiresIn: UploadTokens.lifetime))
@@ -119,7 +118,7 @@ struct MediaRoutes: Sendable {
 }
 
 extension Problem {
-  /// What the bytes are not.
+  /// The problem for bytes that are not an accepted picture.
   fileprivate init(_ refusal: PictureRefusal) {
     self.init(
       refusal.code == "unsupported_media" ? .unsupportedMediaType : .unprocessableContent, refusal.code, refusal.message
@@ -128,7 +127,7 @@ extension Problem {
 }
 
 extension APIContext {
-  /// - Throws: `not_found` for what cannot be one.
+  /// - Throws: `not_found` for text that cannot be an id.
   func mediaID() throws -> MediaID {
     guard let id = MediaID(try parameter("id")) else { throw SocialError(.notFound, "there is no such picture") }
     return id

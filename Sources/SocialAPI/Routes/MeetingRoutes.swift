@@ -9,12 +9,12 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `agreements/meetings`: two devices meet, talk sealed, and seal a record.
+/// `agreements/meetings`: two devices meet, exchange sealed messages, and seal a record.
 struct MeetingRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
   let attempts: AttemptBook
-  /// Without them there are no agreements.
+  /// nil disables agreements.
   let secrets: AgreementSecrets?
 
   func add(to group: RouterGroup<APIContext>) {
@@ -53,7 +53,7 @@ struct MeetingRoutes: Sendable {
     let expiresAt: Date
   }
 
-  /// Sent again, it begins another meeting: the answer is kept nowhere, since the code is in it.
+  /// A repeated request begins another meeting: the response contains the code, so it is never stored.
   @Sendable private func begin(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let meetings = try meetings()
@@ -73,7 +73,7 @@ struct MeetingRoutes: Sendable {
     var commitment: String
   }
 
-  /// Sent again with the same keys, it gives the same meeting: it needs no Idempotency-Key.
+  /// A repeated request with the same keys returns the same meeting, so this route needs no Idempotency-Key.
   @Sendable private func join(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let meetings = try meetings()
@@ -96,7 +96,7 @@ struct MeetingRoutes: Sendable {
     return .noContent
   }
 
-  // MARK: Talking
+  // MARK: Messages
 
   private struct Opening: Decodable { var nonce: String }
 

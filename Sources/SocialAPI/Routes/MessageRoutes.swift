@@ -3,7 +3,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `conversations`: one's own.
+/// `conversations`: the viewer's own.
 struct MessageRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
@@ -42,7 +42,7 @@ struct MessageRoutes: Sendable {
 
   private struct Unread: Encodable { var unread: Int }
 
-  /// Answers what is still unread, of all conversations.
+  /// Returns the unread count of all conversations.
   @Sendable private func read(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let name = try context.parameter("name")

@@ -3,7 +3,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `notifications`: one's own.
+/// `notifications`: the viewer's own.
 struct NotificationRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
@@ -23,7 +23,7 @@ struct NotificationRoutes: Sendable {
 
   private struct Unread: Encodable {
     var unread: Int
-    /// Whether the client shows its red dot.
+    /// Whether the client shows the red dot.
     var dot: Bool
 
     init(_ count: Int) { (unread, dot) = (count, count > 0) }
@@ -34,12 +34,12 @@ struct NotificationRoutes: Sendable {
   }
 
   private struct Checked: Decodable {
-    /// Everything up to this notification, that included.
+    /// Everything up to and including this notification.
     var upTo: Int?
     var ids: [Int]?
   }
 
-  /// Answers what is still unread.
+  /// Returns the unread count.
   @Sendable private func check(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let body = try await RequestBody(request, context)

@@ -8,7 +8,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `me`: what owners do to their own accounts.
+/// `me`: the owner's view of an account.
 struct OwnAccountRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
@@ -27,8 +27,8 @@ struct OwnAccountRoutes: Sendable {
     group.delete("me/sessions/{id}", use: close)
   }
 
-  /// - Parameter group: one that looks up no sessions. What every app asks first does it with the account, in one
-  ///   statement.
+  /// - Parameter group: a group that resolves no sessions. Apps request `me` first, and one statement finds account and
+  ///   session.
   func addOwn(to group: RouterGroup<APIContext>) { group.get("me", use: own) }
 
   @Sendable private func own(_ request: Request, _ context: APIContext) async throws -> Answer {
@@ -53,7 +53,7 @@ struct OwnAccountRoutes: Sendable {
       major = try container.decodeIfPresent(String.self, forKey: .major)
       bio = try container.decodeIfPresent(String.self, forKey: .bio)
       adult = try container.decodeIfPresent(Bool.self, forKey: .adult)
-      // null takes the picture away; a missing field leaves it.
+      // null removes the picture; a missing field keeps it.
       avatar = container.contains(.avatar) ? .some(try container.decode(String?.self, forKey: .avatar)) : nil
     }
   }
@@ -95,7 +95,7 @@ struct OwnAccountRoutes: Sendable {
 
   private struct EmailChange: Decodable {
     var email: String
-    /// The account's, where it has one.
+    /// The account's password, if it has one.
     var password: String?
   }
 
@@ -118,11 +118,11 @@ struct OwnAccountRoutes: Sendable {
   // MARK: Deletion
 
   private struct Deletion: Decodable {
-    /// The account's, where it has one.
+    /// The account's password, if it has one.
     var password: String?
   }
 
-  /// Deletes the account, or has its owner mailed where no password says who asks.
+  /// Deletes the account. If it has no password to verify the owner with, mails the owner instead.
   @Sendable private func delete(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer
     let wanted = try await RequestBody(request, context).decode(Deletion.self)
@@ -177,7 +177,7 @@ struct OwnAccountRoutes: Sendable {
     return try Answer(.ok, SessionList(items: sessions.map(SessionView.init)))
   }
 
-  /// Ends all but the one that asks.
+  /// Ends all sessions except the current one.
   @Sendable private func closeOthers(_ request: Request, _ context: APIContext) async throws -> Answer {
     let session = try context.signedIn
     try await jobs.transaction { transaction in

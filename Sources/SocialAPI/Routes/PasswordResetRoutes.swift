@@ -3,7 +3,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `password-resets`: for who has forgotten a password.
+/// `password-resets`: for owners who have forgotten their password.
 struct PasswordResetRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
@@ -18,7 +18,7 @@ struct PasswordResetRoutes: Sendable {
 
   private struct Wanted: Decodable { var email: String }
 
-  /// The answer is the same whether or not an account has the address.
+  /// The response is the same whether or not an account has the address.
   @Sendable private func ask(_ request: Request, _ context: APIContext) async throws -> Answer {
     guard sendsMail else {
       throw SocialError(
@@ -40,11 +40,11 @@ struct PasswordResetRoutes: Sendable {
     let token = try context.parameter("token")
     let password = try NewPassword(try await RequestBody(request, context).decode(Choice.self).password)
     guard try await PasswordResets.isUsable(token, from: context.client, attempts: attempts, in: pool) else {
-      // Nothing is hashed for it; the request may be one that was answered before.
+      // Nothing is hashed for a bad token, but the request may repeat one that has succeeded.
       return try await jobs.once(request, saying: [], by: 0) { _ in throw PasswordResets.expired }
     }
     let hash = try await hasher.hash(password.text, for: context.client.key)
-    // The fingerprint leaves the password out: a fast hash of it would be worth guessing at.
+    // The fingerprint excludes the password: a fast hash of it would be worth guessing at.
     return try await jobs.once(request, saying: [], by: 0) { transaction in
       try await PasswordResets.use(token, passwordHash: hash, from: context.client, in: transaction.sql)
       return .noContent

@@ -4,8 +4,8 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `/media/ID/SIZE`: pictures, for who knows their ids. No session is asked for: a browser sends none with a picture's
-/// address, and nobody guesses an id.
+/// `/media/ID/SIZE`: pictures, for anyone with their id. No session is required: browsers send none for a picture, and
+/// an id cannot be guessed.
 struct PictureRoutes: Sendable {
   let pool: PostgresPool
   let shelf: MediaShelf
@@ -29,7 +29,7 @@ struct PictureRoutes: Sendable {
     ]
     switch try await shelf.store.source(of: file.key(size, encoding)) {
     case .redirect(let url):
-      // Shorter than the address is good for.
+      // Shorter than the address's lifetime.
       headers[.cacheControl] = "private, max-age=600"
       headers[.location] = url
       return Response(status: .found, headers: headers)
@@ -42,7 +42,7 @@ struct PictureRoutes: Sendable {
     }
   }
 
-  /// WebP for who says that it is welcome, JPEG for everybody else.
+  /// WebP for clients that accept it, JPEG otherwise.
   private static func encoding(accepted: String?) -> PictureEncoding {
     for entry in accepted?.lowercased().split(separator: ",") ?? [] {
       let parts = entry.split(separator: ";").map { $0.filter { $0 != " " } }
@@ -62,7 +62,7 @@ struct PictureRoutes: Sendable {
     }
     let file = try OpenFile(path)
     var headers = headers
-    // A part of another picture than the one that the client has the rest of is of no use to it.
+    // A range is useless to a client that holds the rest of a different picture.
     let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
     switch isSame ? ByteRange(request.headers[.range], of: file.count) : .whole {
     case .whole:
@@ -77,7 +77,7 @@ struct PictureRoutes: Sendable {
   }
 }
 
-/// A file that is being sent. It is closed when the last who refers to it is gone.
+/// A file being sent. It is closed with its last reference.
 private final class OpenFile: Sendable {
   private static let chunk = 65_536
 
@@ -97,7 +97,7 @@ private final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// A part of the file, read a chunk at a time as the client takes it.
+  /// A part of the file, read chunk by chunk as the client takes it.
   func body(_ range: Range<Int>, for request: Request) -> ResponseBody {
     guard request.method != .head else { return ResponseBody(contentLength: range.count) { try await $0.finish(nil) } }
     return ResponseBody(contentLength: range.count) { [self] writer in
@@ -108,7 +108,7 @@ private final class OpenFile: Sendable {
         let read = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { bytes in
           max(0, pread(descriptor, bytes.baseAddress, wanted, position))
         }
-        // The head promised more: only an end of the connection tells the client.
+        // The headers promised more bytes: only closing the connection signals the error.
         guard read > 0 else { throw IncomingFile.Failure(what: "a picture cannot be read", number: errno) }
         try await writer.write(buffer)
         position += read

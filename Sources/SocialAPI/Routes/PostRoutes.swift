@@ -3,7 +3,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// What a field holds that took an address of a picture once, and refuses one now: nothing.
+/// A field that once held a picture's address and now refuses any value.
 private struct RefusedAddress: Decodable {
   init(from decoder: any Decoder) throws {
     guard try decoder.singleValueContainer().decodeNil() else { throw SocialError.imageAddress }
@@ -30,9 +30,9 @@ struct PostRoutes: Sendable {
   private struct Draft: Decodable {
     var title: String
     var description: String?
-    /// Ids of the author's pictures.
+    /// The ids of the author's pictures.
     var media: [String]?
-    /// Refused: posts had the address of a picture once.
+    /// Refused: clients once sent a picture's address here.
     var image: RefusedAddress?
   }
 
@@ -64,7 +64,7 @@ struct PostRoutes: Sendable {
   private struct Change: Decodable {
     var title: String?
     var description: String?
-    /// All that the post is to show; an empty list takes all pictures away.
+    /// The pictures to show; an empty list removes all.
     var media: [String]?
     var image: RefusedAddress?
   }

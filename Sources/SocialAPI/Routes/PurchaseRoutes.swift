@@ -4,11 +4,11 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `purchases`, where stores send their notices, and `me/purchases`.
+/// `purchases`, the stores' webhook, and `me/purchases`.
 struct PurchaseRoutes: Sendable {
   let pool: PostgresPool
   let rules: PurchaseRules
-  /// How many celebs an account registers at most that has bought nothing.
+  /// The maximum number of celebs for an account without purchases.
   let limit: Int
 
   func add(to group: RouterGroup<APIContext>) {
@@ -17,9 +17,9 @@ struct PurchaseRoutes: Sendable {
   }
 
   private struct Wanted: Decodable {
-    /// In the generic form.
+    /// The generic form.
     var notice: String?
-    /// As Apple sends it.
+    /// Apple's form.
     var signedPayload: String?
   }
 
@@ -27,7 +27,7 @@ struct PurchaseRoutes: Sendable {
     let outcome: String
   }
 
-  /// Open to everybody: the signature says who speaks.
+  /// Public: the signature authenticates the sender.
   @Sendable private func take(_ request: Request, _ context: APIContext) async throws -> Answer {
     let wanted = try await RequestBody(request, context).decode(Wanted.self)
     let notice: PurchaseNotice?
@@ -62,9 +62,9 @@ struct PurchaseRoutes: Sendable {
   }
 
   private struct Own: Encodable {
-    /// What the app gives the store as `appAccountToken`.
+    /// The `appAccountToken` that the app passes to the store.
     let token: String
-    /// How many celebs the account may register now.
+    /// The number of celebs that the account may register now.
     let celebs: Int
     let items: [Item]
     let next = Nullable<Int>(nil)

@@ -8,7 +8,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `reports`, and the notices that operators send.
+/// `reports`, and the notices from operators.
 struct SafetyRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
@@ -60,7 +60,7 @@ struct SafetyRoutes: Sendable {
     let id: Int
     /// `taken_down`, `restored`, `suspended` or `reopened`.
     let action: String
-    /// Such as `post/12`.
+    /// For example, `post/12`.
     let subject: String
     let reason: String
     let createdAt: Date

@@ -3,7 +3,7 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// `users`: others' pages, search, following.
+/// `users`: profiles, search, following.
 struct UserRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool

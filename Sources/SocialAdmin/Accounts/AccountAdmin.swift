@@ -6,15 +6,15 @@ import Foundation
 import LibPQClient
 import Social
 
-/// What operators do with accounts.
+/// Operators' actions on accounts.
 public struct AccountAdmin: Sendable {
   private let database: JobsDatabase
 
   public init(_ database: JobsDatabase) { self.database = database }
 
   /// - Parameters:
-  ///   - prefix: what usernames or email addresses begin with, in whatever case; nil for all.
-  ///   - isSuspended: nil for accounts of any state.
+  ///   - prefix: the beginning of usernames or email addresses, in any case; nil for all.
+  ///   - isSuspended: nil for both states.
   ///   - before: the `next` of an earlier page.
   ///   - limit: 1 to 100,000.
   public func list(
@@ -57,9 +57,9 @@ public struct AccountAdmin: Sendable {
     return try Self.record(row)
   }
 
-  /// Closes an account to its owner, and hides it and all that it wrote.
+  /// Locks the owner out of an account, and hides the account and its content.
   ///
-  /// - Parameter reason: for the account's page, its owner and the action log.
+  /// - Parameter reason: shown on the account's page, to its owner and in the action log.
   /// - Throws: `.notFound`, `.forbidden`, `invalid_reason`.
   public func suspend(
     _ name: String, because reason: String, by actor: Operator, through jobs: JobClient<RedisBroker, PostgresLedger>
@@ -70,9 +70,9 @@ public struct AccountAdmin: Sendable {
     return try await show(name)
   }
 
-  /// Opens it again, and shows all that it wrote as before.
+  /// Reopens a suspended account and shows its content again.
   ///
-  /// - Parameter reason: for its owner and the action log.
+  /// - Parameter reason: shown to the owner and in the action log.
   /// - Throws: `.notFound`, `.forbidden`, `invalid_reason`.
   public func restore(
     _ name: String, because reason: String, by actor: Operator, through jobs: JobClient<RedisBroker, PostgresLedger>
@@ -83,7 +83,7 @@ public struct AccountAdmin: Sendable {
     return try await show(name)
   }
 
-  /// Deletes an account. Nobody brings it back.
+  /// Deletes an account permanently.
   ///
   /// - Parameter reason: for the action log.
   /// - Throws: `.notFound`, `.forbidden`.
@@ -95,11 +95,11 @@ public struct AccountAdmin: Sendable {
     }
   }
 
-  /// Gives an account an email address, without asking who reads it.
+  /// Sets an account's email address without verifying it.
   ///
   /// - Throws: `.notFound`, `.forbidden`, `invalid_email`, `email_taken`.
   public func setEmail(_ email: String, of name: String, by actor: Operator) async throws -> AccountRecord {
-    // The log keeps no address: it outlives the account.
+    // The log omits the address because it outlives the account.
     try await database.pool.transaction { transaction in
       let id = try await id(of: name, in: transaction)
       try await ActionLog(database).record("accounts.set-email", name, by: actor, in: transaction)
@@ -110,11 +110,11 @@ public struct AccountAdmin: Sendable {
 
   // MARK: Purchases
 
-  /// Gives an account more places for celebs.
+  /// Grants an account more places for celebs.
   ///
   /// - Parameters:
   ///   - places: 1 to 1,000.
-  ///   - receipt: what tells this grant from others; a second one with it grants nothing.
+  ///   - receipt: identifies the grant; repeating it grants nothing.
   /// - Throws: `.notFound`, `.forbidden`, `invalid_celebs`, `invalid_receipt`, `receipt_taken`.
   public func grant(
     _ places: Int, receipt: String, to name: String, by actor: Operator
@@ -122,7 +122,7 @@ public struct AccountAdmin: Sendable {
     try await apply(.purchase, receipt, places, to: name, by: actor, as: "accounts.grant")
   }
 
-  /// Takes back what a receipt granted. What is registered stays; more can be added once it fits.
+  /// Revokes a receipt's grant. Registered celebs stay; new ones are refused until the count is below the limit.
   ///
   /// - Throws: `.notFound`, `.forbidden`, `invalid_receipt`.
   public func refund(receipt: String, of name: String, by actor: Operator) async throws -> PurchaseReport {
@@ -133,7 +133,7 @@ public struct AccountAdmin: Sendable {
     return try await apply(.refund, receipt, known.celebs, to: name, by: actor, as: "accounts.refund")
   }
 
-  /// What an account bought or was given.
+  /// An account's purchases and grants.
   ///
   /// - Throws: `.notFound`.
   public func purchases(of name: String) async throws -> PurchaseReport {

@@ -5,24 +5,24 @@ public struct AccountRecord: Codable, Sendable, Hashable {
   public let id: Int
   public let username: String
   public let name: String
-  /// nil for an account that came by import.
+  /// nil for an imported account.
   public let email: String?
-  /// `active`, `unconfirmed` (its first address is), or `suspended`.
+  /// `active`, `unconfirmed` (its first email address), or `suspended`.
   public let state: String
-  /// Why it is suspended.
+  /// The reason for a suspension.
   public let reason: String?
   public let hasPassword: Bool
   public let sessions: Int
-  /// In bytes, of its pictures.
+  /// The size of its pictures, in bytes.
   public let pictures: Int
-  /// The names that it had within 30 days.
+  /// Its former names of the last 30 days.
   public let formerNames: [String]
   public let createdAt: Date
 }
 
-/// A page of accounts, the newest first.
+/// A page of accounts, newest first.
 public struct AccountPage: Codable, Sendable {
   public let items: [AccountRecord]
-  /// What to ask for to get the next page; nil at the end.
+  /// The cursor of the next page; nil at the end.
   public let next: String?
 }

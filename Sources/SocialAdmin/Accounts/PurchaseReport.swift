@@ -1,9 +1,9 @@
 import Foundation
 import Social
 
-/// What an account bought or was given, the latest first.
+/// An account's purchases and grants, latest first.
 public struct PurchaseReport: Sendable, Hashable, Codable {
-  /// What was just done: `granted`, `refunded`, `unchanged`; nil where nothing was.
+  /// The outcome of the action: `granted`, `refunded` or `unchanged`; nil for a query.
   public let outcome: String?
   public let items: [PurchaseRecord]
 }
@@ -13,9 +13,9 @@ public struct PurchaseRecord: Sendable, Hashable, Codable {
   public let source: String
   public let receipt: String
   public let product: String?
-  /// How many more celebs it brings.
+  /// The number of additional celebs.
   public let celebs: Int
-  /// Nil where only its refund has come so far.
+  /// nil if only the refund has arrived so far.
   public let grantedAt: Date?
   public let refundedAt: Date?
 

@@ -7,10 +7,10 @@ import LibPQClient
 import Social
 
 /// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,
-/// pictures and their files, the search tables, what deleted accounts have left, the ledger against the broker and the
+/// pictures and their files, the search tables, leftovers of deleted accounts, the ledger against the broker and the
 /// broker against the ledger.
 ///
-/// None changes anything. Each compares in a snapshot of its own, whatever is written meanwhile.
+/// Audits change nothing. Each compares within one snapshot, so concurrent writes do not disturb it.
 public struct Audit: Sendable {
   private let database: JobsDatabase
   private let broker: RedisBroker
@@ -18,13 +18,13 @@ public struct Audit: Sendable {
   private let store: any MediaStore
   private let clock: any Clock<Duration>
 
-  /// How many parts `run` has, for whoever shows how far it is.
+  /// The number of parts that `run` has, for progress displays.
   public static let steps = 8
 
   /// - Parameters:
-  ///   - queues: those to compare even if the ledger owes nothing there.
-  ///   - store: where pictures are.
-  ///   - clock: measures the pause before what looks lost is looked at again.
+  ///   - queues: the queues to compare even without pending jobs in the ledger.
+  ///   - store: the store of pictures.
+  ///   - clock: measures the pause before an apparent loss is rechecked.
   public init(
     _ database: JobsDatabase, broker: RedisBroker, queues: [QueueName], store: any MediaStore,
     clock: any Clock<Duration> = ContinuousClock()
@@ -36,7 +36,7 @@ public struct Audit: Sendable {
     self.clock = clock
   }
 
-  /// - Parameter progress: called before each part with how many are done and what comes.
+  /// - Parameter progress: called before each part with the number of finished parts and the next part's name.
   public func run(progress: @Sendable (Int, String) -> Void = { _, _ in }) async throws -> AuditReport {
     var items: [AuditFinding] = []
     progress(0, "feeds")
@@ -89,7 +89,7 @@ public struct Audit: Sendable {
       AuditFinding(
         "notifications", compared: audit.expected + audit.stale, differing: audit.missing + audit.stale,
         pending: audit.pending, advice: "`fanmill notifications audit` shows them"),
-      // Counts are written with what they count, so no job that is pending excuses them.
+      // Counts are written together with the counted rows, so a pending job explains no difference.
       AuditFinding(
         "notification counts", compared: audit.found, differing: audit.miscounted, pending: 0,
         advice: "`fanmill notifications audit` shows whose"),
@@ -100,7 +100,7 @@ public struct Audit: Sendable {
     let media = try await MediaAudit.run(store, on: database.pool)
     let old = media.orphaned.count { JobClock.now.timeIntervalSince($0.modified) > MediaOrphans.age }
     return [
-      // Triggers keep these counts, so no job that is pending excuses them.
+      // Triggers maintain these counts, so a pending job explains no difference.
       AuditFinding(
         "picture counts", compared: media.compared, differing: media.miscounted, pending: 0,
         advice: "a trigger keeps them: somebody has switched it off, or written around it"),
@@ -113,7 +113,7 @@ public struct Audit: Sendable {
     ]
   }
 
-  /// Triggers keep these counts, so no job that is pending excuses them.
+  /// Triggers maintain these counts, so a pending job explains no difference.
   private func counts() async throws -> [AuditFinding] {
     let posts = try await PostCountAudit.run(on: database.pool)
     let levels = try await FanLevelAudit.run(on: database.pool)
@@ -131,7 +131,7 @@ public struct Audit: Sendable {
     let audit = try await RankingAudit.run(examples: 0, on: database)
     let advice = "`fanmill ranking audit` shows them, `fanmill ranking run --full` puts them right"
     return [
-      // What waits to be counted is taken into account there, so it excuses nothing either.
+      // The audit includes hearts that are still to be counted, so they explain no difference either.
       AuditFinding(
         "heart counts", compared: audit.celebs, differing: audit.wrongCounts, pending: 0, advice: advice),
       AuditFinding("rankings", compared: audit.entries, differing: audit.wrongEntries, pending: 0, advice: advice),

@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import LibPQClient
 import Social
 
-/// The doctor's check of email addresses that are two by their spelling and one in the normal form.
+/// The doctor's check for email addresses with different spellings but the same normal form.
 public struct AddressExamination: Examination {
   public init() {}
 

@@ -1,7 +1,7 @@
 import DurableJobsAdmin
 import LibPQClient
 
-/// The doctor's look at the feeds' partitions: how far ahead they are made.
+/// The doctor's check of feed partitions: how far ahead they exist.
 public struct FeedPartitionExamination: Examination {
   public init() {}
 

@@ -3,14 +3,14 @@ import Foundation
 import LibPQClient
 import Social
 
-/// The doctor's look at where pictures are stored.
+/// The doctor's check of the picture store.
 public struct MediaExamination: Examination {
   private let place: String
   private let check: @Sendable () async throws -> Void
 
   /// - Parameters:
   ///   - place: the folder or the bucket, without secrets.
-  ///   - check: what `MediaStore.check` does.
+  ///   - check: calls `MediaStore.check`.
   public init(place: String, check: @escaping @Sendable () async throws -> Void) {
     self.place = place
     self.check = check

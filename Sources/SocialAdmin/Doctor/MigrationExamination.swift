@@ -2,7 +2,7 @@ import DurableJobsAdmin
 import LibPQClient
 import Migrations
 
-/// The doctor's look at the schema: whether each migration is applied, as its file is now.
+/// The doctor's check of the schema: whether each migration is applied and its file unchanged.
 public struct MigrationExamination: Examination {
   private let migrations: [Migration]
 

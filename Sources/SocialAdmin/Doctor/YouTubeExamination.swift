@@ -3,11 +3,11 @@ import Foundation
 import LibPQClient
 import Social
 
-/// The doctor's look at the keys of the YouTube API.
+/// The doctor's check of the YouTube API keys.
 public struct YouTubeExamination: Examination {
   private let rules: LookupRules
 
-  /// - Parameter rules: what may be asked of YouTube, and with which keys.
+  /// - Parameter rules: the lookup limits and the keys.
   public init(rules: LookupRules) { self.rules = rules }
 
   public func run(in transaction: PostgresTransaction) async throws -> [Finding] {

@@ -1,9 +1,9 @@
 import DurableJobsAdmin
 import LibPQClient
 
-/// Writes accounts and follows into files that `GraphImport` reads, as they are at one moment.
+/// Writes a snapshot of accounts and follows into files that `GraphImport` reads.
 public struct GraphExport: Sendable {
-  /// How many lines each file has.
+  /// The number of lines in each file.
   public struct Report: Codable, Sendable, Hashable {
     public var accounts = 0
     public var follows = 0
@@ -15,16 +15,15 @@ public struct GraphExport: Sendable {
   private let follows: String?
 
   /// - Parameters:
-  ///   - users: the file of accounts, packed by gzip where its name ends in `.gz`, `-` for the standard output; nil for
-  ///     none.
+  ///   - users: the file of accounts, gzipped if its name ends in `.gz`, `-` for standard output; nil for none.
   ///   - follows: the file of follows.
   public init(users: String? = nil, follows: String? = nil) {
     self.users = users
     self.follows = follows
   }
 
-  /// - Parameter progress: called now and then with how many lines are written.
-  /// - Throws: `.noOutput` for a file that cannot be written; then none is left half written.
+  /// - Parameter progress: called regularly with the number of lines written.
+  /// - Throws: `.noOutput` for a file that cannot be written; no partial file remains.
   public func run(on pool: PostgresPool, progress: @Sendable (Int) -> Void = { _ in }) async throws -> Report {
     try await pool.transaction(.snapshot) { transaction in
       var report = Report()
@@ -87,7 +86,7 @@ public struct GraphExport: Sendable {
     return count
   }
 
-  /// A line's field holds no tab and no line break.
+  /// A field must contain no tab and no line break.
   private static func field(_ text: String) -> String {
     text.contains { $0 == "\t" || $0.isNewline }
       ? text.replacing(/[\t\n\r\u{B}\u{C}\u{85}\u{2028}\u{2029}]+/, with: " ") : text

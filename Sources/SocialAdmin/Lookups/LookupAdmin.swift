@@ -9,10 +9,10 @@ import Social
 /// A lookup, for operators.
 public struct LookupSummary: Codable, Sendable, Hashable {
   public let id: String
-  /// As it was understood: `id:UC…`, `handle:@…` or `text:…`.
+  /// The parsed question: `id:UC…`, `handle:@…` or `text:…`.
   public let question: String
   public let state: Lookup.State
-  /// Why it failed, or is tried again.
+  /// Why it failed or is being retried.
   public let reason: String?
   public let message: String?
   public let retryAt: Date?
@@ -48,31 +48,31 @@ public struct ChannelSummary: Codable, Sendable, Hashable {
   }
 }
 
-/// A question's answer, with the lookup that brought it; without one where it was kept.
+/// The answer to a question, with the lookup that fetched it; without a lookup if the answer was cached.
 public struct LookupReport: Codable, Sendable {
   public let lookup: LookupSummary?
   public let items: [ChannelSummary]
 }
 
-/// What operators do with lookups.
+/// Operators' actions on lookups.
 public struct LookupAdmin: Sendable {
   private let lookups: Lookups
   private let pool: PostgresPool
   private let clock: any Clock<Duration>
 
-  /// - Parameter clock: measures the wait for an answer.
+  /// - Parameter clock: measures how long to wait for an answer.
   public init(rules: LookupRules, pool: PostgresPool, clock: any Clock<Duration> = ContinuousClock()) {
     lookups = Lookups(rules: rules)
     self.pool = pool
     self.clock = clock
   }
 
-  /// The newest questions, in one state or in any.
+  /// The newest lookups, optionally of one state.
   public func list(state: Lookup.State?, limit: Int) async throws -> [LookupSummary] {
     try await Lookups.list(state: state, limit: limit, in: pool).map(LookupSummary.init)
   }
 
-  /// - Throws: `.usage` for what is no id, `.notFound`.
+  /// - Throws: `.usage` for an invalid id, `.notFound`.
   public func show(_ id: String) async throws -> LookupReport {
     guard let uuid = UUID(uuidString: id) else {
       throw OperationError(.usage, "'\(id)' is no lookup's id: `fanmill lookups list` shows them")
@@ -89,10 +89,10 @@ public struct LookupAdmin: Sendable {
     }
   }
 
-  /// Asks, and waits for the answer.
+  /// Starts a lookup and waits for the answer.
   ///
-  /// - Parameter patience: how long.
-  /// - Throws: `.data` for a question that cannot be one; `.failed` where no answer came, with the reason.
+  /// - Parameter patience: how long to wait.
+  /// - Throws: `.data` for an invalid question; `.failed` with the reason if no answer came.
   public func run(
     _ typed: String, through jobs: JobClient<RedisBroker, PostgresLedger>, patience: Duration
   ) async throws -> LookupReport {

@@ -4,37 +4,37 @@ import Foundation
 import LibPQClient
 import Social
 
-/// What a key has spent today, and whether it is in use.
+/// A key's spending today, and whether it is in use.
 public struct KeyStanding: Codable, Sendable, Hashable {
-  /// One of the budgets that it has each day.
+  /// One of the key's daily budgets.
   public struct Budget: Codable, Sendable, Hashable {
     /// `searches` or `units`.
     public let name: String
     public let limit: Int
     public let spent: Int
-    /// Set aside for calls that are under way, or whose worker died.
+    /// Reserved by calls in progress, or by calls whose worker died.
     public let reserved: Int
     public let left: Int
-    /// When it is asked for again, where the service called it spent though little was used.
+    /// When the key is tried again, if the service reported it exhausted although little was used.
     public let asksAgainAt: Date?
   }
 
-  /// Names the key without telling it: the beginning of its SHA-256.
+  /// Identifies the key without revealing it: the beginning of its SHA-256.
   public let key: String
-  /// Whether this process's settings have it; others may.
+  /// Whether this process has the key configured; others may.
   public let isSet: Bool
   public let budgets: [Budget]
-  /// When its budgets are whole again: midnight Pacific time.
+  /// When the budgets reset: midnight Pacific time.
   public let resetsAt: Date
   public let disabledAt: Date?
-  /// Why the service refused it.
+  /// The reason why the service refused the key.
   public let reason: String?
   public let message: String?
 }
 
-/// The standing of the keys.
+/// The state of the keys.
 public enum QuotaReport {
-  /// The keys that are set, then others that were used today or are disabled.
+  /// The configured keys, then others that were used today or are disabled.
   public static func keys(_ rules: LookupRules, at date: Date = JobClock.now, in reader: some SocialReader) async throws
     -> [KeyStanding]
   {
@@ -68,7 +68,7 @@ public enum QuotaReport {
     }
   }
 
-  /// Puts a key into use again that the service had refused, once what it refused it for has been put right.
+  /// Enables a key that the service had refused, once the cause is fixed.
   ///
   /// - Throws: `.notFound` if no disabled key has this label.
   public static func enable(_ label: String, in pool: PostgresPool) async throws {

@@ -6,14 +6,14 @@ import Foundation
 import LibPQClient
 import Social
 
-/// What operators do with pictures.
+/// Operators' actions on pictures.
 public struct MediaAdmin: Sendable {
   private let database: JobsDatabase
 
   public init(_ database: JobsDatabase) { self.database = database }
 
   /// - Parameters:
-  ///   - owner: the username of whose pictures are listed; nil for everybody's.
+  ///   - owner: the owner's username; nil for all.
   ///   - state: `waiting`, `ready` or `failed`; nil for any.
   ///   - before: the `next` of an earlier page.
   ///   - limit: 1 to 100,000.
@@ -44,7 +44,7 @@ public struct MediaAdmin: Sendable {
     return try Self.summary(row)
   }
 
-  /// Takes a picture out of all that shows it, and from its owner. Its bytes go where it was the last of them.
+  /// Removes a picture from its owner and from everything that shows it. Its bytes are deleted with their last picture.
   ///
   /// - Parameter reason: for the action log.
   /// - Throws: `.notFound`, `.forbidden`.
@@ -61,8 +61,8 @@ public struct MediaAdmin: Sendable {
     return summary
   }
 
-  /// Asks now for what the schedule asks for by the hour and by the day: pictures that were shown nowhere for a day go,
-  /// and so does what lies in the store and belongs to none.
+  /// Runs the hourly and daily sweeps now: they delete pictures shown nowhere for a day, and stored objects that belong
+  /// to no picture.
   public func sweep(by actor: Operator, through jobs: JobClient<RedisBroker, PostgresLedger>) async throws {
     try await jobs.transaction { transaction in
       try await ActionLog(database).record("media.sweep", "media", by: actor, in: transaction.sql)

@@ -4,31 +4,31 @@ import Social
 /// A picture, for operators.
 public struct MediaSummary: Codable, Sendable, Hashable {
   public let id: String
-  /// The owner's username; nil for one that came with an upload token.
+  /// The owner's username; nil for an upload with an upload token.
   public let owner: String?
   /// `waiting`, `ready` or `failed`.
   public let state: String
-  /// In pixels, as it is shown.
+  /// In pixels, as displayed.
   public let width: Int
   public let height: Int
-  /// Of the upload.
+  /// The size of the upload.
   public let bytes: Int
-  /// Of the upload and all its sizes; nil until these are there.
+  /// The size of the upload and its renditions; nil until they exist.
   public let storedBytes: Int?
-  /// In how many posts and profiles it is shown.
+  /// The number of posts and profiles that show it.
   public let uses: Int
-  /// How many pictures are of the same bytes.
+  /// The number of pictures with the same bytes.
   public let owners: Int
-  /// Where its objects are in the store.
+  /// The location of its objects in the store.
   public let file: String?
-  /// Why it failed.
+  /// The reason for a failure.
   public let reason: String?
   public let createdAt: Date
 }
 
-/// A page of pictures, the newest first.
+/// A page of pictures, newest first.
 public struct MediaPage: Codable, Sendable {
   public let items: [MediaSummary]
-  /// What to ask for to get the next page; nil at the end.
+  /// The cursor of the next page; nil at the end.
   public let next: String?
 }

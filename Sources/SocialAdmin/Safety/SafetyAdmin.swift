@@ -6,7 +6,7 @@ import Foundation
 import LibPQClient
 import Social
 
-/// What operators do about what users report: they read it, take down what breaks the rules, and restore it.
+/// Operators' actions on reports: reading them, taking down what breaks the rules, and restoring it.
 public struct SafetyAdmin: Sendable {
   private let database: JobsDatabase
 
@@ -14,7 +14,7 @@ public struct SafetyAdmin: Sendable {
 
   // MARK: Reports
 
-  /// A page of reports, the newest first.
+  /// A page of reports, newest first.
   ///
   /// - Parameters:
   ///   - isOpen: nil for all.
@@ -48,10 +48,10 @@ public struct SafetyAdmin: Sendable {
     return try Self.report(row)
   }
 
-  /// Closes a report and all others that are open about the same, and does what the resolution says.
+  /// Closes a report and all other open ones about the same subject, and applies the resolution.
   ///
-  /// - Parameter reason: for the action log, and for the author of what is taken down or suspended.
-  /// - Throws: `.notFound`, `.conflict` for one that is closed, `.forbidden`, what `takeDown` throws.
+  /// - Parameter reason: shown in the action log, and to the author of a subject that is taken down or suspended.
+  /// - Throws: `.notFound`, `.conflict` for a closed report, `.forbidden`, and the errors of `takeDown`.
   public func resolve(
     _ id: Int, as resolution: Reports.Resolution, because reason: String, by actor: Operator,
     through jobs: JobClient<RedisBroker, PostgresLedger>
@@ -77,7 +77,7 @@ public struct SafetyAdmin: Sendable {
 
   // MARK: Takedowns
 
-  /// What is down, the latest first.
+  /// The subjects that are taken down, latest first.
   ///
   /// - Parameter limit: 1 to 100,000.
   public func takedowns(limit: Int = 100) async throws -> [TakedownRecord] {
@@ -92,9 +92,9 @@ public struct SafetyAdmin: Sendable {
     }
   }
 
-  /// Takes a post, a comment or a picture down.
+  /// Takes down a post, a comment or a picture.
   ///
-  /// - Parameter subject: such as `post/12`, `comment/12/34` or `picture/ID`.
+  /// - Parameter subject: for example, `post/12`, `comment/12/34` or `picture/ID`.
   /// - Throws: `.usage`, `.forbidden`, `not_found`, `cannot_take_down`.
   public func takeDown(
     _ subject: String, because reason: String, by actor: Operator, through jobs: JobClient<RedisBroker, PostgresLedger>
@@ -108,7 +108,7 @@ public struct SafetyAdmin: Sendable {
     }
   }
 
-  /// Shows it again, exactly as it was.
+  /// Restores a subject exactly as it was.
   ///
   /// - Throws: as `takeDown` does.
   public func restore(

@@ -1,7 +1,7 @@
 import DurableJobsAdmin
 
 extension AlarmLimits {
-  /// The app's: a post reaches its followers within seconds, and what comes in bulk may wait.
+  /// The app's limits: a post reaches its followers within seconds, while bulk work may wait.
   public static let app = AlarmLimits(
     Times(waiting: .seconds(60), running: .seconds(600)),
     queues: [

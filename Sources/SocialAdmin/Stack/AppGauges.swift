@@ -3,19 +3,19 @@ import Foundation
 import LibPQClient
 import Social
 
-/// The app's own figures in a sample of the stack: posts on their way into feeds, and what is left of the quota.
+/// The app's figures in a stack sample: posts in fan-out, and the remaining quota.
 public struct AppGauges: Sendable {
   private let lookups: LookupRules
 
-  /// - Parameter lookups: with the keys whose quota is shown.
+  /// - Parameter lookups: has the keys whose quota is shown.
   public init(lookups: LookupRules) { self.lookups = lookups }
 
-  /// Each read by itself, so that one that cannot be read leaves the other.
+  /// Gauges are read separately, so that a failure of one leaves the other.
   public var all: [StackWatch.Gauges] {
     [{ pool, _ in try await fanOuts(pool) }, { pool, now in try await quota(pool, at: now) }]
   }
 
-  /// Posts under way, of more than a thousand a thousand, and for how many seconds the oldest of them has been.
+  /// The number of posts in fan-out, at most 1,000, and the age of the oldest in seconds.
   private func fanOuts(_ pool: PostgresPool) async throws -> [StackSample.Gauge] {
     let row = try await pool.query(
       """

@@ -4,12 +4,12 @@ import Hummingbird
 import NIOCore
 import Social
 
-/// What a request to the dashboard carries along.
+/// The state of a request to the dashboard.
 public struct AdminContext: HangUpRequestContext {
   public var coreContext: CoreRequestContextStorage
-  /// The client's network address, for counting attempts to sign in; of IPv6 the first 64 bits.
+  /// The client's network address, for counting sign-in attempts; the first 64 bits of an IPv6 address.
   var address: String
-  /// The other end of the connection.
+  /// The address of the connection's other end.
   let peer: String?
   public let hangUp: @Sendable () -> Void
 
@@ -28,9 +28,9 @@ public struct AdminContext: HangUpRequestContext {
   }
 }
 
-/// Finds out for whom a proxy has forwarded a request.
+/// Determines the client behind trusted proxies.
 struct ClientAddressing: RouterMiddleware {
-  /// Whose word counts.
+  /// The trusted proxies.
   let proxies: TrustedProxies
 
   func handle(

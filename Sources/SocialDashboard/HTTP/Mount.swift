@@ -2,11 +2,11 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// Serves the dashboard under `/admin` and the API everywhere else. They share a port and nothing else: each has
-/// contexts and errors of its own.
+/// Serves the dashboard under `/admin` and the API everywhere else. They share only the port: each has its own contexts
+/// and errors.
 public struct Mount<API: HTTPResponder>: HTTPResponder
 where API.Context: RequestContext, API.Context.Source == ApplicationRequestContextSource {
-  /// What a request comes with, before it is known whose it is.
+  /// The request's source, before it is known which side serves it.
   public struct Context: InitializableFromSource, Sendable {
     private let channel: any Channel
     private let logger: Logger

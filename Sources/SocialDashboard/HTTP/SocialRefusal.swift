@@ -3,7 +3,7 @@ import HTTPTypes
 import Social
 
 extension DashboardRefusal {
-  /// What an error of the app is to an operator; nil for any other.
+  /// The refusal for an error of the app; nil for any other error.
   init?(ofSocial error: any Error) {
     if let moved = error as? AccountMoved {
       self.init(.notFound, "That is not possible", "The account '\(moved.from)' is called '\(moved.to)' now.")

@@ -8,7 +8,7 @@ import Hummingbird
 import Social
 import SocialAdmin
 
-/// Accounts: who has them, and how to suspend and restore one.
+/// Accounts: their owners, and how to suspend and restore them.
 struct AccountPages: DashboardPages {
   let accounts: AccountAdmin
   let jobs: JobClient<RedisBroker, PostgresLedger>

@@ -3,7 +3,7 @@ import Foundation
 import Hummingbird
 import LibPQClient
 
-/// Posts on their way to their followers.
+/// Posts in fan-out.
 struct FanOutPages: DashboardPages {
   let menu = [DashboardMenuEntry("Fan-outs", path: "fan-outs")]
   let templates = ["fan-outs": String(decoding: PackageResources.fan_outs_mustache, as: UTF8.self)]
@@ -12,7 +12,7 @@ struct FanOutPages: DashboardPages {
     routes.page("fan-outs", list)
   }
 
-  /// So many of each list are shown.
+  /// The number of rows shown of each list.
   private static let shown = 50
 
   private struct Model {

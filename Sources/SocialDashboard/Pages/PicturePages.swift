@@ -8,7 +8,7 @@ import Hummingbird
 import Social
 import SocialAdmin
 
-/// Pictures: whose they are, how far they are, and how to take one away.
+/// Pictures: their owners, their processing state, and how to delete one.
 struct PicturePages: DashboardPages {
   let media: MediaAdmin
   let jobs: JobClient<RedisBroker, PostgresLedger>

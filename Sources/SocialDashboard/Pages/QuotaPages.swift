@@ -5,7 +5,7 @@ import LibPQClient
 import Social
 import SocialAdmin
 
-/// What the YouTube Data API's keys may still spend.
+/// The remaining quota of the YouTube Data API keys.
 struct QuotaPages: DashboardPages {
   let pool: PostgresPool
   let rules: LookupRules

@@ -8,7 +8,7 @@ import Hummingbird
 import Social
 import SocialAdmin
 
-/// What users report, what is down, and what to do about both.
+/// Reports and takedowns, and how to act on both.
 struct ReportPages: DashboardPages {
   let safety: SafetyAdmin
   let jobs: JobClient<RedisBroker, PostgresLedger>
@@ -181,9 +181,9 @@ struct ReportPages: DashboardPages {
 }
 
 extension DashboardForm {
-  /// Why an operator does something.
+  /// The operator's reason for an action.
   ///
-  /// - Throws: where there is no reason, or a long one.
+  /// - Throws: if the reason is missing or too long.
   func reason() throws -> String {
     let reason = try require("reason")
     guard reason.count <= 500 else {

@@ -5,11 +5,11 @@ import Hummingbird
 import Logging
 import Social
 
-/// Signing in and out.
+/// Sign-in and sign-out.
 struct SignInPages: DashboardPages {
   let sessions: AdminSessions
   let attempts: AttemptBook
-  /// Whether browsers come over TLS.
+  /// Whether browsers connect over TLS.
   let isSecure: Bool
 
   let menu = [DashboardMenuEntry.button("Sign out", posts: "sign-out")]
@@ -64,7 +64,7 @@ struct SignInPages: DashboardPages {
     return response
   }
 
-  /// What an operator calls himself: one line of at most 64 characters.
+  /// The name that an operator enters: one line of at most 64 characters.
   static func name(_ typed: String?) -> String {
     let scalars = (typed ?? "").unicodeScalars.filter { scalar in
       switch scalar.properties.generalCategory {

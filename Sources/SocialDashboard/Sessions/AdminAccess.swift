@@ -3,12 +3,13 @@ import DurableJobsDashboard
 import HTTPTypes
 import Hummingbird
 
-/// Lets operators in whom an admin token has opened a session.
+/// Admits operators who opened a session with an admin token.
 struct AdminAccess: Sendable {
-  /// Nil where no admin token is set.
+  /// nil if no admin token is configured.
   let sessions: AdminSessions?
 
-  /// - Throws: `DashboardRefusal`: 403 where no admin token is set, 401 for what no browser can be led on from.
+  /// - Throws: `DashboardRefusal`: 403 if no admin token is configured, 401 for requests that cannot be redirected to
+  ///   the form.
   func decide(_ request: Request) async throws -> DashboardAccess {
     guard let sessions else { throw Self.closed }
     if let session = try await sessions.find(of: request) {
@@ -19,7 +20,7 @@ struct AdminAccess: Sendable {
     guard request.method == .get else {
       throw DashboardRefusal(.unauthorized, "You are signed out", "Sign in again; nothing was changed.")
     }
-    // A browser is led to the form; what runs in a page, such as the live updates, gets an error.
+    // Browsers are redirected to the form; requests from scripts in a page, such as live updates, get an error.
     if request.headers[.accept]?.contains("text/event-stream") == true {
       throw DashboardRefusal(.unauthorized, "You are signed out", "Sign in again.")
     }
@@ -35,7 +36,7 @@ struct AdminAccess: Sendable {
   }
 }
 
-/// A session as the dashboard uses it.
+/// The session as the dashboard sees it.
 struct OpenSession: DashboardSession {
   let session: AdminSession
   let sessions: AdminSessions

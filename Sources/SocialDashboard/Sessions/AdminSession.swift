@@ -4,17 +4,16 @@ import Foundation
 import Hummingbird
 import Social
 
-/// An operator who is signed in.
+/// A signed-in operator.
 struct AdminSession: Sendable {
   let token: SessionToken
   let actor: Operator
-  /// What to say once on the next page.
+  /// A message to show once, on the next page.
   let notice: String?
 
   var mayAct: Bool { actor.role == .full }
 
-  /// Goes into every form, and has to come back with it. Who cannot read the session's pages or its cookie cannot know
-  /// it.
+  /// Embedded in every form and required on submission. Only the session's pages and its cookie reveal it.
   var formToken: String {
     Data(HMACSHA256(key: token.text.utf8).code(for: "form".utf8)).base64EncodedString()
   }
@@ -24,7 +23,7 @@ struct AdminSession: Sendable {
 enum SessionCookie {
   static let name = "fanmill_admin"
 
-  /// The session's token that a request comes with; nil if there is none, or a text that cannot be one.
+  /// The session token of a request; nil if it is missing or malformed.
   static func token(of request: Request) -> SessionToken? {
     request.cookies[name].flatMap { SessionToken($0.value) }
   }

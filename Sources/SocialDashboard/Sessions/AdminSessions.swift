@@ -4,18 +4,17 @@ import Hummingbird
 import LibPQClient
 import Social
 
-/// Opens, finds and ends operators' sessions, which are kept in Postgres: signed out is signed out at every API
-/// process.
+/// Opens, finds and ends operators' sessions. They are stored in Postgres, so signing out applies to every API process.
 struct AdminSessions: Sendable {
-  /// How long a session lasts at most.
+  /// The maximum lifetime of a session.
   static let hours = 12
-  /// What has expired is forgotten when somebody signs in, so many at a time.
+  /// Each sign-in deletes up to this many expired sessions.
   private static let sweep = 100
 
   let pool: PostgresPool
   let keys: DashboardKeys
 
-  /// A new session.
+  /// Opens a session.
   func open(name: String, role: Operator.Role) async throws -> SessionToken {
     let token = SessionToken()
     let limit = Self.sweep
@@ -34,7 +33,8 @@ struct AdminSessions: Sendable {
     return token
   }
 
-  /// Whose session it is; nil if it is none, has expired, or its admin token is not that of the settings any more.
+  /// The session of a token; nil if the token is unknown or expired, or its admin token is no longer the configured
+  /// one.
   func find(_ token: SessionToken) async throws -> AdminSession? {
     let rows = try await pool.query(
       """
@@ -47,18 +47,18 @@ struct AdminSessions: Sendable {
     return AdminSession(token: token, actor: Operator(name: name, role: role), notice: notice)
   }
 
-  /// The session that a request's cookie names.
+  /// The session of a request's cookie.
   func find(of request: Request) async throws -> AdminSession? {
     guard let token = SessionCookie.token(of: request) else { return nil }
     return try await find(token)
   }
 
-  /// Ends a session. Nothing happens if there is none.
+  /// Ends a session; does nothing if there is none.
   func close(_ token: SessionToken) async throws {
     try await pool.execute("DELETE FROM admin_sessions WHERE token_hash = \(Self.hash(token))")
   }
 
-  /// Leaves a word for the session's next page.
+  /// Stores a message for the session's next page.
   func leave(_ notice: String?, for token: SessionToken) async throws {
     try await pool.execute("UPDATE admin_sessions SET notice = \(notice) WHERE token_hash = \(Self.hash(token))")
   }

@@ -2,15 +2,15 @@ import Cryptography
 import DurableJobsAdmin
 import Foundation
 
-/// The tokens that open the dashboard. They are compared by their hashes, so that the time it takes says nothing about
-/// how much of a guess is right.
+/// The tokens that open the dashboard. Their hashes are compared, so that timing does not reveal how much of a guess is
+/// right.
 public struct DashboardKeys: Sendable {
   private let full: Key
   private let readOnly: Key?
 
   /// - Parameters:
-  ///   - full: lets an operator act.
-  ///   - readOnly: lets him look; another than `full`.
+  ///   - full: grants read and write access.
+  ///   - readOnly: grants read access; must differ from `full`.
   public init(full: String, readOnly: String? = nil) {
     self.full = Key(full)
     self.readOnly = readOnly.map(Key.init)
@@ -18,7 +18,7 @@ public struct DashboardKeys: Sendable {
 
   private struct Key: Sendable {
     let digest: [UInt8]
-    /// What a session remembers of the token: useless without it, and another once it is changed.
+    /// A session's trace of its token: useless without the token, and different once the token changes.
     let trace: [UInt8]
 
     init(_ text: String) {
@@ -27,15 +27,15 @@ public struct DashboardKeys: Sendable {
     }
   }
 
-  /// What a token lets its bearer do; nil for a wrong one.
+  /// The role that a token grants; nil for a wrong token.
   func role(of guess: String) -> Operator.Role? {
     let digest = SHA256.hash(of: guess.utf8)
-    // Both are compared, whatever the first says.
+    // Both comparisons always run.
     let isFull = isEqualInConstantTime(digest, full.digest)
     let isReadOnly = readOnly.map { isEqualInConstantTime(digest, $0.digest) } ?? false
     return isFull ? .full : isReadOnly ? .readOnly : nil
   }
 
-  /// What a session of this role keeps of its token; nil where no token has the role.
+  /// The trace that a session of this role stores; nil if no token has the role.
   func trace(of role: Operator.Role) -> [UInt8]? { role == .full ? full.trace : readOnly?.trace }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How many examples of what differs an audit shows.
+/// The number of differences that an audit lists.
 struct ExampleOptions: ParsableArguments, Sendable {
   @Option(help: "How many that differ to show, of each kind.") var examples = 20
 

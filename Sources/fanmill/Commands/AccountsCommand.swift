@@ -209,7 +209,7 @@ private struct Issued: Encodable {
 }
 
 extension CommonOptions {
-  /// Makes a token for the account called `name` and prints it.
+  /// Issues a token for the account called `name` and prints it.
   fileprivate func issue(
     for name: String, _ make: @escaping @Sendable (Int, PostgresTransaction) async throws -> SessionToken
   ) async throws {

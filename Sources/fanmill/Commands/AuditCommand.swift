@@ -54,7 +54,7 @@ extension AuditReport {
       case .pending: "NOT exact yet: jobs are pending that may put it right; audit again when they are done"
       case .wrong: "NOT exact"
       }
-    // In a narrow table what matters most would be cut off.
+    // A narrow table would cut off the most important part.
     let advice = items.compactMap { item in item.advice.map { "\(item.audit): \($0)\n" } }.joined()
     return table.text(on: .output) + "\n" + advice
       + (Style.ofState(verdict.rawValue)?.paint(sentence, isColored: Terminal.output.isColored) ?? sentence)

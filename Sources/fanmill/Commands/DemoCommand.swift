@@ -7,7 +7,7 @@ import LocalStack
 import Logging
 import SocialAdmin
 
-/// What `make demo` calls.
+/// The command behind `make demo`.
 struct DemoCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "demo",
@@ -38,7 +38,7 @@ struct DemoCommand: AsyncParsableCommand, Sendable {
     }
   }
 
-  /// Prints what happens, with the seconds since the start.
+  /// Prints events, with the seconds since the start.
   private func show() -> @Sendable (Demo.Event) -> Void {
     let start = ContinuousClock.now
     let progress = ProgressLine()
@@ -150,7 +150,7 @@ extension DemoReport.Pictures {
 }
 
 extension DemoReport.Ranked {
-  /// Where it was in the ranking before, and which way it went.
+  /// The previous rank, and the direction of the change.
   fileprivate var movement: String {
     guard let previousRank else { return "new" }
     return previousRank == rank ? "same" : "\(previousRank) \(rank < previousRank ? "↑" : "↓")"

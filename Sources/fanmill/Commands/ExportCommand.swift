@@ -29,7 +29,7 @@ struct ExportCommand: AsyncParsableCommand, Sendable {
     }
   }
 
-  /// How many lines each file has; nil where it was not asked for.
+  /// The number of lines in each file; nil if not requested.
   struct Report: Encodable {
     var accounts: Int?
     var follows: Int?
@@ -56,7 +56,7 @@ struct ExportCommand: AsyncParsableCommand, Sendable {
         report.dead = try await JobExport(.dead, to: dead).run(on: database) { line.show($0, of: nil, "dead letters") }
       }
       line.clear()
-      // The standard output is a file's.
+      // Standard output belongs to an exported file.
       if [users, follows, jobs, dead].contains("-") { return }
       try common.output.one(report) { $0.text }
     }

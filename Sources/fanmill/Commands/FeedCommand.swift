@@ -119,7 +119,7 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-/// What an audit found, to be printed.
+/// The result of an audit, for output.
 struct FeedAuditReport: Encodable {
   struct Row: Encodable {
     /// `missing` or `stale`.
@@ -135,7 +135,7 @@ struct FeedAuditReport: Encodable {
   let missing: Int
   let stale: Int
   let pending: Int
-  /// The first rows that differ.
+  /// The first differences.
   let items: [Row]
 
   init(_ audit: FeedAudit) {

@@ -50,7 +50,7 @@ struct ImportCommand: AsyncParsableCommand, Sendable {
 }
 
 extension ProgressLine {
-  /// Each phase fills a quarter; within one, nobody knows how many lines are to come.
+  /// Each phase fills a quarter; within a phase, the number of lines is unknown.
   func show(_ progress: GraphImport.Progress) {
     let (share, what): (Double, String) =
       switch progress.phase {

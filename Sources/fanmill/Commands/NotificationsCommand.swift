@@ -29,7 +29,7 @@ struct NotificationsCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-/// What an audit of notifications found, to be printed.
+/// The result of an audit of notifications, for output.
 struct NotificationAuditReport: Encodable {
   struct Row: Encodable {
     /// `missing`, `stale` or `miscounted`.
@@ -40,7 +40,7 @@ struct NotificationAuditReport: Encodable {
     var actorId: Int?
     var postId: Int?
     var commentId: Int?
-    /// What is counted, and what is there.
+    /// The stored count, and the actual one.
     var kept: [Int]?
     var unread: [Int]?
   }
@@ -52,7 +52,7 @@ struct NotificationAuditReport: Encodable {
   let stale: Int
   let miscounted: Int
   let pending: Int
-  /// The first that differ.
+  /// The first differences.
   let items: [Row]
 
   init(_ audit: NotificationAudit) {

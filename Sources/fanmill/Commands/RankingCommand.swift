@@ -86,7 +86,7 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
 }
 
 extension Program {
-  /// What makes a snapshot of the rankings, by these settings.
+  /// The job that creates a snapshot of the rankings, with these settings.
   var rankingRefresh: RankingRefresh {
     RankingRefresh(
       depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory,
@@ -94,7 +94,7 @@ extension Program {
   }
 }
 
-/// A page of a ranking, to be printed.
+/// A page of a ranking, for output.
 private struct RankingReport: Encodable {
   struct Row: Encodable {
     let rank: Int
@@ -140,7 +140,7 @@ private struct RankingReport: Encodable {
   }
 }
 
-/// What making a snapshot did, to be printed.
+/// The result of creating a snapshot, for output.
 private struct RunReport: Encodable {
   let snapshot: Int
   let computedAt: Date
@@ -167,7 +167,7 @@ private struct RunReport: Encodable {
   }
 }
 
-/// What an audit of rankings found, to be printed.
+/// The result of an audit of rankings, for output.
 private struct RankingAuditReport: Encodable {
   struct Row: Encodable {
     let problem: String

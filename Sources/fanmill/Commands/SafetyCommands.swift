@@ -120,7 +120,7 @@ struct TakedownsCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-/// Why an operator does something.
+/// The operator's reason for an action.
 struct ReasonOption: ParsableArguments {
   @Option(help: "Why, for the log of actions and for who is concerned.") var reason: String
 
@@ -130,7 +130,7 @@ struct ReasonOption: ParsableArguments {
 }
 
 extension CommonOptions {
-  /// Runs `body` with what owes jobs in the transactions of what it does.
+  /// Runs `body` with a client that enqueues jobs in the transactions of its changes.
   func withJobs(
     _ body: @escaping @Sendable (JobsDatabase, JobClient<RedisBroker, PostgresLedger>) async throws -> Void
   ) async throws {

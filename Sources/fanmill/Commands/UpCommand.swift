@@ -35,9 +35,9 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     let dashboard: String
     let folder: String
     let settings: [String: String]
-    /// Those that can work now.
+    /// The workers that are ready.
     let workers: [LocalWorker]
-    /// Whether lookups ask a stand-in with made-up channels, since there is no key for the real service.
+    /// Whether lookups use a stand-in with invented channels, because there is no key for the real service.
     let youtubeIsStandIn: Bool
 
     init(_ settings: [String: String], _ folder: LocalStackFolder) {
@@ -70,7 +70,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     let folder = LocalStackFolder()
     try await Program.run("fanmill", FanmillProgram.given, logLevel: common.verbose ? .debug : .warning) { program in
       do {
-        // Who says how many workers there should be means the stack that runs, if one does.
+        // Setting a number of workers applies to the running stack, if there is one.
         if detach || (workers != nil && folder.runner != nil) {
           try await start(folder)
         } else {
@@ -111,7 +111,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
       switch event {
       case .step(let what): output.say(what)
       case .ready(let settings):
-        // What is printed is known good; a failure to print it must not end the stack.
+        // The stack is known to be running; a failure to print it must not stop it.
         do { try output.one(Report(settings, folder)) { $0.text + "\nEnd it with Ctrl-C." } } catch {
           Output.complain("\(error)")
         }
@@ -122,7 +122,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     try await program.serve([service])
   }
 
-  /// How the real service is reached; nothing without a key for it.
+  /// The settings of the real service; empty without a key for it.
   private static func youtube(_ settings: Settings) -> [String: String] {
     if settings.youtubeKeys.isEmpty { return [:] }
     return [
@@ -132,13 +132,13 @@ struct UpCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-/// The stack as a service of this program, which Ctrl-C ends.
+/// The stack as a service of this program, stopped by Ctrl-C.
 private struct LocalStackService: Service {
   let stack: LocalStack
   let event: @Sendable (LocalStack.Event) -> Void
 
   func run() async throws {
-    // Trapped before anybody can know whom to send it to.
+    // Trapped before any process can learn where to send the signal.
     let rescales = await UnixSignalsSequence(trapping: .sigusr1)
     try await cancelWhenGracefulShutdown { try await stack.run(rescales: rescales.map { _ in }, event: event) }
   }
@@ -150,7 +150,7 @@ struct DownCommand: AsyncParsableCommand, Sendable {
   @OptionGroup var common: CommonOptions
 
   struct Report: Encodable {
-    /// Whether a stack ran.
+    /// Whether a stack was running.
     let stopped: Bool
   }
 

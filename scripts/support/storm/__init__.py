@@ -1,1 +1,1 @@
-"""What `scripts/storm` is made of: namespaces, servers that break, load, and the parts that keep the figures."""
+"""The modules of `scripts/storm`: namespaces, servers that break, load, and the parts that produce the figures."""

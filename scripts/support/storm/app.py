@@ -37,7 +37,7 @@ def run(plan):
         missing, total = missing_writes(scene, authors)
         plan.report.none(f"app: acknowledged writes missing ({sum(done.values())} mishaps)", missing, total)
         statuses = sum((author.statuses for author in authors), start=type(authors[0].statuses)())
-        # 0 is a connection that was cut or whose server was killed; 409 is a key whose first request is under way.
+        # 0 means a cut connection or a killed server; 409 means that the key's first request is still running.
         other = sum(count for status, count in statuses.items() if status not in (0, 200, 201, 204, 409, 503))
         seen = ", ".join(f"{count} × {status}" for status, count in sorted(statuses.items()))
         plan.report.say("app: " + ", ".join(f"{count} × {what}" for what, count in sorted(done.items())))

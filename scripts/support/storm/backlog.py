@@ -1,4 +1,4 @@
-"""Lost pushes beside millions of jobs that wait: how soon the relay finds them."""
+"""Lost pushes beside millions of waiting jobs: how soon the relay finds them."""
 
 import subprocess
 import time
@@ -9,9 +9,9 @@ from storm.servers import wait_for
 
 WAITING = 5_000_000
 LOSSES = 20
-# Both are queues that the workers serve; the first one is paused, so that its jobs wait.
+# The workers serve both queues; the first one is paused, so that its jobs wait.
 FULL, OTHER = "effects", "fanout"
-# An id as the broker has it, sixteen bytes.
+# A job id in the broker's form: sixteen bytes.
 BYTES = "local id = string.gsub(ARGV[1], '..', function(hex) return string.char(tonumber(hex, 16)) end) "
 
 
@@ -43,7 +43,7 @@ def run(plan):
 
 
 def _fill(scene, count):
-    """Owes so many jobs, a millisecond apart, the newest an hour old."""
+    """Adds this many pending jobs, a millisecond apart, the newest an hour old."""
     newest = int(time.time() * 1000) - 3_600_000
     scene.sql(f"""
         INSERT INTO jobs (queue, id, kind, version, payload)
@@ -55,7 +55,7 @@ def _fill(scene, count):
 
 
 def _owe(scene, queue, number):
-    """Owes a job that is not pushed, as a process that dies between commit and push does; its id."""
+    """Adds a pending job without a push, as if a process died between commit and push; returns its id."""
     moment = int(time.time() * 1000)
     job = str(uuid.UUID(int=moment << 80 | 7 << 76 | 2 << 62 | uuid.uuid4().int & (1 << 62) - 1))
     scene.sql(f"""
@@ -65,7 +65,7 @@ def _owe(scene, queue, number):
 
 
 def _found_after(scene, queue, job, limit):
-    """How long it takes until the broker knows a job, or it is done."""
+    """How long it takes until the broker knows the job, or it is done."""
     begin = time.monotonic()
     if queue == FULL:
         wait_for(f"{job} is found", lambda: _script(scene, "HEXISTS", job) == 1, limit)
@@ -76,14 +76,14 @@ def _found_after(scene, queue, job, limit):
 
 
 def _forget(scene, job):
-    """Has the broker lose a job that it knew; how long it takes until it is found."""
+    """Makes the broker lose a known job; returns how long it takes until it is found."""
     _found_after(scene, FULL, job, 300)
     _erase(scene, job)
     return _found_after(scene, FULL, job, 300)
 
 
 def _erase(scene, job):
-    """Takes a job out of the broker. Its entry stays: nobody claims from a queue that is paused."""
+    """Removes a job from the broker. Its entry stays, because a paused queue is not claimed from."""
     _script(scene, "HDEL", job)
 
 

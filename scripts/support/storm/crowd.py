@@ -1,4 +1,4 @@
-"""A crowd: clients that mean ill, and what they take from the others."""
+"""A crowd: hostile clients, and their effect on the others."""
 
 import asyncio
 import collections
@@ -18,21 +18,21 @@ from storm.report import percentile
 from storm.scene import Scene
 from storm.servers import Failed, wait_for
 
-# Where the crowd is; the good client is where the storm is.
+# The crowd's addresses; the good client's address is the storm's.
 HOST = "crowd"
 PORT = 8080
 GUESSERS = 80
-# In seconds, after each guess: without it, guesses would leave a debug build no time for its hashes, which are slow.
+# In seconds, after each guess: without it, guesses would leave a debug build no time for its slow hashes.
 QUICK_PAUSE = 0.2
 SIGN_INS_A_SECOND = 2
-# A request that never goes on.
+# A request that is never completed.
 HALF_A_HEAD = b"GET /v1/posts HTTP/1.1\r\nHost: api\r\nX-Half: "
 KB, MB = 1 << 10, 1 << 20
-# For the API and the crowd: a file for each connection.
+# For the API and the crowd: one file per connection.
 FILES = 12_000
-# In seconds: what a head may take.
+# In seconds: the time limit for a head.
 HEAD, QUICK_HEAD = 10, 5
-# In seconds: until memory of connections that have ended counts as kept.
+# In seconds: when the memory of closed connections counts as retained.
 CALM = 10
 
 
@@ -42,7 +42,7 @@ def run(plan):
     with Scene(plan.world, "crowd") as scene:
         address = scene.network.add(HOST)
         _guesses(plan, scene, "guesses from one address", {})
-        # Each guess says that it comes from elsewhere, and its proxy is believed: no budget ends the lookups.
+        # Each guess claims another origin and its proxy is trusted, so no budget stops the lookups.
         _guesses(plan, scene, "guesses from anywhere", {"FANMILL_TRUSTED_PROXIES": address})
         _waves(plan, scene)
         _one_client(plan, scene)
@@ -52,7 +52,7 @@ def run(plan):
 # Guesses at tokens
 
 def _guesses(plan, scene, name, more):
-    """Signs in steadily while others guess at tokens."""
+    """Signs in steadily while others guess tokens."""
     seconds = 5 if plan.quick else 30
     scene.start_api({"FANMILL_LIMITS": "on", **more})
     client = Client(scene.url_host, "")
@@ -86,7 +86,7 @@ def _guesses(plan, scene, name, more):
 
 
 def _guess(pipe, host, seed, from_anywhere, pause):
-    """Sends made-up tokens on many connections until it is told to end; says then what the answers were."""
+    """Sends invented tokens on many connections until stopped; then reports the responses."""
     rng, statuses = random.Random(seed), collections.Counter()
 
     async def guesser(ending):
@@ -114,7 +114,7 @@ def _guess(pipe, host, seed, from_anywhere, pause):
 
 
 def _reset(rng, from_anywhere):
-    """A request that is right but for its token, which is nobody's."""
+    """A request that is valid except for its unknown token."""
     body = json.dumps({"password": "a password of nobody"})
     lines = [
         f"POST /v1/password-resets/{secrets.token_urlsafe(32)} HTTP/1.1", "Host: api", "Content-Type: application/json",
@@ -128,11 +128,11 @@ def _reset(rng, from_anywhere):
 # Half heads
 
 def _waves(plan, scene):
-    """Waves of connections that stop in the middle of a head: how long they last, and what they leave."""
+    """Waves of connections that stop in the middle of a head: how long they last, and the memory they leave."""
     count, head, times = (400, QUICK_HEAD, 1) if plan.quick else (4000, HEAD, 2)
     scene.start_api({"FANMILL_HTTP_CLIENT_CONNECTIONS": "0", "FANMILL_HTTP_HEAD_TIMEOUT": f"{head}s"})
     client = Client(scene.url_host, scene.token("author1"))
-    # What is allocated once is there before anything is measured.
+    # One-time allocations must happen before the measurement.
     for _ in range(100):
         _get(client)
     waves, memory = [], [_memory(scene)]
@@ -152,7 +152,7 @@ def _waves(plan, scene):
     plan.report.at_most(f"{name}: longest connection", head + 5, max(lives), plan.generosity)
     _report_gets(plan, name, [get for wave in waves for get in wave.gets])
     if plan.quick:
-        # A debug build's connections are larger, and so few leave less than the process gains by itself.
+        # A debug build's connections are larger, and this few leave less than the process gains by itself.
         return
     before, first, second = memory
     _bound(plan, f"{name}: memory of a connection", 16, (waves[0].memory - before) / count / KB, "KB")
@@ -175,7 +175,7 @@ Wave = collections.namedtuple("Wave", "open lives memory gets")
 
 
 def _wave(scene, client, count, head):
-    """A wave of half heads, from its first connection to its last, with the good client beside it."""
+    """A wave of half heads, from its first connection to its last, beside the good client."""
     gets = []
     with _at(scene, _half_heads, scene.url_host, count, head + 15) as pipe:
         while not pipe.poll():
@@ -190,7 +190,7 @@ def _wave(scene, client, count, head):
 
 
 def _half_heads(pipe, host, count, limit):
-    """Opens connections that send half a head: how many were open at once, and how long each one lived."""
+    """Opens connections that send half a head; returns how many were open at once, and how long each lived."""
     poll, alive, lives = select.poll(), {}, []
     for _ in range(count):
         connection = socket.create_connection((host, PORT), timeout=limit)
@@ -199,7 +199,7 @@ def _half_heads(pipe, host, count, limit):
             connection.sendall(HALF_A_HEAD)
         poll.register(connection, select.POLLIN)
     end = time.monotonic() + limit
-    # The server has taken them all, and answered those that it refuses.
+    # The server has accepted all of them, and responded to those that it refuses.
     told = time.monotonic() + 1
     while alive and time.monotonic() < end:
         for number, _ in poll.poll(100):
@@ -220,7 +220,7 @@ def _half_heads(pipe, host, count, limit):
 
 
 def _get(client):
-    """A request on a connection of its own: how it was answered, and how long that took."""
+    """A request on a separate connection: its response and its duration."""
     client.close()
     begin = time.monotonic()
     status, _ = client.ask("GET", "/v1/users/author1")
@@ -233,7 +233,7 @@ def _report_gets(plan, name, gets):
 
 
 def _memory(scene):
-    """The bytes of memory that the API has."""
+    """The API's memory in bytes."""
     with open(f"/proc/{scene.api.pid}/status") as file:
         return int(re.search(r"VmRSS:\s+(\d+) kB", file.read())[1]) * KB
 
@@ -250,7 +250,7 @@ def _bound(plan, figure, limit, measured, unit):
 
 @contextlib.contextmanager
 def _at(scene, body, *arguments):
-    """Runs `body(pipe, …)` on the crowd's host, in a process of its own: what measures does not wait for it."""
+    """Runs `body(pipe, …)` on the crowd's host in a separate process, so that it does not block the measurement."""
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe()
     process = fork.Process(target=_there, args=(scene.network, there, body, *arguments), daemon=True)
@@ -269,7 +269,7 @@ def _there(network, pipe, body, *arguments):
 
 
 def _told(pipe, limit=60):
-    """What the crowd's process says next."""
+    """The next message of the crowd's process."""
     wait_for("the crowd's process says something", pipe.poll, limit)
     try:
         return pipe.recv()

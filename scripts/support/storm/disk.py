@@ -1,4 +1,4 @@
-"""A full disk under Postgres' data: a tablespace on a small file system."""
+"""A full disk under Postgres's data: a tablespace on a small file system."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from storm.scene import FOLLOWERS, Scene
 from storm.servers import wait_for
 
 SIZE = 96 << 20
-# What is left when the filler has its place.
+# The space left besides the filler.
 ROOM = 256 << 10
 
 
@@ -59,12 +59,12 @@ def run(plan):
 
 
 def _fill(folder, path):
-    """Takes all room but a little."""
+    """Fills the disk almost completely."""
     def left():
         there = os.statvfs(folder)
         return there.f_bavail * there.f_frsize - ROOM
 
-    # Postgres writes meanwhile, and may be faster.
+    # Postgres is writing too, and may be faster.
     with contextlib.suppress(OSError), open(path, "wb", buffering=0) as file:
         while (size := left()) > 0:
             file.write(b"\0" * min(size, 1 << 20))

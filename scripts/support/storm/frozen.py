@@ -1,4 +1,4 @@
-"""A worker that stands still for minutes inside a job's transaction, and a session that holds a job's row by hand."""
+"""A worker frozen for minutes inside a job's transaction, and a session that manually locks a job's row."""
 
 import subprocess
 import time
@@ -36,11 +36,11 @@ def run(plan):
 
 
 def _freeze_in_transaction(plan, scene, host):
-    """Freezes a worker so that a transaction of its stays open; when."""
+    """Freezes a worker so that one of its transactions stays open; returns the time."""
     while True:
         scene.freeze_worker(host)
         moment = time.time()
-        # What the server was doing for it is over.
+        # Let the server finish the worker's statement.
         time.sleep(0.2)
         if scene.number(f"""
                 SELECT count(*) FROM pg_stat_activity
@@ -48,13 +48,13 @@ def _freeze_in_transaction(plan, scene, host):
                   AND query LIKE 'INSERT INTO effects%'"""):
             return moment
         scene.wake_worker(host)
-        # Jobs come at an even pace: with an even pause the freeze might fall between two of them every time.
+        # Jobs arrive evenly: with an even pause, each freeze might fall between two of them.
         time.sleep(plan.rng.uniform(0.05, 0.3))
 
 
 def _hold_a_row(plan, scene, seconds):
-    """Locks the row of a job that has not begun, for so long: the time it was held, and what was owed at its end."""
-    # More than runs at once, so that there is a job to hold.
+    """Locks the row of an unstarted job for this long; returns how long, and the pending jobs at the end."""
+    # More jobs than run at once, so that there is one to lock.
     scene.produce(20_000_000, 500, batch=500)
     wait_for("they are asked for", lambda: scene.number("SELECT count(*) FROM asked WHERE count > 1"), 60)
     session = subprocess.Popen(
@@ -71,7 +71,7 @@ def _hold_a_row(plan, scene, seconds):
         begin = time.time()
         time.sleep(seconds)
         end = time.time()
-        # Those of the last moment are under way.
+        # Jobs enqueued last may still be running.
         owed = wait_for("the others are done", lambda: _owed_before(scene, end) == 1 and 1, plan.patience)
         session.stdin.write("ROLLBACK;\n")
         session.stdin.close()
@@ -86,14 +86,14 @@ def _owed_before(scene, moment):
 
 
 def _open(scene, moment):
-    """How many jobs that were asked for before a moment have had no effect."""
+    """The number of jobs enqueued before a time that have had no effect."""
     return scene.number(f"""
         SELECT count(*) FROM asked a WHERE a.at < to_timestamp({moment})
           AND NOT EXISTS (SELECT FROM effects e WHERE e.number = a.first)""")
 
 
 def _latest(scene, moment):
-    """When the last of the jobs that had been asked for before a moment was done."""
+    """When the last of the jobs enqueued before a time was done."""
     return scene.number(f"""
         SELECT extract(epoch FROM max(e.at)) FROM effects e JOIN asked a ON a.first = e.number
         WHERE a.at < to_timestamp({moment})""")

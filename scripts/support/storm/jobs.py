@@ -9,7 +9,7 @@ from storm.scene import Scene
 from storm.servers import Failed
 
 WORKERS, SLOTS = 4, 8
-# How often each happens, compared with the others.
+# The relative frequency of each failure.
 MISHAPS = {"kill": 30, "freeze": 26, "cut": 18, "flush": 9, "stall": 4, "crash Redis": 7, "crash Postgres": 7}
 
 
@@ -17,7 +17,7 @@ def run(plan, part="jobs"):
     with Scene(plan.world, part) as scene:
         scene.start_workers(WORKERS, slots=SLOTS)
         half = plan.jobs // 2
-        # A backlog, and a steady flow beside it for as long as things break.
+        # A backlog, and a steady flow beside it while failures occur.
         producers = [
             scene.produce(0, half, batch=1000),
             scene.produce(half, plan.jobs - half, batch=20, rate=max(1, int((plan.jobs - half) / plan.seconds))),
@@ -35,25 +35,25 @@ def run(plan, part="jobs"):
 
 
 class Weather:
-    """Draws what breaks next, and mends it when its time is over."""
+    """Draws the next failure, and repairs it when its time is over."""
 
     def __init__(self, plan, scene):
         self._plan, self._scene, self._rng = plan, scene, plan.rng
         self._order = itertools.count()
         self._mending = []
-        # Workers that something has befallen and that are left alone until it is over.
+        # Workers under a failure, which are left alone until it is over.
         self._befallen = set()
         self.counts = collections.Counter()
 
     def step(self):
-        """One mishap, and a moment."""
+        """One failure, and a pause."""
         what = self._rng.choices(list(MISHAPS), list(MISHAPS.values()))[0]
         if getattr(self, "_" + what.lower().replace(" ", "_"))():
             self.counts[what] += 1
         self._mend_until(time.monotonic() + self._rng.uniform(0.3, 3 if self._plan.quick else 5))
 
     def clear_up(self):
-        """Mends all that is broken."""
+        """Repairs every failure."""
         while self._mending:
             heapq.heappop(self._mending)[2]()
         self._scene.network.heal_all()
@@ -71,7 +71,7 @@ class Weather:
         heapq.heappush(self._mending, (due, next(self._order), mend))
 
     def _victim(self):
-        """A worker that is well; None if there is none. One that found no server when it began is started again."""
+        """A healthy worker; None if there is none. One that found no server at its start is restarted."""
         for host, process in list(self._scene.workers.items()):
             if host not in self._befallen and process.poll() is not None:
                 self._scene.start_worker(host, slots=SLOTS)
@@ -149,7 +149,7 @@ class Weather:
             try:
                 return server.start()
             except Failed:
-                # What is left of the last one needs a moment to notice.
+                # The crashed server's remaining processes take a moment to exit.
                 if attempt == 2:
                     raise
                 time.sleep(1)

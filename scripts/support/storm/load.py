@@ -1,4 +1,4 @@
-"""Clients of the API, which try again until they have an answer and remember what was acknowledged."""
+"""API clients that retry until they get a response and record which writes were acknowledged."""
 
 import collections
 import http.client
@@ -15,11 +15,11 @@ class Client:
         self._place = (host, port)
         self._token, self._limit = token, limit
         self._connection = None
-        # Of the last answer.
+        # Of the last response.
         self.headers = {}
 
     def ask(self, method, path, body=None, key=None):
-        """The status and the answer; the status is 0 where none came."""
+        """The status and the response; the status is 0 if there was no response."""
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         if key:
             headers["Idempotency-Key"] = key
@@ -48,9 +48,9 @@ class Client:
 
 
 class Author(threading.Thread):
-    """Posts, likes, follows and comments as one account. Each write is sent until it is acknowledged.
+    """Posts, likes, follows and comments as one account. Each write is resent until it is acknowledged.
 
-    Nothing is undone, since a request whose answer was lost may still be carried out after the one that undoes it.
+    Nothing is undone: a request whose response was lost might be executed after the request that undoes it.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Author(threading.Thread):
             raise
 
     def end(self):
-        """Lets the write that is under way be acknowledged, and ends."""
+        """Waits until the current write is acknowledged, then stops."""
         self._ending.set()
         self.join(120)
         if self.is_alive():
@@ -126,7 +126,7 @@ class Author(threading.Thread):
 
 
 def missing_writes(scene, authors):
-    """How many acknowledged writes Postgres does not have exactly once, and how many there were."""
+    """The number of acknowledged writes that are not in Postgres exactly once, and the total."""
     stored = {
         "post": collections.Counter(scene.sql("SELECT title FROM posts").splitlines()),
         "comment": collections.Counter(scene.sql("SELECT text FROM comments").splitlines()),

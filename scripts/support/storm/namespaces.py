@@ -1,4 +1,4 @@
-"""Runs a program in namespaces of its own: its processes, mounts and networks end with it, however it ends."""
+"""Runs a program in separate namespaces: its processes, mounts and networks end with it in any case."""
 
 import ctypes
 import os
@@ -25,7 +25,7 @@ def _unshare(flags, name):
 
 
 def require_namespaces(name):
-    """Ends this process where it may not make namespaces, or lacks a program for it."""
+    """Exits if this process may not create namespaces, or lacks a program for it."""
     if os.geteuid() != 0:
         sys.stderr.write(f"{name}: network namespaces need root: run it with sudo\n")
         sys.exit(UNAVAILABLE)
@@ -46,10 +46,10 @@ def require_namespaces(name):
 
 
 def run_alone(name, body):
-    """Runs `body(folder)` in namespaces of its own, with a temporary folder; ends this process with its status.
+    """Runs `body(folder)` in separate namespaces, with a temporary folder; exits with its status.
 
-    The first process of the inner namespace ends when this one does, for whatever reason, and the kernel then ends all
-    others in it. Their network namespaces and mounts have no other owner and go with them.
+    The first process of the inner namespace ends with this one in any case, and the kernel then kills all others in
+    it. Their network namespaces and mounts have no other owner and disappear with them.
     """
     folder = tempfile.mkdtemp(prefix="fanmill-storm-", dir="/var/tmp")
     # Postgres runs as another user.
@@ -69,7 +69,7 @@ def run_alone(name, body):
 
 
 def _first_process(name, folder, body):
-    """Sets the namespaces up, runs `body` in a process of its own, and reaps whatever loses its parent."""
+    """Sets up the namespaces, runs `body` in a child process, and reaps orphaned processes."""
     status = 1
     try:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Hosts that are network namespaces, each on a wire to one router, which can drop what one sends another."""
+"""Hosts that are network namespaces, each wired to one router, which can drop packets between two of them."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ def _ip(*arguments):
 
 
 class Network:
-    """The namespace this runs in is the router. It drops packets without a word, as a broken wire does."""
+    """This process's namespace is the router. It drops packets silently, as a broken wire does."""
 
     def __init__(self):
         self._addresses = {}
@@ -24,7 +24,7 @@ class Network:
             file.write("1")
 
     def add(self, host):
-        """Adds a host, if it is not there yet; its address."""
+        """Adds a host unless it exists; returns its address."""
         if host in self._addresses:
             return self._addresses[host]
         number = len(self._addresses) + 1
@@ -41,17 +41,17 @@ class Network:
         return address
 
     def inside(self, host):
-        """What to begin a command with so that it runs on a host."""
+        """The command prefix that runs a command on a host."""
         return ["nsenter", f"--net=/run/netns/{host}"]
 
     def enter(self, host):
-        """Moves the thread that calls this to a host."""
+        """Moves the calling thread to a host."""
         with open(f"/run/netns/{host}") as file:
             if _libc.setns(file.fileno(), CLONE_NEWNET):
                 raise OSError(ctypes.get_errno(), f"{host} cannot be entered: {os.strerror(ctypes.get_errno())}")
 
     def cut(self, one, other, ways):
-        """Drops what `one` sends `other` (`out`), what it would get from there (`in`), or `both`."""
+        """Drops packets from `one` to `other` (`out`), from `other` to `one` (`in`), or `both`."""
         for way in self._ways(one, other, ways) - self._cut:
             self._rule("add", way)
             self._cut.add(way)

@@ -51,9 +51,9 @@ def run(plan):
 
 
 def _cut(plan, scene, pair, ways, seconds, calm):
-    """Cuts, heals, and waits for the first job of whom it befell; how long that took from then on.
+    """Cuts, heals, and waits for the affected process's first job; returns the time that took since healing.
 
-    `calm` gets the time span if the API was not touched, so that posts are measured from when they were made.
+    `calm` receives the time span if the API was not affected, so that posts are measured from their creation.
     """
     host, server = pair
     begin = time.time()
@@ -62,7 +62,7 @@ def _cut(plan, scene, pair, ways, seconds, calm):
     scene.network.heal(host, server)
     healed = time.time()
     if host == "api":
-        # A post that the API took since then, with all followers.
+        # A post that the API has accepted since, delivered to all followers.
         first = f"""
             SELECT extract(epoch FROM min(f.finished_at)) FROM posts p JOIN fan_outs f ON f.post_id = p.id
             WHERE p.created_at > to_timestamp({healed}) AND f.finished_at IS NOT NULL"""

@@ -1,4 +1,4 @@
-"""The figures of a storm: what each is to be, and what it was."""
+"""The figures of a storm: the promised and the measured values."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ class Report:
         print(f"storm {time.monotonic() - self._begin:6.1f} s: {text}", flush=True)
 
     def note(self, figure, promised, measured, is_kept):
-        """Adds a figure; one that breaks its promise is said at once."""
+        """Adds a figure; a broken promise is reported immediately."""
         self._rows.append((figure, promised, measured if is_kept else f"{measured} BROKEN"))
         if not is_kept:
             self.is_kept = False
@@ -26,7 +26,7 @@ class Report:
         self.note(figure, "0", measured, count == 0)
 
     def at_most(self, figure, limit, measured, generosity=1, detail=""):
-        """A time in seconds. Where the machine is slow and shared, `generosity` widens the bound, and says so."""
+        """A time in seconds. On a slow, shared machine, `generosity` widens the bound and is reported."""
         promised = f"≤ {limit:g} s" if generosity == 1 else f"≤ {limit:g} s (here {limit * generosity:g})"
         self.note(figure, promised, f"{measured:.2f} s{detail}", measured <= limit * generosity)
 
@@ -38,6 +38,6 @@ class Report:
 
 
 def percentile(values, percent):
-    """The smallest value that so many percent do not exceed."""
+    """The smallest value that this percentage of values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]

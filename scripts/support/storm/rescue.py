@@ -1,4 +1,4 @@
-"""Rescue: a worker is killed in the middle of its jobs, and the others do them."""
+"""Rescue: a worker is killed in the middle of its jobs, and the others complete them."""
 
 from storm.report import percentile
 from storm.scene import Scene
@@ -10,7 +10,7 @@ KILLS = 200
 
 def run(plan):
     with Scene(plan.world, "rescue") as scene:
-        # Half of all slots are busy: the dead worker's jobs find a free one.
+        # Half of all slots are busy, so the dead worker's jobs find a free one.
         scene.take_time(250)
         scene.start_workers(WORKERS)
         producer = scene.produce(0, 10_000_000, batch=1, rate=24)
@@ -35,14 +35,14 @@ def run(plan):
 
 
 def _open(scene, moment):
-    """How many jobs that were asked for before a moment have had no effect."""
+    """The number of jobs enqueued before a time that have had no effect."""
     return scene.number(f"""
         SELECT count(*) FROM asked a WHERE a.at < to_timestamp({moment}) AND a.at > to_timestamp({moment - 30})
           AND NOT EXISTS (SELECT FROM effects e WHERE e.number = a.first)""")
 
 
 def _rescue(scene, killed):
-    """How long after the kill the last job was done that had been asked for before it."""
+    """The time from the kill until the last job enqueued before it was done."""
     return scene.number(f"""
         SELECT extract(epoch FROM max(e.at)) - {killed} FROM effects e JOIN asked a ON a.first = e.number
         WHERE a.at < to_timestamp({killed}) AND e.at > to_timestamp({killed})""")

@@ -1,4 +1,4 @@
-"""Where a part of the storm plays: a database, an empty broker, workers and an API on hosts of their own, work."""
+"""The environment of a storm's part: a database, an empty broker, workers and an API on separate hosts, load."""
 
 import itertools
 import json
@@ -10,17 +10,17 @@ import time
 from storm.servers import Failed, Postgres, Redis, wait_for
 
 ADMIN_TOKEN = "a-token-that-only-the-storm-knows"
-# Of each author, how many accounts follow.
+# The number of followers of each author.
 FOLLOWERS = {"author1": 5, "author2": 50, "author3": 400}
 FANS = 400
 
 
 class World:
-    """The network and both servers, for all parts."""
+    """The network and both servers, shared by all parts."""
 
     def __init__(self, folder, build, project, network):
         self.folder, self.build, self.project, self.network = folder, build, project, network
-        # Programs that are taken from elsewhere, by name.
+        # Programs from other folders, by name.
         self.others = {}
         self.logs = os.path.join(folder, "logs")
         for name in ("redis", "postgres", "logs"):
@@ -45,12 +45,12 @@ class World:
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "USER": "operator",
             "TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", ""),
             "FANMILL_POSTGRES_URL": urls[0], "FANMILL_REDIS_URL": urls[1], "FANMILL_ADMIN_TOKEN": ADMIN_TOKEN,
-            # Clients of the storm ask for more than accounts do.
+            # The storm's clients send more requests than accounts do.
             "FANMILL_LIMITS": "off",
         }
 
     def fanmill(self, database, *arguments, limit=300):
-        """The admin CLI, past the network; how it ended and what it printed."""
+        """Runs the admin CLI, bypassing the network; returns its status and output."""
         return subprocess.run(
             [self.program("fanmill"), *arguments], cwd=self.folder, env=self.settings(database, False), text=True,
             stdin=subprocess.DEVNULL, capture_output=True, timeout=limit)
@@ -62,7 +62,7 @@ class World:
         return done.stdout
 
     def _make_template(self):
-        """The schema, accounts that follow three authors, and where effects are counted."""
+        """The schema, accounts that follow three authors, and the tables that count effects."""
         sql = self.postgres.sql
         sql("postgres", "CREATE DATABASE template_storm")
         self.must("template_storm", "migrate", "up", "--migrations", os.path.join(self.project, "migrations"))
@@ -92,7 +92,7 @@ class World:
 
 
 class Scene:
-    """One part's database, and the processes that work on it."""
+    """One part's database, and the processes that use it."""
 
     _numbers = itertools.count(1)
 
@@ -103,7 +103,7 @@ class Scene:
         self.workers = {}
         self._producers = []
         self.api = None
-        # What the last part's processes had sent into a cut may arrive after it healed, and after they died.
+        # Packets of the last part's processes may arrive after a cut has healed, and after the processes have died.
         self.redis.close_clients()
         self.redis.flush()
         where = f" TABLESPACE {tablespace}" if tablespace else ""
@@ -124,11 +124,11 @@ class Scene:
         return self.postgres.sql(self.database, text, limit)
 
     def number(self, text):
-        """What SQL answers that is one number."""
+        """The single number that SQL returns."""
         return float(self.sql(text) or 0)
 
     def take_time(self, milliseconds):
-        """Makes each effect take so long, inside its transaction."""
+        """Makes each effect take this long, inside its transaction."""
         self.sql(
             f"CREATE TRIGGER slow BEFORE INSERT ON effects FOR EACH ROW EXECUTE FUNCTION take_time('{milliseconds}')")
 
@@ -142,7 +142,7 @@ class Scene:
                 cwd=self.world.folder, env={**self.world.settings(self.database, through_network), **(more or {})})
 
     def start_worker(self, host, *arguments, slots=4):
-        """A worker in a host's place; its name, which no other one had. `worker.name` finds it again in Postgres."""
+        """Starts a worker on a host; returns its unique name. `worker.name` finds it in Postgres."""
         self.network.add(host)
         name = f"{host}-{next(self._numbers)}"
         process = self._start(
@@ -152,7 +152,7 @@ class Scene:
         return name
 
     def start_workers(self, count, *arguments, slots=4):
-        """So many, and waits until they serve."""
+        """Starts this many workers, and waits until they serve."""
         for number in range(1, count + 1):
             self.start_worker(f"worker{number}", *arguments, slots=slots)
         wait_for("workers serve", lambda: self.number("SELECT count(*) FROM workers") >= count, 60)
@@ -171,7 +171,7 @@ class Scene:
         os.kill(self.workers[host].pid, signal.SIGCONT)
 
     def start_api(self, more=None):
-        """The API, with more settings or other ones, and waits until it answers."""
+        """Starts the API, with added or changed settings, and waits until it responds."""
         self.network.add("api")
         self.launch_api(more)
         self.url_host = self.network.add("api")
@@ -194,7 +194,7 @@ class Scene:
     # Work
 
     def produce(self, first, count, batch=100, rate=0):
-        """Asks for jobs whose effects are counted, past the network: in a process that goes on through outages."""
+        """Enqueues jobs with counted effects, bypassing the network: in a process that continues through outages."""
         producer = self._start(
             "", f"producer-{first}", "TestWorker", [
                 "produce", "--first", str(first), "--count", str(count), "--batch", str(batch), "--rate", str(rate),
@@ -206,7 +206,7 @@ class Scene:
         return int(self.number("SELECT sum(count) FROM asked"))
 
     def longest_wait(self, since=0, until=1e11):
-        """How long the job waited that waited longest for its effect, of those asked for in that time (Unix time)."""
+        """The longest time from enqueueing to effect, of jobs enqueued in that period (Unix time)."""
         return self.number(f"""
             SELECT extract(epoch FROM max(e.at - a.at)) FROM effects e
             JOIN asked a ON a.first = (SELECT max(first) FROM asked WHERE first <= e.number)
@@ -215,7 +215,7 @@ class Scene:
     # What must hold
 
     def settle(self, report, part, limit):
-        """Waits until nothing is owed, then counts: nothing lost, nothing doubled, all that is kept is exact."""
+        """Waits until nothing is pending, then counts: nothing lost, nothing doubled, all stored counts exact."""
         wait_for(f"{part}: all producers have asked", lambda: all(
             producer.poll() is not None for producer in self._producers), limit)
         deadline = time.monotonic() + limit
@@ -237,7 +237,7 @@ class Scene:
         return asked
 
     def audit(self, report, part, limit=60):
-        """`fanmill audit`: every count that is kept against what it counts. The broker may take a moment to forget."""
+        """`fanmill audit`: checks every stored count. The broker may take a moment to forget finished jobs."""
         deadline = time.monotonic() + limit
         while True:
             done = self.world.fanmill(self.database, "audit", "--json")
@@ -248,7 +248,7 @@ class Scene:
 
 
 def _found(audit):
-    """What an audit that did not come out exact says."""
+    """The output of an audit that found differences."""
     try:
         items = json.loads(audit.stdout)["items"]
     except (ValueError, KeyError):

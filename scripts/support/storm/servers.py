@@ -1,4 +1,4 @@
-"""A Redis and a Postgres on hosts of their own, which can be frozen, ended without a warning and started again."""
+"""A Redis and a Postgres on separate hosts, which can be frozen, killed and restarted."""
 
 import glob
 import os
@@ -8,11 +8,11 @@ import time
 
 
 class Failed(Exception):
-    """What was waited for did not come."""
+    """An awaited condition did not occur."""
 
 
 def wait_for(what, condition, limit):
-    """Waits until `condition()` is true, and returns that."""
+    """Waits until `condition()` is true, and returns its result."""
     deadline = time.monotonic() + limit
     while True:
         answer = condition()
@@ -24,7 +24,7 @@ def wait_for(what, condition, limit):
 
 
 def descendants(process):
-    """The processes that a process has started, and those of these."""
+    """The child processes of a process, and their descendants."""
     try:
         with open(f"/proc/{process}/task/{process}/children") as file:
             children = [int(word) for word in file.read().split()]
@@ -34,7 +34,7 @@ def descendants(process):
 
 
 class Server:
-    """A server process; a subclass says how it is started and how it is seen to be ready."""
+    """A server process; subclasses define how it starts and how it is known to be ready."""
 
     def __init__(self, network, host, folder, log):
         self.network, self.host, self.folder = network, host, folder
@@ -55,7 +55,7 @@ class Server:
         return self.is_ready()
 
     def signal(self, number):
-        """To the server first: once it stands still it starts no further process."""
+        """Signals the server first: once frozen, it starts no more processes."""
         os.kill(self.process.pid, number)
         for process in descendants(self.process.pid):
             try:
@@ -70,7 +70,7 @@ class Server:
         self.signal(signal.SIGCONT)
 
     def crash(self):
-        """Ends it as a crash does; returns when nothing of it runs any more."""
+        """Kills it as a crash does; returns once none of its processes is running."""
         others = descendants(self.process.pid)
         self.signal(signal.SIGKILL)
         self.process.wait()
@@ -88,7 +88,7 @@ class Redis(Server):
 
     @property
     def local_url(self):
-        """Past the network, which may be cut."""
+        """Bypasses the network, which may be cut."""
         return f"unix://{self.socket}"
 
     def command(self):
@@ -129,11 +129,11 @@ class Postgres(Server):
         return f"postgresql://postgres@{self.address}:5432/{database}"
 
     def local_url(self, database):
-        """Past the network, which may be cut."""
+        """Bypasses the network, which may be cut."""
         return f"postgresql://postgres@/{database}?host={self.folder}"
 
     def make(self):
-        """Makes the cluster."""
+        """Creates the cluster."""
         subprocess.run(["chown", "postgres:postgres", self.folder], check=True)
         subprocess.run(
             [
@@ -145,7 +145,7 @@ class Postgres(Server):
 
     def command(self):
         settings = {
-            # A process that is killed loses nothing without the disk's word; only a power cut would.
+            # Skipping fsync loses nothing when a process is killed; only a power loss would.
             "fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "max_connections": "400",
             "max_wal_size": "2GB", "listen_addresses": self.address, "unix_socket_directories": self.folder,
         }
@@ -158,7 +158,7 @@ class Postgres(Server):
         return done.returncode == 0
 
     def sql(self, database, text, limit=300):
-        """What Postgres answers to SQL: lines, their columns separated by `|`."""
+        """Postgres's result for SQL: lines, with columns separated by `|`."""
         done = subprocess.run(
             ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.local_url(database), "-c", text],
             text=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=limit)

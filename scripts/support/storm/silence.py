@@ -1,4 +1,4 @@
-"""Silence: a server under the API stands still, and says so to nobody."""
+"""Silence: a server under the API freezes without any sign."""
 
 import collections
 import random
@@ -11,11 +11,11 @@ from storm.scene import FOLLOWERS, Scene
 from storm.servers import wait_for
 
 FANS = 3
-# What asks while Postgres stands still: more than the API's pool has connections.
+# The clients while Postgres is frozen: more than the API's pool has connections.
 ASKERS = 20
-# In seconds: how long a request may wait for a server, and what its answer may take beyond that.
+# In seconds: how long a request may wait for a server, and how much longer its response may take.
 DEADLINE, BESIDES = 5, 1
-# More than the storm asks for: Redis keeps the budgets, and is waited for.
+# More than the storm needs: Redis stores the budgets, and requests wait for it.
 BUDGETS = {
     "FANMILL_LIMITS": "on",
     **{f"FANMILL_LIMIT_{what}": "1000000" for what in ("POSTS", "FOLLOWS", "LIKES", "COMMENTS")},
@@ -34,7 +34,7 @@ Answer = collections.namedtuple("Answer", "begin end status code retry_after")
 
 
 class TimedClient(Client):
-    """Remembers its answers and their times."""
+    """Records its responses and their durations."""
 
     def __init__(self, host, token):
         super().__init__(host, token)
@@ -49,7 +49,7 @@ class TimedClient(Client):
 
 
 def _redis(plan, scene):
-    """Writes go on without Redis, as fast as with it."""
+    """Writes continue without Redis, as fast as with it."""
     names = [*FOLLOWERS, *(f"fan{number}" for number in range(1, FANS + 1))]
     clients = [TimedClient(scene.url_host, scene.token(name)) for name in names]
     posts = []
@@ -87,7 +87,7 @@ def _redis(plan, scene):
 
 
 def _postgres(plan, scene):
-    """Requests end at their deadline, and find a whole pool when Postgres goes on."""
+    """Requests end at their deadline, and find a complete pool when Postgres resumes."""
     token = scene.token("author1")
     clients = [TimedClient(scene.url_host, token) for _ in range(ASKERS)]
     ending = threading.Event()
@@ -102,7 +102,7 @@ def _postgres(plan, scene):
     frozen = time.monotonic()
     status = scene.world.fanmill(scene.database, "jobs", "list").returncode
     command = time.monotonic() - frozen
-    # For longer than the bound: what has no deadline is seen to break it.
+    # Longer than the bound, so that a request without a deadline visibly breaks it.
     time.sleep(max(0, frozen + (10 if plan.quick else 20) - time.monotonic()))
     ending.set()
     thawed = time.monotonic()
@@ -111,7 +111,7 @@ def _postgres(plan, scene):
     for asker in askers:
         asker.join(60)
     answers = [answer for client in clients for answer in client.answers if frozen <= answer.begin < thawed]
-    # A request that was open when Postgres went on may be served.
+    # A request that was open when Postgres resumed may be served.
     refusals = [answer for answer in answers if answer.end < thawed or answer.status >= 400 or not answer.status]
     wrong = sum((answer.status, answer.code) != (503, "unavailable") or not answer.retry_after for answer in refusals)
     limit = DEADLINE + BESIDES * plan.generosity
@@ -127,7 +127,7 @@ def _postgres(plan, scene):
 
 
 def _ask_on(client, number, ending):
-    """Reads and writes in turn, until it is to end."""
+    """Reads and writes in turn, until stopped."""
     while not ending.is_set():
         if (number + len(client.answers)) % 2:
             client.ask("POST", "/v1/posts", {"title": f"{number}-{len(client.answers)}", "description": "of an asker"})
@@ -137,7 +137,7 @@ def _ask_on(client, number, ending):
 
 
 def _until_whole(scene, token, thawed):
-    """Asks many times at once until all succeed: how often, and how long after the thaw."""
+    """Sends many requests at once until all succeed; returns how often, and how long after the thaw."""
     rounds = 0
     while True:
         rounds += 1

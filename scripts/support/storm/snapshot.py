@@ -1,4 +1,4 @@
-"""A snapshot that is held for half an hour, as a dump does, under as many jobs as a worker can do."""
+"""A snapshot held for half an hour, as by a dump, under as many jobs as a worker can do."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ from storm.scene import Scene
 from storm.servers import wait_for
 
 MINUTES = 30
-# A producer asks for so many at a time while less than that is owed.
+# A producer enqueues this many at a time while fewer are pending.
 CHUNK = 20_000
 BATCH = 200
 
@@ -46,7 +46,7 @@ def run(plan):
 
 
 class Load:
-    """Asks for jobs as fast as they are done."""
+    """Enqueues jobs as fast as they are done."""
 
     def __init__(self, scene):
         self._scene = scene
@@ -62,18 +62,18 @@ class Load:
             time.sleep(0.2)
 
     def rate(self, seconds):
-        """Jobs a second, over so many seconds."""
+        """Jobs per second, over this many seconds."""
         begin, done = time.monotonic(), self._done()
         self.keep_up(seconds)
         return (self._done() - done) / (time.monotonic() - begin)
 
     def _done(self):
-        """As many as have drawn a number: to count rows costs more, the longer a snapshot is held."""
+        """The count from a sequence: counting rows becomes slower the longer a snapshot is held."""
         return int(self._scene.number("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM tries"))
 
 
 def _doctor(scene):
-    """How the doctor finds the oldest snapshot."""
+    """The doctor's query for the oldest snapshot."""
     def found():
         done = scene.world.fanmill(scene.database, "doctor", "--json")
         items = json.loads(done.stdout)["items"]

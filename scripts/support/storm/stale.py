@@ -1,4 +1,4 @@
-"""Stale workers: frozen for longer than a lease, in the middle of jobs that others do meanwhile, and woken."""
+"""Stale workers: frozen for longer than a lease, in the middle of jobs that others take over, and then woken."""
 
 import time
 
@@ -19,7 +19,7 @@ def run(plan):
             hosts = plan.rng.sample(sorted(scene.workers), frozen)
             for host in hosts:
                 scene.freeze_worker(host)
-            # Also for as long as it takes until the others end a worker's sessions.
+            # Also until the others have ended a worker's sessions.
             time.sleep(LEASE + plan.rng.uniform(0.5, 3))
             for host in hosts:
                 scene.wake_worker(host)

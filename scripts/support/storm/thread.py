@@ -1,4 +1,4 @@
-"""The storm of jobs once more, by workers that the thread sanitizer watches."""
+"""The storm of jobs again, with workers under the thread sanitizer."""
 
 import glob
 import os
@@ -9,12 +9,12 @@ from storm import jobs
 
 JOBS = 100_000
 SCRATCH = ".build-thread"
-# How many warnings are printed in full.
+# The number of warnings to print in full.
 SHOWN = 5
 
 
 def build(project):
-    """Builds the sanitized worker; before the network is gone, since packages may be missing."""
+    """Builds the sanitized worker, while there is a network for missing packages."""
     subprocess.run(
         ["swift", "build", "--sanitize=thread", "--scratch-path", SCRATCH, "--product", "TestWorker"], check=True,
         cwd=project)
@@ -38,7 +38,7 @@ def run(plan):
 
 
 def warnings(path):
-    """The sanitizer's warnings in a log, each with its stacks, up to the line that ends it."""
+    """The sanitizer's warnings in a log, each with its stacks, up to its summary line."""
     found, is_inside = [], False
     with open(path, errors="replace") as file:
         for line in file:

@@ -1,4 +1,4 @@
-"""Ticks: the worker that fires a schedule is killed at each tick."""
+"""Ticks: the worker that runs the schedules is killed at each tick."""
 
 import time
 
@@ -7,7 +7,7 @@ from storm.servers import wait_for
 
 WORKERS = 5
 TICKS = 1000
-# From tick to tick, in milliseconds: time for another worker to lead.
+# The time between ticks in milliseconds: enough for another worker to become leader.
 INTERVAL = 1000
 
 
@@ -18,11 +18,11 @@ def run(plan):
         kills = 0
         while plan.goes_on(kills, TICKS):
             _until_tick(plan.rng.uniform(-0.03, 0.15))
-            # Whoever leads now: before, in the middle of and after what a tick does.
+            # Kills the current leader before, during and after a tick's work.
             leader = wait_for("a worker leads", lambda: _leader(scene), 60)
             host = leader.rsplit("-", 1)[0]
             if scene.workers[host].name != leader:
-                # The session of one that was killed is about to end.
+                # The killed worker's session is about to end.
                 continue
             scene.kill_worker(host)
             scene.start_worker(host, "--tick-every", str(INTERVAL))
@@ -40,7 +40,7 @@ def run(plan):
 
 
 def _until_tick(offset):
-    """Waits until so long after the next tick."""
+    """Waits until this long after the next tick."""
     now = time.time()
     next_tick = (now * 1000 // INTERVAL + 1) * INTERVAL / 1000
     time.sleep(max(0, next_tick + offset - now))
