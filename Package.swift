@@ -84,6 +84,9 @@ let package = Package(
     // Separate from the other two clients, which every user of the queue has, because it links libcurl. With its trait.
     .library(name: "CurlClient", targets: ["CurlClient"]),
 
+    // A tracer over it, for an OpenTelemetry collector. With the same trait.
+    .library(name: "OTLPTracing", targets: ["OTLPTracing"]),
+
     // The devices' half of agreements, for mobile apps. With its trait.
     .library(name: "Agreements", targets: ["Agreements"]),
 
@@ -156,6 +159,11 @@ let package = Package(
         logging, signals,
       ]),
 
+    // Spans for an OpenTelemetry collector.
+    module(
+      "OTLPTracing",
+      ["CurlClient", "DurableJobs", "Locking", "Reactor", httpTypes, instrumentation, lifecycle, logging, tracing]),
+
     // Numbered SQL files, applied in order: the app's tables; and, in between, the queue's schema.
     module("Migrations", ["Cryptography", "DurableJobsPostgres", "LibPQClient"]),
 
@@ -199,8 +207,8 @@ let package = Package(
       "SocialAPI",
       [
         "CLinux", "Cryptography", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis",
-        "HiredisClient", "LibPQClient", "Locking", "Reactor", "Social", hummingbird, lifecycle, logging, metrics,
-        nioCore, nioHTTPTypes,
+        "HiredisClient", "LibPQClient", "Locking", "Reactor", "Social", hummingbird, instrumentation, lifecycle,
+        logging, metrics, nioCore, nioHTTPTypes, tracing,
       ]),
     // The queue's pages, for any Hummingbird router. Templates and style sheet are compiled in.
     .target(
@@ -222,9 +230,9 @@ let package = Package(
       "Bootstrap",
       [
         "CLinux", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres",
-        "DurableJobsRedis", "HiredisClient", "LibPQClient", "Locking", "Migrations", "Reactor", "Social", "SocialAdmin",
-        argumentParser,
-        configuration, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, metrics, nioCore, nioHTTP1,
+        "DurableJobsRedis", "HiredisClient", "LibPQClient", "Locking", "Migrations", "OTLPTracing", "Reactor", "Social",
+        "SocialAdmin", argumentParser, configuration, instrumentation, httpTypes, hummingbird, hummingbirdCore,
+        lifecycle, logging, metrics, nioCore, nioHTTP1,
         nioPosix, signals,
       ]),
 
@@ -285,6 +293,12 @@ let package = Package(
       "CurlClientTests",
       [
         "CurlClient", "Locking", "MailTestSupport", "PrivateServers", "Reactor", "TestSupport", httpTypes, logging,
+      ]),
+    tests(
+      "OTLPTracingTests",
+      [
+        "CurlClient", "DurableJobs", "DurableJobsTesting", "Locking", "OTLPTracing", "TestSupport", instrumentation,
+        lifecycle, logging, tracing,
       ]),
     tests("YouTubeStandInTests", ["CurlClient", "Locking", "Reactor", "YouTubeStandIn", httpTypes, logging]),
     tests("PrivateServersTests", ["PrivateServers"]),

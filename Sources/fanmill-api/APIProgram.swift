@@ -44,7 +44,11 @@ struct APIProgram: AsyncParsableCommand {
         let media = MediaShelf(
           store: store, incoming: program.incomingFolder(), quota: program.settings.mediaQuota,
           bytesPerSecond: program.settings.mediaUploadRate)
-        try await program.withServers { try await serve(program, $0, media, purchases, sendsMail: sendsMail) }
+        try await program.withServers { servers in
+          try await program.withTracing {
+            try await serve($0, servers, media, purchases, sendsMail: sendsMail)
+          }
+        }
       }
     }
   }
@@ -56,7 +60,8 @@ struct APIProgram: AsyncParsableCommand {
     // Responses are sent once the jobs are in the ledger.
     let pusher = JobPusher(broker: broker, logger: program.logger)
     let jobs = JobClient(
-      broker: broker, ledger: PostgresLedger(servers.database), pusher: pusher, logger: program.logger)
+      broker: broker, ledger: PostgresLedger(servers.database), pusher: pusher,
+      middleware: program.jobMiddleware, logger: program.logger)
     let desk = JobAdmin(jobs, kinds: .app)
     // The API works without Redis: jobs wait in the ledger.
     let health = Health(

@@ -37,9 +37,12 @@ struct WorkerProgram: AsyncParsableCommand {
       program.tell(size)
       try await program.withServers(sessionName: name, pool: size.connections.pool, usesReplica: false) { servers in
         try await program.withMediaStore { store in
-          try await program.withYouTube(servers) {
-            try await serve(
-              program.settings.workerConfiguration(named: name, size), program, servers, $0, $1, mail, store)
+          try await program.withTracing { program in
+            var configuration = program.settings.workerConfiguration(named: name, size)
+            configuration.middleware += program.jobMiddleware
+            try await program.withYouTube(servers) { [configuration] in
+              try await serve(configuration, program, servers, $0, $1, mail, store)
+            }
           }
         }
       }
@@ -69,7 +72,8 @@ struct WorkerProgram: AsyncParsableCommand {
             feedDays: program.settings.feedDays, feedSleepDays: program.settings.feedSleepDays,
             rankings: program.settings.rankingRefresh,
             sweep: program.settings.sweep),
-          client: JobClient(broker: broker, ledger: ledger, logger: program.logger),
+          client: JobClient(
+            broker: broker, ledger: ledger, middleware: program.jobMiddleware, logger: program.logger),
           store: PostgresScheduleStore(servers.database), logger: program.logger))
     }
     if program.settings.workerPort != 0 { services.append(program.health(servers)) }

@@ -23,7 +23,7 @@ struct WorkerSizeTests {
         .default: 2, "fanout": 4, "fanout-bulk": 1, "hearts": 2, "lookups": 16, "mail": 2, "notifications": 2,
         "pictures": 2, "rankings": 1,
       ])
-    #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 6, jobs: 19))
+    #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 7, jobs: 19))
     #expect(size.fits && size.redisConnections == 10)
   }
 
@@ -59,7 +59,7 @@ struct WorkerSizeTests {
   }
 
   @Test func whatIsOffTakesNoConnection() throws {
-    #expect(try size(["FANMILL_SCHEDULER": "off", "FANMILL_WORKER_PORT": "0"]).connections.total == 25)
+    #expect(try size(["FANMILL_SCHEDULER": "off", "FANMILL_WORKER_PORT": "0"]).connections.total == 26)
   }
 
   @Test func itFitsUnlessBothAreSet() throws {

@@ -2,6 +2,7 @@ import ArgumentParser
 import DurableJobs
 import Logging
 import Metrics
+import OTLPTracing
 import ServiceLifecycle
 import UnixSignals
 
@@ -30,6 +31,8 @@ public struct Program: Sendable {
   public let registry: PrometheusRegistry
   /// Whether people run it interactively: a command ends when Postgres stops responding.
   private(set) var isCommand: Bool
+  /// Sends spans to a collector; nil where none is set.
+  var tracer: OTLPTracer?
   /// How long to wait for a server to come up.
   let patience: Duration
 
@@ -93,7 +96,8 @@ public struct Program: Sendable {
   /// Runs the services until the process is asked to stop (SIGTERM or SIGINT), then stops them in reverse order.
   public func serve(_ services: [any Service]) async throws {
     var configuration = ServiceGroupConfiguration(
-      services: services.map { service in
+      // The tracer stops last, with the spans of what stopped before.
+      services: ([tracer].compactMap(\.self) + services).map { service in
         // A service's default description would dump all of its contents.
         .init(
           // Any other service that ends unprompted fails the process.

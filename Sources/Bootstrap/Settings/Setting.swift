@@ -289,6 +289,10 @@ extension Setting {
     "alarm.secret",
     "what the messages to the alarm webhook are signed with, 16 characters or more; without it they are not",
     isSecret: true)
+  public static let otlpURL = Setting(
+    "otlp.url",
+    "the OpenTelemetry collector that gets spans, by OTLP over HTTP; if unset, none are made",
+    isSecret: true, example: "http://collector:4318")
   public static let autoscalingLeast = Setting(
     "autoscaling.least", "how many workers a queue is said to need at least", default: "1")
   public static let autoscalingMost = Setting(
@@ -314,7 +318,7 @@ extension Setting {
     emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota,
     mediaUploadRate, mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, rankingPoints,
     endedDays, deadDays, deadLimit,
-    actionsDays, actionsLimit, alarms, alarmWebhook, alarmSecret, autoscalingLeast, autoscalingMost,
+    actionsDays, actionsLimit, alarms, alarmWebhook, alarmSecret, otlpURL, autoscalingLeast, autoscalingMost,
     logLevel, logFormat, shutdownTimeout,
   ]
 }

@@ -1,5 +1,6 @@
 import DurableJobsAdmin
 import Foundation
+import OTLPTracing
 
 extension Settings {
   /// Reads the alarm limits, the alarm webhook, and the bounds on the number of workers.
@@ -16,6 +17,12 @@ extension Settings {
         throw Wrong(value: text, reason: "not a URL that begins with https:// or http://, without a user in it")
       }
       settings.alarmWebhook = Secret(text)
+    }
+    try take(.otlpURL, reader.text(.otlpURL)) { settings, text throws(Wrong) in
+      guard OTLPEndpoint(url: text) != nil else {
+        throw Wrong(value: text, reason: "not a URL that begins with https:// or http://")
+      }
+      settings.otlpURL = Secret(text)
     }
     try take(.alarmSecret, reader.text(.alarmSecret)) { settings, text throws(Wrong) in
       guard text.count >= 16 else {

@@ -107,6 +107,8 @@ public struct Settings: Sendable {
   public var actionsLimit = 100_000
   public var alarms = AlarmLimits.app
   public var alarmWebhook: Secret?
+  /// The collector of spans; nil for none.
+  public var otlpURL: Secret?
   public var alarmSecret: Secret?
   public var autoscalingLeast = 1
   public var autoscalingMost = 20
@@ -129,7 +131,7 @@ public struct Settings: Sendable {
     if let adminReadToken { secrets.append(adminReadToken.value) }
     if let certificateKey { secrets.append(certificateKey.value) }
     if let purchaseKey { secrets.append(purchaseKey.value) }
-    for secret in [alarmWebhook, alarmSecret].compactMap(\.self) { secrets.append(secret.value) }
+    for secret in [alarmWebhook, alarmSecret, otlpURL].compactMap(\.self) { secrets.append(secret.value) }
     for url in [postgresURL, postgresReplicaURL, redisURL, mailURL, mediaURL].compactMap(\.self) {
       secrets.append(contentsOf: URLPassword.spellings(in: url.value))
     }

@@ -93,6 +93,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.alarmWebhook.flagName, help: Setting.alarmWebhook.help) var alarmWebhook: String?
   @Option(name: Setting.alarmSecret.flagName, help: Setting.alarmSecret.help) var alarmSecret: String?
   @Option(name: Setting.autoscalingLeast.flagName, help: Setting.autoscalingLeast.help) var autoscalingLeast: String?
+  @Option(name: Setting.otlpURL.flagName, help: Setting.otlpURL.help) var otlpURL: String?
   @Option(name: Setting.autoscalingMost.flagName, help: Setting.autoscalingMost.help) var autoscalingMost: String?
   @Option(name: Setting.logLevel.flagName, help: Setting.logLevel.help) var logLevel: String?
   @Option(name: Setting.logFormat.flagName, help: Setting.logFormat.help) var logFormat: String?
@@ -132,7 +133,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .rankingDepth: rankingDepth, .rankingHistory: rankingHistory, .rankingPoints: rankingPoints,
       .endedDays: endedDays,
       .deadDays: deadDays, .deadLimit: deadLimit, .actionsDays: actionsDays, .actionsLimit: actionsLimit,
-      .alarms: alarms, .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .autoscalingLeast: autoscalingLeast,
+      .alarms: alarms, .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .otlpURL: otlpURL,
+      .autoscalingLeast: autoscalingLeast,
       .autoscalingMost: autoscalingMost, .logLevel: logLevel, .logFormat: logFormat,
       .shutdownTimeout: shutdownTimeout,
     ]

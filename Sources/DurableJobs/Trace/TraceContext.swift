@@ -54,21 +54,29 @@ public struct TraceContext: Hashable, Sendable {
 
   // MARK: The task's
 
-  private enum Key: InstrumentationContextKey {
+  fileprivate enum Key: InstrumentationContextKey {
     typealias Value = TraceContext
     static var nameOverride: String? { "traceparent" }
   }
 
   /// The trace of the task that asks; nil outside any.
-  public static var current: TraceContext? { InstrumentationContext.current?[Key.self] }
+  public static var current: TraceContext? { InstrumentationContext.current?.traceContext }
 
   /// Runs `body`, and every task that it begins, in this step of the trace.
   public func run<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
   ) async rethrows -> Result {
     var context = InstrumentationContext.current ?? .topLevel
-    context[Key.self] = self
+    context.traceContext = self
     return try await InstrumentationContext.withValue(context, operation: body)
+  }
+}
+
+extension InstrumentationContext {
+  /// The step of a trace that the context is in; nil outside of any.
+  public var traceContext: TraceContext? {
+    get { self[TraceContext.Key.self] }
+    set { self[TraceContext.Key.self] = newValue }
   }
 }
 

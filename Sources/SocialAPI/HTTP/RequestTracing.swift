@@ -1,7 +1,9 @@
 import DurableJobs
 import HTTPTypes
 import Hummingbird
+import Instrumentation
 import Logging
+import Tracing
 
 /// Gives each request a span: in the trace of its `traceparent`, or in a new one. The request's work belongs to it,
 /// including the jobs it enqueues. Log lines carry the trace id as `trace_id`, and the response carries the header
@@ -12,7 +14,36 @@ public struct RequestTracing<Context: RequestContext>: RouterMiddleware {
   public func handle(
     _ request: Request, context: Context, next: (Request, Context) async throws -> Response
   ) async throws -> Response {
-    let trace = TraceContext.begin(following: request.headers[.traceparent])
+    let caller = request.headers[.traceparent].flatMap { TraceContext(traceparent: $0) }
+    var parent = InstrumentationContext.current ?? .topLevel
+    parent.traceContext = caller
+    return try await withSpan("\(request.method)", context: parent, ofKind: .server) { span in
+      // Without a tracer the span has no step of its own.
+      let own = span.context.traceContext
+      let trace = own.flatMap { $0 == caller ? nil : $0 } ?? TraceContext.begin(following: caller?.traceparent)
+      let response = try await handle(request, context, trace, next)
+      if span.isRecording { describe(span, request, context, response) }
+      return response
+    }
+  }
+
+  /// The attributes of OpenTelemetry's conventions for HTTP servers
+  /// (https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
+  private func describe(_ span: any Span, _ request: Request, _ context: Context, _ response: Response) {
+    if let route = context.endpointPath {
+      span.operationName = "\(request.method) \(route)"
+      span.attributes["http.route"] = route
+    }
+    span.attributes["http.request.method"] = "\(request.method)"
+    span.attributes["url.path"] = LoggedPath.shown(request.uri.path)
+    span.attributes["http.response.status_code"] = response.status.code
+    if response.status.code >= 500 { span.setStatus(SpanStatus(code: .error)) }
+  }
+
+  private func handle(
+    _ request: Request, _ context: Context, _ trace: TraceContext,
+    _ next: (Request, Context) async throws -> Response
+  ) async throws -> Response {
     var context = context
     context.logger[metadataKey: LogKeys.trace] = "\(trace.id)"
     let begun = ContinuousClock.now
