@@ -5,6 +5,7 @@ let package = Package(
   name: "fanmill-benchmarks",
   dependencies: [
     .package(name: "fanmill", path: ".."),
+    .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
   ],
@@ -23,7 +24,9 @@ let package = Package(
         .product(name: "DataClients", package: "fanmill"),
         .product(name: "DurableJobsAdmin", package: "fanmill"),
         .product(name: "DurableJobsTesting", package: "fanmill"),
+        .product(name: "Instrumentation", package: "swift-distributed-tracing"),
         .product(name: "LocalStack", package: "fanmill"),
+        .product(name: "OTLPTracing", package: "fanmill"),
         .product(name: "PrivateServers", package: "fanmill"),
       ],
       swiftSettings: [

@@ -16,27 +16,35 @@ enum Drain {
     var memory = Figure("worker memory after 1,000,000 jobs", .megabytes, [.atMost(60)])
     var growth = Figure("its growth from 100,000 to 1,000,000 jobs", .megabytes, [.atMost(5)])
     var processor = Figure("processor time a job", .microseconds)
+    var traced = Figure("the same with spans sent to a collector, to without", .times, [.atLeast(0.9)])
     for run in 1...stage.runs {
       stage.note("drain, run \(run)")
       try await fanmill(stage, &drain, &memory, &growth, &processor)
+      let plain = drain.samples.last ?? 0
+      var (withSpans, others) = (drain, memory)
+      try await fanmill(stage, &withSpans, &others, &others, &others, isTraced: true)
+      if let rate = withSpans.samples.last { traced.samples.append(rate / plain) }
       try await stage.flush()
       _ = try Raw.add(stage.redisSocket, stream: "raw", recordSize: Enqueue.recordSize, count: rawJobs)
       drain.raw.append(try Raw.drain(stage.redisSocket, stream: "raw", count: rawJobs))
       try await stage.flush()
       try await sidekiq(stage, &drain, &memory, &processor)
     }
-    return [drain, memory, growth, processor]
+    return [drain, traced, memory, growth, processor]
   }
 
   private static func fanmill(
-    _ stage: Stage, _ drain: inout Figure, _ memory: inout Figure, _ growth: inout Figure, _ processor: inout Figure
+    _ stage: Stage, _ drain: inout Figure, _ memory: inout Figure, _ growth: inout Figure, _ processor: inout Figure,
+    isTraced: Bool = false
   ) async throws {
     try await stage.flush()
     let client = JobClient(broker: stage.broker, ledger: InMemoryLedger(), logger: stage.logger)
     for low in stride(from: 0, to: jobs, by: 100_000) {
       try await client.push((low..<min(low + 100_000, jobs)).map { NoOp(number: $0) })
     }
-    let worker = try await stage.startWorker()
+    let sink = isTraced ? try SpanSink() : nil
+    defer { sink?.stop() }
+    let worker = try await stage.startWorker(collector: sink?.port)
     let start = ContinuousClock.now
     try await stage.waitForCount(100_000, by: worker)
     let early = try worker.usage()

@@ -17,6 +17,7 @@ enum Latency {
     var tail = Figure("pick-up at 100 jobs/s, broker only, p99", .milliseconds, [.timesSidekiq(1)])
     var durableMedian = Figure("pick-up at 100 jobs/s, durable, p50", .milliseconds)
     var durableTail = Figure("pick-up at 100 jobs/s, durable, p99", .milliseconds, [.atMost(5)])
+    var sqlTail = Figure("pick-up of jobs enqueued in SQL at 100/s, p99", .milliseconds, [.atMost(50)])
     let client = JobClient(broker: stage.broker, ledger: InMemoryLedger(), logger: stage.logger)
     let database = try stage.needDatabase()
     let durable = JobClient(
@@ -32,6 +33,11 @@ enum Latency {
       try await stage.flush()
       let keeper = try await stage.startWorker(database: database)
       let pending = try await paced(stage, keeper) { try await durable.enqueue(Timed(at: SharedClock.now)) }
+      let enqueued = try await paced(stage, keeper) {
+        try await database.pool.execute(
+          "SELECT jobs.enqueue('bench.timed', jsonb_build_object('at', \(SharedClock.now)::bigint))")
+      }
+      sqlTail.samples.append(Figure.percentile(enqueued, 0.99))
       try await keeper.stop()
       try BenchError.check("jobs still pending", try await database.pendingJobs(), equals: 0)
       durableMedian.samples.append(Figure.percentile(pending, 0.5))
@@ -43,7 +49,7 @@ enum Latency {
       tail.sidekiq.append(Figure.percentile(theirs, 0.99))
       try await stage.flush()
     }
-    return [median, tail, durableMedian, durableTail]
+    return [median, tail, durableMedian, durableTail, sqlTail]
   }
 
   /// Enqueues the jobs at an even pace and returns how long each waited, in milliseconds.

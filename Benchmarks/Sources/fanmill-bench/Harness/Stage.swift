@@ -81,10 +81,13 @@ final class Stage: Sendable {
   /// Starts this program as a separate worker process and waits until it serves.
   ///
   /// - Parameter database: the ledger's database; nil for a worker with only the broker.
-  func startWorker(queues: [QueueName] = [.default], database: Database? = nil) async throws -> Child {
+  func startWorker(
+    queues: [QueueName] = [.default], database: Database? = nil, collector: UInt16? = nil
+  ) async throws -> Child {
     board.reset()
     var words = ["/proc/\(getpid())/exe", "worker", "--redis", redis.url, "--board", board.path]
     if let database { words += ["--postgres", database.url] }
+    if let collector { words += ["--collector", "http://127.0.0.1:\(collector)"] }
     words += queues.flatMap { ["--queue", $0.rawValue] }
     let child = try await Child.start(words)
     while !board.isReady {

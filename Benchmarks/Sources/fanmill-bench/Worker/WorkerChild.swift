@@ -4,8 +4,10 @@ import DurableJobsRedis
 import DurableJobsTesting
 import Foundation
 import HiredisClient
+import Instrumentation
 import LibPQClient
 import Logging
+import OTLPTracing
 import Reactor
 import ServiceLifecycle
 import UnixSignals
@@ -18,6 +20,8 @@ enum WorkerChild {
   struct Options: Sendable {
     var redis = ""
     var postgres: String?
+    /// Spans go there; nil for none.
+    var collector: String?
     var board = ""
     var queues: [QueueName] = []
 
@@ -28,6 +32,7 @@ enum WorkerChild {
         switch name {
         case "--redis": redis = value
         case "--postgres": postgres = value
+        case "--collector": collector = value
         case "--board": board = value
         case "--queue": queues.append(QueueName(rawValue: value))
         default: throw UsageError("unknown argument \(name)")
@@ -73,10 +78,20 @@ enum WorkerChild {
       board.count()
     }
     let queues = Dictionary(uniqueKeysWithValues: options.queues.map { ($0, concurrency) })
-    let worker = Worker(
-      broker: broker, ledger: ledger, registry: registry, configuration: WorkerConfiguration(queues: queues),
-      logger: logger)
-    board.setReady()
-    try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+    var configuration = WorkerConfiguration(queues: queues)
+    guard let collector = options.collector, let endpoint = OTLPEndpoint(url: collector) else {
+      let worker = Worker(
+        broker: broker, ledger: ledger, registry: registry, configuration: configuration, logger: logger)
+      board.setReady()
+      return try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+    }
+    configuration.middleware.append(JobTracing())
+    let traced = Worker(
+      broker: broker, ledger: ledger, registry: registry, configuration: configuration, logger: logger)
+    try await OTLPTracer.with(.init(service: "bench", version: "1"), sendingTo: endpoint, logger: logger) { tracer in
+      InstrumentationSystem.bootstrap(tracer)
+      board.setReady()
+      try await ServiceGroup(services: [tracer, traced], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+    }
   }
 }
