@@ -1,14 +1,15 @@
 # Developer commands. Each target does its own setup.
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-run build install uninstall dist demo test test-thread browser-test screenshots up down bench lint \
-  check-deploy check-outsider format compose-check rolling-restart storm prometheus-check docs
+  check-deploy check-outsider check-examples format compose-check rolling-restart storm prometheus-check docs
 SHELL := /bin/bash
 
-swift_folders := $(wildcard Sources Tests Benchmarks/Package.swift Benchmarks/Sources) Package.swift
+swift_folders := $(wildcard Sources Tests Examples/Shop/Package.swift Examples/Shop/Sources Examples/Shop/Tests) \
+  $(wildcard Benchmarks/Package.swift Benchmarks/Sources) Package.swift
 shell_scripts := $(addprefix scripts/,build-docs install-packages install-programs collect-programs compose-check \
   rolling-restart swift-build) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
-python_scripts := $(addprefix scripts/,browser-test check-arrows check-kubernetes check-outsider check-queue-sql \
+python_scripts := $(addprefix scripts/,browser-test check-arrows check-examples check-kubernetes check-outsider check-queue-sql \
   prometheus-check run-tests screenshots storm) \
   $(wildcard scripts/support/*.py scripts/support/*/*.py)
 # Running hundreds of server-backed tests at once only makes them compete for CPU.
@@ -114,6 +115,9 @@ check-deploy: setup ## check deploy/: that each Prometheus rule fires and stays 
 
 check-outsider: setup-run ## build and run a package that uses only the queue: what it resolves, and that no module name collides
 	scripts/check-outsider
+
+check-examples: setup-run build ## follow the tutorial word by word, and build, test and run Examples/Shop
+	scripts/check-examples
 
 format: ## rewrite the Swift files in the project's format
 	swift format --in-place --parallel --recursive $(swift_folders)

@@ -179,8 +179,8 @@ let package = Package(
     module(
       "DurableJobsCLI",
       [
-        "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "LibPQClient", "Locking",
-        argumentParser, logging, signals,
+        "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "DurableJobsService",
+        "LibPQClient", "Locking", argumentParser, logging, signals,
       ]),
 
     module(

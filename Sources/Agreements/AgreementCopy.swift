@@ -62,10 +62,10 @@ public struct AgreementCopy: Sendable, Hashable, Codable {
       let box = try AES.GCM.SealedBox(combined: sealed)
       bytes = try AES.GCM.open(box, using: SymmetricKey(data: key), authenticating: Self.label)
     } catch {
-      throw AgreementError(.locked, "the copy was changed, or the key is another")
+      throw AgreementError(.locked, "the copy was changed, or this is the wrong key")
     }
     do { self = try JSONDecoder().decode(AgreementCopy.self, from: bytes) } catch {
-      throw AgreementError(.malformed, "this is no copy of an agreement")
+      throw AgreementError(.malformed, "this is not a copy of an agreement")
     }
     _ = try record
   }

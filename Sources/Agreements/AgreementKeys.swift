@@ -70,12 +70,12 @@ public struct AgreementPublicKey: Sendable {
 
   /// - Throws: `malformed` for anything but two keys.
   public init(_ bytes: [UInt8]) throws(AgreementError) {
-    guard bytes.count == Self.byteCount else { throw AgreementError(.malformed, "a public key has 64 bytes") }
+    guard bytes.count == Self.byteCount else { throw AgreementError(.malformed, "a public key must have 64 bytes") }
     do {
       agreement = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: bytes.prefix(32))
       signing = try Curve25519.Signing.PublicKey(rawRepresentation: bytes.suffix(32))
     } catch {
-      throw AgreementError(.malformed, "a public key is none of the curve")
+      throw AgreementError(.malformed, "the public key is not on the curve")
     }
   }
 

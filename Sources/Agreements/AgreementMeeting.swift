@@ -33,11 +33,15 @@ public struct AgreementMeeting: Sendable {
   /// - Returns: the opening. Send it only now: the peer's commitment fixes the peer's nonce.
   /// - Throws: `malformed`, `outOfTurn` for a second introduction.
   public mutating func meet(publicKey: [UInt8], commitment: [UInt8]) throws(AgreementError) -> [UInt8] {
-    guard peer == nil else { throw AgreementError(.outOfTurn, "the peer has introduced itself already") }
-    guard commitment.count == SHA256.byteCount else { throw AgreementError(.malformed, "a commitment has 32 bytes") }
+    guard peer == nil else { throw AgreementError(.outOfTurn, "the peer has already introduced itself") }
+    guard commitment.count == SHA256.byteCount else {
+      throw AgreementError(.malformed, "a commitment must have 32 bytes")
+    }
     let key = try AgreementPublicKey(publicKey)
     // The device's own messages, reflected, are not a peer.
-    guard key.bytes != keys.publicKey.bytes else { throw AgreementError(.tampered, "the peer has this device's keys") }
+    guard key.bytes != keys.publicKey.bytes else {
+      throw AgreementError(.tampered, "the peer sent this device's own key")
+    }
     peer = (key, commitment)
     return keys.nonce
   }
@@ -47,10 +51,10 @@ public struct AgreementMeeting: Sendable {
   /// - Returns: the four words that both people compare, aloud or on both screens.
   /// - Throws: `brokenCommitment`, `outOfTurn`, `malformed`.
   public mutating func open(_ nonce: [UInt8]) throws(AgreementError) -> [String] {
-    guard let peer, opened == nil else { throw AgreementError(.outOfTurn, "an opening follows an introduction, once") }
+    guard let peer, opened == nil else { throw AgreementError(.outOfTurn, "one opening must follow the introduction") }
     guard nonce.count == AgreementKeys.nonceCount,
       AgreementKeys.commitment(to: peer.key, nonce, as: role.peer) == peer.commitment
-    else { throw AgreementError(.brokenCommitment, "the peer's opening is not what it committed to") }
+    else { throw AgreementError(.brokenCommitment, "the peer's opening does not match its commitment") }
     let (host, joiner) = role == .host ? (keys.publicKey, peer.key) : (peer.key, keys.publicKey)
     let (hostNonce, joinerNonce) = role == .host ? (keys.nonce, nonce) : (nonce, keys.nonce)
     let transcript = Digest.of(
@@ -59,11 +63,11 @@ public struct AgreementMeeting: Sendable {
     do {
       secret = try keys.agreement.sharedSecretFromKeyAgreement(with: peer.key.agreement)
     } catch {
-      throw AgreementError(.malformed, "the peer's key makes no secret")
+      throw AgreementError(.malformed, "the peer's key yields no shared secret")
     }
     // A small-order key yields the same secret with every other key (RFC 7748, 6.1).
     guard secret.withUnsafeBytes({ $0.contains { $0 != 0 } }) else {
-      throw AgreementError(.malformed, "the peer's key makes no secret")
+      throw AgreementError(.malformed, "the peer's key yields no shared secret")
     }
     opened = Opened(
       transcript: transcript, peer: peer.key, channel: SealedChannel(secret, transcript: transcript, as: role))
@@ -76,7 +80,7 @@ public struct AgreementMeeting: Sendable {
   ///
   /// - Throws: `outOfTurn` before the opening.
   public mutating func seal(_ message: AgreementMessage) throws(AgreementError) -> [UInt8] {
-    guard var now = opened else { throw AgreementError(.outOfTurn, "messages follow the opening") }
+    guard var now = opened else { throw AgreementError(.outOfTurn, "messages must follow the opening") }
     defer { opened = now }
     return try now.channel.seal(message.bytes())
   }
@@ -85,7 +89,7 @@ public struct AgreementMeeting: Sendable {
   ///
   /// - Throws: `tampered` for a message that was modified, repeated, dropped, or sent by another party; `malformed`.
   public mutating func open(sealed: [UInt8]) throws(AgreementError) -> AgreementMessage {
-    guard var now = opened else { throw AgreementError(.outOfTurn, "messages follow the opening") }
+    guard var now = opened else { throw AgreementError(.outOfTurn, "messages must follow the opening") }
     defer { opened = now }
     return try AgreementMessage(bytes: try now.channel.open(sealed))
   }
@@ -97,7 +101,7 @@ public struct AgreementMeeting: Sendable {
   ///
   /// - Throws: `outOfTurn` before the opening.
   public func sign(_ record: AgreementRecord) throws(AgreementError) -> [UInt8] {
-    guard let opened else { throw AgreementError(.outOfTurn, "a record follows the opening") }
+    guard let opened else { throw AgreementError(.outOfTurn, "the record must follow the opening") }
     let signed = Self.signed(try record.hash, opened.transcript)
     do {
       return Array(try keys.signing.signature(for: signed))
@@ -110,7 +114,7 @@ public struct AgreementMeeting: Sendable {
   ///
   /// - Throws: `outOfTurn` before the opening.
   public func copy(of record: AgreementRecord) throws(AgreementError) -> AgreementCopy {
-    guard let opened else { throw AgreementError(.outOfTurn, "a record follows the opening") }
+    guard let opened else { throw AgreementError(.outOfTurn, "the record must follow the opening") }
     let (own, peer) = (keys.publicKey.bytes, opened.peer.bytes)
     return AgreementCopy(
       record: try record.bytes, transcript: opened.transcript, hostKey: role == .host ? own : peer,

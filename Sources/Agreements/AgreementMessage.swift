@@ -27,7 +27,7 @@ public enum AgreementMessage: Sendable, Hashable {
   }
 
   init(bytes: [UInt8]) throws(AgreementError) {
-    let malformed = AgreementError(.malformed, "the peer's message is not in the protocol's form")
+    let malformed = AgreementError(.malformed, "the peer's message does not follow the protocol")
     let form: Form
     do { form = try JSONDecoder().decode(Form.self, from: Data(bytes)) } catch { throw malformed }
     switch (form.type, form.place, form.record) {

@@ -25,7 +25,7 @@ public struct AgreementPlace: Sendable, Hashable, Codable {
   }
 
   private static let malformed = AgreementError(
-    .malformed, "a place has a latitude, a longitude, and an accuracy in metres")
+    .malformed, "a place needs a latitude, a longitude, and an accuracy in metres")
 
   func check() throws(AgreementError) {
     guard abs(latitude) <= 90_000_000, abs(longitude) <= 180_000_000, (0...100_000).contains(accuracy) else {
@@ -45,7 +45,7 @@ public struct AgreementPlace: Sendable, Hashable, Codable {
   /// - Throws: `tooFar` beyond 100 metres, or if a device's location is too uncertain to tell.
   public func checkNearness(to other: AgreementPlace) throws(AgreementError) {
     guard Double(max(accuracy, other.accuracy)) <= Self.greatestDistance else {
-      throw AgreementError(.tooFar, "a device knows its place too vaguely: move to where it sees the sky")
+      throw AgreementError(.tooFar, "a device's location is too imprecise: move to where it can see the sky")
     }
     guard distance(to: other) <= Self.greatestDistance else {
       throw AgreementError(.tooFar, "the devices are more than 100 metres apart")

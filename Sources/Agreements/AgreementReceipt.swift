@@ -45,7 +45,7 @@ public struct AgreementReceipt: Sendable, Hashable {
   ///   belongs to another agreement.
   public init(_ token: String, keys: [String: [UInt8]], of copy: AgreementCopy) throws(AgreementError) {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    let malformed = AgreementError(.malformed, "this is no receipt of an agreement")
+    let malformed = AgreementError(.malformed, "this is not a receipt of an agreement")
     guard token.utf8.count <= 4096, parts.count == 3, let head = Base64URL.bytes(parts[0]),
       let payload = Base64URL.bytes(parts[1]), let signature = Base64URL.bytes(parts[2])
     else { throw malformed }
@@ -64,7 +64,7 @@ public struct AgreementReceipt: Sendable, Hashable {
     let said = [claims.hash, claims.hostKey, claims.joinerKey].map { Base64URL.bytes($0) }
     guard said == [try record.hash, Array(copy.hostKey), Array(copy.joinerKey)], claims.expiresAt == record.expiresAt
     else {
-      throw AgreementError(.differs, "the receipt is of another agreement")
+      throw AgreementError(.differs, "the receipt is for another agreement")
     }
     guard let hostSignature = Base64URL.bytes(claims.hostSignature),
       let joinerSignature = Base64URL.bytes(claims.joinerSignature)

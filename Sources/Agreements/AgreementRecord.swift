@@ -55,7 +55,8 @@ public struct AgreementRecord: Sendable, Hashable, Codable {
       expiresAt <= time + 366 * 86_400, Base64URL.bytes(salt)?.count == 32,
       names.allSatisfy({ (1...200).contains($0.unicodeScalars.count) }), host.username != joiner.username
     else {
-      throw AgreementError(.malformed, "a record has a text, a time and an end within a year, a place, and two parties")
+      throw AgreementError(
+        .malformed, "a record needs a text, a time and an end within a year, a place, and two parties")
     }
   }
 
@@ -74,7 +75,7 @@ public struct AgreementRecord: Sendable, Hashable, Codable {
   ///
   /// - Throws: `malformed` for any non-canonical form, so that the hashed bytes match the displayed record.
   public init(bytes: [UInt8]) throws(AgreementError) {
-    let malformed = AgreementError(.malformed, "this is no record of an agreement")
+    let malformed = AgreementError(.malformed, "this is not a record of an agreement")
     do { self = try JSONDecoder().decode(AgreementRecord.self, from: Data(bytes)) } catch { throw malformed }
     try check()
     guard try self.bytes == bytes else { throw malformed }
@@ -98,7 +99,7 @@ public struct AgreementRecord: Sendable, Hashable, Codable {
     guard self.text == text, self.host == host, self.joiner == joiner,
       self.expiresAt == Int(expiresAt.timeIntervalSince1970)
     else {
-      throw AgreementError(.differs, "the peer's record is not the one that is shown here")
+      throw AgreementError(.differs, "the peer's record differs from the one shown on this device")
     }
     guard abs(Double(time) - now.timeIntervalSince1970) <= 300 else {
       throw AgreementError(.differs, "the peer's clock is more than five minutes off")

@@ -19,7 +19,7 @@ public struct PasscodeLock: Sendable {
   /// - Parameter salt: the backup's salt; nil for a new one.
   /// - Throws: `malformed` for a passcode of fewer than 4 characters.
   public init(passcode: String, salt: [UInt8]? = nil) throws(AgreementError) {
-    guard passcode.count >= 4 else { throw AgreementError(.malformed, "a passcode has at least 4 characters") }
+    guard passcode.count >= 4 else { throw AgreementError(.malformed, "a passcode must have at least 4 characters") }
     var generator = SystemRandomNumberGenerator()
     let salt = salt ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     let stretched: [UInt8]
@@ -29,7 +29,7 @@ public struct PasscodeLock: Sendable {
         rounds: 1 << 15, blockSize: 8, parallelism: 1)
       stretched = key.withUnsafeBytes { Array($0) }
     } catch {
-      throw AgreementError(.malformed, "the passcode cannot be stretched")
+      throw AgreementError(.malformed, "no key can be derived from the passcode")
     }
     self.salt = salt
     proof = Array(stretched.prefix(32))

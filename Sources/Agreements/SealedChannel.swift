@@ -41,7 +41,7 @@ struct SealedChannel: Sendable {
       received += 1
       return bytes
     } catch {
-      throw AgreementError(.tampered, "a message was changed, repeated or left out")
+      throw AgreementError(.tampered, "a message was changed, repeated or dropped")
     }
   }
 

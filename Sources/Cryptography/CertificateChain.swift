@@ -17,7 +17,7 @@ public enum CertificateChain {
     of chain: [[UInt8]], root: [UInt8], at seconds: Int, leafMark: String, issuerMark: String
   ) throws(CryptographyError) -> P256PublicKey {
     guard (1...6).contains(chain.count) else {
-      throw CryptographyError(.invalidParameters, "a chain has 1 to 6 certificates, not \(chain.count)")
+      throw CryptographyError(.invalidParameters, "a chain must have 1 to 6 certificates, not \(chain.count)")
     }
     var read: [OpaquePointer] = []
     defer { read.forEach(X509_free) }
@@ -43,7 +43,7 @@ public enum CertificateChain {
     // The verified chain: further certificates in the input prove nothing.
     let checked = X509_STORE_CTX_get0_chain(context)
     guard OPENSSL_sk_num(checked) > 1, let issuer = OPENSSL_sk_value(checked, 1) else {
-      throw CryptographyError(.untrusted, "a root cannot be the certificate of a signer")
+      throw CryptographyError(.untrusted, "a root certificate cannot be the signer's")
     }
     guard has(leafMark, read[0]), has(issuerMark, OpaquePointer(issuer)) else {
       throw CryptographyError(.untrusted, "the certificates are for another purpose")

@@ -15,7 +15,7 @@ public struct Ed25519PrivateKey: Sendable {
   /// - Throws: `invalidParameters` for anything but 32 bytes.
   public init(_ bytes: [UInt8]) throws(CryptographyError) {
     guard bytes.count == Self.byteCount else {
-      throw CryptographyError(.invalidParameters, "a private key of Ed25519 has 32 bytes, not \(bytes.count)")
+      throw CryptographyError(.invalidParameters, "an Ed25519 private key has 32 bytes, not \(bytes.count)")
     }
     self.bytes = bytes
     let key = try Self.key(bytes)
@@ -23,7 +23,7 @@ public struct Ed25519PrivateKey: Sendable {
     var publicBytes = [UInt8](repeating: 0, count: Ed25519PublicKey.byteCount)
     var count = publicBytes.count
     guard EVP_PKEY_get_raw_public_key(key, &publicBytes, &count) == 1 else {
-      throw CryptographyError(.failed, "reading a public key of Ed25519")
+      throw CryptographyError(.failed, "reading an Ed25519 public key")
     }
     publicKey = try Ed25519PublicKey(publicBytes)
   }
@@ -45,7 +45,7 @@ public struct Ed25519PrivateKey: Sendable {
 
   private static func key(_ bytes: [UInt8]) throws(CryptographyError) -> OpaquePointer {
     guard let key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, bytes, bytes.count) else {
-      throw CryptographyError(.failed, "taking a private key of Ed25519")
+      throw CryptographyError(.failed, "loading an Ed25519 private key")
     }
     return key
   }
@@ -53,7 +53,7 @@ public struct Ed25519PrivateKey: Sendable {
 
 extension Ed25519PrivateKey: CustomStringConvertible, CustomReflectable {
   /// Omits the key: descriptions end up in logs.
-  public var description: String { "a private key of Ed25519" }
+  public var description: String { "an Ed25519 private key" }
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -69,7 +69,7 @@ public struct Ed25519PublicKey: Sendable, Hashable {
   /// - Throws: `invalidParameters` for anything but 32 bytes.
   public init(_ bytes: [UInt8]) throws(CryptographyError) {
     guard bytes.count == Self.byteCount else {
-      throw CryptographyError(.invalidParameters, "a public key of Ed25519 has 32 bytes, not \(bytes.count)")
+      throw CryptographyError(.invalidParameters, "an Ed25519 public key has 32 bytes, not \(bytes.count)")
     }
     self.bytes = bytes
   }

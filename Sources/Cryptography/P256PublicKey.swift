@@ -11,7 +11,7 @@ public struct P256PublicKey: Sendable, Hashable {
     var name = [CChar](repeating: 0, count: 64)
     guard EVP_PKEY_get_base_id(key) == EVP_PKEY_EC, EVP_PKEY_get_group_name(key, &name, name.count, nil) == 1,
       String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) == "prime256v1"
-    else { throw CryptographyError(.invalidParameters, "the key is none of P-256") }
+    else { throw CryptographyError(.invalidParameters, "the key is not a P-256 key") }
     var start: UnsafeMutablePointer<UInt8>?
     let count = i2d_PUBKEY(key, &start)
     guard count > 0, let start else { throw CryptographyError(.failed, "writing a public key") }

@@ -25,7 +25,7 @@ final class CurlMulti {
   init(_ configuration: HTTPClientConfiguration, loop: EventLoop) throws(HTTPClientError) {
     loop.preconditionIsCurrent()
     guard let multi = curl_multi_init() else {
-      throw HTTPClientError(.unsupported, "libcurl could not be set up: no memory or no descriptors left")
+      throw HTTPClientError(.unsupported, "libcurl could not be initialised: out of memory or descriptors")
     }
     self.multi = multi
     self.loop = loop
@@ -43,7 +43,7 @@ final class CurlMulti {
     ]
     guard codes.allSatisfy({ $0 == CURLM_OK }) else {
       curl_multi_cleanup(multi)
-      throw HTTPClientError(.unsupported, "libcurl refuses its set-up; version 7.87 or later is needed")
+      throw HTTPClientError(.unsupported, "libcurl rejects its options; version 7.87 or later is needed")
     }
   }
 
@@ -72,13 +72,13 @@ final class CurlMulti {
   /// Starts a transfer at the end of this turn of the loop.
   func start(_ transfer: any CurlTransfer) {
     guard let handle = idle.popLast() ?? CurlHandle() else {
-      return transfer.settle(HTTPClientError(.transfer, "\(transfer.name): no memory for another request"))
+      return transfer.settle(HTTPClientError(.transfer, "\(transfer.name): out of memory for another request"))
     }
     let code = transfer.prepare(handle)
     guard code == CURLE_OK else {
       let reason = String(cString: curl_easy_strerror(code))
       return transfer.settle(
-        HTTPClientError(.unsupported, "\(transfer.name): libcurl refuses an option: \(reason)"))
+        HTTPClientError(.unsupported, "\(transfer.name): libcurl rejects an option: \(reason)"))
     }
     transfer.progress.handle = handle
     transfers[handle.easy] = transfer
@@ -132,7 +132,7 @@ final class CurlMulti {
       }
       let patience = (transfer.progress.lastMoved ?? now) + configuration.stallTimeout
       guard now < patience else {
-        return end(transfer, HTTPClientError(.stalled, "\(name): nothing came for \(configuration.stallTimeout)"))
+        return end(transfer, HTTPClientError(.stalled, "\(name): no data for \(configuration.stallTimeout)"))
       }
       next = min(next, patience)
     }

@@ -55,6 +55,6 @@ extension CurlTransfer {
   }
 
   var cancelled: HTTPClientError {
-    HTTPClientError(.cancelled, "\(name): the task that waited was cancelled")
+    HTTPClientError(.cancelled, "\(name): the waiting task was cancelled")
   }
 }

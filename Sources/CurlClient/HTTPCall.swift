@@ -22,7 +22,7 @@ struct HTTPCall: Sendable {
     }
     // A user and password in the URL could make one host look like another.
     guard let authority = request.authority, !authority.isEmpty, authority.utf8.allSatisfy(Self.isAuthority) else {
-      throw HTTPClientError(.invalidRequest, "the URL's host is missing, or has a character that no host has")
+      throw HTTPClientError(.invalidRequest, "the URL's host is missing or has an invalid character")
     }
     guard let path = request.path, path.hasPrefix("/"), path.utf8.allSatisfy(Self.isPath) else {
       throw HTTPClientError(
@@ -34,22 +34,22 @@ struct HTTPCall: Sendable {
     self.body = body
     // Methods are case-sensitive, and libcurl recognizes its own by their exact names.
     if !body.isEmpty || isUpload, method == "GET" || method == "HEAD" {
-      throw HTTPClientError(.invalidRequest, "\(name): \(method) carries no body")
+      throw HTTPClientError(.invalidRequest, "\(name): \(method) cannot carry a body")
     }
     if method == "CONNECT" || method == "TRACE" {
-      throw HTTPClientError(.invalidRequest, "\(name): \(method) is not for this client")
+      throw HTTPClientError(.invalidRequest, "\(name): this client does not support \(method)")
     }
     var fields: [String] = []
     var hasUserAgent = false
     var hasContentType = false
     for field in request.headerFields {
       guard !Self.reserved.contains(field.name.canonicalName) else {
-        throw HTTPClientError(.invalidRequest, "\(name): the field \(field.name) is the client's own to set")
+        throw HTTPClientError(.invalidRequest, "\(name): the client itself sets the field \(field.name)")
       }
       let value = field.value
       // A line break would start another field, or another request.
       guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-        throw HTTPClientError(.invalidRequest, "\(name): the field \(field.name) has a control character in it")
+        throw HTTPClientError(.invalidRequest, "\(name): the field \(field.name) contains a control character")
       }
       if field.name == .userAgent { hasUserAgent = true }
       if field.name == .contentType { hasContentType = true }

@@ -20,9 +20,9 @@ public final class HTTPClient: Sendable {
   public init(configuration: HTTPClientConfiguration, loop: EventLoop, logger: Logger) throws(HTTPClientError) {
     guard let library = libcurl else { throw HTTPClientError(.unsupported, "libcurl cannot be initialised") }
     guard library.looksNamesUpAside else {
-      throw HTTPClientError(.unsupported, "libcurl \(library.version) has no resolver that works beside its caller")
+      throw HTTPClientError(.unsupported, "libcurl \(library.version) has no asynchronous resolver")
     }
-    if !library.hasHTTP2 { logger.notice("this libcurl has no HTTP/2", metadata: ["version": "\(library.version)"]) }
+    if !library.hasHTTP2 { logger.notice("this libcurl lacks HTTP/2", metadata: ["version": "\(library.version)"]) }
     self.configuration = configuration
     transfers = HTTPTransfers(configuration, loop: loop)
   }

@@ -21,9 +21,9 @@ extension HTTPClientError {
     case CURLE_TOO_MANY_REDIRECTS:
       self.init(.redirect, "\(name): more than \(configuration.maximumRedirects) redirects")
     case CURLE_UNSUPPORTED_PROTOCOL where isRedirected:
-      self.init(.redirect, "\(name): redirects to something that is not https")
-    case CURLE_UNSUPPORTED_PROTOCOL: self.init(.transfer, "\(name): what came is no HTTP")
-    case CURLE_URL_MALFORMAT where isRedirected: self.init(.redirect, "\(name): redirects to something that is no URL")
+      self.init(.redirect, "\(name): redirects to a URL that is not https")
+    case CURLE_UNSUPPORTED_PROTOCOL: self.init(.transfer, "\(name): the response is not HTTP")
+    case CURLE_URL_MALFORMAT where isRedirected: self.init(.redirect, "\(name): redirects to an invalid URL")
     case CURLE_URL_MALFORMAT: self.init(.invalidRequest, "\(name): not a URL")
     default: self.init(.transfer, "\(name): \(String(cString: curl_easy_strerror(code)))")
     }
@@ -37,7 +37,7 @@ extension HTTPClientError {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST: return HTTPClientError(.nameNotResolved, "\(name): the host has no address")
     case CURLE_COULDNT_RESOLVE_PROXY:
-      return HTTPClientError(.connection, "\(name): the proxy of the environment has no address")
+      return HTTPClientError(.connection, "\(name): the proxy set in the environment has no address")
     case CURLE_COULDNT_CONNECT, CURLE_PROXY:
       let reason = handle.systemError == 0 ? text : String(cString: strerror(handle.systemError))
       return HTTPClientError(.connection, "\(name): not reachable: \(reason)")

@@ -20,7 +20,7 @@ final class UploadFile: @unchecked Sendable {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
-      throw HTTPClientError(.file, "\(name): \(path) is no regular file")
+      throw HTTPClientError(.file, "\(name): \(path) is not a regular file")
     }
     size = Int(status.st_size)
     self.path = path
@@ -40,7 +40,7 @@ final class UploadFile: @unchecked Sendable {
     var count = 0
     repeat { count = pread(descriptor, buffer.baseAddress, wanted, off_t(offset)) } while count < 0 && errno == EINTR
     guard count >= 0 else { throw .file(path, name, errno) }
-    guard count > 0 else { throw HTTPClientError(.file, "\(name): \(path) became shorter while it was sent") }
+    guard count > 0 else { throw HTTPClientError(.file, "\(name): \(path) shrank while it was being sent") }
     offset += count
     return count
   }

@@ -76,7 +76,7 @@ public struct JobContext<L: Ledger>: Sendable {
 /// Another delivery of the job has committed. The transaction that meets this changes nothing.
 public struct JobAlreadyDone: Error, CustomStringConvertible {
   public init() {}
-  public var description: String { "another delivery of this job was first" }
+  public var description: String { "another delivery of this job finished first" }
 }
 
 /// One job of a batch.

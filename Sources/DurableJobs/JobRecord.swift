@@ -127,7 +127,7 @@ public struct JobOptions: Sendable {
   func runAt(_ kind: JobKind, _ clock: any WallClock) throws(InvalidJob) -> Date? {
     guard let delay else { return at }
     if at != nil {
-      throw InvalidJob(description: "a job of kind \(kind) has a delay and a time at which it is due: give one of them")
+      throw InvalidJob(description: "a job of kind \(kind) has both a delay and a due time: give one of them")
     }
     return clock.now + delay / .seconds(1)
   }
@@ -218,7 +218,7 @@ extension JobRecord {
         description: """
           the payload of \(kind) has \(payload.count) bytes, which is over the limit of \(limit)\
           \(isDurable ? "" : " for a push"): \
-          \(remedy ? "keep what is large elsewhere and name its place" : "enqueue it")
+          \(remedy ? "store large data elsewhere and refer to it" : "enqueue it")
           """)
     }
   }
@@ -230,15 +230,15 @@ extension JobRecord {
   func checkForm() throws(InvalidJob) {
     if !queue.isValid {
       throw InvalidJob(
-        description: "'\(queue)' cannot be a queue's name: use 1 to 64 letters, digits, '-', '_' and '.'")
+        description: "'\(queue)' is not a valid queue name: use 1 to 64 letters, digits, '-', '_' and '.'")
     }
     let name = kind.rawValue.utf8
     if !(1...255).contains(name.count) || name.contains(0) {
-      throw InvalidJob(description: "'\(kind)' cannot be a kind: use 1 to 255 bytes of text")
+      throw InvalidJob(description: "'\(kind)' is not a valid kind: use 1 to 255 bytes of text")
     }
     // 65535 marks payloads that stayed in the ledger.
     if !(0...65534).contains(version) {
-      throw InvalidJob(description: "\(version) cannot be the payload version of \(kind): use 0 to 65534")
+      throw InvalidJob(description: "\(version) is not a valid payload version of \(kind): use 0 to 65534")
     }
     if let maxAttempts, !(1...65535).contains(maxAttempts) {
       throw InvalidJob(description: "a job of kind \(kind) cannot have \(maxAttempts) attempts: use 1 to 65535")
@@ -247,12 +247,12 @@ extension JobRecord {
       throw InvalidJob(description: "a job of kind \(kind) cannot have a time limit of \(timeout): use 1 ms or more")
     }
     if uniqueKey?.utf8.contains(0) == true {
-      throw InvalidJob(description: "the unique key of a job of kind \(kind) holds a zero byte")
+      throw InvalidJob(description: "the unique key of a job of kind \(kind) contains a zero byte")
     }
     // The ledger keeps text and the broker keeps bytes: what is not text would be two things.
     if let place = payload.firstByteThatIsNoText {
       throw InvalidJob(
-        description: "the payload of \(kind) is not text in UTF-8: byte \(place) does not belong there")
+        description: "the payload of \(kind) is not UTF-8 text: byte \(place) is invalid")
     }
   }
 }

@@ -79,7 +79,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
     _ type: J.Type, upTo limit: Int,
     handler: @escaping @Sendable ([BatchedJob<J>], JobTransaction<L>) async throws -> Void
   ) {
-    precondition(limit > 0, "a batch has room for one job at least")
+    precondition(limit > 0, "a batch must have room for at least one job")
     add(
       type,
       .batch(limit: limit) { claims, transaction in
@@ -100,7 +100,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
   public mutating func registerBatch<J: Job>(
     _ type: J.Type, upTo limit: Int, handler: @escaping @Sendable (JobBatch<J, L>) async throws -> Void
   ) {
-    precondition(limit > 0, "a batch has room for one job at least")
+    precondition(limit > 0, "a batch must have room for at least one job")
     add(
       type,
       .openBatch(limit: limit) { claims, progress in

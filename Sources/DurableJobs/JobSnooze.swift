@@ -15,5 +15,5 @@ public struct JobSnooze: Error, Sendable, Hashable, CustomStringConvertible {
 
   public init(for delay: Duration) { self.delay = max(.zero, delay) }
 
-  public var description: String { "the job is put off for \(delay)" }
+  public var description: String { "the job is snoozed for \(delay)" }
 }

@@ -12,7 +12,7 @@ public struct UniqueKeyHeld: Error, Sendable, CustomStringConvertible {
   public static let limit = Duration.seconds(1)
 
   public var description: String {
-    "another transaction is adding a job under the unique key '\(keys.sorted().joined(separator: "' or '"))' and has "
-      + "not ended after \(Self.limit): try again"
+    "another transaction is adding a job under the unique key '\(keys.sorted().joined(separator: "' or '"))' and did "
+      + "not end within \(Self.limit): try again"
   }
 }

@@ -40,7 +40,7 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
   /// - Throws: `.usage` for a page length outside `limits`.
   public static func check(limit: Int) throws(OperationError) {
     guard limits.contains(limit) else {
-      throw OperationError(.usage, "a limit of \(limit) cannot be: 1 to 100,000 belongs there, and `next` goes on")
+      throw OperationError(.usage, "the limit \(limit) is out of range: use 1 to 100,000, and `next` for further pages")
     }
   }
 }

@@ -49,17 +49,17 @@ package enum CommandStatus {
 
   /// The exit statuses and their meanings, for --help and the man pages.
   package static let documented: [(status: Int32, meaning: String)] = [
-    (0, "what was asked for happened"),
-    (1, "it did not happen, or an audit or the doctor found something wrong"),
+    (0, "success"),
+    (1, "the command failed, or an audit or the doctor found a problem"),
     (
       64,
-      "the arguments mean nothing, or something would be destroyed, nobody is there to be asked, and --yes is not given"
+      "the arguments are invalid, or a destructive command without --yes has no terminal to ask for confirmation"
     ),
-    (65, "the data that were given are wrong, such as a payload or a line of a file"),
+    (65, "the input is invalid, such as a payload or a line of a file"),
     (66, "a file cannot be read"),
     (69, "Redis or Postgres cannot be reached"),
     (73, "a file cannot be written"),
-    (78, "a setting is missing or wrong"),
-    (130, "Ctrl-C ended it"),
+    (78, "a setting is missing or invalid"),
+    (130, "interrupted by Ctrl-C"),
   ]
 }

@@ -12,7 +12,7 @@ package struct CommandOptions<P: QueueProgram>: ParsableArguments, Sendable {
   @Flag(help: "Print one JSON document.")
   package var json = false
 
-  @Flag(name: .shortAndLong, help: "Log to the standard error output what goes on behind the command.")
+  @Flag(name: .shortAndLong, help: "Log details to standard error.")
   package var verbose = false
 
   package init() {}

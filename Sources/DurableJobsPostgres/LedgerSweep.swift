@@ -89,7 +89,7 @@ public struct LedgerSweep: Job {
     let affected = try await transaction.sql.pipeline(statements).map(\.affected)
     let sum = affected.reduce(0, +)
     if sum > 0 {
-      context.logger.info("\(what) past their limits are deleted", metadata: [LogKeys.count: "\(sum)"])
+      context.logger.info("deleted \(what) past their limits", metadata: [LogKeys.count: "\(sum)"])
     }
     return affected.max() ?? 0
   }

@@ -71,7 +71,7 @@ enum RecordCoding {
 
     mutating func take(_ count: Int) throws(BrokerError) -> UnsafeRawBufferPointer {
       guard bytes.count - position >= count else {
-        throw BrokerError(.unexpectedReply, "a job in Redis is cut off after \(bytes.count) bytes")
+        throw BrokerError(.unexpectedReply, "a job in Redis is truncated after \(bytes.count) bytes")
       }
       defer { position += count }
       return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])

@@ -175,7 +175,7 @@ public struct RedisBroker: Broker {
   // MARK: Jobs that were refused
 
   private static let held = BrokerError(
-    .full, "Redis has refused older jobs of the queue; a worker's relay pushes those first, and then this one")
+    .full, "Redis refused older jobs of the queue; a worker's relay pushes those first, then this one")
 
   /// Holds the queues of refused durable jobs, so that newer ones do not overtake them once there is room.
   private func hold(_ jobs: [JobRecord]) async {
@@ -187,7 +187,7 @@ public struct RedisBroker: Broker {
         }
       } catch {
         // At worst the order is lost: the jobs are pending.
-        logger.debug("a queue cannot be held", metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
+        logger.debug("cannot hold a queue", metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
       }
     }
   }

@@ -166,7 +166,7 @@ public actor RedisConsumer: BrokerConsumer {
       case .success(let claim): return claim
       case .failure(let error):
         // Left pending, so that it is neither lost nor run: an operator has to check it.
-        logger.error("an entry of the queue is no job", metadata: [LogKeys.error: "\(error)"])
+        logger.error("an entry of the queue is not a job", metadata: [LogKeys.error: "\(error)"])
         return nil
       }
     }

@@ -15,7 +15,8 @@ import UnixSignals
 /// jobs.register(SendReceipt.self) { job, context in … }
 /// try await JobService(redis: "redis://127.0.0.1", postgres: "postgres://127.0.0.1/shop", registry: jobs).run()
 /// ```
-/// It is put together from public parts: where one does not fit, write what `serve` does with another.
+/// It is made of public parts (`RedisBroker`, `PostgresLedger`, `Worker`, `Scheduler`, `JobClient`): where one does not
+/// fit, put them together yourself.
 public struct JobService: Sendable {
   public typealias Registry = JobRegistry<PostgresLedger>
   public typealias Client = JobClient<RedisBroker, PostgresLedger>
@@ -54,74 +55,107 @@ public struct JobService: Sendable {
     worker = WorkerConfiguration(queues: Dictionary(uniqueKeysWithValues: queues.map { ($0, 16) }))
   }
 
+  /// The connected parts, for code that needs more than a client.
+  public struct Parts: Sendable {
+    public let broker: RedisBroker
+    public let database: JobsDatabase
+    public let client: Client
+  }
+
   /// Migrates the queue's schema, then runs jobs until SIGTERM or SIGINT: no more is claimed then, running jobs may
   /// finish, and the rest is handed back.
   ///
+  /// - Parameter more: services that run beside the worker, such as a web server, and stop before it.
   /// - Throws: `JobsSchemaError`, `BrokerError`, `KindRegisteredTwice`; what the servers' clients throw.
-  public func run() async throws {
-    try await withServers { broker, pool in
-      let worker = worker(broker, pool)
-      let scheduler = try scheduler(broker, pool)
+  public func run(beside more: @Sendable (Parts) throws -> [any Service] = { _ in [] }) async throws {
+    try await withParts { parts in
+      let services: [any Service] = [worker(parts), try scheduler(parts)] + (try more(parts))
       try await ServiceGroup(
-        services: [worker, scheduler], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
+        services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
       ).run()
     }
   }
 
   /// Runs `body` with a client that enqueues, without a worker. The schema is migrated first.
+  @discardableResult
   public func withClient<Result: Sendable>(
     _ body: @Sendable (Client) async throws -> Result
   ) async throws -> Result {
-    try await withServers { broker, pool in try await body(client(broker, pool)) }
+    try await withParts { try await body($0.client) }
+  }
+
+  /// Runs `body` with the parts, connected, without a worker.
+  ///
+  /// - Parameter migrates: whether the schema is migrated first.
+  @discardableResult
+  public func withParts<Result: Sendable>(
+    migrating migrates: Bool = true, _ body: @Sendable (Parts) async throws -> Result
+  ) async throws -> Result {
+    try await withPool { pool, loop in
+      if migrates { try await migrate(pool) }
+      let redis = RedisClient(configuration: redis, loop: loop, logger: logger)
+      return try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await redis.run() }
+        defer { group.cancelAll() }
+        let broker = try await RedisBroker(client: redis, prefix: prefix, logger: logger)
+        let database = JobsDatabase(pool: pool, schema: schema)
+        let client = Client(
+          broker: broker, ledger: PostgresLedger(database), middleware: worker.middleware, logger: logger)
+        return try await body(Parts(broker: broker, database: database, client: client))
+      }
+    }
+  }
+
+  /// Runs `body` with Postgres alone.
+  @discardableResult
+  public func withDatabase<Result: Sendable>(
+    _ body: @Sendable (JobsDatabase) async throws -> Result
+  ) async throws -> Result {
+    try await withPool { pool, _ in try await body(JobsDatabase(pool: pool, schema: schema)) }
   }
 
   // MARK: Parts
 
-  private func client(_ broker: RedisBroker, _ pool: PostgresPool) -> Client {
-    JobClient(
-      broker: broker, ledger: PostgresLedger(pool: pool, schema: schema), middleware: worker.middleware, logger: logger)
-  }
-
-  private func worker(_ broker: RedisBroker, _ pool: PostgresPool) -> Worker<RedisBroker, PostgresLedger> {
+  private func worker(_ parts: Parts) -> Worker<RedisBroker, PostgresLedger> {
     var registry = registry
     if registry.entries[LedgerSweep.kind] == nil { registry.register(LedgerSweep.self, handler: LedgerSweep.run) }
     return Worker(
-      broker: broker, ledger: PostgresLedger(pool: pool, schema: schema), registry: registry, configuration: worker,
-      workers: PostgresWorkerRegistry(pool: pool, schema: schema), logger: logger)
+      broker: parts.broker, ledger: parts.client.ledger, registry: registry, configuration: worker,
+      workers: PostgresWorkerRegistry(parts.database), logger: logger)
   }
 
   private func scheduler(
-    _ broker: RedisBroker, _ pool: PostgresPool
+    _ parts: Parts
   ) throws -> Scheduler<RedisBroker, PostgresLedger, PostgresScheduleStore> {
     var schedules = schedules
     if !schedules.contains(where: { $0.kind == LedgerSweep.kind }) {
-      schedules.append(try Schedule("ledger.sweep", .every(.hours(1))) { _ in Self.sweep })
+      schedules.append(Schedule("ledger.sweep", try .every(.hours(1))) { _ in Self.sweep })
     }
     return try Scheduler(
-      schedules, client: client(broker, pool), store: PostgresScheduleStore(pool: pool, schema: schema), logger: logger)
+      schedules, client: parts.client, store: PostgresScheduleStore(parts.database), logger: logger)
   }
 
-  /// The servers, connected for as long as `body` runs.
-  private func withServers<Result: Sendable>(
-    _ body: @Sendable (RedisBroker, PostgresPool) async throws -> Result
+  private func migrate(_ pool: PostgresPool) async throws {
+    do {
+      try await JobsSchema.migrate(pool, schema: schema.name)
+    } catch let error as JobsSchemaError where error.code == .newer {
+      // Programs of the next version serve it too, as in a deploy one by one.
+      logger.notice("the queue's schema is newer than this program", metadata: [LogKeys.error: "\(error)"])
+    }
+  }
+
+  private func withPool<Result: Sendable>(
+    _ body: @Sendable (PostgresPool, EventLoop) async throws -> Result
   ) async throws -> Result {
     let loop = EventLoop(name: "jobs")
     defer { loop.stop() }
-    let redis = RedisClient(configuration: redis, loop: loop, logger: logger)
     let pool = PostgresPool(
       configuration: postgres, size: WorkerConnections.pool(for: worker.queues.values.reduce(0, +)), loop: loop,
       logger: logger)
     return try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await redis.run() }
       group.addTask { await pool.run() }
       defer { group.cancelAll() }
-      do {
-        try await JobsSchema.migrate(pool, schema: schema.name)
-      } catch let error as JobsSchemaError where error.code == .newer {
-        // Programs of the next version serve it too, as in a deploy one by one.
-        logger.notice("the queue's schema is newer than this program", metadata: [LogKeys.error: "\(error)"])
-      }
-      return try await body(try await RedisBroker(client: redis, prefix: prefix, logger: logger), pool)
+      return try await body(pool, loop)
     }
   }
 }

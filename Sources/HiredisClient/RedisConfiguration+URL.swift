@@ -20,7 +20,7 @@ extension RedisConfiguration {
       let endpoints = try url.endpoints(port: 6379, example: "redis://host:6379")
       guard endpoints.count == 1 else {
         throw RedisURL.wrong(
-          "redis:// names one server and here are \(endpoints.count); write redis+sentinel://host,host/NAME for sentinels "
+          "redis:// takes one server, not \(endpoints.count); write redis+sentinel://host,host/NAME for sentinels "
             + "or redis+cluster://host,host for a cluster")
       }
       self.init(endpoints[0], user: url.user, password: url.password, database: try url.database())
@@ -41,8 +41,8 @@ extension RedisConfiguration {
       let name = try RedisURL.decode(segments.first ?? "", "the master's name")
       guard !name.isEmpty else {
         throw RedisURL.wrong(
-          "it does not say which master; write redis+sentinel://host:26379,host:26379/NAME, with the name that "
-            + "'sentinel monitor' gives it")
+          "the master's name is missing; write redis+sentinel://host:26379,host:26379/NAME, with the name from "
+            + "the sentinels' 'sentinel monitor' line")
       }
       let database =
         segments.count > 1 && !segments[1].isEmpty
@@ -59,15 +59,15 @@ extension RedisConfiguration {
       try url.allow(query: ["db"])
       let endpoints = try url.endpoints(port: 6379, example: "redis+cluster://host:6379,host:6379")
       guard try url.database() == 0 else {
-        throw RedisURL.wrong("a Redis Cluster has database 0 alone; leave the database out")
+        throw RedisURL.wrong("a Redis Cluster has only database 0; leave the database out")
       }
       self.init(endpoints[0], user: url.user, password: url.password)
       otherEndpoints = Array(endpoints.dropFirst())
       topology = .cluster
     case "rediss+sentinel", "rediss+cluster":
       throw RedisURL.wrong(
-        "\(url.scheme):// asks for TLS, which is spoken with one server alone (rediss://); "
-          + "use \(url.scheme.replacing("rediss", with: "redis")):// in a network that is encrypted itself")
+        "\(url.scheme):// needs TLS, which works with a single server only (rediss://); "
+          + "use \(url.scheme.replacing("rediss", with: "redis")):// in an encrypted network")
     default:
       throw RedisURL.wrong(
         "the scheme \(url.scheme):// is unknown; use redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"

@@ -69,6 +69,6 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "Redis \(code): \(message)" }
 
-  static let cancelled = RedisError(.cancelled, "the task that waited for the reply was cancelled")
+  static let cancelled = RedisError(.cancelled, "the task waiting for the reply was cancelled")
   static let closed = RedisError(.closed, "the connection was closed on this side")
 }

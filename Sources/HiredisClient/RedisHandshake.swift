@@ -34,11 +34,11 @@ struct RedisHandshake {
       switch (step, error.serverPrefix) {
       case (_, "NOAUTH"):
         throw RedisError(
-          .configuration, "\(place) asks for a password; write redis://:password@host", serverPrefix: "NOAUTH")
+          .configuration, "\(place) requires a password; write redis://:password@host", serverPrefix: "NOAUTH")
       case (.authenticate, let prefix):
         let advice = "check user and password in the URL"
         throw RedisError(
-          .configuration, "\(place) refuses the login (\(error.message)); \(advice)", serverPrefix: prefix)
+          .configuration, "\(place) rejects the login (\(error.message)); \(advice)", serverPrefix: prefix)
       case (.select, let prefix):
         throw RedisError(
           .configuration, "\(place) has no database \(configuration.database) (\(error.message))", serverPrefix: prefix)
@@ -46,7 +46,7 @@ struct RedisHandshake {
         throw RedisError(.connection, error.message, serverPrefix: error.serverPrefix)
       case (.role, _):
         throw RedisError(
-          .configuration, "\(place) does not say whether it is the master (\(error.message)); let the user run ROLE",
+          .configuration, "\(place) does not report its role (\(error.message)); allow the user to run ROLE",
           serverPrefix: error.serverPrefix)
       default:
         // A server without client names, or a user who may not set one, can still run commands.
@@ -58,6 +58,6 @@ struct RedisHandshake {
   /// A sentinel may be out of date, and a demoted server would refuse writes.
   private func checkRole(_ reply: RedisValue, _ place: String) throws(RedisError) {
     guard let role = reply.elements?.first?.text, role != "master" else { return }
-    throw RedisError(.connection, "\(place) was named as the master and says that it is a \(role)")
+    throw RedisError(.connection, "\(place) was named as the master but reports that it is a \(role)")
   }
 }

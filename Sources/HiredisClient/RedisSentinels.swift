@@ -47,7 +47,7 @@ final class RedisSentinels: Sendable {
       throw RedisError(
         .configuration,
         "the sentinels at \(configuration.displayName) know no master \"\(sentinel.master)\"; "
-          + "write the name that stands in their 'sentinel monitor'")
+          + "use the name from their 'sentinel monitor' line")
     }
     throw RedisError(
       .connection, "no sentinel of \(configuration.displayName) answers: \(unreachable?.message ?? "none is named")")
@@ -82,7 +82,7 @@ final class RedisSentinels: Sendable {
       guard error.code == .configuration else { throw error }
       throw RedisError(
         .configuration,
-        "\(error.message) (that is the sentinel's own login: it goes to the URL's end, as in ?sentinel_password=…)",
+        "\(error.message) (sentinels have a separate login: append it to the URL, as in ?sentinel_password=…)",
         serverPrefix: error.serverPrefix)
     }
     do throws(RedisError) {

@@ -49,7 +49,7 @@ final class RedisSocket {
       case .tcp(let host, let port): redisAsyncConnect(host, Int32(port))
       case .unix(let path): redisAsyncConnectUnix(path)
       }
-    guard let made else { throw RedisError(.connection, "no memory for a connection") }
+    guard let made else { throw RedisError(.connection, "out of memory for a connection") }
     if made.pointee.err != 0 {
       let text = Self.errorText(made)
       redisAsyncFree(made)
@@ -82,7 +82,7 @@ final class RedisSocket {
       return
     }
     if request.commands.contains(where: \.startsStream) {
-      request.fail(RedisError(.configuration, "SUBSCRIBE, MONITOR and their like are not carried by this client"))
+      request.fail(RedisError(.configuration, "this client does not support SUBSCRIBE, MONITOR and similar commands"))
       return
     }
     let retained = Unmanaged.passRetained(request)

@@ -26,7 +26,7 @@ actor RedisSupervisor: RedisRequestSink {
     if let finish {
       request.fail(finish)
     } else if waiting.count >= configuration.waitingLimit {
-      request.fail(unreachable("\(waiting.count) commands wait for it already"))
+      request.fail(unreachable("\(waiting.count) commands are already waiting for it"))
     } else {
       waiting.append((request, .now + configuration.connectTimeout))
       if timer == nil { arm(after: configuration.connectTimeout) }

@@ -15,7 +15,7 @@
     ///   - key: the file with its private key; both or neither.
     /// - Throws: `.configuration`, with the file that cannot be used.
     init(authorities: String?, certificate: String?, key: String?) throws(RedisError) {
-      guard let context = fanmill_tls_context() else { throw RedisError(.connection, "no memory for TLS") }
+      guard let context = fanmill_tls_context() else { throw RedisError(.connection, "out of memory for TLS") }
       self.context = context
       let isTrusting =
         if let authorities {
@@ -51,12 +51,12 @@
       var address = in6_addr()
       let isAddress = inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1
       guard let session = fanmill_tls_session(context, host, isAddress ? 1 : 0) else {
-        throw RedisError(.connection, "no TLS session can be made for \(host)")
+        throw RedisError(.connection, "cannot create a TLS session for \(host)")
       }
       let started = RedisTLSSession(session)
       guard fanmill_tls_start(connection, session) == REDIS_OK else {
         // A local server may have responded already.
-        throw RedisError(.connection, started.refusal ?? "TLS cannot be begun with \(host)")
+        throw RedisError(.connection, started.refusal ?? "cannot start TLS with \(host)")
       }
       return started
     }
@@ -84,8 +84,8 @@
 
     init(authorities: String?, certificate: String?, key: String?) throws(RedisError) {
       throw RedisURL.wrong(
-        "rediss:// asks for TLS, which this program cannot speak: the Redis library that it was built with "
-          + "(hiredis \(hiredisVersion)) has none; build it with hiredis 1.0 or later and its TLS library, or use redis:// "
+        "rediss:// needs TLS, but this program's hiredis \(hiredisVersion) was built without it; "
+          + "build it with hiredis 1.0 or later and its TLS library, or use redis:// "
           + "to a TLS tunnel on this machine, such as stunnel's")
     }
 

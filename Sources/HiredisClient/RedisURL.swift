@@ -67,7 +67,7 @@ struct RedisURL {
       guard let close = entry.firstIndex(of: "]") else { throw wrong("the IPv6 address has no closing bracket") }
       host = entry[entry.index(after: entry.startIndex)..<close]
       let after = entry[entry.index(after: close)...]
-      guard after.isEmpty || after.first == ":" else { throw wrong("after the IPv6 address only :port may follow") }
+      guard after.isEmpty || after.first == ":" else { throw wrong("only :port may follow the IPv6 address") }
       if !after.isEmpty { port = after.dropFirst() }
     } else {
       port = split(&host, at: ":")
@@ -118,7 +118,8 @@ struct RedisURL {
   /// Refuses parameters other than `keys`: a misspelt one would silently have no effect.
   func allow(query keys: [String]) throws(RedisError) {
     guard let strange = query.first(where: { pair in !keys.contains { $0 == pair.key } }) else { return }
-    throw Self.wrong("\(scheme):// knows no \"\(strange.key)\" in the query; there are \(keys.joined(separator: ", "))")
+    throw Self.wrong(
+      "\(scheme):// does not take \"\(strange.key)\" in the query; it takes \(keys.joined(separator: ", "))")
   }
 
   // MARK: Text
@@ -140,7 +141,7 @@ struct RedisURL {
         continue
       }
       guard let high = source.next().flatMap(hexValue), let low = source.next().flatMap(hexValue) else {
-        throw wrong("\(part) has a % that no two hexadecimal digits follow; write %25 for a percent sign")
+        throw wrong("\(part) has a % without two hexadecimal digits after it; write %25 for a percent sign")
       }
       bytes.append(high << 4 | low)
     }

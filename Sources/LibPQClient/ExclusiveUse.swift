@@ -174,7 +174,7 @@ extension PostgresConnection {
     guard let exclusive, exclusive.id == id else { return }
     exclusive.fail(PostgresError(.timeout, "no answer in time; the connection was closed"))
     if let canceller = libpq?.canceller() { runOffTheLoop(canceller) { _ in } }
-    tearDown(PostgresError(.connection, "the connection was closed since a statement on it timed out"))
+    tearDown(PostgresError(.connection, "the connection was closed because a statement on it timed out"))
   }
 
   /// Waits until the socket has taken all output: the backpressure of a COPY.

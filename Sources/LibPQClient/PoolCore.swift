@@ -85,10 +85,10 @@ actor PoolCore {
 
   /// The reason why the current task gets no connection.
   private var refusal: PostgresError? {
-    if Task.isCancelled { return PostgresError(.cancelled, "cancelled before a connection was there") }
+    if Task.isCancelled { return PostgresError(.cancelled, "cancelled before a connection was available") }
     if state.isClosed { return PostgresError(.connection, "the pool is closed") }
     if let deadline = Deadline.current, deadline.hasPassed {
-      return PostgresError(.timeout, "the deadline passed before a connection was there")
+      return PostgresError(.timeout, "the deadline passed before a connection was available")
     }
     return nil
   }
@@ -124,8 +124,8 @@ actor PoolCore {
     if let lastFailure, state.failures > 0 { return resume(id, .failure(lastFailure)) }
     let reason =
       state.leasedCount < state.size
-      ? "no connection to \(configuration.place) came about within \(limit)"
-      : "none of the pool's \(state.size) connections came free within \(limit): they are all in use"
+      ? "could not connect to \(configuration.place) within \(limit)"
+      : "all \(state.size) pool connections stayed in use for \(limit)"
     resume(id, .failure(PostgresError(.poolExhausted, reason)))
   }
 
@@ -180,7 +180,7 @@ actor PoolCore {
     do {
       if delay > .zero { try await Task.sleep(for: delay) }
       let connection = try await connect()
-      if state.failures > 0 { logger.info("Postgres is there again", metadata: ["server": "\(configuration.place)"]) }
+      if state.failures > 0 { logger.info("reconnected to Postgres", metadata: ["server": "\(configuration.place)"]) }
       lastFailure = nil
       lastFailureTime = nil
       hasOpened = true
@@ -198,7 +198,7 @@ actor PoolCore {
       if let error = error as? PostgresError, error.code != .cancelled {
         lastFailure = error
         if state.failures == 1 {
-          logger.warning("no connection to Postgres; trying on", metadata: ["error": "\(error)"])
+          logger.warning("no connection to Postgres; retrying", metadata: ["error": "\(error)"])
         }
         // If there were connections before, one may be released, and the refusal may be temporary.
         if error.isRefusal, !hasOpened { for id in state.giveUpAll() { resume(id, .failure(error)) } }

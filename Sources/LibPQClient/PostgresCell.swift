@@ -45,7 +45,7 @@ public struct PostgresCell {
       return PostgresError(.decoding, "column \(name) is NULL where a \(wanted) is expected: read it as an optional")
     }
     let hint = type == .numeric ? "; cast it in the statement, such as ::int8" : ""
-    return PostgresError(.decoding, "column \(name) is \(type), which is not read as \(wanted)\(hint)")
+    return PostgresError(.decoding, "column \(name) is \(type), which cannot be read as \(wanted)\(hint)")
   }
 
   var name: String { "\(column + 1) (\(result.name(of: column)))" }
@@ -69,7 +69,7 @@ public struct PostgresCell {
     if dimensions == 0 { return [] }
     guard dimensions == 1 else {
       throw PostgresError(
-        .decoding, "column \(name) is an array of several dimensions, which is not read as \(wanted())")
+        .decoding, "column \(name) is an array of several dimensions, which cannot be read as \(wanted())")
     }
     guard let count = reader.next(), count >= 0, reader.next() != nil else { throw mismatch(wanted()) }
     var elements: [Element] = []

@@ -81,7 +81,7 @@ public struct PostgresConfiguration: Sendable {
       PQfreemem(reason)
       // The rest may contain the password.
       if let quote = text.firstIndex(of: "\"") { text = String(text[..<quote]) }
-      if text.hasPrefix("missing") { text = "it is neither a URL nor a list of words such as host=…" }
+      if text.hasPrefix("missing") { text = "it is neither a URL nor a list of settings such as host=…" }
       throw PostgresError(
         .configuration,
         "the Postgres URL cannot be read (\(text.trimmed)); it looks like postgres://user:password@host:port/database")

@@ -144,7 +144,7 @@ public actor PostgresConnection {
         }
         guard let libpq = LibPQ(configuration.keywords(address: address)), !libpq.hasFailed else {
           return continuation.resume(
-            returning: PostgresError(.connection, "no connection to \(configuration.place) can be begun"))
+            returning: PostgresError(.connection, "cannot start a connection to \(configuration.place)"))
         }
         let timer = loop.schedule(after: timeout) { [weak self] in
           self?.assumeIsolated {

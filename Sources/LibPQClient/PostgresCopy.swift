@@ -108,7 +108,7 @@ extension PostgresConnection {
 
   /// Aborts a COPY; the server's error for it is expected.
   private func giveUpCopy() async {
-    do { _ = try await endCopy(giveUp: "given up by the client", timeout: configuration.cancelTimeout) } catch {
+    do { _ = try await endCopy(giveUp: "aborted by the client", timeout: configuration.cancelTimeout) } catch {
       if error.code != .server { close() }
     }
   }

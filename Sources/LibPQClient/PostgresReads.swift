@@ -83,14 +83,14 @@ public final class PostgresReads: Sendable {
         }
       } catch {
         if Task.isCancelled { return }
-        logger.debug("how far the replica is cannot be asked", metadata: ["error": "\(error)"])
+        logger.debug("cannot check how far behind the replica is", metadata: ["error": "\(error)"])
       }
       let isFresh = usesReplica
       if isFresh != wasFresh {
         if isFresh {
           logger.info("reads that may be a second old go to the replica")
         } else if wasFresh == true {
-          logger.warning("the replica is away or more than a second behind; its reads go to the primary")
+          logger.warning("the replica is unreachable or more than a second behind; its reads go to the primary")
         }
         wasFresh = isFresh
       }

@@ -57,7 +57,7 @@ final class PostgresRequest: @unchecked Sendable {
   ) throws(PostgresError) {
     for query in queries where query.parameters.count > 65535 {
       throw PostgresError(
-        .configuration, "a statement has \(query.parameters.count) parameters; 65535 is the most: pass arrays")
+        .configuration, "a statement has \(query.parameters.count) parameters, and may have at most 65535: pass arrays")
     }
     self.queries = queries
     self.transaction = transaction
@@ -167,7 +167,8 @@ extension PostgresConnection {
     case .commit:
       if transaction?.hasEnded == true {
         return PostgresError(
-          .transactionEnded, "a statement ended the transaction: COMMIT and ROLLBACK are the closure's end")
+          .transactionEnded,
+          "a statement ended the transaction: return or throw from the closure instead of COMMIT or ROLLBACK")
       }
       if closeReason == nil, transaction?.hasBegun == true, request.deadline?.hasPassed == true {
         close()
@@ -387,7 +388,7 @@ extension PostgresConnection {
     // except after a deadline: the cancel request would wait for the same server, which notices the closed connection
     // by itself.
     if request.deadline?.hasPassed != true, let canceller = libpq?.canceller() { runOffTheLoop(canceller) { _ in } }
-    tearDown(PostgresError(.connection, "the connection was closed since a statement on it timed out"))
+    tearDown(PostgresError(.connection, "the connection was closed because a statement on it timed out"))
   }
 }
 

@@ -109,7 +109,7 @@ extension [PostgresRows] {
   var only: PostgresRows {
     get throws(PostgresError) {
       guard let rows = first, count == 1 else {
-        throw PostgresError(.connection, "the server answered \(count) times to one statement")
+        throw PostgresError(.connection, "the server returned \(count) results for one statement")
       }
       return rows
     }

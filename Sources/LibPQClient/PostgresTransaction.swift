@@ -70,7 +70,7 @@ extension PostgresConnection {
     let rows = try await submit(["COMMIT"], timeout: nil, transaction: state, role: .commit)
     if rows.first?.result.tag == "ROLLBACK" {
       throw PostgresError(
-        .server, "the transaction was rolled back, since one of its statements had failed", sqlState: "25P02")
+        .server, "the transaction was rolled back because one of its statements failed", sqlState: "25P02")
     }
   }
 

@@ -24,7 +24,8 @@ public struct Migration: Sendable, Hashable {
     guard file.hasSuffix(".sql"), parts.count == 2, parts[0].utf8.count == 4, let number = Int(parts[0]), number > 0
     else {
       throw MigrationError(
-        .unreadable, "\(file) is not the name of a migration: four digits, '_', a name, '.sql', such as 0012_likes.sql")
+        .unreadable,
+        "\(file) is not a migration's name: use four digits, '_', a name and '.sql', such as 0012_likes.sql")
     }
     self.file = file
     self.number = number
@@ -35,7 +36,7 @@ public struct Migration: Sendable, Hashable {
     up = lines[..<(border ?? lines.endIndex)].joined(separator: "\n")
     down = border.map { lines[($0 + 1)...].joined(separator: "\n") }
     guard up.contains(where: { !$0.isWhitespace }) else {
-      throw MigrationError(.unreadable, "\(file) holds no SQL before its line '-- down'")
+      throw MigrationError(.unreadable, "\(file) has no SQL before its line '-- down'")
     }
   }
 

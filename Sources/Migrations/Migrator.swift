@@ -135,7 +135,7 @@ public struct Migrator: Sendable {
       try await transaction.executeScript(sql)
     } catch {
       guard error.code == .server else { throw error }
-      throw MigrationError(.refused, "\(migration.file) was refused and nothing of it took effect: \(error.message)")
+      throw MigrationError(.refused, "\(migration.file) was refused and had no effect: \(error.message)")
     }
   }
 
@@ -144,12 +144,12 @@ public struct Migrator: Sendable {
       guard let migration = migrations.first(where: { $0.number == row.number }) else {
         throw MigrationError(
           .missing,
-          "migration \(row.number) (\(row.name)) was applied here and has no file: use the files of the newer version")
+          "migration \(row.number) (\(row.name)) was applied but has no file here: use the files of the newer version")
       }
       guard migration.hash == row.hash else {
         throw MigrationError(
           .changed,
-          "\(migration.file) was changed after it was applied: restore it, and put the change into a migration of its own"
+          "\(migration.file) was changed after it was applied: restore it, and put the change into a new migration"
         )
       }
     }
@@ -158,7 +158,7 @@ public struct Migrator: Sendable {
     if let late = migrations.first(where: { $0.number < latest && !numbers.contains($0.number) }) {
       throw MigrationError(
         .outOfOrder,
-        "\(late.file) comes before migration \(latest), which is applied already: give it the next free number")
+        "\(late.file) comes before migration \(latest), which is already applied: give it the next free number")
     }
   }
 

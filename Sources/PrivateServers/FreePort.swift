@@ -19,7 +19,7 @@ public enum FreePort {
       }
       if isNew { return port }
     }
-    throw PrivateServerError(.failed, "no free port on 127.0.0.1 that was not given a moment ago")
+    throw PrivateServerError(.failed, "no free port on 127.0.0.1 that was not handed out a moment ago")
   }
 
   /// Whether `port` has no listener.

@@ -22,7 +22,7 @@ struct PostgresTools: Sendable {
       "host": socketFolder, "port": String(port), "user": "postgres", "dbname": database, "connect_timeout": "60",
     ].map { "\($0)='\($1.replacing("\\", with: "\\\\").replacing("'", with: "\\'"))'" }
     guard let session = PQconnectdb(settings.joined(separator: " ")) else {
-      return .failure(PrivateServerError(.failed, "no session: memory is short"))
+      return .failure(PrivateServerError(.failed, "no session: out of memory"))
     }
     defer { PQfinish(session) }
     func failure() -> Result<String, PrivateServerError> {

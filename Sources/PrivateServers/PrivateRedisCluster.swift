@@ -81,7 +81,7 @@ public struct PrivateRedisCluster: Sendable {
       }
     }
     for node in nodes {
-      try await until("a node does not take the cluster for complete") { () async throws(PrivateServerError) in
+      try await until("a node does not consider the cluster complete") { () async throws(PrivateServerError) in
         try await node.run("CLUSTER", "INFO").contains("cluster_state:ok")
       }
     }

@@ -37,7 +37,7 @@ enum RedisTools {
       case .socket(let path): redisConnectUnixWithTimeout(path, limit)
       case .port(let port): redisConnectWithTimeout("127.0.0.1", Int32(port), limit)
       }
-    guard let connection = made else { return failure("memory is short") }
+    guard let connection = made else { return failure("out of memory") }
     defer { redisFree(connection) }
     guard connection.pointee.err == 0 else { return failure(errorText(connection)) }
     redisSetTimeout(connection, limit)

@@ -41,6 +41,6 @@ struct ServerAccount: Sendable {
     }
     guard mkdir(folder, mode) == 0 || errno == EEXIST, chmod(folder, mode) == 0,
       name == nil || chown(folder, user, group) == 0
-    else { throw PrivateServerError(.folder, "folder \(folder) cannot be made: \(String(cString: strerror(errno)))") }
+    else { throw PrivateServerError(.folder, "cannot create folder \(folder): \(String(cString: strerror(errno)))") }
   }
 }

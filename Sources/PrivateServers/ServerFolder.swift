@@ -16,7 +16,7 @@ final class ServerFolder: Sendable {
       do {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       } catch {
-        throw PrivateServerError(.folder, "folder \(path) cannot be made: \(error.localizedDescription)")
+        throw PrivateServerError(.folder, "cannot create folder \(path): \(error.localizedDescription)")
       }
       return
     }
@@ -24,7 +24,7 @@ final class ServerFolder: Sendable {
     let root = isInMemory && Self.hasMemory ? Self.memory : "/tmp"
     var template = Array("\(root)/\(Leftovers.prefix)\(getpid())-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw PrivateServerError(.folder, "no folder can be made under \(root): \(String(cString: strerror(errno)))")
+      throw PrivateServerError(.folder, "cannot create a folder under \(root): \(String(cString: strerror(errno)))")
     }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     isTemporary = true

@@ -18,7 +18,7 @@ enum SocketFolder {
     let hash = folder.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     let path = "\(parent)/fanmill-\(getuid())-\(String(hash, radix: 36))"
     guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
-      throw PrivateServerError(.folder, "folder \(path) cannot be made: \(String(cString: strerror(errno)))")
+      throw PrivateServerError(.folder, "cannot create folder \(path): \(String(cString: strerror(errno)))")
     }
     var status = stat()
     guard stat(path, &status) == 0, status.st_uid == getuid() else {

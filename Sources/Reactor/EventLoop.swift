@@ -67,13 +67,13 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     self.name = name
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     wake = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
-    precondition(epoll >= 0 && wake >= 0, "no descriptor for the event loop: errno \(errno); raise the open-file limit")
+    precondition(epoll >= 0 && wake >= 0, "cannot open the event loop: errno \(errno); raise the open-file limit")
     var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.tag(wake, 0)))
     epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event)
     var id = pthread_t()
     let context = Unmanaged.passRetained(self).toOpaque()
     let status = pthread_create(&id, nil, runEventLoop, context)
-    precondition(status == 0, "the event loop gets no thread: error \(status)")
+    precondition(status == 0, "cannot start the event loop's thread: error \(status)")
     pthread_detach(id)
   }
 
@@ -136,7 +136,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// Calls `handler` on the loop whenever `descriptor` has the readiness in `interest` (level-triggered).
   public func register(_ descriptor: Int32, interest: Readiness, handler: @escaping (Readiness) -> Void) {
     preconditionIsCurrent()
-    precondition(registrations[descriptor] == nil, "descriptor \(descriptor) is registered already")
+    precondition(registrations[descriptor] == nil, "descriptor \(descriptor) is already registered")
     generation &+= 1
     registrations[descriptor] = Registration(generation: generation, interest: interest, handler: handler)
     control(EPOLL_CTL_ADD, descriptor, interest, generation)

@@ -5,7 +5,8 @@ enum FieldRules {
   static func username(_ text: String) throws(SocialError) {
     guard isUsername(text.utf8) else {
       throw .invalid(
-        "username", "has 1 to 100 letters (a–z), digits, '.', '_', '-' or '+', and begins with a letter or a digit")
+        "username", "must have 1 to 100 letters (a–z), digits, '.', '_', '-' or '+', and begin with a letter or a digit"
+      )
     }
   }
 
@@ -20,21 +21,21 @@ enum FieldRules {
     let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
     let isClean = text.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0.value >= 0x20 && $0.value != 0x7F }
     guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty, isClean, text.unicodeScalars.count <= 254 else {
-      throw .invalid("email", "is an address such as ann@example.org, of at most 254 characters")
+      throw .invalid("email", "must be an address such as ann@example.org, of at most 254 characters")
     }
   }
 
   static func password(_ text: String, _ field: String = "password") throws(SocialError) {
     guard text.unicodeScalars.count >= 8, text.utf8.count <= 1024 else {
       throw SocialError(
-        .invalid("password"), "\(field) has at least 8 characters and at most 1,024 bytes", field: field)
+        .invalid("password"), "\(field) must have at least 8 characters and at most 1,024 bytes", field: field)
     }
   }
 
   /// Text that an account publishes: 1 to 2,000 characters, not all of them spaces.
   static func said(_ text: String) throws(SocialError) {
     try self.text(text, "text", 1...2000)
-    if text.allSatisfy(\.isWhitespace) { throw .invalid("text", "is not only spaces") }
+    if text.allSatisfy(\.isWhitespace) { throw .invalid("text", "must not be blank") }
   }
 
   /// The most Unicode scalars per character; a family emoji has eleven.
@@ -44,7 +45,7 @@ enum FieldRules {
   static func line(_ text: String?, _ field: String, _ lengths: ClosedRange<Int>) throws(SocialError) {
     try self.text(text, field, lengths)
     if let text, text.contains(where: { $0.unicodeScalars.count > longestCharacter }) {
-      throw .invalid(field, "has characters of at most \(longestCharacter) code points: take some marks away")
+      throw .invalid(field, "must have characters of at most \(longestCharacter) code points: remove some marks")
     }
   }
 
@@ -56,10 +57,10 @@ enum FieldRules {
       throw .invalid(
         field,
         lengths.lowerBound == 0
-          ? "has at most \(lengths.upperBound) characters"
-          : "has \(lengths.lowerBound) to \(lengths.upperBound) characters")
+          ? "must have at most \(lengths.upperBound) characters"
+          : "must have \(lengths.lowerBound) to \(lengths.upperBound) characters")
     }
-    guard !text.utf8.contains(0) else { throw .invalid(field, "cannot hold the character U+0000") }
+    guard !text.utf8.contains(0) else { throw .invalid(field, "must not contain the character U+0000") }
   }
 
   private static func isLetterOrDigit(_ byte: UInt8) -> Bool {

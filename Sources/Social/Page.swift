@@ -66,8 +66,8 @@ public struct PageRequest: Sendable, Hashable {
 
   /// - Throws: `invalid_limit`, `invalid_before`.
   public init(before: Int? = nil, limit: Int = 20) throws(SocialError) {
-    guard Self.limits.contains(limit) else { throw .invalid("limit", "is a number from 1 to 100") }
-    if let before, !EntityID.all.contains(before) { throw .invalid("before", "is the 'next' of an earlier page") }
+    guard Self.limits.contains(limit) else { throw .invalid("limit", "must be a number from 1 to 100") }
+    if let before, !EntityID.all.contains(before) { throw .invalid("before", "must be the 'next' of an earlier page") }
     self.before = before
     self.limit = limit
   }

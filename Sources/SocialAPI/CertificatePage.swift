@@ -57,7 +57,7 @@ struct CertificatePage: Sendable {
   /// The page that explains why no certificate can be shown.
   init(_ refusal: SocialError, status: Int) {
     self.status = HTTPResponse.Status(code: status)
-    let title = "This is no valid certificate"
+    let title = "This is not a valid certificate"
     self.title = title
     content = "<h1>\(title)</h1><p>\(Self.escaped(refusal.message.capitalizedFirst)).</p>"
   }

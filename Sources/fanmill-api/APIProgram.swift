@@ -23,11 +23,11 @@ import SocialDashboard
 struct APIProgram: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fanmill-api",
-    abstract: "Serves the HTTP API, the dashboard, its health and its metrics until it is asked to stop.",
+    abstract: "Serves the HTTP API, the dashboard, health checks and metrics until it is stopped.",
     discussion: """
-      The dashboard is at /admin on FANMILL_ADMIN_PORT, or on the API's port where that is not set. \
-      FANMILL_ADMIN_TOKEN opens it, and FANMILL_ADMIN_READ_TOKEN opens it for reading. Exits with 78 for a wrong \
-      setting and with 69 where Redis or Postgres cannot be reached.
+      The dashboard is at /admin on FANMILL_ADMIN_PORT, or on the API's port if that is unset. FANMILL_ADMIN_TOKEN \
+      opens it, and FANMILL_ADMIN_READ_TOKEN opens it for reading. Exits with 78 for an invalid setting, and with 69 \
+      if Redis or Postgres cannot be reached.
       """)
 
   /// How long a request waits for Redis to return its budget.
@@ -136,10 +136,10 @@ extension Program {
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o750])
       if access(folder, W_OK | X_OK) == 0 { return folder }
-      logger.warning("uploads will fail: this user may not write FANMILL_MEDIA_DIR", metadata: ["folder": "\(folder)"])
+      logger.warning("uploads will fail: this user cannot write FANMILL_MEDIA_DIR", metadata: ["folder": "\(folder)"])
     } catch {
       logger.warning(
-        "uploads will fail: FANMILL_MEDIA_DIR cannot be made", metadata: ["folder": "\(folder)", "error": "\(error)"])
+        "uploads will fail: cannot create FANMILL_MEDIA_DIR", metadata: ["folder": "\(folder)", "error": "\(error)"])
     }
     return folder
   }
@@ -168,7 +168,7 @@ extension Program {
     do {
       return try Migration.all(in: ProgramFiles.migrations())
     } catch {
-      logger.debug("the dashboard does not look at migrations", metadata: ["reason": "\(error)"])
+      logger.debug("the dashboard does not check migrations", metadata: ["reason": "\(error)"])
       return nil
     }
   }

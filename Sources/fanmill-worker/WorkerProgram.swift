@@ -21,8 +21,8 @@ struct WorkerProgram: AsyncParsableCommand {
     commandName: "fanmill-worker",
     abstract: "Runs Fanmill's jobs.",
     discussion: """
-      SIGTERM stops it in order: no new jobs are taken, those that run get time to finish, the rest is handed back. It \
-      exits with 64 for wrong arguments, 69 if Redis or Postgres cannot be reached, 78 for a wrong setting.
+      SIGTERM stops it gracefully: it claims no more jobs, gives running jobs time to finish, and hands back the rest. \
+      It exits with 64 for invalid arguments, 69 if Redis or Postgres cannot be reached, 78 for an invalid setting.
       """)
 
   @OptionGroup var options: SettingsOptions
@@ -116,7 +116,7 @@ extension Program {
   func servedQueues() throws -> [QueueName] {
     let all = JobKinds.app.queues
     if try pictureWorkshop() != nil { return all }
-    let reason = "no \(PictureWorkshop.vips) is here: Debian's libvips-tools has it"
+    let reason = "\(PictureWorkshop.vips) was not found: Debian's libvips-tools has it"
     if settings.queues?.contains(where: { $0.name == SocialJobs.pictureQueue }) == true {
       throw settings.refusal(of: .queues, value: SocialJobs.pictureQueue.rawValue, because: reason)
     }
@@ -132,7 +132,7 @@ extension Program {
     if let group, !group.isJoinable {
       throw settings.refusal(
         of: .mediaControlGroup, value: group.path,
-        because: "cgroup.procs is not there, or this user may not write it: create the group, or correct the path")
+        because: "cgroup.procs does not exist, or this user cannot write it: create the group, or correct the path")
     }
     let workshop = PictureWorkshop(controlGroup: group)
     return workshop.isAvailable ? workshop : nil
@@ -142,14 +142,14 @@ extension Program {
   func pictureStudio(_ store: any MediaStore) throws -> PictureStudio? {
     guard let workshop = try pictureWorkshop() else { return nil }
     if ConfinedProcess.landlockVersion == 0 {
-      logger.warning("this kernel has no Landlock: who takes a decoder over reads the files that this worker may read")
+      logger.warning("this kernel lacks Landlock: a compromised decoder can read every file that this worker can")
     }
     let studio = PictureStudio(store: store, workshop: workshop)
     do {
       try studio.removeLeftovers()
     } catch {
       // Another worker may have removed them already, or they may belong to another user.
-      logger.warning("what a killed worker left was not removed", metadata: ["error": "\(error)"])
+      logger.warning("could not remove what a killed worker left behind", metadata: ["error": "\(error)"])
     }
     return studio
   }
@@ -173,7 +173,7 @@ extension Program {
       logger.warning(
         """
         up to \(concurrency) jobs at once share \(connections.pool) connections to Postgres and wait for one another: \
-        leave FANMILL_POSTGRES_POOL out, or set it to \(WorkerConnections.pool(for: connections.jobs))
+        unset FANMILL_POSTGRES_POOL, or set it to \(WorkerConnections.pool(for: connections.jobs))
         """)
     }
   }

@@ -11,21 +11,21 @@ struct YouTubeProgram: AsyncParsableCommand {
     commandName: "fanmill-youtube",
     abstract: "Stands in for the YouTube Data API v3: search.list and channels.list with made-up channels.",
     discussion: """
-      Point FANMILL_YOUTUBE_URL at the address that it prints; any key will do. `fault:NAME` in a query asks for a \
-      trouble, and so does POST /control {"fault": NAME, "times": N, "key": …, "route": "search" or "channels", \
-      "seconds": S}; {"fault": null} takes all back. {"channel": ID, "title": …} renames a channel, without a title it \
-      is gone. GET /control counts the calls. Nothing is found for what has `nobody` in it.
+      Point FANMILL_YOUTUBE_URL at the address that it prints; any key works. `fault:NAME` in a query causes a fault, \
+      and so does POST /control {"fault": NAME, "times": N, "key": …, "route": "search" or "channels", "seconds": S}; \
+      {"fault": null} clears all faults. {"channel": ID, "title": …} renames a channel; without a title it is removed. \
+      GET /control counts the calls. Queries with `nobody` in them find nothing.
 
-      Troubles: \(StandInFault.allCases.map(\.rawValue).joined(separator: ", ")).
+      Faults: \(StandInFault.allCases.map(\.rawValue).joined(separator: ", ")).
       """)
 
   @Option(help: "The address to listen on.") var host = "127.0.0.1"
   @Option(help: "The port, 0 for any free one.") var port = 0
-  @Option(help: "How long every answer takes at least, such as 20ms.") var delay: Milliseconds = Milliseconds(count: 0)
-  @Option(help: "Decides which channels there are.") var seed: UInt64 = 1
-  @Option(help: "How many searches a key has a day.") var searchBudget = 100
-  @Option(help: "How many units a key has a day for the rest, one a call.") var unitBudget = 10_000
-  @Option(help: "The keys that are taken, separated by commas; any without it.") var keys: String?
+  @Option(help: "The minimum time for each response, such as 20ms.") var delay: Milliseconds = Milliseconds(count: 0)
+  @Option(help: "The seed that determines which channels exist.") var seed: UInt64 = 1
+  @Option(help: "How many searches a key may make per day.") var searchBudget = 100
+  @Option(help: "How many units a key may spend per day on other calls, one each.") var unitBudget = 10_000
+  @Option(help: "The accepted keys, separated by commas; without it, any.") var keys: String?
 
   func run() async throws {
     var configuration = StandInConfiguration()

@@ -13,10 +13,9 @@ struct Fanmill: AsyncParsableCommand, Sendable {
     commandName: "fanmill",
     abstract: "Sets up, watches and repairs a Fanmill: its schema, jobs, queues, schedules and feeds.",
     discussion: """
-      In a folder where `fanmill up` runs a stack, commands find it by themselves. Elsewhere FANMILL_POSTGRES_URL and \
-      FANMILL_REDIS_URL, or the flags --postgres-url and --redis-url, say where the servers are; docs/settings.md \
-      lists all settings. Every command but top, completion and manual takes --json; docs/cli.md shows them all at \
-      work.
+      In a folder where `fanmill up` runs a stack, commands find it automatically. Elsewhere FANMILL_POSTGRES_URL and \
+      FANMILL_REDIS_URL, or the flags --postgres-url and --redis-url, name the servers; docs/settings.md lists all \
+      settings. Every command but top, completion and manual takes --json; docs/cli.md shows them all in use.
 
       Exit status: \(CommandStatus.documented.map { "\($0.status) \($0.meaning)" }.joined(separator: "; ")).
       """,
@@ -66,8 +65,8 @@ struct Fanmill: AsyncParsableCommand, Sendable {
         continue
       }
       let names = commands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
-      let meant = EditDistance.meant(by: word, of: names).map { ": is it '\($0)'?" }
-      let hint = meant ?? "; there are \(names.joined(separator: ", "))"
+      let meant = EditDistance.meant(by: word, of: names).map { ": did you mean '\($0)'?" }
+      let hint = meant ?? "; commands: \(names.joined(separator: ", "))"
       group.exit(withError: ValidationError("there is no command '\(path) \(word)'\(hint)"))
     }
   }

@@ -45,7 +45,7 @@ enum FanmillProgram: QueueProgram {
       do {
         try await body(program)
       } catch let error as SettingsError where error.code == .missing && LocalStackFolder().runner == nil {
-        Output.complain("\(error); or let `fanmill up` run both servers in this folder")
+        Output.complain("\(error); or run both servers in this folder with `fanmill up`")
         throw ExitStatus.configuration
       }
     }

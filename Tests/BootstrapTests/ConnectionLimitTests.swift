@@ -46,7 +46,7 @@ import Testing
       try client.send(sent)
       let answer = await client.rest()
       #expect(answer.hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
-      #expect(answer.contains(#""code":"request_timeout""#) && answer.contains("the head of the request"))
+      #expect(answer.contains(#""code":"request_timeout""#) && answer.contains("the request's head"))
     }
   }
 
@@ -67,7 +67,7 @@ import Testing
       try client.send("POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")
       // Nothing reads the body, so the response may have been sent already: the connection ends all the same.
       let answer = await client.rest()
-      #expect(answer.hasPrefix("HTTP/1.1 404") || answer.contains("the body of the request"))
+      #expect(answer.hasPrefix("HTTP/1.1 404") || answer.contains("the request's body"))
     }
   }
 

@@ -106,7 +106,7 @@ struct HealthTests {
         try await health.service(host: "127.0.0.1", port: port).run()
       }
       #expect(
-        error?.description.hasPrefix("cannot listen on 127.0.0.1:\(port), which FANMILL_WORKER_PORT sets: ") == true)
+        error?.description.hasPrefix("cannot listen on 127.0.0.1:\(port) (set by FANMILL_WORKER_PORT): ") == true)
     }
   }
 }

@@ -233,7 +233,7 @@ struct SettingsTests {
     let missing = #expect(throws: SettingsError.self) {
       try Settings.read(environment: ["FANMILL_ADMIN_TOKEN_FILE": "/nowhere/token"])
     }
-    #expect(missing?.description == "FANMILL_ADMIN_TOKEN_FILE names /nowhere/token, which is not there")
+    #expect(missing?.description == "FANMILL_ADMIN_TOKEN_FILE names /nowhere/token, which does not exist")
     try withFile("tooshort") { path in
       let short = #expect(throws: SettingsError.self) {
         try Settings.read(environment: ["FANMILL_ADMIN_TOKEN_FILE": path])
@@ -290,10 +290,10 @@ struct SettingsTests {
     (.workerConcurrency, "0", "not a whole number from 1 to 10000"),
     (.postgresPool, "1.5", "not a whole number from 1 to 1000"),
     (.queues, "fanout,,x", "an entry of the list is empty"),
-    (.queues, "fanout:x", "after the colon goes one whole number from 1 to 10000"),
+    (.queues, "fanout:x", "after the colon, use a whole number from 1 to 10000"),
     (.queues, "Fan out", notAQueue),
     (.queues, ":2", notAQueue),
-    (.queues, "a,a:2", "the queue a stands there twice"),
+    (.queues, "a,a:2", "the queue a is given twice"),
     (.scheduler, "maybe", "not one of on, off"),
     (.feedDays, "-1", "not a whole number from 0 to 36500"),
     (.feedMostPushed, "many", "not a whole number from 0 to 1000000000"),
@@ -303,11 +303,11 @@ struct SettingsTests {
       .trustedProxies, "proxy.example",
       "'proxy.example' is neither an address such as 192.0.2.7 nor a network such as 10.0.0.0/8"
     ),
-    (.trustedProxies, "10.0.0.0/33", "after the slash of '10.0.0.0/33' goes a whole number from 0 to 32"),
+    (.trustedProxies, "10.0.0.0/33", "after the slash, '10.0.0.0/33' needs a whole number from 0 to 32"),
     (.limits, "some", "not one of on, off"),
     (.limitPosts, "-1", "not a whole number from 0 to 10000000"),
     (.celebLimit, "-1", "not a whole number from 0 to 1000000"),
-    (.mailFrom, "nobody", "not an address that mail can be sent to, such as ann@example.org"),
+    (.mailFrom, "nobody", "not an email address such as ann@example.org"),
     (.passwordResetURL, "https://a/", "not a URL that begins with https:// or http:// and has {token} in it"),
     (.mediaDir, "media", "not the path of a folder that begins with /"),
     (.rankingTimeZone, "Mars/Base", "not a time zone's IANA name, such as Asia/Seoul or UTC"),
@@ -316,7 +316,7 @@ struct SettingsTests {
     (.jobsPayloadLimit, "1MiB", "not a whole number from 1024 to 16777216"),
     (.jobsPayloadLimit, "1023", "not a whole number from 1024 to 16777216"),
     (.endedDays, "0", "not a whole number from 1 to 3650"),
-    (.alarms, "a:waiting=soon", "'soon' is not a time such as 500ms, 30s, 5m or 2h, nor off"),
+    (.alarms, "a:waiting=soon", "'soon' is neither a time such as 500ms, 30s, 5m or 2h, nor off"),
     (.autoscalingLeast, "-1", "not a whole number from 0 to 10000"),
     (.autoscalingMost, "0", "not a whole number from 1 to 10000"),
     (.logLevel, "loud", "not one of trace, debug, info, notice, warning, error, critical"),
@@ -341,9 +341,9 @@ struct SettingsTests {
   }
 
   @Test func aSecretIsRefusedWithoutBeingShown() {
-    let line = "FANMILL_ADMIN_TOKEN (from the environment): 4 characters are too few, at least 16 are needed"
+    let line = "FANMILL_ADMIN_TOKEN (from the environment): 4 characters are too few: use at least 16"
     #expect(refusal(environment: ["FANMILL_ADMIN_TOKEN": "tiny"]) == line)
-    let secret = "FANMILL_ALARM_SECRET (from the environment): 4 characters are too few, at least 16 are needed"
+    let secret = "FANMILL_ALARM_SECRET (from the environment): 4 characters are too few: use at least 16"
     #expect(refusal(environment: ["FANMILL_ALARM_SECRET": "tiny"]) == secret)
     let webhook = "FANMILL_ALARM_WEBHOOK (from the environment): "
     for url in ["ftp://tok", "https://user:pass@h"] {
@@ -354,11 +354,11 @@ struct SettingsTests {
     ])
     #expect(twice?.contains("the same as FANMILL_ADMIN_TOKEN") == true && twice?.contains("the-same-token") == false)
     #expect(refusal(environment: ["FANMILL_ADMIN_URL": "ops.example.org"])?.contains("https://") == true)
-    let key = "FANMILL_CERTIFICATE_KEY (from the environment): 4 characters are too few, at least 32 are needed"
+    let key = "FANMILL_CERTIFICATE_KEY (from the environment): 4 characters are too few: use at least 32"
     #expect(refusal(environment: ["FANMILL_CERTIFICATE_KEY": "tiny"]) == key)
     let mail = "FANMILL_MAIL_URL (from the environment): not a URL that begins with smtp:// or smtps://"
     #expect(refusal(environment: ["FANMILL_MAIL_URL": "http://u:p@h"]) == mail)
-    let media = "FANMILL_MEDIA_URL (from the environment): after the ? go region= and style= and nothing else"
+    let media = "FANMILL_MEDIA_URL (from the environment): only region= and style= may follow the ?"
     #expect(refusal(environment: ["FANMILL_MEDIA_URL": "s3+https://k:the-secret@h/abc?token=1"]) == media)
   }
 
@@ -375,7 +375,7 @@ struct SettingsTests {
       let line = refusal(environment: [setting.variable: String(match.2)])
       if [.alarmWebhook, .otlpURL].contains(setting), line == nil { continue }
       #expect(
-        line?.hasPrefix("\(setting.variable) (from the environment): the value of an example") == true, "\(plain)")
+        line?.hasPrefix("\(setting.variable) (from the environment): a public example value") == true, "\(plain)")
       refused.insert(setting.variable)
     }
     #expect(refused.isSuperset(of: ["FANMILL_ADMIN_TOKEN", "FANMILL_CERTIFICATE_KEY"]))
@@ -416,7 +416,7 @@ struct SettingsTests {
   @Test func aFolderForMailNeedsNothingElse() throws {
     let mail = try #require(try Settings.read(environment: ["FANMILL_MAIL_URL": "file:/tmp/mail"]).mail())
     guard case .folder("/tmp/mail") = mail.destination else { return #expect(Bool(false), "\(mail.destination)") }
-    let reason = "after file: goes the path of a folder, from the root on, such as file:/tmp/mail"
+    let reason = "file: needs the absolute path of a folder, such as file:/tmp/mail"
     for url in ["file:mail", "file://host/mail"] {
       #expect(refusal(environment: ["FANMILL_MAIL_URL": url]) == "FANMILL_MAIL_URL (from the environment): \(reason)")
     }
@@ -465,7 +465,7 @@ struct SettingsTests {
     try withFile(#"{"log": {"level": 3}}"#) { file in
       #expect(
         refusal(environment: ["FANMILL_CONFIG": file])
-          == "FANMILL_LOG_LEVEL is \"3.0\" (from log.level in \(file)): not a text")
+          == "FANMILL_LOG_LEVEL is \"3.0\" (from log.level in \(file)): not a string")
     }
   }
 
@@ -532,8 +532,8 @@ struct SettingsTests {
       (folder.appending(path: "key").path, [:], "FANMILL_STOREKIT_ROOT (from the environment): the certificate cannot"),
       (folder.appending(path: "root.pem").path, ["FANMILL_STOREKIT_BUNDLE": ""], "FANMILL_STOREKIT_BUNDLE is not set"),
       (folder.appending(path: "root.pem").path, ["FANMILL_STOREKIT_PRODUCTS": ""], "FANMILL_STOREKIT_PRODUCTS is not"),
-      ("/r", ["FANMILL_STOREKIT_PRODUCTS": "two"], "a product's id, '=' and 1 to 1000 places belong there"),
-      ("/r", ["FANMILL_STOREKIT_PRODUCTS": "two=1001"], "a product's id, '=' and 1 to 1000 places belong there"),
+      ("/r", ["FANMILL_STOREKIT_PRODUCTS": "two"], "use a product's id, '=' and 1 to 1000 places"),
+      ("/r", ["FANMILL_STOREKIT_PRODUCTS": "two=1001"], "use a product's id, '=' and 1 to 1000 places"),
     ] as [(String, [String: String], String)] {
       let refusal = #expect(throws: SettingsError.self) { try rules(root, more) }
       #expect(refusal?.description.contains(part) == true, "\(refusal?.description ?? "")")
@@ -567,7 +567,7 @@ struct SettingsTests {
     ]
     #expect(Set(settings.secrets) == all)
     let refused = settings.refusal(of: .postgresURL, value: "postgres://u:p@h", because: "cannot read postgres://u:p@h")
-    #expect(refused.description == "FANMILL_POSTGRES_URL (from the environment): not a value that can be used")
+    #expect(refused.description == "FANMILL_POSTGRES_URL (from the environment): not a usable value")
   }
 
   @Test func noSecretIsForgottenWhereTheyAreHidden() throws {

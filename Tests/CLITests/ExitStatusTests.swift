@@ -60,7 +60,7 @@ struct ExitStatusTests {
     let outcome = try await BuiltProgram(program).run(
       arguments, environment: nowhere.merging(["FANMILL_LOG_LEVEL": "critical"]) { $1 })
     #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("cannot reach Postgres, which FANMILL_POSTGRES_URL sets"))
+    #expect(outcome.errors.contains("cannot reach Postgres (set by FANMILL_POSTGRES_URL)"))
     #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
   }
 
@@ -84,7 +84,7 @@ struct ExitStatusTests {
         let second = await running.outcome()
         await server.thaw()
         #expect(second.status == 69, "\(second.errors)")
-        #expect(second.errors.contains("cannot reach Postgres, which FANMILL_POSTGRES_URL sets"))
+        #expect(second.errors.contains("cannot reach Postgres (set by FANMILL_POSTGRES_URL)"))
       }
     }
     await server.stop()
@@ -111,7 +111,7 @@ struct ExitStatusTests {
     for (words, hint) in [
       (["jbos", "list"], "there is no command 'fanmill jbos': is it 'jobs'?"),
       (["queues", "lst"], "there is no command 'fanmill queues lst': is it 'list'?"),
-      (["dead", "xyzzy"], "there is no command 'fanmill dead xyzzy'; there are list, show, retry, delete"),
+      (["dead", "xyzzy"], "there is no command 'fanmill dead xyzzy'; there are list, show, retry, edit, delete"),
     ] {
       let outcome = try await BuiltProgram("fanmill").run(words)
       #expect(outcome.status == 64)
@@ -125,7 +125,7 @@ struct ExitStatusTests {
     let fanmill = BuiltProgram("fanmill").path
     let outcome = try await BuiltProgram(path: "/bin/sh").run(["-c", "'\(fanmill)' jobs kinds > /dev/full"])
     #expect(outcome.status == 73)
-    #expect(outcome.errors == "fanmill: the standard output cannot be written: No space left on device\n")
+    #expect(outcome.errors == "fanmill: cannot write to the standard output: No space left on device\n")
   }
 
   @Test("A line that could not be printed on the way ends with 73 too")
@@ -135,7 +135,7 @@ struct ExitStatusTests {
       ["-c", "'\(fanmill)' migrate up > /dev/full"],
       environment: ["FANMILL_POSTGRES_URL": try await TestStack.emptyDatabase(template: true)])
     #expect(outcome.status == 73)
-    #expect(outcome.errors == "fanmill: the standard output cannot be written: No space left on device\n")
+    #expect(outcome.errors == "fanmill: cannot write to the standard output: No space left on device\n")
   }
 
   @Test("What the environment says of the servers' logs is not said to people")

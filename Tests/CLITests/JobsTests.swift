@@ -59,7 +59,7 @@ struct JobsTests {
     try Data(Array(Self.payload.utf8) + [0xFF]).write(to: URL(fileURLWithPath: path))
     defer { unlink(path) }
     let file = try await CLI(nowhere)("jobs", "enqueue", "posts.fan-out", "--payload", "@\(path)", status: 65)
-    #expect(file.errors.contains("the payload of posts.fan-out is not text in UTF-8: byte 21"))
+    #expect(file.errors.contains("the payload of posts.fan-out is not UTF-8 text: byte 21"))
     // A Swift string cannot hold such an argument, so a shell passes it.
     let command = #"exec "$0" jobs enqueue posts.fan-out --payload "$(printf '{"post":1,"author":2}\377')""#
     let shell = try await BuiltProgram(path: "/bin/sh").run(
@@ -124,7 +124,7 @@ struct JobsTests {
       #expect(try await cli("jobs", "retry", id, "--json").json(Job.self).state == "waiting")
       #expect(try await stack.broker.depth(of: "fanout").ready == 1)
       let twice = try await cli("jobs", "retry", id, status: 1)
-      #expect(twice.errors.contains("ready or running already"))
+      #expect(twice.errors.contains("is already ready or running"))
       try await cli("jobs", "show", JobID.next().description, status: 1)
     }
   }
@@ -160,7 +160,7 @@ struct JobsTests {
       try await cli("jobs", "enqueue", "posts.fan-out", "--payload", Self.payload, "--in", "1d")
       let elsewhere = try await cli(
         "jobs", "enqueue", "posts.fan-out", "--payload", Self.payload, "--queue", "elsewhere")
-      #expect(elsewhere.errors.contains("no kind of job has the queue 'elsewhere'"))
+      #expect(elsewhere.errors.contains("no kind of job uses the queue 'elsewhere'"))
       try await stack.pool.execute("UPDATE jobs SET parked = true WHERE queue = 'elsewhere'")
       let queues = try await cli("queues", "list", "--json").json(List<Queue>.self).items
       #expect(queues.contains(Queue(queue: "fanout", ready: 1, delayed: 1, owed: 2)))

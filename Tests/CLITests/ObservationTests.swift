@@ -257,7 +257,7 @@ struct ObservationTests {
       _ = try await scene.send("POST", "/v1/posts", token: ann, #"{"title":"hello"}"#)
       try await eventually("it is logged") { scene.api.errorsSoFar.contains("alarm: queue fanout") }
       try await eventually("the webhook is tried, and is not there") {
-        scene.api.errorsSoFar.contains("an alarm's message was not taken")
+        scene.api.errorsSoFar.contains("an alarm message was not delivered")
       }
       try await eventually("it is shown") {
         String(decoding: try await scene.send("GET", "/metrics").body, as: UTF8.self)

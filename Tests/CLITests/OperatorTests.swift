@@ -102,7 +102,7 @@ struct OperatorTests {
       #expect(try await count("--text", #""author":3"#) == 0)
       #expect(try await count("--since", "1h") == 5)
       #expect(try await count("--until", "1h") == 0)
-      #expect(try await cli("jobs", "list", "--kind", "posts.fanout").output.contains("is it 'posts.fan-out'?"))
+      #expect(try await cli("jobs", "list", "--kind", "posts.fanout").output.contains("did you mean 'posts.fan-out'?"))
     }
   }
 
@@ -115,6 +115,15 @@ struct OperatorTests {
       try await cli("dead", "delete", ids[0], "--yes")
       try await cli("jobs", "delete", ids[1], "--yes")
       #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 3)
+      let counted = try await cli("dead", "delete", "--error", "broke", "--since", "1h", "--dry-run").output
+      #expect(counted == "3 dead letters: posts.fan-out 1, posts.purge 2\n")
+      #expect(try await cli("dead", "retry", "--queue", "nowhere", "--dry-run").output == "0 dead letters\n")
+      #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 3)
+      try await cli("dead", "edit", ids[2], "--payload", "{}", status: 65)
+      let edited = try await cli("dead", "edit", ids[2], "--payload", #"{"post":9,"author":2}"#).output
+      #expect(edited.hasSuffix(" is pending in place of \(ids[2])\n"))
+      #expect(try await cli("jobs", "show", ids[2]).output.contains("replaced"))
+      _ = try await deadLetter(1, in: stack)
       let kind = try await cli("dead", "delete", "--kind", "posts.purge", "--yes", "--json").json(List<String>.self)
       #expect(kind.items.count == 2)
       #expect(try await cli("dead", "delete", "--all", "-y").output == "1 are deleted\n")
@@ -149,7 +158,7 @@ struct OperatorTests {
   func workers() async throws {
     try await TestStack.with { stack in
       let cli = CLI(stack)
-      #expect(try await cli("workers", "list").output == "no worker runs\n")
+      #expect(try await cli("workers", "list").output == "no worker is running\n")
       let worker = try BuiltProgram("fanmill-worker").start(
         environment: stack.settings.merging(["FANMILL_WORKER_PORT": "0", "FANMILL_SCHEDULER": "off"]) { $1 })
       func list() async throws -> [Worker] {

@@ -28,7 +28,7 @@ struct SchedulesTests {
   @Test("A name that no schedule has is refused with the nearest one")
   func unknown() async throws {
     let outcome = try await CLI(nowhere)("schedules", "run", "session.sweep", status: 64)
-    #expect(outcome.errors.contains("there is no schedule called 'session.sweep'; the nearest is 'sessions.sweep'"))
+    #expect(outcome.errors.contains("there is no schedule named 'session.sweep'; the nearest is 'sessions.sweep'"))
     #expect(outcome.errors.contains("feed.partitions"))
     try await TestStack.with { stack in
       for action in ["pause", "resume"] {
@@ -73,7 +73,7 @@ struct SchedulesTests {
       let job = try await stack.pool.query("SELECT id::text FROM jobs WHERE kind = 'sessions.sweep'")
       #expect(try job.map { try $0.decode(String.self) } == [run.id])
       let refused = try await cli("schedules", "run", "sessions.sweep", status: 1)
-      #expect(refused.errors.contains("a job of sessions.sweep is pending already"))
+      #expect(refused.errors.contains("a job of sessions.sweep is already pending"))
       #expect(try await stack.count("SELECT count(*) FROM schedule_ticks") == 1)
 
       let resumed = try await cli("schedules", "resume", "sessions.sweep", "--json").json(Schedule.self)

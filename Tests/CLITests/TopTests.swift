@@ -59,7 +59,7 @@ struct TopTests {
       #expect(terminal.screen.isAlternate && !terminal.screen.isCursorShown && !terminal.isCooked)
       let lines = terminal.screen.lines
       #expect(lines[0].hasPrefix(" fanmill top") && lines[23].contains("q quit"))
-      for word in ["fanout-bulk", "notifications", "no worker runs", "retrying", "한글"] {
+      for word in ["fanout-bulk", "notifications", "no worker is running", "retrying", "한글"] {
         #expect(terminal.screen.text.contains(word), "\(word) is not in\n\(terminal.screen.text)")
       }
       terminal.resize(columns: 60, rows: 15)
@@ -100,7 +100,7 @@ struct TopTests {
       // The message appears a moment after the action; until then another message would be overwritten.
       try await eventually("it says so") { foot(terminal).contains("is resumed") }
       terminal.type("r")
-      try await eventually("it says that r is for failures") { foot(terminal).contains("r retries a job that failed") }
+      try await eventually("it says that r is for failures") { foot(terminal).contains("r retries a failed job") }
       terminal.type("\u{3}")
       #expect(await terminal.status() == 0)
     }

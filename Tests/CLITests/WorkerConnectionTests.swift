@@ -140,7 +140,7 @@ struct WorkerConnectionTests {
         try await CLI(stack)("doctor", "--json", "--migrations", TestStack.migrations).json(Findings.self).items
           .first { $0.name == "slots" }
       }
-      #expect(try await finding()?.detail == "no worker runs")
+      #expect(try await finding()?.detail == "no worker is running")
       try await work(on: stack, port: try FreePort.find(), settings) { worker, name in
         let found = try await finding()
         #expect(found?.status == .warn)

@@ -15,7 +15,7 @@ import Testing
       #expect(list.contains("&lt;b&gt;Mary") && list.contains("/admin/accounts/bob"))
       let found = try await one.get("/admin/accounts?query=MA")
       #expect(found.contains("/admin/accounts/mary") && !found.contains("/admin/accounts/bob"))
-      #expect(try await one.get("/admin/accounts?state=suspended").contains("No account is like that."))
+      #expect(try await one.get("/admin/accounts?state=suspended").contains("No matching accounts."))
 
       let suspend = "/admin/accounts/mary/suspend"
       #expect(try await one.post(suspend).status == 422)
@@ -97,7 +97,7 @@ import Testing
       #expect(try await one.get("/admin/takedowns").contains("post/12"))
       let restore = [("subject", "post/12"), ("reason", "a joke")]
       #expect(try await one.post("/admin/takedowns/restore", restore).location == "/admin/takedowns")
-      #expect(try await one.get("/admin/takedowns").contains("Nothing is down."))
+      #expect(try await one.get("/admin/takedowns").contains("Nothing is taken down."))
       let add = "/admin/takedowns/add"
       #expect(try await one.post(add, [("subject", "post/99"), ("reason", "x")], confirmed: true).status == 404)
       #expect(try await one.post(add, [("subject", "nothing"), ("reason", "x")], confirmed: true).status == 422)
@@ -129,7 +129,7 @@ import Testing
   func pictures() async throws {
     try await Stage.with { stage in
       let one = try await stage.signIn()
-      #expect(try await one.get("/admin/pictures").contains("No picture is like that."))
+      #expect(try await one.get("/admin/pictures").contains("No matching pictures."))
       #expect(try await one.get("/admin/pictures?owner=nobody").status == 404)
       #expect(try await one.post("/admin/pictures/delete", [("id", Self.picture)]).status == 422)
       let fields = [("id", Self.picture), ("reason", "spam")]

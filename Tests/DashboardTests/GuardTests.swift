@@ -102,7 +102,7 @@ import Testing
       for route in stage.routes where route.access == .act {
         for fields in [[], [("name", Stage.schedule.rawValue), ("do", "delete-all"), ("at", "2030-01-01T00:00")]] {
           let reply = try await reader.post(path(route), fields, confirmed: true)
-          #expect(reply.status == 403 && reply.contains("You may look, not act"), "\(route.path)")
+          #expect(reply.status == 403 && reply.contains("Read-only access"), "\(route.path)")
         }
       }
       #expect(try await stage.actions().isEmpty)
@@ -163,7 +163,7 @@ import Testing
       let one = try await stage.signIn()
       try await stage.stack.pool.execute("ALTER TABLE admin_sessions RENAME TO away")
       let broken = try await one.get("/admin/queues")
-      #expect(broken.status == 500 && broken.contains("The server failed") && !broken.contains("away"))
+      #expect(broken.status == 500 && broken.contains("Internal error") && !broken.contains("away"))
       #expect(broken.headers[.contentSecurityPolicy] != nil)
     }
   }

@@ -24,7 +24,7 @@ import Testing
       #expect(try await stage.count("SELECT count(*) FROM queue_pauses") == 1)
       #expect(try await one.post("/admin/queues/fanout/resume").location == "/admin/queues")
       #expect(try await stage.count("SELECT count(*) FROM queue_pauses") == 0)
-      #expect(try await one.get("/admin/queues").contains("fanout goes on."))
+      #expect(try await one.get("/admin/queues").contains("fanout is resumed."))
 
       #expect(try await one.post("/admin/queues/fanout/clear").contains("Clear fanout?"))
       #expect(try await stage.count("SELECT count(*) FROM jobs") == 3)
@@ -42,7 +42,7 @@ import Testing
   func workers() async throws {
     try await Stage.with { stage in
       let one = try await stage.signIn()
-      #expect(try await one.get("/admin/workers").contains("No worker runs."))
+      #expect(try await one.get("/admin/workers").contains("No worker is running."))
       let id = JobID.next()
       let since = Int(Date().timeIntervalSince1970 * 1000)
       try await stage.stack.pool.execute(
@@ -77,7 +77,7 @@ import Testing
       #expect(try await one.post("/admin/schedules/pause", name).status == 303)
       let paused = try await one.get("/admin/schedules")
       #expect(
-        paused.contains("fires no more") && paused.contains(">Resume") && paused.contains("ago</time>")
+        paused.contains("does not fire") && paused.contains(">Resume") && paused.contains("ago</time>")
           || paused.contains("now</time>"))
       #expect(try await one.post("/admin/schedules/resume", name).status == 303)
       #expect(try await one.post("/admin/schedules/pause", [("name", "nothing")]).status == 422)

@@ -46,7 +46,7 @@ import Testing
     #expect(attention.map(\.name) == ["Redis", "dead letters"])
     #expect(attention.map(\.href) == [nil, "dead"])
     #expect(OverviewDesk.verdict(attention, isLooked: true) == ("Something is wrong", "bad"))
-    #expect(OverviewDesk.verdict([], isLooked: false) == ("Looking…", "warn"))
+    #expect(OverviewDesk.verdict([], isLooked: false) == ("Checking…", "warn"))
   }
 
   @Test("What was done minute by minute is drawn, and stands in a table as well")
@@ -71,7 +71,7 @@ import Testing
         #expect(page.contains("<svg class=\"chart\"") && page.contains("<table class=\"small\">"), "\(window)")
       }
       #expect(try await one.get("/admin/queues/fanout").contains("100 ms"))
-      #expect(try await one.get("/admin/queues/default").contains("Nothing in this time."))
+      #expect(try await one.get("/admin/queues/default").contains("Nothing in this period."))
     }
   }
 

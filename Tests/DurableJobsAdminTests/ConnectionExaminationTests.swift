@@ -55,7 +55,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: found.map { ($0.name, $0) })
       }
       let none = try await findings()
-      #expect(none["slots"]?.detail == "no worker runs")
+      #expect(none["slots"]?.detail == "no worker is running")
       // A worker of a version that does not report its pool is not judged.
       _ = try await workers.heartbeat(report("silent", pool: nil))
       _ = try await workers.heartbeat(report("small", pool: 10))

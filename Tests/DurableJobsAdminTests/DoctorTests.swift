@@ -112,7 +112,7 @@ import Testing
     #expect(paused?.status == .warn && paused?.detail.contains("bytes of log behind") == true)
     try await standby.run("SELECT pg_wal_replay_resume()")
     try await standby.promote()
-    #expect(await look()?.detail.contains("is no replica") == true)
+    #expect(await look()?.detail.contains("is not a replica") == true)
     await standby.stop()
     #expect(await look()?.advice?.contains("APP_REPLICA_URL") == true)
     await primary.stop()

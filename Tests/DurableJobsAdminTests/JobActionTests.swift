@@ -64,7 +64,7 @@ struct JobActionTests {
           Issue.record("it was taken")
         } catch let error as OperationError {
           #expect(error.code == .data)
-          #expect(error.message == "the payload of posts.fan-out is not text in UTF-8: byte 21 does not belong there")
+          #expect(error.message == "the payload of posts.fan-out is not UTF-8 text: byte 21 is invalid")
         }
       }
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 0)
@@ -129,7 +129,7 @@ struct JobActionTests {
         #expect(try await desk(stack).cancel(id, by: .tester).state == .cancelled)
         #expect(try await actions(stack, id) == ["jobs.cancel", "jobs.enqueue"])
         let shown = try await desk(stack).show(id)
-        #expect(shown.timeline.map(\.what) == ["asked for", "jobs.enqueue", "jobs.cancel", "cancelled"])
+        #expect(shown.timeline.map(\.what) == ["enqueued", "jobs.enqueue", "jobs.cancel", "cancelled"])
         #expect(await refusal { _ = try await desk(stack).cancel(id, by: .tester) } == .conflict)
       }
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 0)

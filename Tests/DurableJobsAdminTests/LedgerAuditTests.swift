@@ -120,7 +120,7 @@ struct LedgerAuditTests {
       ).run()
       let finding = try #require(report.items.first { $0.audit == "broker" })
       #expect(finding.verdict == .wrong && finding.compared == 2 && finding.differing == 1)
-      #expect(finding.advice?.contains("nobody owes") == true)
+      #expect(finding.advice?.contains("not pending in the ledger") == true)
       #expect(report.items.filter { $0.verdict != .exact }.map(\.audit) == ["broker"])
       #expect(report.verdict == .wrong)
     }

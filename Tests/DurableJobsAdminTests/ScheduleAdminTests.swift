@@ -94,7 +94,7 @@ struct ScheduleAdminTests {
       let run = try await desk.run("hourly", on: jobs, by: .terminal)
       #expect(run.tick == clock.now && run.kind == "test.sweep" && run.queue == "default")
       let refused = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs, by: .terminal) }
-      #expect(refused?.code == .conflict && refused?.message.contains("this very moment") == true)
+      #expect(refused?.code == .conflict && refused?.message.contains("has just fired") == true)
       clock.advance(by: .seconds(1))
       let pending = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs, by: .terminal) }
       #expect(pending?.code == .conflict && pending?.message.contains("'hourly'") == true)

@@ -80,7 +80,7 @@ import Testing
     #expect(chart.rows.count == 20 && chart.rows[0].cells == ["58"])
     #expect([0.3, 1, 1.2, 7, 10, 99, 1001].map(Chart.edge(above:)) == [1, 1, 2, 10, 10, 100, 2000])
     let empty = Chart(id: "e", title: "E", unit: "", [Chart.Series(name: "x", style: "x")], [], isArea: false, span: 1)
-    #expect(empty.summary == "Nothing in this time." && empty.rows.isEmpty)
+    #expect(empty.summary == "Nothing in this period." && empty.rows.isEmpty)
   }
 
   @Test func noSecretIsShownWhateverStandsBehindIt() throws {

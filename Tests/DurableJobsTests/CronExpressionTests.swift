@@ -76,38 +76,38 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "has 0 fields; five belong there: minute, hour, day of month, month, day of week"),
-    ("0 0 * *", "has 4 fields; five belong there"),
-    ("0 0 0 * * *", "has 6 fields; five belong there"),
+    ("", "has 0 fields instead of five: minute, hour, day of month, month, day of week"),
+    ("0 0 * *", "has 4 fields instead of five"),
+    ("0 0 0 * * *", "has 6 fields instead of five"),
     (
       "60 * * * *",
-      "the minute '60' of the cron expression '60 * * * *' is wrong: '60' is none of its values; a number from 0 to 59"
+      "the minute '60' of the cron expression '60 * * * *' is invalid: '60' is not a valid value; use a number"
     ),
     ("* 24 * * *", "the hour '24' of"),
     ("* -1 * * *", "the hour '-1' of"),
     (
       "* * 0 * *",
-      "the day of month '0' of the cron expression '* * 0 * *' is wrong: '0' is none of its values; a number from 1 to 31"
+      "the day of month '0' of the cron expression '* * 0 * *' is invalid: '0' is not a valid value; use a number"
     ),
     ("* * * 13 *", "the month '13' of"),
-    ("* * * foo *", "a number from 1 to 12 or a name from jan to dec belongs there"),
-    ("* * * * 8", "a number from 0 to 7 or a name from sun to sat belongs there"),
-    ("* * * * monday", "'monday' is none of its values"),
-    ("*/0 * * * *", "the step in '*/0' is '0'; a number from 1 to 59 belongs there"),
+    ("* * * foo *", "use a number from 1 to 12 or a name from jan to dec"),
+    ("* * * * 8", "use a number from 0 to 7 or a name from sun to sat"),
+    ("* * * * monday", "'monday' is not a valid value"),
+    ("*/0 * * * *", "the step in '*/0' is '0'; use a number from 1 to 59"),
     ("*/x * * * *", "the step in '*/x' is 'x'"),
     ("*/ * * * *", "the step in '*/' is ''"),
     ("5/15 * * * *", "the step in '5/15' has no range before it; write */n or a-b/n"),
-    ("50-10 * * * *", "the range '50-10' ends before it begins; write it as two, joined by a comma"),
+    ("50-10 * * * *", "the range '50-10' ends before it begins; write two ranges, separated by a comma"),
     ("1,,2 * * * *", "an entry of its list is empty"),
     ("1, * * * *", "an entry of its list is empty"),
-    ("*5 * * * *", "'*5' is none of its values"),
-    ("+5 * * * *", "'+5' is none of its values"),
-    ("005 * * * *", "'005' is none of its values"),
-    ("٣ * * * *", "'٣' is none of its values"),
-    ("* * L * *", "'L' is none of its values"),
-    ("* * ? * *", "'?' is none of its values"),
-    ("@reboot", "none of those that begin with @: @hourly, @daily"),
-    ("@daily 5", "none of those that begin with @"),
+    ("*5 * * * *", "'*5' is not a valid value"),
+    ("+5 * * * *", "'+5' is not a valid value"),
+    ("005 * * * *", "'005' is not a valid value"),
+    ("٣ * * * *", "'٣' is not a valid value"),
+    ("* * L * *", "'L' is not a valid value"),
+    ("* * ? * *", "'?' is not a valid value"),
+    ("@reboot", "is unknown; those that begin with @ are: @hourly, @daily"),
+    ("@daily 5", "is unknown; those that begin with @ are"),
   ])
   func aWrongOneNamesTheFieldWhatIsWrongAndWhatIsRight(expression: String, problem: String) throws {
     let error = #expect(throws: ScheduleError.self) { try CronExpression(expression) }

@@ -139,7 +139,7 @@ import Testing
     #expect(stage.ledger.pendingCount == 0)
     #expect(await stage.counts() == QueueCounts())
     let error = await #expect(throws: InvalidJob.self) { try await stage.client.enqueue(bad) }
-    #expect(error?.description.contains("the payload of test.raw is not text in UTF-8: byte ") == true)
+    #expect(error?.description.contains("the payload of test.raw is not UTF-8 text: byte ") == true)
     _ = try await stage.client.enqueue([good])
     #expect(stage.ledger.pendingCount == 1)
   }

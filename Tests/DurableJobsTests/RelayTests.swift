@@ -55,7 +55,7 @@ import Testing
     }
     #expect(journal.entries.sorted() == (0...20).filter { $0 != 7 && $0 != 11 })
     #expect(stage.ledger.refusals[records[11].id]?.contains("70000") == true)
-    #expect(log.withLock { $0 }.filter { $0.contains("cannot be pushed") }.count == 2, "each is said once")
+    #expect(log.withLock { $0 }.filter { $0.contains("cannot push a pending job") }.count == 2, "each is said once")
   }
 
   @Test func queuesComeBackTogether() async throws {

@@ -131,7 +131,7 @@ import Testing
       #expect(try await client.send(RedisCommand("ACL", "WHOAMI")).text == "app")
     }
     for (credentials, hint) in [
-      (":wrong@", "refuses the login"), ("app:wrong@", "refuses the login"), ("", "asks for a password"),
+      (":wrong@", "rejects the login"), ("app:wrong@", "rejects the login"), ("", "requires a password"),
     ] {
       // The client reports it to its callers at once, without waiting out the limit.
       let configuration = try patient("unix://\(credentials)\(server.socket)")

@@ -130,7 +130,7 @@ import Testing
         return await group.reduce(into: [RedisError?]()) { $0.append($1) }
       }
       #expect(errors.allSatisfy { $0?.code == .connection })
-      #expect(errors.contains { $0?.message.contains("wait for it already") == true })
+      #expect(errors.contains { $0?.message.contains("are already waiting for it") == true })
       #expect(errors.contains { $0?.message.contains("waited") == true })
       try await server.start()
       #expect(

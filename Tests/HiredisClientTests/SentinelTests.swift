@@ -104,8 +104,8 @@ import Testing
     }
     let bare = "redis+sentinel://127.0.0.1:\(group.sentinels[0].port)/fanmill"
     for (url, part) in [
-      (bare, "?sentinel_password="), (bare + "?sentinel_password=wrong", "the sentinel's own login"),
-      (bare + "?sentinel_password=sentinel-pw", "asks for a password"),
+      (bare, "?sentinel_password="), (bare + "?sentinel_password=wrong", "sentinels have a separate login"),
+      (bare + "?sentinel_password=sentinel-pw", "requires a password"),
     ] {
       try await withClient(try patient(url)) { client async throws in
         let error = await redisError { () throws(RedisError) in try await client.send(RedisCommand("PING")) }

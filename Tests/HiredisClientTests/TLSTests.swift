@@ -80,7 +80,7 @@ import Testing
       }
       for (query, part) in [
         ("ca=/no/such.pem", "/no/such.pem cannot be read"), ("cert=\(folder)/cert.pem", "needs its key"),
-        ("cert=\(folder)/key.pem&key=\(folder)/key.pem", "key.pem cannot be read"), ("certt=x", "no \"certt\""),
+        ("cert=\(folder)/key.pem&key=\(folder)/key.pem", "key.pem cannot be read"), ("certt=x", "not take \"certt\""),
       ] {
         let error = #expect(throws: RedisError.self) { try RedisConfiguration(url: "rediss://h?\(query)") }
         #expect(error?.code == .configuration)

@@ -85,7 +85,7 @@ import Testing
       let row = try await connection.query("SELECT 'x' AS word, NULL::int8 AS hole, 1.5 AS amount")[0]
       let word = await failure { _ = try row.decode(Int.self, Int?.self, String?.self) }
       #expect(word?.code == .decoding)
-      #expect(word?.message == "column 1 (word) is text, which is not read as Int64")
+      #expect(word?.message == "column 1 (word) is text, which cannot be read as Int64")
       let hole = await failure { _ = try row.decode(String.self, Int.self, String.self) }
       #expect(hole?.message.contains("column 2 (hole) is NULL") == true)
       let amount = await failure { _ = try row.decode(Double.self, named: "amount") }

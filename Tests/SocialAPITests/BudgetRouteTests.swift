@@ -191,7 +191,7 @@ import Testing
     let warnings = logged().filter { $0.hasPrefix("warning") }
     let notices = logged().filter { $0.hasPrefix("notice") }
     #expect(warnings.count >= 2 && (0...1).contains(warnings.count - notices.count), "\(logged())")
-    #expect(warnings.allSatisfy { $0.contains("nothing is refused") })
+    #expect(warnings.allSatisfy { $0.contains("no request is refused") })
     await server.stop()
     // And the API without budgets does not mention them.
     try await API.run { api in

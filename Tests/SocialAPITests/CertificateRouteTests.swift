@@ -138,7 +138,7 @@ import Testing
       #expect(text.contains("ann is a fan of \(channel)") && text.contains(#"src="\#(token)/card.svg""#))
       let wrong = try await api.exchange("GET", "/v1/certificates/nonsense", headers: ["Accept": "text/html"])
       #expect(
-        wrong.status == 422 && String(decoding: wrong.body, as: UTF8.self).contains("This is no valid certificate"))
+        wrong.status == 422 && String(decoding: wrong.body, as: UTF8.self).contains("This is not a valid certificate"))
     }
   }
 

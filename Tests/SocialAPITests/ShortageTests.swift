@@ -39,7 +39,7 @@ import Testing
       #expect(refused.headers["retry-after"] == "30")
       #expect(refused.headers["content-type"] == "application/problem+json")
       let detail = try #require(refused.json["detail"] as? String)
-      #expect(detail.contains("no room") && !detail.contains("SQLSTATE") && !detail.contains(file))
+      #expect(detail.contains("is full") && !detail.contains("SQLSTATE") && !detail.contains(file))
       #expect(try await api.send("GET", "/v1/me", as: ann).status == 200)
       #expect(try await api.send("GET", "/v1/feed/home", as: ann).items.isEmpty)
       #expect(try await api.count("SELECT count(*) FROM jobs") == 0, "no half of it is kept")

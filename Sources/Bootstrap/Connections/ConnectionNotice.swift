@@ -8,23 +8,23 @@ struct ConnectionNotice {
   static func headTimeout(_ limit: Duration) -> ConnectionNotice {
     ConnectionNotice(
       status: "408 Request Timeout", code: "request_timeout",
-      detail: "the head of the request did not arrive within \(limit): send it at once, after connecting")
+      detail: "the request's head did not arrive within \(limit): send it right after connecting")
   }
 
   static func bodyTimeout(_ limit: Duration) -> ConnectionNotice {
     ConnectionNotice(
       status: "408 Request Timeout", code: "request_timeout",
-      detail: "the body of the request did not arrive within \(limit): send less, or faster")
+      detail: "the request's body did not arrive within \(limit): send less, or send faster")
   }
 
   static let full = ConnectionNotice(
     status: "503 Service Unavailable", code: "too_many_connections",
-    detail: "this server has no room for another connection now: try again in a few seconds", retryAfter: 5)
+    detail: "this server accepts no more connections for now: try again in a few seconds", retryAfter: 5)
 
   static func tooManyOfClient(_ limit: Int) -> ConnectionNotice {
     ConnectionNotice(
       status: "429 Too Many Requests", code: "too_many_connections",
-      detail: "a client has \(limit) connections at most: close one, or send requests one after the other on one",
+      detail: "a client may have at most \(limit) connections: close one, or reuse one for several requests",
       retryAfter: 5)
   }
 

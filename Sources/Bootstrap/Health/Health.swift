@@ -80,7 +80,7 @@ public struct Health: Sendable {
       }
       return nil
     } catch {
-      logger.warning("a health check failed", metadata: ["check": "\(check.name)", "error": "\(error)"])
+      logger.warning("health check failed", metadata: ["check": "\(check.name)", "error": "\(error)"])
       return check.name
     }
   }

@@ -31,7 +31,7 @@ struct ClockWatch: Service {
           (wasOff, isFailing) = (clock.isOff, false)
         } catch {
           if Task.isCancelled { return }
-          if !isFailing { logger.warning("clocks cannot be compared", metadata: [LogKeys.error: "\(error)"]) }
+          if !isFailing { logger.warning("cannot compare the clocks", metadata: [LogKeys.error: "\(error)"]) }
           isFailing = true
         }
         do { try await Task.sleep(for: interval) } catch { return }
@@ -43,7 +43,7 @@ struct ClockWatch: Service {
     let seconds = "\((clock.ahead / .seconds(1) * 10).rounded() / 10)"
     if clock.isOff {
       logger.warning(
-        "this machine's clock is off; the process goes by Postgres' clock: set the machine's by NTP",
+        "this machine's clock is wrong, so the process uses Postgres' clock: synchronize the machine with NTP",
         metadata: ["ahead_seconds": "\(seconds)"])
     } else {
       logger.notice("this machine's clock is right again", metadata: ["ahead_seconds": "\(seconds)"])

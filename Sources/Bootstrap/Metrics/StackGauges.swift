@@ -26,7 +26,7 @@ struct StackGauges: Service {
           isFailing = false
         } catch {
           if Task.isCancelled { return }
-          if !isFailing { logger.warning("the stack's sample cannot be read", metadata: [LogKeys.error: "\(error)"]) }
+          if !isFailing { logger.warning("cannot read the stack's sample", metadata: [LogKeys.error: "\(error)"]) }
           isFailing = true
           shown.show([])
         }

@@ -62,5 +62,5 @@ struct ListenFailure: Error, CustomStringConvertible {
   let setting: Setting
   let reason: String
 
-  var description: String { "cannot listen on \(address), which \(setting.variable) sets: \(reason)" }
+  var description: String { "cannot listen on \(address) (set by \(setting.variable)): \(reason)" }
 }

@@ -16,9 +16,9 @@ extension Program {
     terms.concurrency = "FANMILL_WORKER_CONCURRENCY"
     terms.queues = "FANMILL_QUEUES"
     terms.worker = "fanmill-worker"
-    terms.schedulingWorker = "a worker whose FANMILL_SCHEDULER is on"
+    terms.schedulingWorker = "a worker with FANMILL_SCHEDULER on"
     terms.migrate = "run `fanmill migrate up`"
-    terms.restart = "in a folder of `fanmill up`: `fanmill down`, then `fanmill up`"
+    terms.restart = "if `fanmill up` started it: `fanmill down`, then `fanmill up`"
     return terms
   }
 

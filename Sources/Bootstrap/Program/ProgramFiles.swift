@@ -28,12 +28,12 @@ public enum ProgramFiles {
   /// The folder of the migrations: installed in `../share/fanmill`, in the current folder, or the project's own, above
   /// the build folder or the current one.
   public static func migrations() throws(OperationError) -> String {
-    try find("migrations") { "no folder of migrations: give it with --migrations (looked in \($0))" }
+    try find("migrations") { "no migrations folder: give it with --migrations (searched \($0))" }
   }
 
   /// The folder of the example data, searched for like the migrations.
   public static func exampleData() throws(OperationError) -> String {
-    try find("Data") { "no example data: run this in the project's folder (looked in \($0))" }
+    try find("Data") { "no example data: run this in the project's folder (searched \($0))" }
   }
 
   private static func find(_ name: String, _ complaint: (String) -> String) throws(OperationError) -> String {

@@ -117,7 +117,7 @@ extension Program {
           }
           if .now - answered >= limit {
             throw ServerUnreachable(
-              server: "Postgres", setting: .postgresURL, reason: "it has not answered for \(limit)")
+              server: "Postgres", setting: .postgresURL, reason: "no answer within \(limit)")
           }
         }
       }
@@ -182,5 +182,5 @@ struct ServerUnreachable: Error, CustomStringConvertible {
   let setting: Setting
   let reason: String
 
-  var description: String { "cannot reach \(server), which \(setting.variable) sets: \(reason)" }
+  var description: String { "cannot reach \(server) (set by \(setting.variable)): \(reason)" }
 }

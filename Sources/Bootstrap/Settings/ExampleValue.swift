@@ -12,7 +12,7 @@ enum ExampleValue {
     "16 characters or more, with which messages to the webhook are signed",
   ]
 
-  static let reason = "the value of an example, which everybody can read: set one of your own (openssl rand -hex 16)"
+  static let reason = "a public example value: set your own (openssl rand -hex 16)"
 
   /// Whether a secret's `value` was copied from an example.
   static func isCopied(_ value: String, for setting: Setting) -> Bool {

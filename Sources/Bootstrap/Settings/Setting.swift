@@ -39,270 +39,272 @@ public struct Setting: Sendable, Hashable {
 
 extension Setting {
   public static let postgresURL = Setting(
-    "postgres.url", "where Postgres is; several hosts are a primary and its standbys", isSecret: true,
+    "postgres.url", "the URL of Postgres; several hosts are a primary and its standbys", isSecret: true,
     example: "postgres://user:password@localhost:5432/fanmill")
   public static let postgresReplicaURL = Setting(
-    "postgres.replica.url", "where a read replica of it is, for reads that may be a second old", isSecret: true,
+    "postgres.replica.url", "the URL of a read replica, for reads that may be a second old", isSecret: true,
     example: "postgres://user:password@replica:5432/fanmill")
   public static let postgresPool = Setting(
     "postgres.pool",
-    "how many connections to Postgres a process pools at most; if not set, a worker's follow from its concurrency",
+    "the most Postgres connections a process pools; if unset, a worker derives them from its concurrency",
     default: "10")
   public static let redisURL = Setting(
-    "redis.url", "where Redis is: redis://, unix://, redis+sentinel:// or redis+cluster://", isSecret: true,
+    "redis.url", "the URL of Redis: redis://, unix://, redis+sentinel:// or redis+cluster://", isSecret: true,
     example: "redis://:password@localhost:6379/0")
   public static let host = Setting(
     "host", "the address to listen on, for the API and for a worker's health and metrics", default: "0.0.0.0")
   public static let apiPort = Setting(
-    "api.port", "the port of the API, 0 for any free one, which the log names", default: "8080")
+    "api.port", "the API's port; 0 picks a free one, which the log names", default: "8080")
   public static let requestTimeout = Setting(
     "request.timeout",
-    "how long a request or a command may wait for a server that does not answer: then it is 503, or status 69",
+    "how long a request or a command waits for an unresponsive server before failing with 503, or exit status 69",
     default: "5s")
   public static let httpHeadTimeout = Setting(
-    "http.head.timeout", "how long the head of a request may take to arrive", default: "10s")
+    "http.head.timeout", "how long a request's head may take to arrive", default: "10s")
   public static let httpBodyTimeout = Setting(
-    "http.body.timeout", "how long the body of a request may take to arrive", default: "30s")
+    "http.body.timeout", "how long a request's body may take to arrive", default: "30s")
   public static let httpIdleTimeout = Setting(
-    "http.idle.timeout", "how long a connection may be idle, or its client read nothing of an answer", default: "75s")
+    "http.idle.timeout", "how long a connection may be idle, or its client leave a response unread", default: "75s")
   public static let httpConnections = Setting(
-    "http.connections", "how many connections clients may have open in all", default: "10000")
+    "http.connections", "the most connections that clients may have open in total", default: "10000")
   public static let httpClientConnections = Setting(
     "http.client.connections",
-    "how many connections a client may have open, by its network address, 0 for no limit of its own", default: "256")
+    "the most connections that one client network address may have open; 0 for no such limit", default: "256")
   public static let workerPort = Setting(
-    "worker.port", "the port of a worker's health and metrics, 0 for none", default: "9090")
+    "worker.port", "the port of a worker's health and metrics; 0 for none", default: "9090")
   public static let workerConcurrency = Setting(
     "worker.concurrency",
-    "how many jobs of a queue a worker runs at once at most; if not set, no more than there are connections for",
+    "the most jobs of a queue that a worker runs at once; if unset, no more than its connections allow",
     default: "16")
   public static let queues = Setting(
-    "queues", "the queues a worker serves, each with its own limit if one is named; all if not set",
+    "queues", "the queues a worker serves, each with an optional concurrency limit; if unset, all",
     example: "fanout,fanout-bulk:2")
   public static let scheduler = Setting(
-    "scheduler", "whether a worker takes part in firing the schedules: on or off", default: "on")
+    "scheduler", "whether a worker takes turns firing the schedules: on or off", default: "on")
   public static let jobsPayloadLimit = Setting(
-    "jobs.payload.limit", "how many bytes the payload of a job may have when it comes in", default: "1048576")
+    "jobs.payload.limit", "the most bytes that an incoming job's payload may have", default: "1048576")
   public static let feedDays = Setting(
     "feed.days",
-    "how many days of posts the feeds' rows hold, 0 for all; older pages are put together as they are read",
+    "how many days of posts are stored as feed rows, 0 for all; older pages are assembled when they are read",
     default: "90")
   public static let feedMostPushed = Setting(
     "feed.most.pushed",
     """
-    how many followers an author has at most whose posts are written into each feed; those of others are looked up \
-    when a feed is read
+    the most followers an author may have whose posts are written into each feed; other authors' posts are added when \
+    a feed is read
     """,
     default: "1000000")
   public static let feedSleepDays = Setting(
     "feed.sleep.days",
     """
-    after how many days without reading a feed it is kept no longer, and made again when its reader comes back; 0 for \
-    never
+    days without a read after which a feed is dropped; it is rebuilt when its reader returns; 0 for never
     """,
     default: "0")
   public static let youtubeURL = Setting(
-    "youtube.url", "where the YouTube Data API is: the server, or the whole way to its /youtube/v3",
+    "youtube.url", "the YouTube Data API's URL: the server, or the full path to /youtube/v3",
     default: "https://www.googleapis.com")
   public static let youtubeKeys = Setting(
-    "youtube.keys", "keys of the YouTube Data API, used in turn; without one no channel is looked up", isSecret: true,
+    "youtube.keys", "the YouTube Data API keys, used in turn; if unset, no channel is looked up", isSecret: true,
     example: "key-one,key-two")
   public static let youtubeSearches = Setting(
-    "youtube.searches", "how many searches a key may make in a day of Pacific time", default: "100")
+    "youtube.searches", "how many searches a key may make per day of Pacific time", default: "100")
   public static let youtubeUnits = Setting(
-    "youtube.units", "how many units a key may spend in a day of Pacific time on everything else", default: "10000")
+    "youtube.units", "how many units a key may spend per day of Pacific time on everything else", default: "10000")
   public static let youtubeSearchUnits = Setting(
     "youtube.search.units",
-    "what a search costs in units where searches have no budget of their own; 0 where they have", default: "0")
+    "the units a search costs if searches share the unit budget; 0 if they have a separate budget", default: "0")
   public static let youtubeAccountPercent = Setting(
     "youtube.account.percent",
-    "how much of a day's budgets, of all keys together, the lookups of one account may use, in percent", default: "10")
+    "the percentage of all keys' daily budgets that one account's lookups may use", default: "10")
   public static let youtubeFreshHours = Setting(
-    "youtube.fresh.hours", "for how many hours an answer is given without asking again", default: "24")
+    "youtube.fresh.hours", "how many hours a stored answer is used without asking YouTube again", default: "24")
   public static let youtubeRefreshDays = Setting(
-    "youtube.refresh.days", "the age in days at which a channel that is kept is asked for again", default: "25")
+    "youtube.refresh.days", "the age in days at which a stored channel is refreshed", default: "25")
   public static let youtubeKeepDays = Setting(
-    "youtube.keep.days", "the age in days at which a channel that could not be asked for again is deleted",
+    "youtube.keep.days", "the age in days at which a channel that could not be refreshed is deleted",
     default: "30")
   public static let adminToken = Setting(
     "admin.token",
-    "the token that lets a client enqueue jobs and opens the dashboard, 16 characters or more; without it nobody can",
+    "the token for enqueueing jobs and opening the dashboard, 16 characters or more; if unset, both are disabled",
     isSecret: true)
   public static let adminReadToken = Setting(
     "admin.read.token",
-    "the token that lets its bearer read the dashboard, jobs and autoscaling and change nothing, 16 characters or more",
+    "the token for read-only access to the dashboard, jobs and autoscaling, 16 characters or more",
     isSecret: true)
   public static let adminPort = Setting(
     "admin.port",
     """
-    the port of the dashboard, the metrics, jobs and autoscaling, 0 for any free one, which the log names; if not set, \
-    the API's port has them
+    the port of the dashboard, the metrics, jobs and autoscaling; 0 picks a free one, which the log names; if unset, \
+    the API's port serves them
     """,
     example: "8081")
   public static let adminURL = Setting(
     "admin.url",
-    "where browsers find the API if TLS ends in front of it: the dashboard's cookies then travel over TLS alone",
+    "the URL browsers use if TLS ends in front of the API; the dashboard's cookies are then sent over TLS only",
     example: "https://ops.example.org")
   public static let trustedProxies = Setting(
     "trusted.proxies",
-    "the addresses and networks of proxies whose X-Forwarded-For says where a request comes from; none if not set",
+    "the addresses and networks of proxies whose X-Forwarded-For names a request's client; if unset, none",
     example: "10.0.0.0/8,192.0.2.7")
   public static let limits = Setting(
-    "limits", "whether accounts and clients have budgets by the hour: on, or off for demos and benchmarks",
+    "limits", "whether accounts and clients have hourly budgets: on, or off for demos and benchmarks",
     default: "on")
   public static let limitPosts = Setting(
-    "limit.posts", "how many posts an account makes in an hour at most, 0 for any number", default: "60")
+    "limit.posts", "the most posts an account may make per hour; 0 for no limit", default: "60")
   public static let limitFollows = Setting(
-    "limit.follows", "how many accounts an account follows in an hour at most, 0 for any number", default: "300")
+    "limit.follows", "the most accounts an account may follow per hour; 0 for no limit", default: "300")
   public static let limitLikes = Setting(
-    "limit.likes", "how many posts an account likes in an hour at most, 0 for any number", default: "1000")
+    "limit.likes", "the most posts an account may like per hour; 0 for no limit", default: "1000")
   public static let limitComments = Setting(
-    "limit.comments", "how many comments an account makes in an hour at most, 0 for any number", default: "300")
+    "limit.comments", "the most comments an account may make per hour; 0 for no limit", default: "300")
   public static let limitLookups = Setting(
-    "limit.lookups", "how many lookups an account begins in an hour at most, 0 for any number", default: "30")
+    "limit.lookups", "the most lookups an account may start per hour; 0 for no limit", default: "30")
   public static let limitSignUps = Setting(
-    "limit.sign.ups", "how many accounts are opened from a network address in an hour at most, 0 for any number",
+    "limit.sign.ups", "the most accounts that may be created from a network address per hour; 0 for no limit",
     default: "20")
   public static let limitUploads = Setting(
-    "limit.uploads", "how many pictures an account uploads in an hour at most, 0 for any number", default: "100")
+    "limit.uploads", "the most pictures an account may upload per hour; 0 for no limit", default: "100")
   public static let limitUploadTokens = Setting(
     "limit.upload.tokens",
-    "how many tokens for a picture before sign-up a network address asks for in an hour at most, 0 for any number",
+    "the most tokens for a sign-up picture that a network address may request per hour; 0 for no limit",
     default: "20")
   public static let celebLimit = Setting(
-    "celeb.limit", "how many celebs an account registers at most that has no limit of its own", default: "3")
+    "celeb.limit", "the default limit of celebs per account", default: "3")
   public static let certificateKey = Setting(
     "certificate.key",
     """
-    what seals the keys that sign certificates and receipts, and the backups of agreements, 32 characters or more; \
-    without it there are none of them
+    the key that encrypts the signing keys of certificates and receipts, and the backups of agreements, 32 characters \
+    or more; without it these are disabled
     """,
     isSecret: true)
   public static let agreements = Setting(
-    "agreements", "whether two can meet and seal agreements, which needs certificate.key too: on or off", default: "on")
+    "agreements", "whether two accounts can meet and seal agreements, which also needs certificate.key: on or off",
+    default: "on")
   public static let adultStatement = Setting(
-    "adult.statement", "whether sign-up asks for the statement to be an adult: on or off", default: "off")
+    "adult.statement", "whether sign-up requires the statement to be an adult: on or off", default: "off")
   public static let publicURL = Setting(
-    "public.url", "where people reach the API: what certificates' QR codes lead to",
+    "public.url", "the API's public URL, which certificates' QR codes lead to",
     default: "http://localhost:8080")
   public static let purchaseKey = Setting(
     "purchase.key",
-    "what notices of purchases in the generic form are signed with, 32 characters or more; without it none is taken",
+    "the key that signs generic purchase notices, 32 characters or more; if unset, they are refused",
     isSecret: true)
   public static let storeKitRoot = Setting(
     "storekit.root",
     """
-    the file, in PEM or DER, of the root certificate that Apple's notices of purchases lead to: Apple Root CA - G3; \
-    without it none is taken
+    the file, in PEM or DER, of the root certificate for Apple's purchase notices, Apple Root CA - G3; if unset, they \
+    are refused
     """,
     example: "/etc/fanmill/AppleRootCA-G3.cer")
   public static let storeKitBundle = Setting(
-    "storekit.bundle", "the bundle id of the app that things are bought in", example: "org.example.fans")
+    "storekit.bundle", "the bundle id of the app that sells the purchases", example: "org.example.fans")
   public static let storeKitProducts = Setting(
-    "storekit.products", "how many more celebs each product of the App Store brings",
+    "storekit.products", "how many more celebs each App Store product grants",
     example: "org.example.fans.two=2,org.example.fans.five=5")
   public static let storeKitSandbox = Setting(
-    "storekit.sandbox", "whether purchases of testers count, which cost nothing: on or off", default: "off")
+    "storekit.sandbox", "whether testers' purchases, which are free, count: on or off", default: "off")
   public static let mailURL = Setting(
     "mail.url",
     """
-    the server that mail is handed to: smtp://, which is encrypted by STARTTLS, or smtps://; file:DIR, for development, \
-    has each mail written into a folder; without it no mail is sent
+    the mail server: smtp:// (encrypted with STARTTLS) or smtps://; file:DIR writes each mail into a folder, for \
+    development; if unset, no mail is sent
     """,
     isSecret: true, example: "smtp://user:password@mail.example.org:587")
   public static let mailFrom = Setting(
-    "mail.from", "the address that mail comes from; needed with a mail server, no-reply@localhost with file:",
+    "mail.from", "the sender's address; required with a mail server, no-reply@localhost with file:",
     example: "no-reply@example.org")
   public static let passwordResetURL = Setting(
     "password.reset.url",
     """
-    the page of the app where a new password is chosen, as mail names it, with {token} where the token goes; needed \
-    with a mail server, http://localhost/reset?token={token} with file:
+    the app's page for choosing a new password, as linked from mail, with {token} where the token goes; required with \
+    a mail server, http://localhost/reset?token={token} with file:
     """,
     example: "https://app.example.org/reset?token={token}")
   public static let emailConfirmationURL = Setting(
     "email.confirmation.url",
     """
-    the page of the app where an email address is confirmed, as mail names it, with {token} where the token goes; \
-    without it mail has the token itself
+    the app's page for confirming an email address, as linked from mail, with {token} where the token goes; if unset, \
+    mail contains the token itself
     """,
     example: "https://app.example.org/confirm?token={token}")
   public static let accountDeletionURL = Setting(
     "account.deletion.url",
     """
-    the page of the app where an owner without a password deletes the account, as mail names it, with {token} where the \
-    token goes; without it mail has the token itself
+    the app's page where an owner without a password deletes the account, as linked from mail, with {token} where the \
+    token goes; if unset, mail contains the token itself
     """,
     example: "https://app.example.org/delete?token={token}")
   public static let signUpConfirmation = Setting(
     "signup.confirmation",
-    "whether who signs up confirms the address by mail before signing in: on or off; needs mail.url", default: "off")
+    "whether new accounts must confirm their address by mail before signing in: on or off; needs mail.url",
+    default: "off")
   public static let mediaDir = Setting(
-    "media.dir", "the folder that pictures are stored in, which API and workers share",
+    "media.dir", "the folder for pictures, shared by API and workers",
     default: "/var/lib/fanmill/media")
   public static let mediaURL = Setting(
     "media.url",
     """
-    the bucket that pictures are stored in instead of a folder: s3+https://, or s3+http:// in a private network, with \
-    region= and style=path or style=virtual behind the ?
+    the bucket for pictures, instead of a folder: s3+https://, or s3+http:// in a private network, with region= and \
+    style=path or style=virtual after the ?
     """,
     isSecret: true, example: "s3+https://key:secret@s3.example.org/fanmill?region=us-east-1")
   public static let mediaQuota = Setting(
-    "media.quota", "how many megabytes an account's pictures take up at most, as they were uploaded", default: "1000")
+    "media.quota", "the most megabytes an account's pictures may take up, as uploaded", default: "1000")
   public static let mediaUploadRate = Setting(
     "media.upload.rate",
-    "how many megabytes of uploads an API writes in a second at most; what comes faster waits",
+    "the most megabytes of uploads an API writes per second; faster uploads wait",
     default: "20")
   public static let mediaControlGroup = Setting(
     "media.control.group",
-    "the control group that pictures are decoded in: without one they are at a low priority, beside everything else",
+    "the control group in which pictures are decoded; if unset, decoding runs at low priority beside everything else",
     example: "/sys/fs/cgroup/pictures")
   public static let rankingTimeZone = Setting(
-    "ranking.time.zone", "where the rankings' days end at midnight, by its IANA name", default: "Asia/Seoul")
+    "ranking.time.zone", "the time zone in which the rankings' days end at midnight, by its IANA name",
+    default: "Asia/Seoul")
   public static let rankingDepth = Setting(
-    "ranking.depth", "how many celebs a ranking lists at most, up to 100000", default: "10000")
+    "ranking.depth", "the most celebs a ranking lists, up to 100000", default: "10000")
   public static let rankingHistory = Setting(
-    "ranking.history", "how many days the rankings' snapshots are kept", default: "7")
+    "ranking.history", "how many days ranking snapshots are kept", default: "7")
   public static let rankingPoints = Setting(
-    "ranking.points", "how many days it is kept where each celeb stood at the end of the day", default: "365")
+    "ranking.points", "how many days each celeb's end-of-day rank is kept", default: "365")
   public static let endedDays = Setting(
     "ended.days",
-    "how many days records are kept of jobs that were cancelled, deleted, or done after they had failed",
+    "how many days records are kept of jobs that were cancelled, deleted, or done after a failure",
     default: "7")
   public static let deadDays = Setting(
     "dead.days", "how many days dead letters are kept", default: "90")
   public static let deadLimit = Setting(
-    "dead.limit", "how many dead letters are kept at most; the oldest go first", default: "100000")
+    "dead.limit", "the most dead letters kept; the oldest are deleted first", default: "100000")
   public static let actionsDays = Setting(
-    "actions.days", "how many days the operators' actions are kept", default: "365")
+    "actions.days", "how many days operators' actions are kept", default: "365")
   public static let actionsLimit = Setting(
-    "actions.limit", "how many of the operators' actions are kept at most; the oldest go first", default: "100000")
+    "actions.limit", "the most operators' actions kept; the oldest are deleted first", default: "100000")
   public static let alarms = Setting(
     "alarms",
-    "how long the oldest job of a queue may wait and run before an alarm is given; * is every queue that is not named",
+    "how long a queue's oldest job may wait and run before an alarm starts; * is every queue not named",
     default: AlarmLimits.app.text)
   public static let alarmWebhook = Setting(
     "alarm.webhook",
-    "where alarms are told, a POST of JSON for each and one when it is over; without it they are logged",
+    "the webhook for alarms, sent a JSON POST at the start and the end of each; if unset, alarms are only logged",
     isSecret: true, example: "https://alerts.example.org/fanmill")
   public static let alarmSecret = Setting(
     "alarm.secret",
-    "what the messages to the alarm webhook are signed with, 16 characters or more; without it they are not",
+    "the key that signs messages to the alarm webhook, 16 characters or more; if unset, they are not signed",
     isSecret: true)
   public static let otlpURL = Setting(
     "otlp.url",
     "the OpenTelemetry collector that gets spans, by OTLP over HTTP; if unset, none are made",
     isSecret: true, example: "http://collector:4318")
   public static let autoscalingLeast = Setting(
-    "autoscaling.least", "how many workers a queue is said to need at least", default: "1")
+    "autoscaling.least", "the minimum number of workers reported for a queue", default: "1")
   public static let autoscalingMost = Setting(
-    "autoscaling.most", "how many workers a queue is said to need at most", default: "20")
+    "autoscaling.most", "the maximum number of workers reported for a queue", default: "20")
   public static let logLevel = Setting(
     "log.level", "the least severe event that is logged", default: "info")
   public static let logFormat = Setting(
-    "log.format", "how an event is written: text or json", default: "text")
+    "log.format", "how events are written: text or json", default: "text")
   public static let shutdownTimeout = Setting(
-    "shutdown.timeout", "how long a process that is asked to stop may take to finish what it began", default: "30s")
+    "shutdown.timeout", "how long a stopping process may take to finish running work", default: "30s")
 
   /// All settings, in the documentation's order.
   public static let all: [Setting] = [

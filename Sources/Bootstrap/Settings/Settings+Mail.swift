@@ -71,7 +71,7 @@ extension Settings {
       let path = String(text.dropFirst(folderScheme.count))
       guard path.hasPrefix("/"), !path.hasPrefix("//") else {
         throw Wrong(
-          value: text, reason: "after file: goes the path of a folder, from the root on, such as file:/tmp/mail")
+          value: text, reason: "file: needs the absolute path of a folder, such as file:/tmp/mail")
       }
       return .folder(path)
     }

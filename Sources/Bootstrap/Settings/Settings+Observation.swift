@@ -26,7 +26,7 @@ extension Settings {
     }
     try take(.alarmSecret, reader.text(.alarmSecret)) { settings, text throws(Wrong) in
       guard text.count >= 16 else {
-        throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 16 are needed")
+        throw Wrong(value: text, reason: "\(text.count) characters are too few: use at least 16")
       }
       settings.alarmSecret = Secret(text)
     }

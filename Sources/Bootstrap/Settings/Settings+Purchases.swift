@@ -32,7 +32,7 @@ extension Settings {
       for entry in entries {
         let parts = entry.split(separator: "=", omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, let places = Int(parts[1]), 1...1000 ~= places else {
-          throw Wrong(value: entry, reason: "a product's id, '=' and 1 to 1000 places belong there")
+          throw Wrong(value: entry, reason: "use a product's id, '=' and 1 to 1000 places")
         }
         settings.storeKitProducts[String(parts[0])] = places
       }
@@ -44,7 +44,7 @@ extension Settings {
 
   static func signingKey(_ text: String) throws(Wrong) -> String {
     guard text.count >= 32 else {
-      throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 32 are needed")
+      throw Wrong(value: text, reason: "\(text.count) characters are too few: use at least 32")
     }
     return text
   }

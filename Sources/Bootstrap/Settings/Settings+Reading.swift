@@ -37,7 +37,7 @@ extension Settings {
     try settings.take(.queues, reader.list(.queues)) { settings, entries throws(Wrong) in
       let queues = try entries.map(queue(named:))
       if let twice = queues.first(where: { one in queues.count { $0.name == one.name } > 1 }) {
-        throw Wrong(value: entries.joined(separator: ","), reason: "the queue \(twice.name) stands there twice")
+        throw Wrong(value: entries.joined(separator: ","), reason: "the queue \(twice.name) is given twice")
       }
       settings.queues = queues
     }
@@ -59,7 +59,7 @@ extension Settings {
     try settings.take(.youtubeKeys, reader.list(.youtubeKeys)) { settings, keys throws(Wrong) in
       // A key must not break out of the line that it is written into.
       guard keys.allSatisfy({ $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } }) else {
-        throw Wrong(value: "", reason: "a key has only letters, digits and signs, without spaces")
+        throw Wrong(value: "", reason: "a key consists of letters, digits and signs, without spaces")
       }
       settings.youtubeKeys = keys.map(Secret.init)
     }
@@ -78,22 +78,22 @@ extension Settings {
     try settings.take(.youtubeKeepDays, reader.number(.youtubeKeepDays, in: 1...30)) { $0.youtubeKeepDays = $1 }
     try settings.take(.adminToken, reader.text(.adminToken)) { settings, text throws(Wrong) in
       guard text.count >= 16 else {
-        throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 16 are needed")
+        throw Wrong(value: text, reason: "\(text.count) characters are too few: use at least 16")
       }
       settings.adminToken = Secret(text)
     }
     try settings.take(.adminReadToken, reader.text(.adminReadToken)) { settings, text throws(Wrong) in
       guard text.count >= 16 else {
-        throw Wrong(value: text, reason: "\(text.count) characters are too few, at least 16 are needed")
+        throw Wrong(value: text, reason: "\(text.count) characters are too few: use at least 16")
       }
       guard text != settings.adminToken?.value else {
-        throw Wrong(value: text, reason: "the same as FANMILL_ADMIN_TOKEN, which lets its bearer act")
+        throw Wrong(value: text, reason: "the same as FANMILL_ADMIN_TOKEN, which grants full access")
       }
       settings.adminReadToken = Secret(text)
     }
     try settings.take(.adminPort, reader.number(.adminPort, in: 0...65535)) { settings, port throws(Wrong) in
       guard port == 0 || port != settings.apiPort else {
-        throw Wrong(value: "\(port)", reason: "the same as FANMILL_API_PORT: leave it out to have one port for both")
+        throw Wrong(value: "\(port)", reason: "the same as FANMILL_API_PORT: leave it unset to use one port for both")
       }
       settings.adminPort = port
     }
@@ -212,7 +212,7 @@ extension Settings {
     }
     guard parts.count > 1 else { return Queue(name: name) }
     guard parts.count == 2, let limit = Int(parts[1]), 1...10_000 ~= limit else {
-      throw Wrong(value: entry, reason: "after the colon goes one whole number from 1 to 10000")
+      throw Wrong(value: entry, reason: "after the colon, use a whole number from 1 to 10000")
     }
     return Queue(name: name, concurrency: limit)
   }

@@ -16,7 +16,7 @@ extension Settings {
       do {
         data = try Data(contentsOf: URL(filePath: path))
       } catch {
-        let reason = (error as NSError).code == NSFileReadNoSuchFileError ? "is not there" : "cannot be read"
+        let reason = (error as NSError).code == NSFileReadNoSuchFileError ? "does not exist" : "cannot be read"
         throw SettingsError(.file, "\(setting.secretFileVariable) names \(path), which \(reason)")
       }
       guard let text = String(validating: data, as: UTF8.self) else {

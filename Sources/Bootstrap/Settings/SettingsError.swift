@@ -38,7 +38,7 @@ public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible
     if let value {
       if !setting.isSecret { shown = " is \"\(value.prefix(60))\(value.count > 60 ? "…" : "")\"" }
       // A parser's reason may quote the value.
-      if setting.isSecret, reason.contains(value) { reason = "not a value that can be used" }
+      if setting.isSecret, reason.contains(value) { reason = "not a usable value" }
     }
     return SettingsError(.invalid, "\(setting.variable)\(shown) (from \(source.name(of: setting))): \(reason)")
   }

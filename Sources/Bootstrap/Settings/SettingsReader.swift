@@ -33,7 +33,7 @@ struct SettingsReader {
   }
 
   func text(_ setting: Setting) throws(SettingsError) -> Found<String>? {
-    guard let found = try content(of: setting, as: .string, "not a text") else { return nil }
+    guard let found = try content(of: setting, as: .string, "not a string") else { return nil }
     guard case .string(let text) = found.value else { return nil }
     try refuseExample(text, of: setting, from: found.source)
     return Found(value: text, source: found.source)
@@ -51,7 +51,7 @@ struct SettingsReader {
 
   /// The entries, all non-empty.
   func list(_ setting: Setting) throws(SettingsError) -> Found<[String]>? {
-    guard let found = try content(of: setting, as: .stringArray, "not a list of texts") else { return nil }
+    guard let found = try content(of: setting, as: .stringArray, "not a list of strings") else { return nil }
     guard case .stringArray(let entries) = found.value, !entries.isEmpty else { return nil }
     guard !entries.contains("") else {
       throw .invalid(setting, entries.joined(separator: ","), from: found.source, "an entry of the list is empty")

@@ -13,7 +13,7 @@ public struct MailAddress: Sendable, Hashable {
     let parts = text.split(separator: "@", omittingEmptySubsequences: false)
     guard parts.count == 2, text.utf8.count <= 254, Self.isDotted(parts[0], Self.isLocal),
       Self.isDotted(parts[1], Self.isDomain)
-    else { throw MailError(.invalid, "not an address that mail can be sent to, such as ann@example.org") }
+    else { throw MailError(.invalid, "not an email address such as ann@example.org") }
     self.text = text
   }
 

@@ -22,11 +22,11 @@ public struct MailServer: Sendable {
     else { throw MailError(.invalid, "not a URL that begins with smtp:// or smtps://") }
     guard let host = parts.encodedHost, !host.isEmpty, parts.path.isEmpty || parts.path == "/", parts.query == nil,
       parts.fragment == nil, (1...65535).contains(parts.port ?? 1)
-    else { throw MailError(.invalid, "after \(scheme):// goes [user:password@]host[:port] and nothing else") }
+    else { throw MailError(.invalid, "only [user:password@]host[:port] may follow \(scheme)://") }
     let (user, password) = (parts.user, parts.password)
     guard (user ?? "").isEmpty == (password ?? "").isEmpty,
       [user, password].allSatisfy({ $0?.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } ?? true })
-    else { throw MailError(.invalid, "user and password go together, and have no control characters") }
+    else { throw MailError(.invalid, "give both a user and a password, without control characters") }
     name = "\(scheme)://\(host):\(parts.port ?? (scheme == "smtps" ? 465 : 587))"
     self.url = name
     (self.user, self.password) = user?.isEmpty == false ? (user, password) : (nil, nil)

@@ -40,14 +40,14 @@ final class MailTransfer: CurlTransfer, @unchecked Sendable {
     let answer = handle.status
     // The server's text may quote an address; its code tells the kind of refusal.
     if code == CURLE_LOGIN_DENIED {
-      return HTTPClientError(.invalidRequest, "\(name): the server refuses the user or the password (\(answer))")
+      return HTTPClientError(.invalidRequest, "\(name): the server rejects the user or the password (\(answer))")
     }
     if code == CURLE_OPERATION_TIMEDOUT, progress.lastMoved != nil {
-      return HTTPClientError(.stalled, "\(name): the server said nothing for \(configuration.stallTimeout)")
+      return HTTPClientError(.stalled, "\(name): no data from the server for \(configuration.stallTimeout)")
     }
     if let unsent = HTTPClientError.unsent(code, name, handle, configuration) { return unsent }
     if (400...599).contains(answer) {
-      return HTTPClientError(.invalidRequest, "\(name): the server does not take the mail (\(answer))")
+      return HTTPClientError(.invalidRequest, "\(name): the server rejects the mail (\(answer))")
     }
     return HTTPClientError(.transfer, "\(name): \(String(cString: curl_easy_strerror(code)))")
   }

@@ -14,7 +14,7 @@ public struct JobLogging: JobMiddleware {
       logger.warning("the job failed and will be retried", metadata: metadata(end))
     case .dead: logger.error("the job is dead", metadata: metadata(end))
     case .discarded: logger.notice("the handler discarded the job", metadata: metadata(end))
-    case .snoozed: logger.info("the handler put the job off; no attempt is counted", metadata: metadata(end))
+    case .snoozed: logger.info("the handler snoozed the job; no attempt is counted", metadata: metadata(end))
     case .handedBack: logger.info("the job is handed back; no attempt is counted", metadata: metadata(end))
     case .parked:
       logger.warning(

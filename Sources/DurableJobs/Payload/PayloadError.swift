@@ -12,12 +12,12 @@ public struct PayloadError: Error, CustomStringConvertible {
       case .keyNotFound(let key, let context): "field '\(Self.path(context, key))' is missing"
       case .typeMismatch(let type, let context): "field '\(Self.path(context))' is not \(Self.article(type))"
       case .valueNotFound(let type, let context):
-        "field '\(Self.path(context))' is null where \(Self.article(type)) belongs"
+        "field '\(Self.path(context))' is null instead of \(Self.article(type))"
       case .dataCorrupted(let context):
         // Foundation says the same, without a path, of a number that is too large for its field.
         context.codingPath.isEmpty
           ? "it is not valid JSON, or a number in it does not fit its field"
-          : "field '\(Self.path(context))' holds a value that does not belong there"
+          : "field '\(Self.path(context))' has an invalid value"
       default: "\(error)"
       }
   }

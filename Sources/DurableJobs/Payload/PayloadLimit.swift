@@ -21,7 +21,7 @@ public enum PayloadLimit {
 
   /// Sets the limit for this process, when it starts.
   public static func set(_ bytes: Int) {
-    precondition(bytes > 0, "a payload limit has one byte at least")
+    precondition(bytes > 0, "a payload limit must be at least one byte")
     limit.store(bytes, ordering: .relaxed)
   }
 }

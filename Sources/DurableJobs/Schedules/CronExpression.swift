@@ -46,14 +46,14 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
       guard words.count == 1, let meaning = Self.shorthands.first(where: { $0.name == first.lowercased() }) else {
         let known = Self.shorthands.map(\.name).joined(separator: ", ")
         throw ScheduleError(
-          .expression, "the cron expression '\(description)' is none of those that begin with @: \(known)")
+          .expression, "the cron expression '\(description)' is unknown; those that begin with @ are: \(known)")
       }
       fields = meaning.fields.split(separator: " ")
     }
     guard fields.count == CronField.Kind.all.count else {
       let names = CronField.Kind.all.map(\.name).joined(separator: ", ")
       throw ScheduleError(
-        .expression, "the cron expression '\(description)' has \(fields.count) fields; five belong there: \(names)")
+        .expression, "the cron expression '\(description)' has \(fields.count) fields instead of five: \(names)")
     }
     var read: [CronField] = []
     for (field, kind) in zip(fields, CronField.Kind.all) {
@@ -61,7 +61,8 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
         read.append(try CronField(field, kind))
       } catch {
         throw ScheduleError(
-          .expression, "the \(kind.name) '\(field)' of the cron expression '\(description)' is wrong: \(error.reason)")
+          .expression, "the \(kind.name) '\(field)' of the cron expression '\(description)' is invalid: \(error.reason)"
+        )
       }
     }
     (minute, hour, dayOfMonth, month, dayOfWeek) = (read[0], read[1], read[2], read[3], read[4])

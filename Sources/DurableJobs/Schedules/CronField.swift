@@ -49,7 +49,7 @@ struct CronField: Sendable, Hashable {
   init(_ text: Substring, _ kind: Kind) throws(Wrong) {
     isWildcard = text.first == "*"
     for item in text.split(separator: ",", omittingEmptySubsequences: false) {
-      if item.isEmpty { throw Wrong("an entry of its list is empty; \(kind.right) belongs there") }
+      if item.isEmpty { throw Wrong("an entry of its list is empty; use \(kind.right)") }
       for value in try Self.values(item, kind) { bits |= 1 << UInt64(value) }
     }
     if kind.isWeek, contains(7) { bits = bits & 0x7F | 1 }
@@ -64,7 +64,7 @@ struct CronField: Sendable, Hashable {
     }
     let greatest = kind.bounds.upperBound
     guard let step = number(halves[1]), 1...greatest ~= step else {
-      throw Wrong("the step in '\(item)' is '\(halves[1])'; a number from 1 to \(greatest) belongs there")
+      throw Wrong("the step in '\(item)' is '\(halves[1])'; use a number from 1 to \(greatest)")
     }
     return stride(from: range.lowerBound, through: range.upperBound, by: step)
   }
@@ -79,7 +79,7 @@ struct CronField: Sendable, Hashable {
     // A week may end with Sunday: sat-sun.
     if last == 0, first > 0, kind.isWeek { last = 7 }
     guard first <= last else {
-      throw Wrong("the range '\(text)' ends before it begins; write it as two, joined by a comma")
+      throw Wrong("the range '\(text)' ends before it begins; write two ranges, separated by a comma")
     }
     return (first...last, true)
   }
@@ -89,7 +89,7 @@ struct CronField: Sendable, Hashable {
       return index + kind.bounds.lowerBound
     }
     guard let value = number(text), kind.bounds.contains(value) else {
-      throw Wrong("'\(text)' is none of its values; \(kind.right) belongs there")
+      throw Wrong("'\(text)' is not a valid value; use \(kind.right)")
     }
     return value
   }

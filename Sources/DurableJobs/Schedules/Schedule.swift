@@ -53,10 +53,10 @@ public struct Schedule: Sendable {
     for schedule in schedules {
       guard schedule.name.isValid else {
         throw ScheduleError(
-          .name, "'\(schedule.name)' cannot be a schedule's name: use 1 to 64 letters, digits, '-', '_' and '.'")
+          .name, "'\(schedule.name)' is not a valid schedule name: use 1 to 64 letters, digits, '-', '_' and '.'")
       }
       guard names.insert(schedule.name).inserted else {
-        throw ScheduleError(.name, "two schedules are called '\(schedule.name)': each needs a name of its own")
+        throw ScheduleError(.name, "two schedules are named '\(schedule.name)': give each a unique name")
       }
     }
   }

@@ -32,6 +32,6 @@ public struct ScheduleError: Error, Sendable, CustomStringConvertible {
   public init(held schedule: ScheduleName) {
     self.init(
       .held,
-      "the schedule \(schedule) is held by another transaction, which has not ended after \(Self.lockLimit): try again")
+      "another transaction has locked the schedule \(schedule) and did not end within \(Self.lockLimit): try again")
   }
 }

@@ -49,7 +49,7 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
           try await client.ledger.lead(Self.role) { try await lead() }
         } catch {
           if Task.isCancelled { return }
-          logger.warning("the scheduler is interrupted", metadata: [LogKeys.error: "\(error)"])
+          logger.warning("the scheduler was interrupted", metadata: [LogKeys.error: "\(error)"])
         }
         await backoff.pause(until: nil)
       }
@@ -87,7 +87,7 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
         } catch {
           try Task.checkCancellation()
           logger.error(
-            "a schedule cannot be fired; it is tried again",
+            "cannot fire a schedule; retrying",
             metadata: [LogKeys.schedule: "\(schedule.name)", LogKeys.error: "\(error)"])
           due = now + configuration.retryAfter.milliseconds
         }
@@ -129,19 +129,19 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
   private func tell(_ schedule: Schedule, _ decision: Decision) {
     if decision.isTakenBack {
       logger.warning(
-        "a schedule was decided on by a clock that was ahead; it goes on from the present",
+        "a schedule was decided by a clock that was ahead; continuing from the current time",
         metadata: [LogKeys.schedule: "\(schedule.name)"])
     }
     if decision.hasSkipped {
       metrics.skipped(schedule.name)
       logger.notice(
-        "ticks were missed and do not all fire",
+        "ticks were missed; not all of them fire",
         metadata: [LogKeys.schedule: "\(schedule.name)", LogKeys.count: "\(decision.ticks.count)"])
     }
     if let last = decision.ticks.last {
       metrics.fired(schedule.name, count: decision.ticks.count)
       logger.debug(
-        "a schedule has fired",
+        "a schedule fired",
         metadata: [
           LogKeys.schedule: "\(schedule.name)", LogKeys.count: "\(decision.ticks.count)",
           LogKeys.tick: "\(Date(unixMilliseconds: last))",

@@ -25,7 +25,7 @@ public struct Timing: Sendable, Hashable {
     guard interval >= shortestInterval, interval <= .seconds(366 * 86400), isWhole else {
       throw ScheduleError(
         .interval,
-        "the interval \(interval) cannot be: a whole number of milliseconds from 100 to a year belongs there")
+        "the interval \(interval) is out of range: use whole milliseconds, from 100 to a year")
     }
     return Timing(form: .every(milliseconds: interval.milliseconds))
   }

@@ -19,7 +19,7 @@ struct BeginMarks<C: BrokerConsumer>: Sendable {
         return try await consumer.begin(claims)
       } catch {
         if stop.isStopping || Task.isCancelled { break }
-        logger.warning("the broker cannot be told which jobs begin", metadata: [LogKeys.error: "\(error)"])
+        logger.warning("cannot mark beginning jobs in the broker", metadata: [LogKeys.error: "\(error)"])
         await backoff.pause(until: stop, clock)
       }
     }
@@ -40,7 +40,7 @@ struct BeginMarks<C: BrokerConsumer>: Sendable {
         }
       } catch {
         // The next round tries again.
-        logger.debug("running jobs cannot be marked yet", metadata: [LogKeys.error: "\(error)"])
+        logger.debug("cannot mark running jobs yet", metadata: [LogKeys.error: "\(error)"])
       }
     }
   }

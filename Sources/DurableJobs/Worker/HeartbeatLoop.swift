@@ -32,13 +32,13 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
         if heartbeat.incarnation != incarnation {
           incarnation = heartbeat.incarnation
           let lost = state.update { [incarnation] in $0.leaseLost(to: incarnation) }
-          logger.warning("the lease was lost and is taken anew", metadata: [LogKeys.count: "\(lost)"])
+          logger.warning("the lease was lost and replaced by a new one", metadata: [LogKeys.count: "\(lost)"])
         }
         if heartbeat.reaped > 0 {
-          logger.info("jobs of a dead worker are handed on", metadata: [LogKeys.count: "\(heartbeat.reaped)"])
+          logger.info("handed on a dead worker's jobs", metadata: [LogKeys.count: "\(heartbeat.reaped)"])
         }
         if let due = heartbeat.nextDue { pause = min(pause, max(due, .milliseconds(2))) }
-        if isFailing { logger.info("the heartbeat is back") }
+        if isFailing { logger.info("the heartbeat works again") }
         isFailing = false
       } catch {
         if Task.isCancelled { return }
@@ -54,7 +54,7 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
     let mine = Set(state.read { $0.receipts })
     let lost = held.filter { !mine.contains($0) }
     if lost.isEmpty { return }
-    logger.warning("claims never arrived; they are handed back", metadata: [LogKeys.count: "\(lost.count)"])
+    logger.warning("claims never arrived; handing them back", metadata: [LogKeys.count: "\(lost.count)"])
     try await consumer.releaseUnreceived(lost)
   }
 }

@@ -74,7 +74,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       try await consumer.leave()
     } catch {
       logger.warning(
-        "the queue could not be left; what was held is handed on when the lease ends",
+        "cannot leave the queue; its claims are handed on when the lease ends",
         metadata: [LogKeys.error: "\(error)"])
     }
   }
@@ -86,7 +86,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       do {
         return try await broker.join(queue, worker: configuration.name, lease: configuration.lease)
       } catch {
-        logger.error("the queue cannot be joined", metadata: [LogKeys.error: "\(error)"])
+        logger.error("cannot join the queue", metadata: [LogKeys.error: "\(error)"])
         await backoff.pause(until: stop, clock)
       }
     }
@@ -117,7 +117,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       var left = concurrency + 1
       for await isPastLimit in group {
         if isPastLimit {
-          logger.warning("jobs still run past the shutdown limit; they are cancelled and handed back")
+          logger.warning("jobs are still running after the shutdown limit; cancelling and handing them back")
           group.cancelAll()
         } else {
           left -= 1
@@ -138,7 +138,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         state.update { $0.claimed(claims, done: done) }
       } catch {
         if stop.isStopping { return }
-        logger.error("jobs cannot be claimed", metadata: [LogKeys.error: "\(error)"])
+        logger.error("cannot claim jobs", metadata: [LogKeys.error: "\(error)"])
         await backoff.pause(until: stop, clock)
       }
     }
@@ -156,7 +156,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       return Set(doubtful).subtracting(try await ledger.pending(doubtful, queue: queue))
     } catch {
       // The transaction that ends a job finds out by itself; only work is wasted.
-      logger.warning("the ledger cannot say what is pending", metadata: [LogKeys.error: "\(error)"])
+      logger.warning("cannot read pending jobs from the ledger", metadata: [LogKeys.error: "\(error)"])
       return []
     }
   }
@@ -206,7 +206,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
           }
         } catch {
           logger.warning(
-            "claims are handed back as soon as the broker can be told", metadata: [LogKeys.error: "\(error)"])
+            "cannot hand claims back yet; retrying", metadata: [LogKeys.error: "\(error)"])
           state.update { $0.notReleased(claims) }
         }
       }
@@ -227,10 +227,10 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   func pause(_ isPaused: Bool) {
     if isPaused {
       let isNew = state.update { $0.hold(.paused, insteadOf: .unknown) }
-      if isNew { logger.notice("the queue is paused: nothing is claimed from it") }
+      if isNew { logger.notice("the queue is paused: claiming nothing from it") }
     } else {
       let lifted = state.update { $0.lift([.paused, .unknown]) }
-      if lifted.contains(.paused) { logger.notice("the queue is claimed from again") }
+      if lifted.contains(.paused) { logger.notice("the queue is resumed: claiming from it again") }
     }
   }
 
@@ -241,7 +241,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   func ledgerIsSilent(_ isSilent: Bool) {
     if isSilent {
       let isNew = state.update { $0.hold(.silence) }
-      if isNew { logger.warning("the ledger is silent: nothing is claimed until it answers") }
+      if isNew { logger.warning("the ledger does not answer: claiming nothing until it does") }
     } else {
       let lifted = state.update { $0.lift(.silence) }
       if !lifted.isEmpty { logger.notice("the ledger answers again") }

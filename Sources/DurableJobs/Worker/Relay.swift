@@ -58,7 +58,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         if await reachesBroker() { try await ledger.lead(role) { try await lead() } }
       } catch {
         if Task.isCancelled { return }
-        logger.warning("the relay is interrupted", metadata: [LogKeys.error: "\(error)"])
+        logger.warning("the relay was interrupted", metadata: [LogKeys.error: "\(error)"])
       }
       await backoff.pause(until: nil, clock)
     }
@@ -85,7 +85,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
       } catch {
         try Task.checkCancellation()
         logger.warning(
-          "jobs that other programs add wait for the next sweep", metadata: [LogKeys.error: "\(error)"])
+          "jobs added by other programs wait for the next sweep", metadata: [LogKeys.error: "\(error)"])
       }
       await backoff.pause(until: nil, clock)
       try Task.checkCancellation()
@@ -147,7 +147,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
       if !outcome.missing.isEmpty {
         if !wasDraining, let hold = try await broker.hold(of: queue) {
           logger.notice(
-            "the broker has refused jobs; they are pushed before newer ones", metadata: [LogKeys.queue: "\(queue)"])
+            "the broker refused jobs; pushing them before newer ones", metadata: [LogKeys.queue: "\(queue)"])
           state.sweep.drain(from: JobID.min(at: hold), at: clock.instant)
           return
         }
@@ -173,7 +173,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         isUnanswered: error.code == .unavailable)
       if !state.isTroubled {
         logger.warning(
-          "pending jobs cannot be compared with the broker's",
+          "cannot compare pending jobs with the broker's",
           metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
       }
       state.isTroubled = true
@@ -238,9 +238,9 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     if state.pushed == 0 || state.sweep.isRestarting || state.sweep.isDraining { return }
     let metadata: Logger.Metadata = [LogKeys.queue: "\(queue)", LogKeys.count: "\(state.pushed)"]
     if wasRestarting {
-      logger.notice("the broker did not know pending jobs; they are pushed again", metadata: metadata)
+      logger.notice("pending jobs were unknown to the broker; pushing them again", metadata: metadata)
     } else {
-      logger.info("pending jobs are pushed again", metadata: metadata)
+      logger.info("pushing pending jobs again", metadata: metadata)
     }
     state.pushed = 0
   }
@@ -287,7 +287,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     if new.isEmpty { return }
     for (id, reason) in new {
       logger.error(
-        "a pending job cannot be pushed and is left where it is",
+        "cannot push a pending job; it stays in the ledger",
         metadata: [LogKeys.queue: "\(queue)", LogKeys.job: "\(id)", LogKeys.error: "\(reason)"])
     }
     try await ledger.refuse(new, queue: queue)
@@ -312,7 +312,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         }
       } catch {
         if Task.isCancelled { return }
-        logger.warning("parked jobs cannot be looked at", metadata: [LogKeys.error: "\(error)"])
+        logger.warning("cannot check parked jobs", metadata: [LogKeys.error: "\(error)"])
       }
       do { try await clock.sleep(for: configuration.relayInterval) } catch { return }
     }

@@ -45,13 +45,13 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
         isQuiet = commands.isQuiet
         obey(commands, stop)
         await remember(commands, &remembered)
-        if isFailing { logger.info("the worker registry is back") }
+        if isFailing { logger.info("the worker registry answers again") }
         isFailing = false
       } catch {
         if Task.isCancelled { break }
         // As it was last told, so it goes on.
         if !isFailing {
-          logger.warning("the worker registry cannot be reached", metadata: [LogKeys.error: "\(error)"])
+          logger.warning("cannot reach the worker registry", metadata: [LogKeys.error: "\(error)"])
         }
         isFailing = true
         await askBroker()
@@ -73,7 +73,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
         remembered[runner.queue] = isPaused
       } catch {
         logger.debug(
-          "the broker cannot be told of pauses yet",
+          "cannot report pauses to the broker yet",
           metadata: [LogKeys.queue: "\(runner.queue)", LogKeys.error: "\(error)"])
       }
     }
@@ -86,7 +86,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
         runner.pause(try await broker.remembersPause(of: runner.queue))
       } catch {
         logger.warning(
-          "whether the queue is paused is not known; nothing is claimed",
+          "cannot tell whether the queue is paused; claiming nothing",
           metadata: [LogKeys.queue: "\(runner.queue)", LogKeys.error: "\(error)"])
       }
     }
@@ -105,7 +105,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
         try await workers.leave(last)
       } catch {
         logger.warning(
-          "the worker is still in the registry, and counts as lost soon", metadata: [LogKeys.error: "\(error)"])
+          "cannot leave the worker registry; the worker will soon count as lost", metadata: [LogKeys.error: "\(error)"])
       }
     }.value
   }
@@ -116,7 +116,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       if !commands.cancelled.isEmpty { runner.cancel(commands.cancelled) }
     }
     if commands.isStopped, !stop.isStopping {
-      logger.notice("an operator asks the worker to stop")
+      logger.notice("an operator asked the worker to stop")
       stop.stop()
     }
   }

@@ -48,7 +48,7 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
       again.removeAll { isHeld.contains($0.claim.record.id) }
     }
     if !failed.isEmpty {
-      await noted("note failures of") { try await ledger.recordFailures(failed, queue: queue) }
+      await noted("record failures of") { try await ledger.recordFailures(failed, queue: queue) }
     }
     if !postponed.isEmpty { await noted("postpone") { try await ledger.postpone(postponed, queue: queue) } }
     again += handedBack.map { ClaimRetry(claim: $0, delay: JobHeld.pause, record: $0.record) }

@@ -26,6 +26,6 @@ public struct Operator: Sendable, Hashable, Codable {
 
   /// - Throws: `.forbidden` for a read-only operator.
   func mustBeAbleToAct() throws(OperationError) {
-    if role != .full { throw OperationError(.forbidden, "\(name) may look and change nothing") }
+    if role != .full { throw OperationError(.forbidden, "\(name) has read-only access") }
   }
 }

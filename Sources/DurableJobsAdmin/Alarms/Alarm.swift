@@ -26,7 +26,7 @@ public struct Alarm: Sendable, Hashable {
   public var text: String {
     let job = concern == .waiting ? "the oldest job waits" : "the oldest running job runs"
     if closedAt != nil {
-      return "over: queue \(queue), where \(job) no longer than its limit of \(Self.time(limit)) again"
+      return "over: queue \(queue): \(job) within its limit of \(Self.time(limit)) again"
     }
     return "queue \(queue): \(job) for \(Self.time(seconds)), longer than \(Self.time(limit))"
   }

@@ -58,7 +58,7 @@ public struct AlarmLimits: Sendable, Hashable {
       guard parts.count == 2, queue == "*" || QueueName(rawValue: queue).isValid else {
         throw Refusal(description: "'\(entry)' is not QUEUE:waiting=TIME,running=TIME with a queue's name or *")
       }
-      if limits[queue] != nil { throw Refusal(description: "the queue \(queue) stands there twice") }
+      if limits[queue] != nil { throw Refusal(description: "the queue \(queue) is given twice") }
       limits[queue] = [:]
       for assignment in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
         let sides = assignment.split(separator: "=", omittingEmptySubsequences: false).map(Self.trimmed)
@@ -66,10 +66,10 @@ public struct AlarmLimits: Sendable, Hashable {
           throw Refusal(description: "'\(assignment)' is neither waiting=TIME nor running=TIME")
         }
         guard let limit = Self.limit(sides[1]) else {
-          throw Refusal(description: "'\(sides[1])' is not a time such as 500ms, 30s, 5m or 2h, nor off")
+          throw Refusal(description: "'\(sides[1])' is neither a time such as 500ms, 30s, 5m or 2h, nor off")
         }
         if limits[queue]?.updateValue(limit, forKey: concern) != nil {
-          throw Refusal(description: "\(concern.rawValue) stands there twice for \(queue)")
+          throw Refusal(description: "\(concern.rawValue) is given twice for \(queue)")
         }
       }
     }

@@ -32,7 +32,7 @@ struct AlarmMessenger: Sendable {
         }
       } catch {
         try Task.checkCancellation()
-        logger.warning("the alarms' messages cannot be read or noted", metadata: [LogKeys.error: "\(error)"])
+        logger.warning("cannot read or update the alarm messages", metadata: [LogKeys.error: "\(error)"])
       }
       try await pause(wait)
       wait = min(wait * 2, .seconds(60))
@@ -50,10 +50,10 @@ struct AlarmMessenger: Sendable {
       metadata[LogKeys.error] = "\(error)"
     }
     if now().timeIntervalSince(message.closedAt ?? message.openedAt) > Self.patience {
-      logger.error("an alarm's message was not taken for a day; it is given up", metadata: metadata)
+      logger.error("an alarm message was not delivered for a day and is dropped", metadata: metadata)
       return true
     }
-    logger.warning("an alarm's message was not taken; it is tried again", metadata: metadata)
+    logger.warning("an alarm message was not delivered; it will be retried", metadata: metadata)
     return false
   }
 }

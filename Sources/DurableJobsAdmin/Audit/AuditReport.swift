@@ -34,7 +34,7 @@ public struct AuditFinding: Codable, Sendable, Hashable {
     self.advice =
       switch verdict {
       case .exact: nil
-      case .pending: "audit again when the jobs are done"
+      case .pending: "audit again once the jobs are done"
       case .wrong: advice
       }
   }

@@ -32,7 +32,7 @@ struct BrokerExamination {
           JobsDatabase(pool: pool, schema: tables), broker: broker, queues: queues, limit: Self.sample)
         return [finding(try await audit.run())]
       } catch {
-        return [.fail("ledger and broker", "they were not compared: \(error)", "look into the servers' logs")]
+        return [.fail("ledger and broker", "they could not be compared: \(error)", "check the servers' logs")]
       }
     }
   }
@@ -43,7 +43,7 @@ struct BrokerExamination {
     }
     let queues = report.missingByQueue.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
     return .warn(
-      "ledger and broker", "old jobs are pending and the broker does not know them: \(queues.joined(separator: ", "))",
-      "run a worker that serves these queues: its relay pushes them within seconds; if one runs, its log says why not")
+      "ledger and broker", "old pending jobs are unknown to the broker: \(queues.joined(separator: ", "))",
+      "run a worker that serves these queues: its relay pushes them within seconds; if one runs, check its log")
   }
 }

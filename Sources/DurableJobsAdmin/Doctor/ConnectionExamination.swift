@@ -20,9 +20,9 @@ struct ConnectionExamination: Examination {
     let name = "slots"
     let short = workers.filter { !$0.connections.fits }
     guard let first = short.first else {
-      if workers.isEmpty { return .ok(name, "no worker runs") }
+      if workers.isEmpty { return .ok(name, "no worker is running") }
       let all = workers.reduce(0) { $0 + $1.concurrency }
-      return .ok(name, "each of \(all) finds a connection to Postgres")
+      return .ok(name, "each of \(all) gets a connection to Postgres")
     }
     let named = short.prefix(3).map {
       "\($0.name) has \($0.concurrency) for a pool of \($0.connections.pool) connections"

@@ -82,7 +82,7 @@ public struct Doctor: Sendable {
     // The comparison itself can be off by half the round trip.
     let detail =
       "\(server)'s clock is \(seconds(abs(difference))) \(difference < 0 ? "behind" : "ahead of") this machine's"
-    let advice = "set both clocks by NTP: due times, leases and ids that sort by time rely on them"
+    let advice = "synchronize both clocks with NTP: due times, leases and time-ordered ids rely on them"
     switch abs(difference) {
     case ..<1: return .ok("\(server) clock", detail)
     case ..<30: return .warn("\(server) clock", detail, advice)

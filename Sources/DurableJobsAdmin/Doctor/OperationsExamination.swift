@@ -25,8 +25,8 @@ struct OperationsExamination: Examination {
   private func lost(_ lost: [String]) -> Finding {
     if lost.isEmpty { return .ok("lost workers", "none in the last hour") }
     return .warn(
-      "lost workers", "\(lost.count) went without a word in the last hour: \(list(lost))",
-      "their jobs went to others; `\(terms.command) workers list` shows when, their logs may say why")
+      "lost workers", "\(lost.count) stopped reporting in the last hour: \(list(lost))",
+      "their jobs were handed on; `\(terms.command) workers list` shows when, and their logs may say why")
   }
 
   /// Reports the machines' clocks as processes measured them; `off` has only those that are wrong.
@@ -37,7 +37,7 @@ struct OperationsExamination: Examination {
     }
     return .warn(
       "process clocks", list(processes),
-      "set the clocks of these machines by NTP: the processes go by Postgres' clock meanwhile")
+      "synchronize these machines with NTP; until then the processes use Postgres' clock")
   }
 
   private func overdue(_ overdue: [String]) -> Finding {
@@ -51,7 +51,7 @@ struct OperationsExamination: Examination {
     if paused.isEmpty { return .ok("paused queues", "none") }
     return .warn(
       "paused queues", list(paused.map { "\($0.queue) (since \($0.at.formatted(.iso8601)) by \($0.by))" }),
-      "`\(terms.command) queues resume QUEUE` when what it was paused for is over")
+      "`\(terms.command) queues resume QUEUE` once the reason for the pause is gone")
   }
 
   /// Reports pending jobs that the broker cannot accept, as recorded by the relay.
@@ -60,7 +60,7 @@ struct OperationsExamination: Examination {
     return .warn(
       "refused jobs", list(refused.map { "\($0.id) in \($0.queue) (\($0.refusal))" }),
       """
-      something else than this program has written them: correct the row in `jobs` and set its `refusal` to null, or \
+      another program wrote them: correct the row in `jobs` and set its `refusal` to null, or \
       `\(terms.command) jobs cancel ID`
       """)
   }
@@ -72,7 +72,7 @@ struct OperationsExamination: Examination {
     if oldest.seconds < Self.longSnapshot { return .ok("oldest snapshot", detail) }
     return .warn(
       "oldest snapshot", detail,
-      "what jobs leave behind cannot be cleaned up meanwhile: end it where it is not needed, and back up from a replica"
+      "until it ends, vacuum cannot remove dead rows: end it if it is not needed, and take backups from a replica"
     )
   }
 

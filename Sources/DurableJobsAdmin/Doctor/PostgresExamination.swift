@@ -51,7 +51,7 @@ struct PostgresExamination {
         }
       }
     } catch {
-      findings.append(.fail("Postgres", "a question was not answered: \(error)", "look into the server's log"))
+      findings.append(.fail("Postgres", "a query failed: \(error)", "check the server's log"))
     }
     await connection.close()
     return findings
@@ -83,6 +83,6 @@ struct PostgresExamination {
     }
     return .warn(
       "Postgres durability", "off: \(off.map(\.0).joined(separator: ", "))",
-      "switch them on where the data matter: a committed job can be lost in a power cut")
+      "switch them on if the data matters: a power cut can lose a committed job")
   }
 }

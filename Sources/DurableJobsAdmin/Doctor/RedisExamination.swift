@@ -44,7 +44,7 @@ struct RedisExamination {
       findings.append(try await clock(client))
       if !findings.contains(where: { $0.status == .fail }) { findings += try await workers(client) }
     } catch {
-      findings.append(.fail("Redis", "a question was not answered: \(error)", "look into the server's log"))
+      findings.append(.fail("Redis", "a query failed: \(error)", "check the server's log"))
     }
     return findings
   }
@@ -58,8 +58,8 @@ struct RedisExamination {
 
   private func eviction(_ facts: ServerFacts) -> Finding {
     // Some hosts hide the setting. The broker starts all the same, so this is a warning.
-    if facts.policy.isEmpty { return .warn("Redis eviction", "it does not say", "make sure that it is noeviction") }
-    if facts.policy == "noeviction" { return .ok("Redis eviction", "noeviction: no job is dropped for room") }
+    if facts.policy.isEmpty { return .warn("Redis eviction", "unknown", "make sure that it is noeviction") }
+    if facts.policy == "noeviction" { return .ok("Redis eviction", "noeviction: no job is dropped to free memory") }
     return .fail(
       "Redis eviction", "maxmemory-policy is \(facts.policy): jobs could be dropped",
       "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf")
@@ -80,20 +80,20 @@ struct RedisExamination {
   private func disk(_ client: RedisClient, _ facts: ServerFacts) async throws(RedisError) -> Finding {
     do throws(RedisError) {
       _ = try await client.sendToMasters([RedisCommand("PING")])
-      return .ok("Redis disk", "nothing is refused for want of it")
+      return .ok("Redis disk", "no write is refused for lack of space")
     } catch {
       guard error.serverPrefix == "MISCONF" else { throw error }
       return .fail(
         "Redis disk",
-        "\(facts.unwritten ?? "something") could not be written: the server refuses to change anything (\(error.message))",
-        "make room on its disk; it goes on by itself, and jobs wait in the ledger until then")
+        "\(facts.unwritten ?? "something") could not be written: the server refuses all writes (\(error.message))",
+        "free space on its disk; the server recovers without a restart, and until then jobs wait in the ledger")
     }
   }
 
   private func clock(_ client: RedisClient) async throws -> Finding {
     let before = Date()
     let time = try await client.send(RedisCommand("TIME")).elements?.compactMap(\.int) ?? []
-    guard time.count == 2 else { return .warn("Redis clock", "it does not say", "look into the server's log") }
+    guard time.count == 2 else { return .warn("Redis clock", "unknown", "check the server's log") }
     return Doctor.clock(
       "Redis", Date(timeIntervalSince1970: Double(time[0]) + Double(time[1]) / 1e6), before: before, after: Date())
   }
@@ -106,10 +106,10 @@ struct RedisExamination {
       let workers = try await broker.depth(of: queue).workers
       if workers == 0 { idle.append(queue.rawValue) } else { served.append("\(queue) (\(workers))") }
     }
-    let detail = served.isEmpty ? "none run" : "serving \(served.joined(separator: ", "))"
+    let detail = served.isEmpty ? "none is running" : "serving \(served.joined(separator: ", "))"
     if idle.isEmpty { return [.ok("workers", detail)] }
     return [
-      .warn("workers", "\(detail); nobody serves \(idle.joined(separator: ", "))", "start \(terms.worker)")
+      .warn("workers", "\(detail); no worker serves \(idle.joined(separator: ", "))", "start \(terms.worker)")
     ]
   }
 }

@@ -19,12 +19,12 @@ struct RedisTopologyExamination {
     let count = "\(standing.reachable) of \(standing.named) sentinels answer"
     guard let quorum = standing.quorum, quorum.hasPrefix("OK") else {
       return .fail(
-        "Redis sentinels", "\(count): \(standing.quorum ?? "nobody says whether they agree")",
-        "start more of them: too few to replace a master that is lost")
+        "Redis sentinels", "\(count): \(standing.quorum ?? "whether they agree is unknown")",
+        "start more: they are too few to replace a lost master")
     }
     if standing.reachable < standing.named {
       return .warn(
-        "Redis sentinels", count, "start the others, or leave those that are gone out of \(terms.redisURL)")
+        "Redis sentinels", count, "start the others, or remove those that are gone from \(terms.redisURL)")
     }
     return .ok("Redis sentinels", "\(count), enough to replace the master")
   }
@@ -34,8 +34,8 @@ struct RedisTopologyExamination {
     if uncovered == 0 { return .ok("Redis slots", "all 16384 have one of \(topology.masters.count) masters") }
     return .fail(
       "Redis slots",
-      "\(uncovered) of 16384 have no master: the queues there stand still, their jobs wait in the ledger",
-      "bring the lost masters or their replicas back, or give the slots away: redis-cli --cluster fix")
+      "\(uncovered) of 16384 have no master: their queues are stopped, and the jobs wait in the ledger",
+      "restore the lost masters or their replicas, or reassign the slots: redis-cli --cluster fix")
   }
 
   private var replicas: Finding {

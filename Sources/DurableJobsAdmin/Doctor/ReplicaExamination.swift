@@ -28,7 +28,7 @@ struct ReplicaExamination {
     do {
       finding = try await look(connection)
     } catch {
-      finding = .warn("Postgres replica", "a question was not answered: \(error)", "look into the replica's log")
+      finding = .warn("Postgres replica", "a query failed: \(error)", "check the replica's log")
     }
     await connection.close()
     return [finding]
@@ -38,8 +38,8 @@ struct ReplicaExamination {
     let place = replica.place
     guard try await connection.query("SELECT pg_is_in_recovery()")[0].decode(Bool.self) else {
       return .warn(
-        "Postgres replica", "\(place) is no replica: it takes writes of its own",
-        "if it was promoted, let \(terms.postgresURL) name it and make a new replica; no reads go there now")
+        "Postgres replica", "\(place) is not a replica: it accepts writes",
+        "if it was promoted, point \(terms.postgresURL) at it and create a new replica; no reads go there for now")
     }
     let source = try await PostgresConnection.connect(primary, loop: loop, logger: logger)
     let finding: Finding
@@ -62,7 +62,7 @@ struct ReplicaExamination {
         "SELECT coalesce((pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::int8, 0)")[0].decode(Int.self)
       behind = position - replayed
       if behind <= 0 {
-        let lag = "it shows what the primary has within \(Int((.now - start) / .milliseconds(1))) ms"
+        let lag = "it catches up with the primary within \(Int((.now - start) / .milliseconds(1))) ms"
         if .now - start <= .seconds(1) { return .ok("Postgres replica", lag) }
         return .warn("Postgres replica", lag, Self.advice)
       }
@@ -72,5 +72,5 @@ struct ReplicaExamination {
   }
 
   private static let advice =
-    "while it is more than a second behind its reads go to the primary; see pg_stat_replication there and the replica's log"
+    "while it is over a second behind, its reads go to the primary; see pg_stat_replication there and the replica's log"
 }

@@ -12,6 +12,6 @@ struct SchemaExamination: Examination {
     } catch let error as JobsSchemaError {
       return [.fail("queue's schema", error.message, terms.migrate)]
     }
-    return [.ok("queue's schema", "\"\(schema.name)\" has version \(JobsSchema.newest), as this program needs it")]
+    return [.ok("queue's schema", "\"\(schema.name)\" is at version \(JobsSchema.newest), which this program needs")]
   }
 }

@@ -13,7 +13,7 @@ struct WorkExamination: Examination {
         ? .ok("dead letters", "none")
         : .warn(
           "dead letters", "\(dead)",
-          "`\(terms.command) dead list` shows why; `\(terms.command) dead retry ID` tries one again"),
+          "`\(terms.command) dead list` shows why; `\(terms.command) dead retry ID` retries one"),
       parked == 0
         ? .ok("parked jobs", "none")
         : .warn(

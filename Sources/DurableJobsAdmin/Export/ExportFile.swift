@@ -101,7 +101,7 @@ public final class ExportFile {
     close(ends[0])
     close(descriptor)
     descriptor = ends[1]
-    guard status == 0 else { throw OperationError(.noOutput, "\(path) cannot be packed: no gzip here") }
+    guard status == 0 else { throw OperationError(.noOutput, "\(path) cannot be compressed: gzip was not found") }
     packer = process
   }
 

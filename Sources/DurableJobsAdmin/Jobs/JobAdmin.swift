@@ -57,7 +57,7 @@ public struct JobAdmin: Sendable {
   func summary(_ id: JobID) async throws -> JobSummary? { try await database.job(id).map { JobSummary($0) } }
 
   static func unknown(_ id: JobID) -> OperationError {
-    OperationError(.notFound, "no job \(id) is pending or dead: it is done, or it never was")
+    OperationError(.notFound, "no job \(id) is pending or dead: it is done, or it never existed")
   }
 
   /// - Parameter what: the name of the expected value, for the message.
@@ -105,18 +105,18 @@ extension JobAdmin {
     switch job.state {
     case .dead: return try await retryDead(text, by: actor)
     case .done, .cancelled, .deleted, .discarded, .replaced:
-      throw OperationError(.conflict, "job \(id) is \(job.state.rawValue): ask for a new one instead")
+      throw OperationError(.conflict, "job \(id) is \(job.state.rawValue): enqueue a new one instead")
     case .parked:
       throw OperationError(
         .conflict,
         """
-        job \(id) is parked, since no worker knows \(job.kind) in its version: it runs when a worker that does is \
+        job \(id) is parked because no worker knows \(job.kind) in its version: it runs once a worker that does is \
         started
         """
       )
     case .waiting, .running:
       if try await client.broker.missing([id], in: queue).isEmpty {
-        throw OperationError(.conflict, "job \(id) is ready or running already")
+        throw OperationError(.conflict, "job \(id) is already ready or running")
       }
     case .delayed, .retrying: break
     }
@@ -140,10 +140,10 @@ extension JobAdmin {
     let id = try Self.parse(text)
     guard let job = try await summary(id) else { throw Self.unknown(id) }
     guard job.state.isPending, job.state != .parked else {
-      throw OperationError(.conflict, "job \(id) is \(job.state.rawValue): only one that waits can be rescheduled")
+      throw OperationError(.conflict, "job \(id) is \(job.state.rawValue): only a waiting job can be rescheduled")
     }
     let queue = QueueName(rawValue: job.queue)
-    let isRunning = OperationError(.conflict, "job \(id) runs, or is about to: it cannot be rescheduled")
+    let isRunning = OperationError(.conflict, "job \(id) is running or about to run: it cannot be rescheduled")
     try await database.pool.transaction { transaction in
       // The worker that runs the job may hold the row.
       guard try await database.schema.reschedule(id, in: queue, at: moment, in: transaction) else { throw isRunning }
@@ -166,7 +166,7 @@ extension JobAdmin {
     guard try await !deadLetters.delete(.one(id), by: actor).isEmpty else {
       guard let job = try await summary(id) else { throw Self.unknown(id) }
       throw OperationError(
-        .conflict, "job \(id) is not dead but \(job.state.rawValue): what is pending is cancelled, not deleted")
+        .conflict, "job \(id) is not dead but \(job.state.rawValue): a pending job is cancelled, not deleted")
     }
     guard let now = try await summary(id) else { throw Self.unknown(id) }
     return now
@@ -193,7 +193,7 @@ extension JobAdmin {
       guard left > .zero else {
         throw OperationError(
           .failed,
-          "job \(id) is still \(last?.state.rawValue ?? "pending") after \(limit): does a worker serve its queue?"
+          "job \(id) is still \(last?.state.rawValue ?? "pending") after \(limit): check that a worker serves its queue"
         )
       }
       let nap = min(pause, left)
@@ -234,7 +234,7 @@ extension JobAdmin {
   public func cancel(_ text: String, by actor: Operator, patience: Duration = .seconds(10)) async throws -> JobSummary {
     let id = try Self.parse(text)
     guard let job = try await summary(id) else { throw Self.unknown(id) }
-    guard job.state.isPending else { throw OperationError(.conflict, "job \(id) is \(job.state.rawValue) already") }
+    guard job.state.isPending else { throw OperationError(.conflict, "job \(id) is already \(job.state.rawValue)") }
     let queue = QueueName(rawValue: job.queue)
     var (left, isNoted) = (patience, false)
     while true {
@@ -247,12 +247,12 @@ extension JobAdmin {
       if now?.state.isPending != true {
         // The job may have ended while the order was written.
         try await database.forgetOrder(toEnd: id)
-        guard let now else { throw OperationError(.conflict, "job \(id) is done: it was faster") }
+        guard let now else { throw OperationError(.conflict, "job \(id) finished before it could be cancelled") }
         return now
       }
       guard left > .zero else {
         throw OperationError(
-          .failed, "job \(id) runs, and its worker has not ended it in \(patience); it has been told to")
+          .failed, "job \(id) is running, and was not cancelled within \(patience); the order stays pending")
       }
       let nap = min(left, .milliseconds(100))
       try await clock.sleep(for: nap)

@@ -17,7 +17,7 @@ public struct JobEvent: Codable, Sendable, Hashable {
 
   /// All known events of a job, oldest first.
   static func timeline(of job: JobSummary, failures: [JobDetail.Failure], _ history: JobHistory) -> [JobEvent] {
-    var events = [JobEvent("asked for", at: job.createdAt)]
+    var events = [JobEvent("enqueued", at: job.createdAt)]
     events += history.actions.map { JobEvent($0.action, at: $0.at, "by \($0.actor)") }
     events += history.runs.map { JobEvent("running", at: $0.since, "attempt \($0.attempt), \($0.worker)") }
     for failure in failures {

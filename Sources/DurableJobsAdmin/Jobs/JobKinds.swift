@@ -40,8 +40,8 @@ public struct JobKinds: Sendable {
   public func warning(queue: String) -> String? {
     let names = queues.map(\.rawValue)
     if names.contains(queue) { return nil }
-    let meant = EditDistance.meant(by: queue, of: names).map { " (is it '\($0)'?)" } ?? ""
-    return "no kind of job has the queue '\(queue)'\(meant): only a worker that is configured to serve it does"
+    let meant = EditDistance.meant(by: queue, of: names).map { " (did you mean '\($0)'?)" } ?? ""
+    return "no kind of job uses the queue '\(queue)'\(meant): only a worker configured to serve it will run its jobs"
   }
 
   /// Whether a kind of this name exists.
@@ -75,7 +75,7 @@ public enum EditDistance {
   /// The error for a name that does not exist.
   public static func unknown(_ what: String, _ name: String, of names: some Sequence<String>) -> OperationError {
     let names = names.sorted()
-    var message = "there is no \(what) called '\(name)'"
+    var message = "there is no \(what) named '\(name)'"
     if let nearest = names.min(by: { between(name, $0) < between(name, $1) }) {
       message += "; the nearest is '\(nearest)'. All: \(names.joined(separator: ", "))"
     }

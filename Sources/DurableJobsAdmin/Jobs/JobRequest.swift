@@ -38,11 +38,12 @@ extension JobKinds {
     if let name = request.queue {
       queue = QueueName(rawValue: name)
       guard queue.isValid else {
-        throw OperationError(.usage, "'\(name)' cannot be a queue's name: 1 to 64 letters, digits, '-', '_' and '.'")
+        throw OperationError(
+          .usage, "'\(name)' is not a valid queue name: use 1 to 64 letters, digits, '-', '_' and '.'")
       }
     }
     if let key = request.uniqueKey, !(1...200).contains(key.utf8.count) || key.utf8.contains(0) {
-      throw OperationError(.usage, "a unique key has 1 to 200 bytes, none of them 0")
+      throw OperationError(.usage, "a unique key must have 1 to 200 bytes, none of them zero")
     }
     let record = JobRecord(
       kind: entry.kind, queue: queue, priority: request.priority, version: entry.version, payload: request.payload,

@@ -123,7 +123,7 @@ extension QueueAdmin {
       progress(waiting)
       if !isPending, waiting == 0 { return }
       if isPaused {
-        throw OperationError(.conflict, "the queue \(name) is paused, so nothing of it is done: resume it first")
+        throw OperationError(.conflict, "the queue \(name) is paused, so its jobs do not run: resume it first")
       }
       guard left > .zero else {
         throw OperationError(
@@ -179,8 +179,8 @@ extension QueueAdmin {
     throw OperationError(
       .failed,
       """
-      \(cleared) jobs of \(name) are cancelled; \(left) more \(left == 1 ? "is" : "are") still in the middle of a \
-      transaction after \(patience): whoever runs one has been told to end it; clear the queue again to see
+      \(cleared) jobs of \(name) are cancelled; \(left) more \(left == 1 ? "is" : "are") still in a transaction after \
+      \(patience): their workers have been notified; run clear again to check
       """)
   }
 

@@ -38,12 +38,13 @@ extension ScheduleAdmin {
       var state = try await Self.lock(beginning, store, in: transaction.sql)
       let fired = FiredTick(tick: tick.milliseconds, job: record.id)
       guard try await !store.record([fired], of: schedule.name, in: transaction.sql).isEmpty else {
-        throw OperationError(.conflict, "not run: the schedule \(name) has fired at this very moment")
+        throw OperationError(.conflict, "not run: the schedule \(name) has just fired")
       }
       guard try await Self.add(record, in: transaction) else {
         throw OperationError(
           .conflict,
-          "not run: a job of \(name) is pending already, with the unique key '\(record.uniqueKey ?? "")' in \(record.queue)"
+          "not run: a job of \(name) is already pending, with the unique key '\(record.uniqueKey ?? "")' in "
+            + "\(record.queue)"
         )
       }
       state.lastTick = max(state.lastTick ?? .min, tick.milliseconds)

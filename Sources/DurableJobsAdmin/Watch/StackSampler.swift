@@ -99,7 +99,7 @@ actor StackSampler {
       } catch {
         try Task.checkCancellation()
         if failing.insert(place).inserted {
-          logger.warning("figures of the app cannot be read", metadata: [LogKeys.error: "\(error)"])
+          logger.warning("cannot read the app's figures", metadata: [LogKeys.error: "\(error)"])
         }
       }
     }
@@ -153,7 +153,7 @@ actor StackSampler {
       return try await question()
     } catch {
       if !isBrokerAway, !wasBrokerAway {
-        logger.warning("the broker cannot be asked", metadata: [LogKeys.error: "\(error)"])
+        logger.warning("cannot query the broker", metadata: [LogKeys.error: "\(error)"])
       }
       isBrokerAway = true
       return nil

@@ -71,7 +71,7 @@ public struct StackWatch: Service {
           try await PostgresLedger(database).lead(Self.role) { try await watch() }
         } catch {
           if Task.isCancelled { return }
-          logger.warning("watching is interrupted", metadata: [LogKeys.error: "\(error)"])
+          logger.warning("the stack watch was interrupted", metadata: [LogKeys.error: "\(error)"])
         }
         do { try await Task.sleep(for: .milliseconds(Int.random(in: 500...1500))) } catch { return }
       }
@@ -104,7 +104,7 @@ public struct StackWatch: Service {
     do {
       return try await StackSample.latest(in: database)
     } catch {
-      logger.info("the last sample cannot be read: it begins anew", metadata: [LogKeys.error: "\(error)"])
+      logger.info("cannot read the last sample; starting over", metadata: [LogKeys.error: "\(error)"])
       return nil
     }
   }
@@ -117,7 +117,7 @@ public struct StackWatch: Service {
         try await sampler.count()
       } catch {
         try Task.checkCancellation()
-        logger.warning("the ledger cannot be counted", metadata: [LogKeys.error: "\(error)"])
+        logger.warning("cannot count the ledger's jobs", metadata: [LogKeys.error: "\(error)"])
       }
       try await pause(max(configuration.countInterval, (clock.now - begun) * 100))
     }
@@ -133,7 +133,7 @@ public struct StackWatch: Service {
         isFailing = false
       } catch {
         try Task.checkCancellation()
-        if !isFailing { logger.warning("the stack cannot be sampled", metadata: [LogKeys.error: "\(error)"]) }
+        if !isFailing { logger.warning("cannot sample the stack", metadata: [LogKeys.error: "\(error)"]) }
         isFailing = true
       }
       try await pause(configuration.interval)

@@ -58,7 +58,7 @@ public struct WorkerAdmin: Sendable {
       if told.isEmpty, let name {
         let names = try await database.schema.workerNames(in: transaction)
         if names.contains(name) {
-          throw OperationError(.notFound, "the worker \(name) is lost: nobody has heard of it for ten seconds")
+          throw OperationError(.notFound, "the worker \(name) is lost: it has not reported for ten seconds")
         }
         throw OperationError(.notFound, EditDistance.unknown("worker", name, of: names).message)
       }

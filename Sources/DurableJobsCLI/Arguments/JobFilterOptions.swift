@@ -5,11 +5,11 @@ import Foundation
 
 /// The filters of a job list.
 struct JobFilterOptions<P: QueueProgram>: ParsableArguments, Sendable {
-  @Option(help: "Jobs of this kind alone.", completion: .kinds(of: P.self)) var kind: String?
-  @Option(help: "Jobs of this queue alone.", completion: .queues(of: P.self)) var queue: String?
-  @Option(help: "Jobs with this in their payloads, letter for letter.") var text: String?
-  @Option(help: "Jobs asked for (dead: that died) from then on: \(Moment.form).") var since: Moment?
-  @Option(help: "And before then.") var until: Moment?
+  @Option(help: "Only jobs of this kind.", completion: .kinds(of: P.self)) var kind: String?
+  @Option(help: "Only jobs of this queue.", completion: .queues(of: P.self)) var queue: String?
+  @Option(help: "Only jobs whose payload contains this exact text.") var text: String?
+  @Option(help: "Only jobs enqueued (dead letters: that died) since then: \(Moment.form).") var since: Moment?
+  @Option(help: "Only jobs from before then.") var until: Moment?
   @OptionGroup var page: PageOptions
 
   func filter(_ state: JobState?) -> JobFilter {
@@ -26,11 +26,11 @@ extension Output {
   func jobs(_ page: JobPage, kind: String?, of kinds: JobKinds, empty: String) throws {
     if isJSON { return try json(page) }
     if let searched = page.searched {
-      say("\(searched.grouped) jobs were looked at, and there are more: --before goes on")
+      say("\(searched.grouped) jobs were searched, and there are more: continue with --before")
     }
     var empty = empty
     if let kind, let hint = kinds.nearest(to: kind) {
-      empty += "; there is no kind '\(kind)': is it '\(hint)'?"
+      empty += "; there is no kind '\(kind)': did you mean '\(hint)'?"
     }
     try list(page.items, next: page.next, empty: empty) { Table(jobs: $0) }
   }

@@ -65,15 +65,15 @@ package struct DueTime: ParsableArguments, Sendable {
   package func date() throws -> Date? {
     switch (at, delay) {
     case (nil, nil): return nil
-    case (.some, .some): throw ValidationError("--at and --in say the same thing: give one of them")
+    case (.some, .some): throw ValidationError("--at and --in both set the due time: give one of them")
     case (.some(let at), nil):
       guard let date = Moment.date(at) else {
-        throw ValidationError("--at is '\(at)': a time in ISO 8601 belongs there, such as 2030-01-31T12:00:00Z")
+        throw ValidationError("--at is '\(at)': use a time in ISO 8601, such as 2030-01-31T12:00:00Z")
       }
       return date
     case (nil, .some(let delay)):
       guard let span = TimeSpan(argument: delay) else {
-        throw ValidationError("--in is '\(delay)': a time belongs there, \(TimeSpan.form)")
+        throw ValidationError("--in is '\(delay)': use a time \(TimeSpan.form)")
       }
       return Date(timeIntervalSinceNow: span.seconds)
     }

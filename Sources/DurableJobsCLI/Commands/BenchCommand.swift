@@ -6,8 +6,8 @@ struct BenchCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     CommandConfiguration(
       commandName: "bench", abstract: "Measure the job queue on these servers with jobs that do nothing.",
       discussion: """
-        The jobs are on a private queue that this process alone serves; nothing is left of them. On servers that are \
-        at work the figures are what is left of them, and the work goes slower meanwhile.
+        The jobs use a private queue that only this process serves, and are removed afterwards. On busy servers the \
+        figures show only the spare capacity, and other work slows down meanwhile.
         """)
   }
   @OptionGroup var common: CommandOptions<P>
@@ -16,10 +16,10 @@ struct BenchCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
 
   func validate() throws {
     guard 1000...10_000_000 ~= jobs else {
-      throw ValidationError("--jobs is \(jobs): a number from 1000 to 10000000 belongs there")
+      throw ValidationError("--jobs is \(jobs): use a number from 1000 to 10000000")
     }
     guard 1...1000 ~= concurrency else {
-      throw ValidationError("--concurrency is \(concurrency): a number from 1 to 1000 belongs there")
+      throw ValidationError("--concurrency is \(concurrency): use a number from 1 to 1000")
     }
   }
 

@@ -15,10 +15,10 @@ struct CompletionCommand<P: QueueProgram>: ParsableCommand, Sendable {
 
   static var configuration: CommandConfiguration {
     CommandConfiguration(
-      commandName: "completion", abstract: "Print the script by which a shell completes the program's commands.",
+      commandName: "completion", abstract: "Print a shell's completion script for the program.",
       discussion: """
-        bash: source <(\(P.path) completion bash), or into /etc/bash_completion.d/\(P.path). zsh: into _\(P.path) in a \
-        folder of $fpath. fish: into ~/.config/fish/completions/\(P.path).fish.
+        bash: source <(\(P.path) completion bash), or save it as /etc/bash_completion.d/\(P.path). zsh: save it as \
+        _\(P.path) in a folder of $fpath. fish: save it as ~/.config/fish/completions/\(P.path).fish.
         """)
   }
 

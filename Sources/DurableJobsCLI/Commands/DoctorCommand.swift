@@ -6,7 +6,7 @@ struct DoctorCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "doctor",
-      abstract: "Look at the servers, the schema, the clocks and the workers; exit 1 if something does not work.")
+      abstract: "Check the servers, the schema, the clocks and the workers; exit 1 if a check fails.")
   }
   @OptionGroup var common: CommandOptions<P>
   @OptionGroup var options: P.DoctorOptions
@@ -15,7 +15,7 @@ struct DoctorCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     try await common.run { session in
       let doctor = try P.doctor(session, options)
       let findings = await doctor.examine()
-      try common.output.list(findings, empty: "nothing was looked at") { findings in
+      try common.output.list(findings, empty: "nothing was checked") { findings in
         Table(
           [.state(""), .text("what"), .elastic("found")],
           rows: findings.map { [$0.status.rawValue, $0.name, $0.detail] })

@@ -6,7 +6,7 @@ import Foundation
 struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
-      commandName: "jobs", abstract: "Look at jobs, ask for one, try one again, stop one.",
+      commandName: "jobs", abstract: "List, enqueue, retry and cancel jobs.",
       subcommands: [
         Enqueue.self, Kinds.self, List.self, Show.self, Retry.self, Reschedule.self, Cancel.self, Delete.self,
       ])
@@ -16,7 +16,7 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "kinds", abstract: "List the kinds of jobs, with the fields of their payloads.",
-        discussion: "A field in brackets may be left out.")
+        discussion: "A field in brackets is optional.")
     }
     @OptionGroup var common: CommandOptions<P>
 
@@ -31,7 +31,7 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
             rows: kinds.map { kind in
               [
                 kind.kind, kind.queue, String(kind.version), String(kind.maxAttempts), kind.timeout?.span ?? "none",
-                kind.fields.map { $0.isEmpty ? "none" : $0.map(\.text).joined(separator: ", ") } ?? "of its own form",
+                kind.fields.map { $0.isEmpty ? "none" : $0.map(\.text).joined(separator: ", ") } ?? "custom encoding",
               ]
             })
         }
@@ -42,15 +42,15 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct List: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "list", abstract: "List pending jobs, the newest first, or dead or ended ones.",
+        commandName: "list", abstract: "List pending, dead or finished jobs, the newest first.",
         discussion: """
-          Without --state all that are pending: waiting, running, delayed, retrying and parked ones. dead are dead \
-          letters. done, cancelled and deleted are kept for some days, of those that were done the ones that had \
-          failed before. A search in payloads ends after many jobs, and says so; the next page goes on.
+          Without --state, all pending jobs: waiting, running, delayed, retrying and parked. dead lists the dead \
+          letters. done, cancelled and deleted jobs are kept for some days; of the done ones, only those that had \
+          failed before. A payload search stops after many jobs and says so; the next page continues.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
-    @Option(help: "Jobs in this state alone.") var state: JobState?
+    @Option(help: "Only jobs in this state.") var state: JobState?
     @OptionGroup var filter: JobFilterOptions<P>
 
     func run() async throws {
@@ -66,7 +66,7 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "show",
-        abstract: "Show all that is known of a job: how it stands, what happened to it, its payload."
+        abstract: "Show a job's state, history and payload."
       )
     }
     @OptionGroup var common: CommandOptions<P>
@@ -83,7 +83,7 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "retry",
-        abstract: "Let a job run at once: a dead one from its first attempt on, one that waits for its time now.")
+        abstract: "Run a job at once: a dead one restarts from its first attempt, a delayed one is due now.")
     }
     @OptionGroup var common: CommandOptions<P>
     @Argument(help: "The job's id.") var id: String
@@ -98,7 +98,7 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Reschedule: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "reschedule", abstract: "Let a job that waits be due at another time.",
+        commandName: "reschedule", abstract: "Change when a waiting job is due.",
         discussion: "Give --at or --in.")
     }
     @OptionGroup var common: CommandOptions<P>
@@ -106,7 +106,7 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var due: DueTime
 
     func validate() throws {
-      if try due.date() == nil { throw ValidationError("say when: --at or --in") }
+      if try due.date() == nil { throw ValidationError("give the due time: --at or --in") }
     }
 
     func run() async throws {
@@ -122,10 +122,10 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Cancel: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "cancel", abstract: "End a pending job, without its effects.",
+        commandName: "cancel", abstract: "Cancel a pending job, without its effects.",
         discussion: """
-          One that waits ends at once; the worker of one that runs is told, and what the job wrote in its transaction \
-          is undone. A record of it is kept for some days.
+          A waiting job is cancelled at once. The worker of a running job is notified, and the job's transaction is \
+          rolled back. A record of the job is kept for some days.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
@@ -145,8 +145,8 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Delete: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "delete", abstract: "Throw a dead job away; one that is pending is cancelled instead.",
-        discussion: "A record of it is kept for some days.")
+        commandName: "delete", abstract: "Delete a dead job; a pending one is cancelled instead.",
+        discussion: "A record of the job is kept for some days.")
     }
     @OptionGroup var common: CommandOptions<P>
     @OptionGroup var confirmation: Confirmation
@@ -180,7 +180,7 @@ extension JobDetail {
     var lines = [
       ("id", job.id), ("kind", "\(job.kind), version \(version)"), ("queue", job.queue),
       ("state", Style.ofState(state)?.paint(state, isColored: isColored) ?? state), ("priority", job.priority),
-      ("attempts", String(job.attempts)), ("asked for", job.createdAt.short),
+      ("attempts", String(job.attempts)), ("enqueued", job.createdAt.short),
     ]
     if let runAt = job.runAt { lines.append(("due", runAt.short)) }
     if let diedAt = job.diedAt { lines.append(("died", diedAt.short)) }

@@ -7,21 +7,21 @@ extension JobsCommand {
   struct Enqueue: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "enqueue", abstract: "Ask for a job.",
+        commandName: "enqueue", abstract: "Enqueue a job.",
         discussion: """
-          The job is pending from the moment this returns. An unknown kind ends with status 64 and the nearest kind \
-          there is, a payload that does not decode, or has a field that the kind does not know, with 65 and the field \
-          that is wrong. With --wait it returns when the job has ended, with 1 unless it was done.
+          The job is pending once the command returns. An unknown kind fails with status 64 and names the nearest \
+          kind; a payload that does not decode, or has an unknown field, fails with 65 and names the field. With \
+          --wait the command returns when the job has ended, with 1 unless it was done.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
     @Argument(help: "The job's kind; `\(P.path) jobs kinds` lists them.", completion: .kinds(of: P.self)) var kind:
       String
     @Option(help: "The payload as JSON, @FILE, or - for the standard input.") var payload: String
-    @Option(help: "Another queue than the kind's own.", completion: .queues(of: P.self)) var queue: String?
+    @Option(help: "A queue other than the kind's own.", completion: .queues(of: P.self)) var queue: String?
     @OptionGroup var due: DueTime
     @Option(help: "high, normal or low.") var priority: JobPriority = .normal
-    @Option(help: "While a job of this key is pending in the queue, another is not added.") var uniqueKey: String?
+    @Option(help: "While a job with this key is pending in the queue, no other is added.") var uniqueKey: String?
     @Flag(help: "Wait until the job has ended.") var wait = false
     @Option(help: "How long to wait, \(TimeSpan.form).") var timeout = TimeSpan(seconds: 60)
 

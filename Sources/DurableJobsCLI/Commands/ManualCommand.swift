@@ -5,9 +5,9 @@ import Foundation
 struct ManualCommand<P: QueueProgram>: ParsableCommand, Sendable {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
-      commandName: "manual", abstract: "Print the man page of a command, or write those of all commands into a folder.",
+      commandName: "manual", abstract: "Print a command's man page, or write those of all commands into a folder.",
       discussion: """
-        The pages are made of the same definitions as --help. To read one: \(P.path) manual jobs list | man -l -.
+        The pages come from the same definitions as --help. To read one: \(P.path) manual jobs list | man -l -.
         """)
   }
   @Argument(help: "The command, such as: jobs list. Without one, the program itself.") var command: [String] = []

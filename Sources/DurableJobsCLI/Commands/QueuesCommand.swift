@@ -4,7 +4,7 @@ import DurableJobsAdmin
 struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
-      commandName: "queues", abstract: "Look at queues; pause, resume, drain and clear them.",
+      commandName: "queues", abstract: "List queues; pause, resume, drain and clear them.",
       subcommands: [List.self, Show.self, Pause.self, Resume.self, Drain.self, Clear.self], defaultSubcommand: List.self
     )
   }
@@ -14,9 +14,9 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       CommandConfiguration(
         commandName: "list", abstract: "List the queues.",
         discussion: """
-          ready, delayed, claimed and workers are what the broker has in hand now; pending are the durable jobs among \
-          them, and parked those that no worker knows. waiting is for how long the oldest ready job has been so, and \
-          running for how long the longest running one has.
+          ready, delayed, claimed and workers are the broker's current numbers; pending counts the durable jobs among \
+          them, and parked those that no worker knows. waiting is how long the oldest ready job has been ready, and \
+          running how long the longest-running job has run.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
@@ -47,7 +47,7 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Show: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "show", abstract: "Show a queue: what waits there, who serves it, what the last hour brought.")
+        commandName: "show", abstract: "Show a queue: its jobs, its workers and the last hour's work.")
     }
     @OptionGroup var common: CommandOptions<P>
     @OptionGroup var queue: Name
@@ -69,7 +69,7 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Pause: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "pause", abstract: "Let workers claim nothing more from a queue; what runs goes on.")
+        commandName: "pause", abstract: "Stop workers from claiming from a queue; running jobs continue.")
     }
     @OptionGroup var common: CommandOptions<P>
     @OptionGroup var queue: Name
@@ -106,7 +106,7 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "drain",
-        abstract: "Wait until nothing is pending in a queue any more; exit 1 if that takes too long.")
+        abstract: "Wait until a queue is empty; exit 1 if that takes too long.")
     }
     @OptionGroup var common: CommandOptions<P>
     @OptionGroup var queue: Name
@@ -126,12 +126,12 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Clear: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "clear", abstract: "Cancel all jobs that are pending in a queue.",
+        commandName: "clear", abstract: "Cancel all pending jobs of a queue.",
         discussion:
           """
-          Those that run are ended too, and what their transactions wrote is undone; where one does not end within 10 \
-          seconds it is said how many are left, with exit status 1. A job that only Redis has is forgotten, unless it \
-          runs already. A record of each cancelled job is kept for some days.
+          Running jobs are cancelled too, and their transactions rolled back. If some have not ended within 10 \
+          seconds, the command says how many are left and exits with status 1. Jobs that only Redis has are dropped \
+          unless they are already running. A record of each cancelled job is kept for some days.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
@@ -161,7 +161,7 @@ extension QueueDetail {
   fileprivate var text: String {
     let queue = summary
     var state = queue.isPaused ? "paused" : "active"
-    if let pausedAt { state += " since \(pausedAt.short) by \(pausedBy ?? "somebody")" }
+    if let pausedAt { state += " since \(pausedAt.short) by \(pausedBy ?? "someone")" }
     var parts = [
       facts([
         ("queue", queue.queue), ("state", state),

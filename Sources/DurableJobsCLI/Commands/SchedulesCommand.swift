@@ -5,9 +5,9 @@ import DurableJobsAdmin
 struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
-      commandName: "schedules", abstract: "Look at what is done again and again; pause it, resume it, do it now.",
+      commandName: "schedules", abstract: "List schedules; pause, resume or run them.",
       discussion: """
-        A name that no schedule has ends with status 64 and the nearest one there is. Workers fire the schedules; \
+        An unknown name fails with status 64 and names the nearest schedule. Workers fire the schedules; \
         docs/schedules.md says what they promise.
         """,
       subcommands: [List.self, Run.self, Pause.self, Resume.self], defaultSubcommand: List.self)
@@ -18,8 +18,8 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       CommandConfiguration(
         commandName: "list", abstract: "List the schedules.",
         discussion: """
-          active: a worker fires it. paused: nobody does. overdue: its next tick is more than a minute ago, so no \
-          worker runs. new: no worker has known it yet. unknown: another version had it.
+          active: a worker fires it. paused: it does not fire. overdue: its next tick was due more than a minute ago, \
+          so no worker is running. new: no worker has registered it yet. unknown: it belongs to another version.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
@@ -45,7 +45,8 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Run: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "run", abstract: "Ask for a schedule's job now, besides its ticks; also while it is paused.")
+        commandName: "run", abstract: "Enqueue a schedule's job now, in addition to its ticks, even while it is paused."
+      )
     }
     @OptionGroup var common: CommandOptions<P>
     @Argument(help: "The schedule's name.") var name: String
@@ -66,7 +67,7 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Pause: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "pause", abstract: "Let a schedule fire no more until it is resumed.")
+        commandName: "pause", abstract: "Stop a schedule from firing until it is resumed.")
     }
     @OptionGroup var common: CommandOptions<P>
     @Argument(help: "The schedule's name.") var name: String
@@ -83,7 +84,7 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Resume: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "resume", abstract: "Let a paused schedule fire again, from its next tick on.")
+        commandName: "resume", abstract: "Let a paused schedule fire again, starting with its next tick.")
     }
     @OptionGroup var common: CommandOptions<P>
     @Argument(help: "The schedule's name.") var name: String

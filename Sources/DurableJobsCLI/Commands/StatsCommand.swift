@@ -6,12 +6,12 @@ struct StatsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "stats", abstract: "Show what workers did: throughput, failures, how long jobs waited and ran.",
-      discussion: "Workers count minute by minute; the last few seconds are not in it yet. Times are means.")
+      discussion: "Workers count by the minute; the last few seconds are not included yet. Times are means.")
   }
   @OptionGroup var common: CommandOptions<P>
-  @Option(help: "How far to look back.") var window = Statistics.Window.hour
-  @Option(help: "This queue alone.", completion: .queues(of: P.self)) var queue: String?
-  @Option(help: "This kind alone.", completion: .kinds(of: P.self)) var kind: String?
+  @Option(help: "The period to report on.") var window = Statistics.Window.hour
+  @Option(help: "Only this queue.", completion: .queues(of: P.self)) var queue: String?
+  @Option(help: "Only this kind.", completion: .kinds(of: P.self)) var kind: String?
 
   struct Report: Encodable {
     let window: Statistics.Window

@@ -9,19 +9,19 @@ struct TopCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     CommandConfiguration(
       commandName: "top", abstract: "Watch queues, workers and failures live, and act on them.",
       discussion: """
-        Keys: the arrows (or j and k) move, Tab goes to the next part, p pauses or resumes the chosen queue, r retries \
-        the chosen job that failed, c cancels the chosen job after a question, q quits. Rates and times are means of \
-        the last minute or two.
+        Keys: the arrows (or j and k) move, Tab goes to the next part, p pauses or resumes the selected queue, r \
+        retries the selected failed job, c cancels the selected job after a confirmation, q quits. Rates and times are \
+        means over the last minute or two.
         """)
   }
   @OptionGroup var common: CommandOptions<P>
-  @Option(help: "Between two looks, \(TimeSpan.form).") var every = TimeSpan(seconds: 1)
+  @Option(help: "The refresh interval, \(TimeSpan.form).") var every = TimeSpan(seconds: 1)
 
   func validate() throws {
     if common.json {
-      throw ValidationError("--json and a live screen do not go together: see `\(P.path) stats --json`")
+      throw ValidationError("--json cannot be combined with a live screen: see `\(P.path) stats --json`")
     }
-    guard every.seconds >= 0.1 else { throw ValidationError("--every is \(every.seconds) s: 100 ms at least") }
+    guard every.seconds >= 0.1 else { throw ValidationError("--every is \(every.seconds) s: use 100 ms or more") }
   }
 
   func run() async throws {
@@ -112,7 +112,7 @@ private struct Top: Sendable {
         tell(.view(try await desk.live.look()))
       } catch {
         if Task.isCancelled { return }
-        tell(.message("not seen: \(CommandFailure(error)?.line ?? "\(error)")"))
+        tell(.message("not refreshed: \(CommandFailure(error)?.line ?? "\(error)")"))
       }
       do { try await Task.sleep(for: pause) } catch { return }
     }

@@ -4,7 +4,7 @@ import DurableJobsAdmin
 struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
-      commandName: "workers", abstract: "Look at workers; let them claim no more, end them.",
+      commandName: "workers", abstract: "List workers; quiet or stop them.",
       subcommands: [List.self, Quiet.self, Stop.self], defaultSubcommand: List.self)
   }
 
@@ -13,15 +13,15 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       CommandConfiguration(
         commandName: "list", abstract: "List the workers and what they run.",
         discussion: """
-          quiet: it claims no more. stopping: it ends when nothing runs any more. lost: nobody has heard of it for ten \
-          seconds; its jobs go to others when its lease ends.
+          quiet: it claims no more jobs. stopping: it exits when its running jobs end. lost: it has not reported for \
+          ten seconds; its jobs are handed on when its lease ends.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
 
     func run() async throws {
       try await common.withDatabase { database in
-        try common.output.list(try await WorkerAdmin(database).list(), empty: "no worker runs") { workers in
+        try common.output.list(try await WorkerAdmin(database).list(), empty: "no worker is running") { workers in
           Table(
             [
               .id("worker"), .state(), .text("version").extra, .text("since"), .text("seen").extra,
@@ -58,8 +58,8 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Quiet: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "quiet", abstract: "Let a worker claim no more, as before a deploy; what runs goes on.",
-        discussion: "It hears it within a second, and stays quiet until it ends.")
+        commandName: "quiet", abstract: "Stop a worker from claiming, as before a deploy; running jobs continue.",
+        discussion: "The worker is notified within a second, and stays quiet until it exits.")
     }
     @OptionGroup var common: CommandOptions<P>
     @OptionGroup var choice: Choice
@@ -77,8 +77,8 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
         commandName: "stop",
-        abstract: "End a worker as SIGTERM does: it claims no more, finishes what runs, and hands back the rest.",
-        discussion: "What supervises it may start another in its place.")
+        abstract: "Stop a worker as SIGTERM does: it claims no more, finishes running jobs, and hands back the rest.",
+        discussion: "Its supervisor may start a replacement.")
     }
     @OptionGroup var common: CommandOptions<P>
     @OptionGroup var confirmation: Confirmation
@@ -99,7 +99,7 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
 
 extension WorkersCommand.Told {
   fileprivate func text(_ what: String) -> String {
-    items.isEmpty ? "no worker runs" : "told to \(what): \(items.joined(separator: ", "))"
+    items.isEmpty ? "no worker is running" : "asked to \(what): \(items.joined(separator: ", "))"
   }
 }
 

@@ -51,7 +51,7 @@ struct ManualPage {
     }
     lines.append(".El")
     if let name = command.defaultSubcommand {
-      lines += [".Pp", "Without a command,", ".Cm \(name)", "is meant."]
+      lines += [".Pp", "Without a command,", ".Cm \(name)", "runs."]
     }
     return lines
   }
@@ -74,7 +74,7 @@ struct ManualPage {
       if let fallback = argument.defaultValue, argument.kind != .flag, argument.allValues?.contains(fallback) != false {
         text += " The default is \(fallback)."
       }
-      lines.append(Self.roff(text.isEmpty ? "No more is said of it." : text))
+      lines.append(Self.roff(text.isEmpty ? "No description." : text))
     }
     lines.append(".El")
     return lines
@@ -101,8 +101,8 @@ struct ManualPage {
     let introduction = manual.environmentIntroduction
     return [".Sh ENVIRONMENT"] + (introduction.isEmpty ? [] : [Self.roff(introduction)]) + [".Bl -tag -width Ds"]
       + manual.environment.flatMap { [".It Ev \($0.name)", Self.roff($0.text)] } + [
-        ".It Ev NO_COLOR", "Where it is not empty, nothing is coloured.", ".It Ev COLUMNS",
-        "The width of tables where the standard output is no terminal.", ".El",
+        ".It Ev NO_COLOR", "If it is not empty, output is not coloured.", ".It Ev COLUMNS",
+        "The width of tables if the standard output is not a terminal.", ".El",
       ]
   }
 

@@ -6,7 +6,7 @@ import Foundation
 package struct Confirmation: ParsableArguments, Sendable {
   package init() {}
 
-  @Flag(name: [.customShort("y"), .customLong("yes")], help: "Do it without a question.")
+  @Flag(name: [.customShort("y"), .customLong("yes")], help: "Skip the confirmation.")
   package var isGiven = false
 
   /// Asks for confirmation unless `--yes` is given.
@@ -17,7 +17,7 @@ package struct Confirmation: ParsableArguments, Sendable {
     if isGiven { return }
     guard Terminal.canAsk else {
       throw OperationError(
-        .usage, "nothing was done: nobody is here to be asked whether to \(question); --yes does it without a question")
+        .usage, "nothing was done: there is no terminal to confirm '\(question)'; pass --yes to skip the confirmation")
     }
     FileHandle.standardError.write(Data("\(question.prefix(1).uppercased() + question.dropFirst())? [y/N] ".utf8))
     let answer = (readLine() ?? "").trimmingCharacters(in: .whitespaces).lowercased()

@@ -54,7 +54,7 @@ package struct Output: Sendable {
   package static func flush() throws(OperationError) {
     let now = fflush(nil) == 0 ? nil : errno
     guard let reason = failure.withLock({ $0 }) ?? now else { return }
-    throw OperationError(.noOutput, "the standard output cannot be written: \(String(cString: strerror(reason)))")
+    throw OperationError(.noOutput, "cannot write to the standard output: \(String(cString: strerror(reason)))")
   }
 
   /// The `errno` of the first lost write; nil if none was lost.

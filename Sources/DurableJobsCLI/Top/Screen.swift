@@ -13,11 +13,11 @@ final class Screen: Sendable {
   /// - Throws: `.usage` without a terminal, or with one that cannot move its cursor.
   init() throws(OperationError) {
     guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
-      throw OperationError(.usage, "a live screen needs a terminal; `stats` and the lists print to anything")
+      throw OperationError(.usage, "a live screen needs a terminal; `stats` and the lists do not")
     }
     let term = ProcessInfo.processInfo.environment["TERM"] ?? ""
     guard !term.isEmpty, term != "dumb" else {
-      throw OperationError(.usage, "a live screen needs a terminal that moves its cursor; TERM is '\(term)'")
+      throw OperationError(.usage, "a live screen needs a terminal that can move its cursor; TERM is '\(term)'")
     }
   }
 

@@ -22,7 +22,7 @@ struct TopFrame {
   /// Exactly as many lines as the terminal has rows.
   var lines: [String] {
     guard let view = model.view else {
-      return fill([title, "", model.message.isEmpty ? "looking …" : model.message])
+      return fill([title, "", model.message.isEmpty ? "loading …" : model.message])
     }
     let parts = [queues(view), workers(view), failures(view)]
     // The header, the two footer lines and a heading per section.
@@ -91,8 +91,8 @@ struct TopFrame {
       }
     }
     let table = Table(
-      [.elastic("worker and what it runs"), .state(), .text("jobs"), .number("since")], rows: rows)
-    return Part(table: table, choices: choices, empty: "no worker runs")
+      [.elastic("worker and its jobs"), .state(), .text("jobs"), .number("since")], rows: rows)
+    return Part(table: table, choices: choices, empty: "no worker is running")
   }
 
   private func failures(_ view: LiveView) -> Part {
@@ -101,7 +101,7 @@ struct TopFrame {
       rows: view.failures.map { job in
         [job.at.away(from: view.at), job.state.rawValue, job.kind, job.error]
       })
-    return Part(table: table, choices: view.failures.map { .failure($0.id) }, empty: "nothing fails")
+    return Part(table: table, choices: view.failures.map { .failure($0.id) }, empty: "no failures")
   }
 
   private func lines(of part: Part, _ size: Int) -> [String] {

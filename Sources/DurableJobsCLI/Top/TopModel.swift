@@ -91,7 +91,7 @@ struct TopModel: Sendable {
 
   private mutating func pauseOrResume() -> Action? {
     guard case .queue(let name) = choice, let queue = view?.queues.first(where: { $0.queue == name }) else {
-      message = "p pauses and resumes a queue: choose one"
+      message = "p pauses and resumes a queue: select one"
       return nil
     }
     return queue.isPaused ? .resume(name) : .pause(name)
@@ -99,7 +99,7 @@ struct TopModel: Sendable {
 
   private mutating func retry() -> Action? {
     guard case .failure(let id) = choice else {
-      message = "r retries a job that failed: choose one"
+      message = "r retries a failed job: select one"
       return nil
     }
     return .retry(id)
@@ -107,14 +107,14 @@ struct TopModel: Sendable {
 
   private mutating func askToCancel() {
     switch choice {
-    case .running(let id): question = ("cancel job \(id), which runs? [y/N]", .cancel(id))
+    case .running(let id): question = ("cancel the running job \(id)? [y/N]", .cancel(id))
     case .failure(let id):
       guard view?.failures.first(where: { $0.id == id })?.state != .dead else {
         message = "job \(id) is dead: there is nothing to cancel"
         return
       }
       question = ("cancel job \(id)? [y/N]", .cancel(id))
-    default: message = "c cancels a job: choose one that runs or failed"
+    default: message = "c cancels a job: select one that is running or failed"
     }
   }
 }

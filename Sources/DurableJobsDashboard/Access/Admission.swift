@@ -28,7 +28,7 @@ final class Admission: Sendable {
         outcome = .visitor(Visitor(actor, session.map { .session($0) } ?? .cookies(cookies)))
       case .answer(let response): outcome = .answer(response)
       case .refused:
-        throw DashboardRefusal(.forbidden, "You may not look here", "Whoever runs this service can give you a role.")
+        throw DashboardRefusal(.forbidden, "No access", "Ask an administrator of this service for a role.")
       }
     } catch var refusal as DashboardRefusal {
       // After a 403, a link back would only lead to another 403.

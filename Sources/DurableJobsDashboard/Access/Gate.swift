@@ -40,12 +40,12 @@ struct Gate: Sendable {
     let form = try await DashboardForm(bodyOf: visit.request)
     guard visitor.issued(form[DashboardVisit.tokenField] ?? "") else {
       throw DashboardRefusal(
-        .forbidden, "That form is not yours",
-        "It is of another session, or not of this dashboard. Nothing was changed: go back, reload the page, try again.")
+        .forbidden, "This form is not yours",
+        "It belongs to another session or another site. Nothing was changed: go back, reload the page and try again.")
     }
     guard route.access != .act || visitor.mayAct else {
       throw DashboardRefusal(
-        .forbidden, "You may look, not act", "Your role here is read-only. Nothing was changed.")
+        .forbidden, "Read-only access", "Your role here is read-only. Nothing was changed.")
     }
     var response = try await handler(visit, form)
     if route.access == .act {
@@ -75,8 +75,8 @@ struct Gate: Sendable {
     }
     let setting = kit.originSetting.map { " (\($0))" } ?? ""
     throw DashboardRefusal(
-      .forbidden, "That form is not from here",
-      "The browser says that another site has sent it, or does not say which. Nothing was changed."
+      .forbidden, "This form came from another site",
+      "The browser names another site as its origin, or names none. Nothing was changed."
         + (origin.map { " The dashboard's address is set to \($0)\(setting)." } ?? ""))
   }
 }

@@ -62,7 +62,7 @@ struct Chart: Sendable {
     let mean = columns.isEmpty ? 0 : totals.reduce(0, +) / Double(columns.count)
     summary =
       columns.isEmpty || largest == 0
-      ? "Nothing in this time."
+      ? "Nothing in this period."
       : "On average \(PageFormat.rate(mean)) \(unit), at most \(PageFormat.rate(largest)) \(unit)."
     keys = series.count > 1 ? series.map { Key(name: $0.name, style: $0.style) } : []
     names = series.map(\.name)

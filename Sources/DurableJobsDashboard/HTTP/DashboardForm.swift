@@ -40,7 +40,7 @@ public struct DashboardForm: Sendable {
   /// - Throws: a refusal of status 422.
   public func require(_ name: String) throws(DashboardRefusal) -> String {
     guard let value = self[name] else {
-      throw DashboardRefusal(.unprocessableContent, "Something is missing", "The form has to say: \(name).")
+      throw DashboardRefusal(.unprocessableContent, "Missing field", "The form needs the field \(name).")
     }
     return value
   }
@@ -54,7 +54,7 @@ public struct DashboardForm: Sendable {
     do {
       return try Date(full.hasSuffix("Z") ? full : full + "Z", strategy: .iso8601)
     } catch {
-      throw DashboardRefusal(.unprocessableContent, "That is no time", "A time looks like 2026-11-21T18:52, in UTC.")
+      throw DashboardRefusal(.unprocessableContent, "Not a valid time", "Use a time such as 2026-11-21T18:52, in UTC.")
     }
   }
 

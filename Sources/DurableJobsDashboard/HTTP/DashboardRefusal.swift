@@ -38,7 +38,7 @@ public struct DashboardRefusal: Error, Sendable {
       self.init(
         .serviceUnavailable, "Postgres does not answer",
         "Nothing can be shown without it. `\(terms.command) doctor` says what is wrong; "
-          + "this page works again when it does.",
+          + "this page works again once Postgres does.",
         retryAfter: 2)
     case is RedisError: self.init(redis: ())
     case let error as BrokerError where error.code == .unavailable: self.init(redis: ())
@@ -48,28 +48,29 @@ public struct DashboardRefusal: Error, Sendable {
   }
 
   static let internalError = DashboardRefusal(
-    .internalServerError, "The server failed", "Its log has the reason, under this request's id.")
+    .internalServerError, "Internal error", "The server's log has the reason, under this request's id.")
 
   private init(_ error: OperationError) {
     switch error.code {
     case .notFound: self.init(.notFound, "Not found", error.message)
     case .conflict: self.init(.conflict, "Nothing was changed", error.message)
-    case .forbidden: self.init(.forbidden, "You may look, not act", error.message)
-    case .usage, .data: self.init(.unprocessableContent, "That is not possible", error.message)
-    default: self.init(.internalServerError, "It did not work", error.message)
+    case .forbidden: self.init(.forbidden, "Read-only access", error.message)
+    case .usage, .data: self.init(.unprocessableContent, "Not possible", error.message)
+    default: self.init(.internalServerError, "The action failed", error.message)
     }
   }
 
   private init(redis: Void) {
     self.init(
       .serviceUnavailable, "Redis does not answer",
-      "What the broker knows cannot be shown or changed now. No job is lost: the ledger owes them all.", retryAfter: 2)
+      "The broker's state cannot be shown or changed now. No job is lost: all of them are in the ledger.", retryAfter: 2
+    )
   }
 
   private init(httpStatus status: HTTPResponse.Status) {
     switch status {
     case .notFound: self.init(status, "Not found", "There is no page at this address.")
-    case .contentTooLarge: self.init(status, "Too much", "A form has at most 1 MiB.")
+    case .contentTooLarge: self.init(status, "Too large", "A form may have at most 1 MiB.")
     default: self.init(status, status.reasonPhrase, "The request is not one that this page sends.")
     }
   }

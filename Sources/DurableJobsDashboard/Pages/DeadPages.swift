@@ -50,8 +50,8 @@ struct DeadPages: DashboardPages {
       isNarrowed: filter.queue != nil || filter.text != nil, hasJobs: !page.items.isEmpty,
       jobs: page.items.map { JobRow($0, now: now) },
       none: page.next == nil
-        ? "None: every job was done, is pending, or was thrown away."
-        : "None among these: the next page looks further.",
+        ? "None: every job is done, pending or deleted."
+        : "None among these: the next page searches further.",
       next: page.next.map { cursor in
         DashboardLink.to("dead", ["kind", "queue", "text"].map { ($0, query[$0]) } + [("before", cursor)])
       })
@@ -70,12 +70,12 @@ struct DeadPages: DashboardPages {
       let ids = try chosen(form)
       let question = visit.confirm(
         form, ids.count == 1 ? "Delete one dead letter?" : "Delete \(ids.count) dead letters?",
-        "They will not be tried again. This cannot be taken back.", label: "Delete", back: back)
+        "They will not be retried. This cannot be undone.", label: "Delete", back: back)
       if let question { return question }
       return try await each(ids, "deleted", visit, back) { _ = try await jobs.delete($0, by: visit.actor) }
     case "retry-all":
       let question = visit.confirm(
-        form, "Retry \(whole)?", "Each is pending again from its first attempt on.", label: "Retry all",
+        form, "Retry \(whole)?", "Each is pending again, starting with its first attempt.", label: "Retry all",
         back: back)
       if let question { return question }
       let actor = visit.actor
@@ -85,7 +85,7 @@ struct DeadPages: DashboardPages {
       return try await visit.done(outcome.sentence("pending again", in: "the dead letters"), to: back)
     case "delete-all":
       let question = visit.confirm(
-        form, "Delete \(whole)?", "They will not be tried again. This cannot be taken back.",
+        form, "Delete \(whole)?", "They will not be retried. This cannot be undone.",
         label: "Delete all", back: back)
       if let question { return question }
       let actor = visit.actor
@@ -94,7 +94,7 @@ struct DeadPages: DashboardPages {
       }
       return try await visit.done(outcome.sentence("deleted", in: "the dead letters"), to: back)
     default:
-      throw DashboardRefusal(.unprocessableContent, "Something is missing", "The form has to say: do.")
+      throw DashboardRefusal(.unprocessableContent, "Missing field", "The form needs the field do.")
     }
   }
 
@@ -103,7 +103,7 @@ struct DeadPages: DashboardPages {
     let ids = form.all("id")
     guard 1...500 ~= ids.count else {
       throw DashboardRefusal(
-        .unprocessableContent, "None is chosen", "Tick the dead letters that are meant, at most 500, and try again.")
+        .unprocessableContent, "None is selected", "Select up to 500 dead letters and try again.")
     }
     return ids
   }
@@ -122,7 +122,7 @@ struct DeadPages: DashboardPages {
       }
     }
     var notice = BulkWork.Outcome?.some(.done(count)).sentence(done, in: "the dead letters")
-    if let first = refusals.first { notice += " \(refusals.count) stayed as they are: \(PageFormat.line(first))" }
+    if let first = refusals.first { notice += " \(refusals.count) are unchanged: \(PageFormat.line(first))" }
     return try await visit.done(notice, to: back)
   }
 }

@@ -37,7 +37,7 @@ struct JobListPages: DashboardPages {
     let query = visit.query
     let state = try query["state"].map { text throws(DashboardRefusal) in
       guard let state = JobState(rawValue: text) else {
-        throw DashboardRefusal(.unprocessableContent, "There is no such state", "Choose one of the list.")
+        throw DashboardRefusal(.unprocessableContent, "Unknown state", "Choose one from the list.")
       }
       return state
     }
@@ -58,7 +58,7 @@ struct JobListPages: DashboardPages {
       text: filter.text ?? "", since: query["since"] ?? "", until: query["until"] ?? "",
       searched: JobListPages.searched(page), hasJobs: !page.items.isEmpty,
       jobs: page.items.map { JobRow($0, now: now) },
-      none: page.next == nil ? "No job is like this." : "None among these: the next page looks further.",
+      none: page.next == nil ? "No matching jobs." : "None among these: the next page searches further.",
       next: page.next.map { cursor in
         DashboardLink.to(
           "jobs",
@@ -70,7 +70,7 @@ struct JobListPages: DashboardPages {
   /// How far the search went, if no index covers the filter.
   static func searched(_ page: JobPage) -> String? {
     page.searched.map {
-      "Looked at \(PageFormat.number($0)) jobs" + (page.next == nil ? "." : "; the next page goes on.")
+      "Searched \(PageFormat.number($0)) jobs" + (page.next == nil ? "." : "; the next page continues.")
     }
   }
 }

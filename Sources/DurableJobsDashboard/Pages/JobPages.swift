@@ -17,8 +17,8 @@ struct JobPages: DashboardPages {
       let id = try visit.parameter("id")
       let question = visit.confirm(
         form, "Cancel this job?",
-        "It is not pending any more, and stopped where it runs; what it wrote in its transaction is undone. "
-          + "It cannot be taken back.",
+        "It will no longer be pending; if it is running, it is stopped and its transaction rolled back. "
+          + "This cannot be undone.",
         label: "Cancel the job", back: path(id))
       if let question { return question }
       _ = try await jobs.cancel(id, by: visit.actor)
@@ -27,7 +27,7 @@ struct JobPages: DashboardPages {
     routes.action("jobs/{id}/delete") { visit, form in
       let id = try visit.parameter("id")
       let question = visit.confirm(
-        form, "Delete this dead letter?", "It will not be tried again. This cannot be taken back.",
+        form, "Delete this dead letter?", "It will not be retried. This cannot be undone.",
         label: "Delete the dead letter", back: path(id))
       if let question { return question }
       _ = try await jobs.delete(id, by: visit.actor)

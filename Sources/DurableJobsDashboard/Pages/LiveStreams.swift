@@ -48,7 +48,8 @@ final class LiveStreams: Sendable {
     _ context: any RequestContext, _ next: @escaping @Sendable () async throws -> String?
   ) throws -> Response {
     guard state.withLock({ $0.open < Self.limit }) else {
-      throw DashboardRefusal(.serviceUnavailable, "Too many look", "Reload the page instead.", retryAfter: 10)
+      throw DashboardRefusal(
+        .serviceUnavailable, "Too many live views are open", "Reload the page instead.", retryAfter: 10)
     }
     return Response(
       status: .ok, headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],

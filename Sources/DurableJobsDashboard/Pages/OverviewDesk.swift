@@ -84,15 +84,15 @@ struct OverviewDesk: Sendable {
       attention.append(
         Overview.Attention(
           "workers", "warning", "warn",
-          "\(lost.map(\.name).joined(separator: ", ")) said nothing lately and did not leave",
-          advice: "what it held is given to others when its leases end; start another worker", href: "workers"))
+          "\(lost.map(\.name).joined(separator: ", ")) stopped reporting without leaving",
+          advice: "its jobs are handed on when its leases end; start another worker", href: "workers"))
     }
     let paused = queues.filter(\.isPaused).map(\.queue)
     if !paused.isEmpty {
       attention.append(
         Overview.Attention(
           "paused", "warning", "warn", paused.joined(separator: ", "),
-          advice: "nobody claims from \(paused.count == 1 ? "it" : "them") until it is resumed", href: "queues"))
+          advice: "no worker claims from \(paused.count == 1 ? "it" : "them") until it is resumed", href: "queues"))
     }
     return attention
   }
@@ -111,7 +111,7 @@ struct OverviewDesk: Sendable {
     let broken = attention.count { $0.style == "bad" }
     if broken > 0 { return (broken == 1 ? "Something is wrong" : "\(broken) things are wrong", "bad") }
     switch attention.count {
-    case 0: return isLooked ? ("All is well", "ok") : ("Looking…", "warn")
+    case 0: return isLooked ? ("All is well", "ok") : ("Checking…", "warn")
     case 1: return ("One thing needs attention", "warn")
     case let count: return ("\(count) things need attention", "warn")
     }

@@ -16,12 +16,12 @@ struct QueuePages: DashboardPages {
     routes.action("queues/{queue}/pause") { visit, form in
       let name = try visit.parameter("queue")
       try await queues.pause(name, by: visit.actor)
-      return try await visit.done("\(name) is paused: workers claim nothing more from it.", to: back(form, name))
+      return try await visit.done("\(name) is paused: workers no longer claim from it.", to: back(form, name))
     }
     routes.action("queues/{queue}/resume") { visit, form in
       let name = try visit.parameter("queue")
       try await queues.resume(name, by: visit.actor)
-      return try await visit.done("\(name) goes on.", to: back(form, name))
+      return try await visit.done("\(name) is resumed.", to: back(form, name))
     }
     routes.action("queues/{queue}/clear", clear)
   }
@@ -120,7 +120,7 @@ struct QueuePages: DashboardPages {
     let jobs = { (state: JobState?) in DashboardLink.to("jobs", ("queue", name), ("state", state?.rawValue)) }
     let model = One(
       name: name, isPaused: row.isPaused, isUnserved: row.isUnserved,
-      pause: queue.pausedAt.map { "Paused \(visit.moment($0).distance) by \(queue.pausedBy ?? "somebody")." },
+      pause: queue.pausedAt.map { "Paused \(visit.moment($0).distance) by \(queue.pausedBy ?? "someone")." },
       numbers: [
         Number("Waiting", row.ready, jobs(.waiting)), Number("Running", row.running, jobs(.running)),
         Number("Delayed", row.delayed, jobs(.delayed)), Number("Parked", row.parked, jobs(.parked)),
@@ -138,7 +138,7 @@ struct QueuePages: DashboardPages {
     let name = try visit.parameter("queue")
     let question = visit.confirm(
       form, "Clear \(name)?",
-      "All jobs that are pending in this queue are cancelled. This cannot be taken back; "
+      "All pending jobs of this queue are cancelled. This cannot be undone; "
         + "the list of cancelled jobs keeps them for a few days.",
       label: "Clear \(name)", back: "queues")
     if let question { return question }

@@ -19,12 +19,12 @@ struct SchedulePages: DashboardPages {
     routes.action("schedules/pause") { visit, form in
       let name = try form.require("name")
       _ = try await schedules.pause(name, by: visit.actor)
-      return try await visit.done("\(name) fires no more until it is resumed.", to: "schedules")
+      return try await visit.done("\(name) does not fire until it is resumed.", to: "schedules")
     }
     routes.action("schedules/resume") { visit, form in
       let name = try form.require("name")
       _ = try await schedules.resume(name, by: visit.actor)
-      return try await visit.done("\(name) fires again, from its next tick on.", to: "schedules")
+      return try await visit.done("\(name) fires again, starting with its next tick.", to: "schedules")
     }
   }
 

@@ -15,27 +15,27 @@ struct WorkerPages: DashboardPages {
       let name = form["name"]
       if name == nil,
         let question = visit.confirm(
-          form, "Quiet all workers?", "They claim no more, until each is started again; what runs goes on.",
+          form, "Quiet all workers?", "They claim no more jobs until they are restarted; running jobs continue.",
           label: "Quiet all", back: "workers")
       {
         return question
       }
       _ = try await workers.quiet(name, by: visit.actor)
       return try await visit.done(
-        name.map { "\($0) claims no more." } ?? "No worker claims any more.", to: "workers")
+        name.map { "\($0) claims no more." } ?? "All workers claim no more.", to: "workers")
     }
     routes.action("workers/stop") { visit, form in
       let name = form["name"]
       let question = visit.confirm(
         form, name.map { "Stop \($0)?" } ?? "Stop all workers?",
-        "What runs is finished first, and what was claimed goes back at once. "
-          + "What supervises the process may start another.",
+        "Running jobs are finished first, and other claimed jobs are handed back at once. "
+          + "The process's supervisor may start another.",
         label: name == nil ? "Stop all" : "Stop it", back: "workers")
       if let question { return question }
       _ = try await workers.stop(name, by: visit.actor)
       return try await visit.done(
-        name.map { "\($0) ends when it has done what it runs." }
-          ?? "All workers end when they have done what they run.",
+        name.map { "\($0) stops when its running jobs are done." }
+          ?? "All workers stop when their running jobs are done.",
         to: "workers")
     }
   }

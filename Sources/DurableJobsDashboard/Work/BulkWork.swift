@@ -53,7 +53,8 @@ final class BulkWork: Sendable {
     }
     if case .terminated = begin.yield(Piece(id: id, title: title, body: body, end: end)) {
       state.withLock { $0.running[id] = nil }
-      throw DashboardRefusal(.serviceUnavailable, "The server stops", "Nothing was changed; try again.", retryAfter: 2)
+      throw DashboardRefusal(
+        .serviceUnavailable, "The server is stopping", "Nothing was changed; try again.", retryAfter: 2)
     }
     return await withTaskGroup(of: Outcome?.self) { [clock] group in
       group.addTask {
@@ -117,7 +118,7 @@ extension BulkWork.Outcome? {
     case .done(1): "One job of \(place) was \(done)."
     case .done(let count): "\(PageFormat.number(count)) jobs of \(place) were \(done)."
     case .failed(let reason): "It ended early: \(reason)"
-    case nil: "It goes on in the background; the page of dead letters says how far it is."
+    case nil: "It continues in the background; the page of dead letters shows its progress."
     }
   }
 }

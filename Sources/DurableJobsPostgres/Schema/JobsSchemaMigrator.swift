@@ -68,7 +68,7 @@ extension JobsSchema {
     let newest =
       isThere == [true] ? try await run("SELECT max(version) FROM \(versions)").decode(Int?.self).first ?? nil : nil
     guard newest ?? 0 >= Self.newest else {
-      let found = newest.map { "is at version \($0)" } ?? "is not there yet"
+      let found = newest.map { "is at version \($0)" } ?? "does not exist yet"
       throw JobsSchemaError(
         .behind, "the queue's schema \"\(name)\" \(found), and this program needs version \(Self.newest): migrate it")
     }
@@ -148,7 +148,7 @@ struct JobsSchemaMigrator: Sendable {
       guard error.code == .server else { throw error }
       throw JobsSchemaError(
         .refused,
-        "version \(version.number) of the queue's schema \"\(schema.name)\" was refused, and nothing of it took "
+        "version \(version.number) of the queue's schema \"\(schema.name)\" was refused, and none of it took "
           + "effect: \(error.message)",
         cause: error)
     }
@@ -204,7 +204,7 @@ struct JobsSchemaMigrator: Sendable {
     let holders = try await FormerTables.holders(of: held.table, in: pool)
     return JobsSchemaError(
       .held,
-      "the queue's schema \"\(schema.name)\" was not migrated, and nothing has changed: other sessions hold the tables"
+      "the queue's schema \"\(schema.name)\" was not migrated, and nothing has changed: other sessions lock its tables"
         + (holders.isEmpty ? "" : " (\(holders.joined(separator: "; ")))") + "; migrate again when they have ended")
   }
 

@@ -67,7 +67,7 @@ final class ClusterNodes: Sendable {
       group.addTask {
         await member.node.run {
           self.state.withLock { $0.isFinished }
-            ? .stopped : RedisError(.connection, "\(endpoint) is no master of the cluster any more", isUnsent: true)
+            ? .stopped : RedisError(.connection, "\(endpoint) is no longer a master of the cluster", isUnsent: true)
         }
       }
       for await _ in member.stay {}
@@ -194,7 +194,7 @@ final class ClusterNodes: Sendable {
         return state.trouble == nil
       }
       if isNew, let trouble {
-        logger.warning("the cluster does not say who its masters are", metadata: ["error": "\(trouble)"])
+        logger.warning("could not get the cluster's masters", metadata: ["error": "\(trouble)"])
       }
       do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
       return mapIsDoubtful()
@@ -250,7 +250,7 @@ final class ClusterNodes: Sendable {
         servedSlots: number("cluster_slots_ok:"), isComplete: facts.contains("cluster_state:ok"))
     } catch {
       guard error.message.contains("cluster support disabled") else { throw error }
-      throw RedisError(.configuration, "\(endpoint) is a server of its own and no node of a cluster; write redis://")
+      throw RedisError(.configuration, "\(endpoint) is a standalone server, not a cluster node; use redis://")
     }
   }
 }

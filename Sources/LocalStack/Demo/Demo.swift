@@ -103,14 +103,14 @@ public struct Demo: Sendable {
       event(.line(line))
     }
     if let largest = authors.last {
-      event(.step("readers like, comment and follow; \(largest.username) is told"))
+      event(.step("readers like, comment and follow; \(largest.username) is notified"))
       let reactions = DemoReactions(author: largest, post: try await stage.post(by: largest))
       report.reactions = try await reactions.play(on: stage, pool)
     }
     event(.step("fans look up channels, register them and give hearts; rankings are computed twice"))
     report.fans = try await DemoFans().play(on: stage, pool)
     if PictureWorkshop.isAvailable {
-      event(.step("drawing \(DemoPictures.count) pictures; accounts post them and wear them"))
+      event(.step("drawing \(DemoPictures.count) pictures; accounts post them and use them as avatars"))
       report.pictures = try await DemoPictures().play(on: stage, pool)
     } else {
       event(.step("no pictures: this machine has no vips, which `make setup` installs"))
@@ -136,7 +136,7 @@ final class TemporaryFolder: Sendable {
   init() throws(OperationError) {
     var template = Array("/tmp/fanmill-demo-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw OperationError(.failed, "no folder can be made under /tmp: \(String(cString: strerror(errno)))")
+      throw OperationError(.failed, "cannot create a folder under /tmp: \(String(cString: strerror(errno)))")
     }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }

@@ -74,7 +74,7 @@ struct DemoFanOut: Sendable {
     let deadline = ContinuousClock.now + Self.patience
     while try await !isMet() {
       guard .now < deadline else {
-        throw OperationError(.failed, "the posts of \(author.username) are not delivered after \(Self.patience)")
+        throw OperationError(.failed, "the posts of \(author.username) were not delivered within \(Self.patience)")
       }
       try await Task.sleep(for: .milliseconds(5))
     }

@@ -69,7 +69,7 @@ public struct LocalStack: Sendable {
     let servers = try await LocalServers.start(in: folder.path)
     let outcome: Result<Void, any Error>
     do {
-      event(.step("bringing the database to the newest schema"))
+      event(.step("migrating the database to the newest schema"))
       try await servers.withPool(logger: logger) { pool in
         _ = try await DatabaseMigrator(migrations, pool: pool).up()
       }

@@ -39,11 +39,11 @@ public struct LocalStackControl: Sendable {
   public func stop(limit: Duration = .seconds(90)) async throws -> Bool {
     guard let runner = folder.runner else { return false }
     guard kill(runner, SIGTERM) == 0 else {
-      throw OperationError(.failed, "process \(runner) cannot be ended: \(String(cString: strerror(errno)))")
+      throw OperationError(.failed, "cannot stop process \(runner): \(String(cString: strerror(errno)))")
     }
     let deadline = ContinuousClock.now + limit
     while folder.runner == runner {
-      guard .now < deadline else { throw OperationError(.failed, "process \(runner) is still there after \(limit)") }
+      guard .now < deadline else { throw OperationError(.failed, "process \(runner) is still running after \(limit)") }
       try await Task.sleep(for: .milliseconds(50))
     }
     return true
@@ -54,10 +54,10 @@ public struct LocalStackControl: Sendable {
   ///
   /// - Throws: `.failed` if no stack is running, or if the number is not reached within `limit`.
   public func scale(to count: Int, limit: Duration = .seconds(60)) async throws {
-    guard let runner = folder.runner else { throw OperationError(.failed, "no stack runs in this folder") }
+    guard let runner = folder.runner else { throw OperationError(.failed, "no stack is running in this folder") }
     try folder.want(workers: count)
     guard kill(runner, SIGUSR1) == 0 else {
-      throw OperationError(.failed, "process \(runner) cannot be asked: \(String(cString: strerror(errno)))")
+      throw OperationError(.failed, "cannot signal process \(runner): \(String(cString: strerror(errno)))")
     }
     let deadline = ContinuousClock.now + limit
     while folder.workers().count != count {

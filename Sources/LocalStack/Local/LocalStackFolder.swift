@@ -24,7 +24,7 @@ public struct LocalStackFolder: Sendable {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
-      throw OperationError(.failed, "the folder \(path) cannot be made: \(error.fileReason)")
+      throw OperationError(.failed, "cannot create the folder \(path): \(error.fileReason)")
     }
   }
 
@@ -42,7 +42,7 @@ public struct LocalStackFolder: Sendable {
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       close(descriptor)
       let owner = runner.map { " (process \($0))" } ?? ""
-      throw OperationError(.conflict, "a stack runs in \(path) already\(owner): `fanmill down` ends it")
+      throw OperationError(.conflict, "a stack is already running in \(path)\(owner): stop it with `fanmill down`")
     }
     ftruncate(descriptor, 0)
     let pid = Array("\(getpid())\n".utf8)

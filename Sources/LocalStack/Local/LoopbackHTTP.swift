@@ -43,7 +43,7 @@ public struct LoopbackHTTP: Sendable {
     while !unsent.isEmpty {
       // `MSG_NOSIGNAL`: a server that hangs up causes an error instead of killing this program.
       let count = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      guard count > 0 else { throw failure("it hung up") }
+      guard count > 0 else { throw failure("it closed the connection") }
       unsent = unsent.dropFirst(count)
     }
     var received: [UInt8] = []
@@ -92,7 +92,7 @@ public struct LoopbackHTTP: Sendable {
     }
     let border = Array("\r\n\r\n".utf8)
     guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: border) }) else {
-      throw failure("its answer is cut off")
+      throw failure("its answer is truncated")
     }
     var headers: [String: String] = [:]
     for line in String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n").dropFirst() {

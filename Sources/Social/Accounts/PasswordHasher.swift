@@ -34,7 +34,7 @@ public final class PasswordHasher: Sendable {
   }
 
   init(threads: Int, limit: Int, parameters: PasswordHash.Parameters) {
-    precondition(threads > 0 && limit > 0, "a password hasher has a thread and room for a password at least")
+    precondition(threads > 0 && limit > 0, "a password hasher needs at least one thread and room for one password")
     // Serial queues get a thread even when other work has taken all of Dispatch's shared ones; a concurrent queue does
     // not.
     state = Locked(State(idle: (0..<threads).map { DispatchQueue(label: "fanmill.passwords.\($0)") }))
@@ -109,7 +109,7 @@ public final class PasswordHasher: Sendable {
       }
       guard taken else {
         continuation.resume(
-          throwing: SocialError(.busy, "too many passwords wait to be checked: try again in a few seconds"))
+          throwing: SocialError(.busy, "too many passwords are waiting to be checked: try again in a few seconds"))
         return
       }
       start()

@@ -45,7 +45,7 @@ public enum Passwords {
     }
     let rows = try await pool.query("SELECT FROM accounts WHERE id = \(account) AND password_hash IS NULL")
     guard !rows.isEmpty else {
-      throw SocialError.invalid("password", "is needed: the account's, which says that it is its owner")
+      throw SocialError.invalid("password", "is required: enter the account's password to confirm that you own it")
     }
     return nil
   }

@@ -51,7 +51,8 @@ public enum Usernames {
     let (count, seconds) = try rows[0].decode(Int.self, Int?.self)
     guard count <= formerLimit else {
       throw SocialError(
-        .tooManyUsernames, "a username is changed \(formerLimit) times within 30 days at most: keep this one for now",
+        .tooManyUsernames,
+        "a username can be changed at most \(formerLimit) times within 30 days: keep this one for now",
         field: "username", retryAfter: seconds)
     }
   }
@@ -97,5 +98,5 @@ public struct AccountMoved: Error, Hashable, CustomStringConvertible {
   /// The requested name.
   public let from: String
   public let to: String
-  public var description: String { "the account '\(from)' is called '\(to)' now" }
+  public var description: String { "the account '\(from)' is now called '\(to)'" }
 }

@@ -92,11 +92,11 @@ public struct AgreementBackups: Sendable {
     guard isEqualInConstantTime(verifier, secrets.verifier(proof, of: account)) else {
       guard tries >= Self.maxTries else {
         throw SocialError(
-          .wrongPasscode, "the passcode is another: \(Self.maxTries - Int(tries)) tries are left", field: "proof")
+          .wrongPasscode, "wrong passcode: \(Self.maxTries - Int(tries)) tries left", field: "proof")
       }
       try await pool.execute(
         "DELETE FROM agreement_backups WHERE account_id = \(account) AND wrong_tries >= \(Int16(Self.maxTries))")
-      throw SocialError(.backupDestroyed, "the passcode is another, for the tenth time: the backup is destroyed")
+      throw SocialError(.backupDestroyed, "wrong passcode for the tenth time: the backup has been destroyed")
     }
     guard let secret = secrets.open(sealed, of: account) else {
       throw SocialError(.agreementsOff, "the backup was sealed with another FANMILL_CERTIFICATE_KEY: ask the operator")

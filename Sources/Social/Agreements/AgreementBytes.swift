@@ -13,7 +13,7 @@ public enum AgreementBytes {
       let count =
         lengths.lowerBound == lengths.upperBound
         ? "\(lengths.lowerBound)" : "\(lengths.lowerBound) to \(lengths.upperBound)"
-      throw .invalid(field, "is \(count) bytes in Base64 for URLs, without padding")
+      throw .invalid(field, "must be \(count) bytes in URL-safe Base64, without padding")
     }
     return bytes
   }

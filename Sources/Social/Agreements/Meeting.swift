@@ -72,7 +72,7 @@ public struct MeetingSeal: Sendable, Hashable {
     self.copy = try AgreementBytes.read(copy, "copy", 28...65_536)
     let seconds = now.timeIntervalSince1970
     guard Double(expiresAt) > seconds, Double(expiresAt) <= seconds + 366 * 86_400 else {
-      throw .invalid("expiresAt", "is in the future and within a year, in seconds since 1970")
+      throw .invalid("expiresAt", "must be in the future and within a year, in seconds since 1970")
     }
     self.expiresAt = Date(timeIntervalSince1970: Double(expiresAt))
   }

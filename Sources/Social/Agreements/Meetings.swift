@@ -76,7 +76,7 @@ public struct Meetings: Sendable {
     }
     guard copies < Self.maxCopies else {
       throw SocialError(
-        .tooManyAgreements, "an account keeps \(Self.maxCopies) agreements at most: delete some of your copies")
+        .tooManyAgreements, "an account may keep at most \(Self.maxCopies) agreements: delete some of your copies")
     }
   }
 
@@ -124,7 +124,7 @@ public struct Meetings: Sendable {
     } catch is AccountMoved {
       return .refused
     }
-    guard host != joiner else { throw SocialError(.cannotMeetYourself, "a meeting has two accounts") }
+    guard host != joiner else { throw SocialError(.cannotMeetYourself, "a meeting needs two different accounts") }
     let rows = try await transaction.query(
       """
       SELECT id, state, code_hash, wrong_codes, joiner_id, joiner_key, joiner_commitment FROM agreement_meetings
@@ -238,7 +238,7 @@ public struct Meetings: Sendable {
       """)
     guard let row = rows.first else { throw SocialError.notFound("meeting") }
     guard try Bool(postgres: row[8]) else {
-      throw SocialError(.meetingEnded, "the meeting has ended, or nobody has joined it yet: begin a new one")
+      throw SocialError(.meetingEnded, "the meeting has ended or has not been joined yet: begin a new one")
     }
     return Going(
       isHost: try Int(postgres: row[0]) == account,
@@ -261,7 +261,7 @@ public struct Meetings: Sendable {
     let meeting = try await going(id, of: account, in: transaction)
     let own = meeting.own
     guard MeetingTranscript.commitment(to: own.key, nonce, isHosts: meeting.isHost) == own.commitment else {
-      throw SocialError(.invalid("nonce"), "the nonce is not the one that was committed to", field: "nonce")
+      throw SocialError(.invalid("nonce"), "the nonce does not match the commitment", field: "nonce")
     }
     if own.nonce != nil { return }
     let column: PostgresQuery = meeting.isHost ? "host_nonce" : "joiner_nonce"
@@ -286,12 +286,14 @@ public struct Meetings: Sendable {
     let count = try Int(postgres: known[0])
     if let known = try [UInt8]?(postgres: known[1]) {
       guard known == body else {
-        throw SocialError(.messageDiffers, "message \(number) was another: a number is used once", field: "number")
+        throw SocialError(
+          .messageDiffers, "message \(number) was already sent with different content: use each number once",
+          field: "number")
       }
       return
     }
     guard number == count + 1, number <= maxMessages else {
-      throw SocialError.invalid("number", "is \(count + 1), the next one, and \(maxMessages) at most")
+      throw SocialError.invalid("number", "must be \(count + 1), the next one, and at most \(maxMessages)")
     }
     try await transaction.execute(
       """
@@ -330,7 +332,7 @@ public struct Meetings: Sendable {
     let key = try Ed25519PublicKey(Array(meeting.own.key.suffix(32)))
     guard key.isValid(seal.signature, for: MeetingTranscript.signed(transcript, seal.hash)) else {
       throw SocialError(
-        .forgedSeal, "the signature is not that of this record with the key of this meeting", field: "signature")
+        .forgedSeal, "the signature does not match this record and this meeting's key", field: "signature")
     }
     try await transaction.execute(
       """
@@ -347,7 +349,7 @@ public struct Meetings: Sendable {
     ).decode(Bool.self)
     guard let isSame = peers.first else { return false }
     guard isSame else {
-      throw SocialError(.sealsDiffer, "the other device has sealed another record: begin a new meeting", field: "hash")
+      throw SocialError(.sealsDiffer, "the other device sealed a different record: begin a new meeting", field: "hash")
     }
     try await transaction.pipeline([
       """
@@ -384,7 +386,7 @@ public struct Meetings: Sendable {
   }
 
   private static let notOpened = SocialError(
-    .meetingNotOpened, "both devices open their commitments before anything else is said")
+    .meetingNotOpened, "both devices must open their commitments first")
 
   /// Deletes meetings that expired more than a day ago. They are kept as long as the events about them.
   ///

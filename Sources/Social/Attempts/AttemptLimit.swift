@@ -28,16 +28,16 @@ public struct AttemptLimit: Sendable, Hashable {
     purpose: "password by and of ", limit: 20, what: "too many passwords were tried for this account")
   /// Sign-ups requested from a network address; each costs a hash.
   static let signUpByClient = AttemptLimit(
-    purpose: "sign-up by ", limit: 100, what: "too many accounts were asked for from your network address")
+    purpose: "sign-up by ", limit: 100, what: "too many sign-ups from your network address")
   /// Unknown password reset tokens from a network address.
   static let resetTokenByClient = AttemptLimit(
     purpose: "reset token by ", limit: 30, what: "too many wrong tokens came from your network address")
   /// Mails requested for an email address; each one reaches a mailbox.
   static let resetOfAddress = AttemptLimit(
-    purpose: "reset of ", limit: 3, what: "too many mails were asked for with this email address")
+    purpose: "reset of ", limit: 3, what: "too many mails requested for this email address")
   /// Mails requested from a network address, which many users may share behind a proxy.
   static let resetByClient = AttemptLimit(
-    purpose: "reset by ", limit: 100, what: "too many mails were asked for from your network address")
+    purpose: "reset by ", limit: 100, what: "too many mails requested from your network address")
   /// Wrong admin tokens from a network address, in the dashboard's form and the operator routes together.
   public static let adminToken = AttemptLimit(
     purpose: "admin token by ", limit: 10, what: "too many wrong admin tokens were tried from your network address")
@@ -46,7 +46,7 @@ public struct AttemptLimit: Sendable, Hashable {
     purpose: "meeting code by ", limit: 10, what: "too many wrong codes were tried by this account")
   /// Meetings begun by an account.
   static let meetings = AttemptLimit(
-    purpose: "meetings of ", limit: 20, what: "too many meetings were begun by this account")
+    purpose: "meetings of ", limit: 20, what: "too many meetings were started by this account")
 
   /// An attempt that counts for `subject`, such as a client's address.
   func by(_ subject: String) -> Attempt { Attempt(limit: self, subject: subject) }

@@ -9,7 +9,7 @@ public enum CelebPlatform: String, Sendable, Hashable, CaseIterable {
     switch name {
     case "youtube", "0": self = .youtube
     case "instagram", "1": self = .instagram
-    default: throw SocialError(.unknownPlatform, "a platform is youtube (0) or instagram (1)", field: "platform")
+    default: throw SocialError(.unknownPlatform, "platform must be youtube (0) or instagram (1)", field: "platform")
     }
   }
 }
@@ -31,7 +31,7 @@ public struct CelebAccount: Sendable, Hashable {
     switch platform {
     case .youtube:
       guard bytes.count == 24, account.hasPrefix("UC"), bytes.allSatisfy({ Self.isPlain($0) || $0 == 0x2D }) else {
-        throw .invalid("account", "is a channel's id on YouTube: 'UC' and 22 letters, digits, '-' or '_'")
+        throw .invalid("account", "must be a YouTube channel's id: 'UC' and 22 letters, digits, '-' or '_'")
       }
       name = account
     case .instagram:
@@ -39,7 +39,8 @@ public struct CelebAccount: Sendable, Hashable {
       guard (1...30).contains(bytes.count), !dots, bytes.allSatisfy({ Self.isPlain($0) || $0 == 0x2E }) else {
         throw .invalid(
           "account",
-          "is a username on Instagram: 1 to 30 letters, digits, '_' or '.', no '.' at an end and no two in a row")
+          "must be an Instagram username: 1 to 30 letters, digits, '_' or '.', no '.' at either end and no two in a row"
+        )
       }
       // Instagram ignores case.
       name = account.lowercased()

@@ -45,7 +45,7 @@ public struct CelebProfile: Sendable, Hashable {
       WHERE c.id IS NOT NULL OR k.id IS NOT NULL
       """)
     guard let row = rows.first else {
-      throw SocialError(.notFound, "nobody has registered this celeb, and no search has found it")
+      throw SocialError(.notFound, "this celeb is not registered, and no search has found it")
     }
     let (id, title, thumbnail, state, followers, hearts, since, count, nextAt) = try row.decode(
       Int?.self, String.self, String?.self, String.self, Int.self, Int.self, Date?.self, Int?.self, Date?.self)

@@ -122,7 +122,7 @@ public enum Celebs {
     /// - Throws: `invalid_note`, `invalid_position`.
     public init(note: String? = nil, position: Int? = nil) throws(SocialError) {
       try FieldRules.text(note, "note", 0...500)
-      if let position, position < 1 { throw .invalid("position", "is a place in your list, from 1") }
+      if let position, position < 1 { throw .invalid("position", "must be a position in your list, from 1") }
       self.note = note
       self.position = position
     }
@@ -165,12 +165,12 @@ public enum Celebs {
   }
 
   private static func overLimit(_ allowed: Int) -> SocialError {
-    SocialError(.celebLimit, "an account registers at most \(allowed) celebs: remove or replace one")
+    SocialError(.celebLimit, "an account may register at most \(allowed) celebs: remove or replace one")
   }
 
   private static let registered = SocialError(
-    .celebRegistered, "the celeb is among your own already: name another one", field: "account")
+    .celebRegistered, "you have already registered this celeb: choose another", field: "account")
 
   static let notRegistered = SocialError(
-    .celebNotRegistered, "the celeb is not among your own: register it with PUT /v1/me/celebs/PLATFORM/ACCOUNT")
+    .celebNotRegistered, "you have not registered this celeb: register it with PUT /v1/me/celebs/PLATFORM/ACCOUNT")
 }

@@ -48,7 +48,7 @@ public struct CardDrawing: Sendable {
     """
   }
 
-  private var summary: String { "\(name) is a fan of \(title) since \(Self.day(certificate.since))" }
+  private var summary: String { "\(name) has been a fan of \(title) since \(Self.day(certificate.since))" }
 
   private var fans: String { certificate.fans == 1 ? "fan" : "fans" }
 

@@ -38,7 +38,7 @@ public struct CardStudio: Sendable {
         return response.status == .ok ? body : nil
       } catch {
         if error.code == .cancelled { throw CancellationError() }
-        logger.notice("a celeb's picture cannot be had", metadata: ["error": "\(error)"])
+        logger.notice("cannot fetch a celeb's picture", metadata: ["error": "\(error)"])
         return nil
       }
     }

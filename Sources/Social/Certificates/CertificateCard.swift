@@ -54,7 +54,7 @@ public struct CertificateCard: Job {
     do {
       checked = try await FanCertificates.checkSigned(token, in: pool)
     } catch let refusal as SocialError {
-      context.logger.notice("a card is not drawn", metadata: ["reason": "\(refusal.message)"])
+      context.logger.notice("cannot draw a card", metadata: ["reason": "\(refusal.message)"])
       return
     }
     let (svg, png) = try await studio.draw(checked, token: token)
@@ -71,6 +71,6 @@ public struct CertificateCard: Job {
 
   /// A worker without drawing programs received a card job.
   private struct NoCardStudio: Error, CustomStringConvertible {
-    let description = "this worker was started without what draws cards"
+    let description = "this worker cannot draw cards: it was started without a card studio"
   }
 }

@@ -44,6 +44,6 @@ public struct CertificateKey: Sendable {
   }
 
   static let forged = SocialError(
-    .forgedCertificate, "the certificate was not signed here, or was changed since")
-  static let malformed = SocialError(.malformedCertificate, "this is no certificate: it may have been cut off")
+    .forgedCertificate, "this server did not sign the certificate, or it was changed afterwards")
+  static let malformed = SocialError(.malformedCertificate, "this is not a certificate: it may be truncated")
 }

@@ -73,7 +73,7 @@ public struct FanCertificates: Sendable {
     do { claims = try decoder.decode(Claims.self, from: Data(signed.payload)) } catch { throw CertificateKey.malformed }
     guard let (name, title, thumbnail) = try await claims.names(in: reader) else {
       throw SocialError(
-        .certificateRevoked, "the certificate was revoked: its fan has removed the celeb since, or is gone")
+        .certificateRevoked, "the certificate was revoked: its fan has removed the celeb or the account since")
     }
     return Checked(
       certificate: claims.certificate, fan: claims.fan, name: name, title: title, thumbnail: thumbnail)

@@ -95,7 +95,7 @@ public enum Comments {
     ).decode(Int.self, Int.self)
     guard let (writer, author) = rows.first else { throw SocialError.notFound("comment") }
     guard account == writer || account == author else {
-      throw SocialError(.notYours, "the comment is somebody else's, and so is the post")
+      throw SocialError(.notYours, "neither the comment nor the post is yours")
     }
     let gone = try await transaction.sql.execute("DELETE FROM comments WHERE post_id = \(post) AND id = \(id)")
     guard gone == 1 else { throw SocialError.notFound("comment") }

@@ -29,9 +29,9 @@ public struct DeletionMail: Job {
         """
         Hello \(name),
 
-        you have asked to delete your account, with everything in it. Nobody can bring it back. \(how)
+        You asked to delete your account and everything in it. This cannot be undone. \(how)
 
-        If it was not you, do nothing.
+        If this was not you, ignore this mail.
 
         """)
     }

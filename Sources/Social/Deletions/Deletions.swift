@@ -112,7 +112,7 @@ public enum Deletions {
 
   private static var expired: SocialError {
     SocialError(
-      .confirmationExpired, "the token was used or is older than a day: ask for another with DELETE /v1/me")
+      .confirmationExpired, "the token was used or is older than a day: request another with DELETE /v1/me")
   }
 
   /// Deletes expired tokens.

@@ -16,14 +16,14 @@ public struct EmailChangeNotice: Job {
   func run(_ mailer: Mailer?, _ context: JobContext<PostgresLedger>) async throws {
     try await Mailer.run(mailer, context, about: account) { mailer in
       try await mailer.send(
-        "Your email address is to be changed", to: try MailAddress(email), as: context.id,
+        "Your email address is about to change", to: try MailAddress(email), as: context.id,
         """
         Hello,
 
-        the owner of your account has asked for another email address. Once that is confirmed, this one is no longer \
-        the account's.
+        Your account's owner asked to change its email address. Once the new address is confirmed, this one no longer \
+        belongs to the account.
 
-        If it was not you, choose another password now, which ends all sessions of your account.
+        If this was not you, change your password now. That ends all sessions of your account.
 
         """)
     }

@@ -167,13 +167,13 @@ public enum EmailChanges {
   }
 
   private static var taken: SocialError {
-    SocialError(.emailTaken, "an account has this email address already: sign in to it", field: "email")
+    SocialError(.emailTaken, "an account already has this email address: sign in to it", field: "email")
   }
 
   private static var expired: SocialError {
     SocialError(
       .confirmationExpired,
-      "the token was used, is older than a day, or another address was asked for since: ask once more")
+      "the token was used, is older than a day, or was replaced by a later request: request a new one")
   }
 
   /// Deletes addresses that were not confirmed in time.

@@ -33,9 +33,9 @@ public struct EmailConfirmationMail: Job {
         """
         Hello \(name),
 
-        this is to be the email address of your account. \(how)
+        This address was given as the email address of your account. \(how)
 
-        If you have no such account, do nothing.
+        If you have no such account, ignore this mail.
 
         """)
     }

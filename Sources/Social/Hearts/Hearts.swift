@@ -94,7 +94,7 @@ public enum Hearts {
     guard let row = rows.first else { return Celebs.notRegistered }
     let left = max(1, try row.decode(Int?.self) ?? 1)
     return SocialError(
-      .heartTooSoon, "a celeb gets a heart from you every 10 minutes: the next one is possible in \(left) seconds",
+      .heartTooSoon, "you can give a celeb a heart every 10 minutes: try again in \(left) seconds",
       retryAfter: left)
   }
 

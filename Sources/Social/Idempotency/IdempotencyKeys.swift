@@ -100,7 +100,7 @@ public enum IdempotencyKeys {
   }
 
   private static let reused = SocialError(
-    .idempotencyKeyReused, "the Idempotency-Key was used for another request: take a fresh one for each request",
+    .idempotencyKeyReused, "the Idempotency-Key was used for another request: use a new key for each request",
     field: "Idempotency-Key")
 
   /// Records the responses to first requests.

@@ -14,12 +14,12 @@ struct GraphFile {
     GraphFile(path: path, table: "import_users", columns: ["username", "major"]) { fields in
       guard fields.count <= 2 else {
         return .failure(
-          Problem(text: "\(fields.count) fields where username and major belong, with a tab between them"))
+          Problem(text: "\(fields.count) fields instead of username and major, separated by a tab"))
       }
       guard let username = Self.username(fields[0]) else { return .failure(Self.badUsername(fields[0])) }
       let major = fields.count == 2 ? String(validating: fields[1], as: UTF8.self) : ""
       guard let major, major.unicodeScalars.count <= 100, !major.utf8.contains(0) else {
-        return .failure(Problem(text: "the major is not text of at most 100 characters"))
+        return .failure(Problem(text: "the major must be text of at most 100 characters"))
       }
       return .success((username, major))
     }
@@ -31,7 +31,8 @@ struct GraphFile {
         return .failure(
           Problem(
             text:
-              "\(fields.count == 1 ? "1 field" : "\(fields.count) fields") where follower and followee belong, with a tab between them"
+              "\(fields.count == 1 ? "1 field" : "\(fields.count) fields") instead of follower and followee, "
+              + "separated by a tab"
           ))
       }
       guard let follower = Self.username(fields[0]) else { return .failure(Self.badUsername(fields[0])) }
@@ -76,6 +77,6 @@ struct GraphFile {
     return Problem(
       text: field.isEmpty
         ? "a username is missing"
-        : "'\(shown)' is no username: 1 to 100 letters (a–z), digits, '.', '_', '-' or '+', a letter or a digit first")
+        : "'\(shown)' is not a username: 1 to 100 letters (a–z), digits, '.', '_', '-' or '+', a letter or digit first")
   }
 }

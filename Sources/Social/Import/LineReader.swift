@@ -91,7 +91,7 @@ final class LineReader {
     var status: Int32 = 0
     waitpid(unpacker, &status, 0)
     guard status == 0 else {
-      throw GraphImportError(.unreadable, "\(path) is damaged: gzip could not unpack it whole")
+      throw GraphImportError(.unreadable, "\(path) is damaged: gzip could not decompress all of it")
     }
   }
 
@@ -113,7 +113,8 @@ final class LineReader {
     guard status == 0 else {
       close(ends[0])
       throw GraphImportError(
-        .unreadable, "\(path) is packed and the program gzip cannot be started (\(String(cString: strerror(status))))")
+        .unreadable,
+        "\(path) is compressed, and the program gzip cannot be started (\(String(cString: strerror(status))))")
     }
     return (ends[0], child)
   }

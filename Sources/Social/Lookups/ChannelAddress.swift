@@ -34,23 +34,23 @@ struct ChannelAddress {
   /// - Throws: `invalid_q` if the address is not a channel's.
   func name() throws(SocialError) -> (words: String, isText: Bool) {
     guard Self.hosts.contains(host) else {
-      throw .invalid("q", "is an address elsewhere than on YouTube: give a channel's address, id, handle or name")
+      throw .invalid("q", "is not an address on YouTube: give a channel's address, id, handle or name")
     }
     guard let first = path.first else {
-      throw .invalid("q", "is YouTube's own address: give a channel's, such as https://www.youtube.com/@name")
+      throw .invalid("q", "is YouTube's home page: give a channel's address, such as https://www.youtube.com/@name")
     }
     let isVideo = host.hasSuffix("youtu.be") && !first.hasPrefix("@") && first != "channel"
     guard !isVideo, !Self.others.contains(first.lowercased()) else {
-      throw .invalid("q", "is the address of something else than a channel: give the channel's")
+      throw .invalid("q", "is not a channel's address: give the channel's")
     }
     switch first.lowercased() {
     case "channel":
       guard path.count > 1, ChannelQuestion.isChannelID(path[1]) else {
-        throw .invalid("q", "has no channel's id (UC…) behind /channel/")
+        throw .invalid("q", "has no channel id (UC…) after /channel/")
       }
       return (path[1], false)
     case "c", "user":
-      guard path.count > 1 else { throw .invalid("q", "has no name behind /\(first)/") }
+      guard path.count > 1 else { throw .invalid("q", "has no name after /\(first)/") }
       // The API has no query for these old names, so they are searched.
       return (path[1], true)
     default:

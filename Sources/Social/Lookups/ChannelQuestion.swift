@@ -39,7 +39,7 @@ public struct ChannelQuestion: Hashable, Sendable, CustomStringConvertible {
 
   private static func tidy(_ text: String) throws(SocialError) -> String {
     let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    guard !words.isEmpty else { throw .invalid("q", "is not only spaces") }
+    guard !words.isEmpty else { throw .invalid("q", "must not be blank") }
     try FieldRules.text(words, "q", 1...200)
     return words
   }

@@ -58,5 +58,5 @@ extension JobRegistry<PostgresLedger> {
 
 /// A process without access to YouTube received a lookup.
 struct NoYouTube: Error, CustomStringConvertible {
-  let description = "this worker was started without a way to YouTube"
+  let description = "this worker was started without access to YouTube"
 }

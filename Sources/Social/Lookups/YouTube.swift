@@ -86,7 +86,7 @@ public struct YouTube: Sendable {
     case .spent(let until): return .spent(until: until)
     case .noKey: return .noKey
     case .available:
-      return .failed(LookupFailure("budget_contended", "others had set the budget aside for a moment"))
+      return .failed(LookupFailure("budget_contended", "other lookups had reserved the budget: retry shortly"))
     }
   }
 
@@ -154,7 +154,7 @@ public struct YouTube: Sendable {
     guard try await ledger.disable(key, reason: failure.reason, message: failure.message, at: now()) else { return }
     metrics.disabledKeys.increment()
     logger.error(
-      "a key of the YouTube API is refused and out of use; `fanmill quota` shows it",
+      "YouTube refused an API key, which is now disabled; `fanmill quota` shows it",
       metadata: ["key": "\(key.label)", "reason": "\(failure.reason)", "message": "\(failure.message)"])
   }
 

@@ -38,11 +38,11 @@ struct MalformedAnswer: Error, CustomStringConvertible {
     description =
       switch error as? DecodingError {
       case .keyNotFound(let key, let context): "\(Self.path(context.codingPath + [key])) is missing"
-      case .typeMismatch(_, let context): "\(Self.path(context.codingPath)) has another type"
+      case .typeMismatch(_, let context): "\(Self.path(context.codingPath)) has the wrong type"
       case .valueNotFound(_, let context): "\(Self.path(context.codingPath)) is null"
       case .dataCorrupted(let context) where !context.codingPath.isEmpty:
         "\(Self.path(context.codingPath)) is not valid"
-      default: "it is not JSON, or cut off"
+      default: "it is not JSON, or it is truncated"
       }
   }
 

@@ -59,12 +59,12 @@ public struct Mailer: Sendable {
       throw CancellationError()
     } catch let error as MailError where error.code == .invalid {
       // The address is invalid, so a retry cannot succeed.
-      context.logger.notice("an account's address takes no mail", metadata: ["account": "\(account)"])
+      context.logger.notice("an account's address rejects mail", metadata: ["account": "\(account)"])
     }
   }
 }
 
 /// A process without a mail server received a mail job.
 struct NoMailServer: Error, CustomStringConvertible {
-  let description = "this worker was started without FANMILL_MAIL_URL, the server to which it would hand the mail"
+  let description = "this worker cannot send mail: FANMILL_MAIL_URL is not set"
 }

@@ -43,7 +43,7 @@ public enum MediaLibrary {
       guard owned <= quota else {
         throw SocialError(
           .mediaQuota,
-          "your pictures may take up \(quota / 1_000_000) MB together, and this one is more than what is left: delete some"
+          "your pictures may take up \(quota / 1_000_000) MB in total, and this one exceeds what is left: delete some"
         )
       }
     }
@@ -81,7 +81,7 @@ public enum MediaLibrary {
     ).decode(Int32.self)
     guard let uses = uses.first else { throw SocialError.notFound("picture") }
     guard uses == 0 else {
-      throw SocialError(.mediaInUse, "the picture is shown in a post or on your profile: take it out there first")
+      throw SocialError(.mediaInUse, "the picture is shown in a post or on your profile: remove it there first")
     }
     try await transaction.sql.execute("DELETE FROM media WHERE id = \(id.text)")
     try await transaction.enqueue(MediaRemoval())
@@ -100,7 +100,7 @@ public enum MediaLibrary {
     guard let owner = owners.first else { throw SocialError.notFound("picture") }
     // Its posts may only be changed under its owner's lock.
     guard owner == known else {
-      throw SocialError(.busy, "the picture has become an account's in this moment: try again")
+      throw SocialError(.busy, "a sign-up just claimed the picture: try again")
     }
     try await sql.execute(
       """
@@ -142,7 +142,7 @@ public enum MediaLibrary {
     guard let row = rows.first else { throw SocialError.notFound("picture") }
     let (file, ready, failure) = try row.decode(String?.self, Bool.self, String?.self)
     guard let file else {
-      throw SocialError(.mediaGone, "there is no picture any more: \(failure ?? "its bytes could not be read")")
+      throw SocialError(.mediaGone, "the picture is no longer available: \(failure ?? "its bytes could not be read")")
     }
     return (MediaFile(id: file), ready)
   }

@@ -23,7 +23,7 @@ public struct MediaOrphans: Job {
     let old = orphans.filter { JobClock.now.timeIntervalSince($0.modified) > Self.age }
     try await store.remove(old.map(\.key))
     if !old.isEmpty {
-      context.logger.notice("removed what no picture is of", metadata: ["objects": "\(old.count)"])
+      context.logger.notice("removed orphaned objects", metadata: ["objects": "\(old.count)"])
     }
     guard let last = page.last else { return }
     try await context.transaction { try await $0.enqueue(MediaOrphans(after: last.key.description)) }

@@ -4,7 +4,7 @@ enum MediaReference {
 
   /// - Throws: `invalid_media`.
   static func list(_ texts: [String]) throws(SocialError) -> [MediaID] {
-    guard texts.count <= maxPerPost else { throw .invalid("media", "has at most \(maxPerPost) pictures") }
+    guard texts.count <= maxPerPost else { throw .invalid("media", "must have at most \(maxPerPost) pictures") }
     var ids: [MediaID] = []
     for text in texts {
       let id = try one(text, "media")
@@ -18,13 +18,14 @@ enum MediaReference {
   static func one(_ text: String, _ field: String) throws(SocialError) -> MediaID {
     if let id = MediaID(text) { return id }
     if text.contains(":") || text.contains("/") { throw refusedAddress(field) }
-    throw .invalid(field, "takes the 'id' that POST /v1/media answers")
+    throw .invalid(field, "must be an 'id' that POST /v1/media returned")
   }
 
   /// Earlier versions accepted addresses of external pictures.
   static func refusedAddress(_ field: String) -> SocialError {
     SocialError(
-      .useMedia, "\(field) takes no address: send the picture to POST /v1/media, and its id as 'avatar' or in 'media'",
+      .useMedia,
+      "\(field) does not take a URL: upload the picture with POST /v1/media, and send its id as 'avatar' or in 'media'",
       field: field)
   }
 }

@@ -28,5 +28,5 @@ public struct MediaRemoval: Job {
 
 /// A process without a store received a job that changes it.
 struct NoMediaStore: Error, CustomStringConvertible {
-  let description = "this worker was started without a store of pictures (FANMILL_MEDIA_DIR or FANMILL_MEDIA_URL)"
+  let description = "this worker was started without a picture store (FANMILL_MEDIA_DIR or FANMILL_MEDIA_URL)"
 }

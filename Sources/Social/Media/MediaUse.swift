@@ -32,12 +32,12 @@ struct MediaUse: Sendable {
     for row in rows {
       let (id, failure, width, height) = try row.decode(String.self, String?.self, Int32.self, Int32.self)
       if let failure {
-        throw SocialError(.brokenMedia, "the picture \(id) could not be made: \(failure)", field: field)
+        throw SocialError(.brokenMedia, "the picture \(id) could not be processed: \(failure)", field: field)
       }
       found[id] = [width, height]
     }
     for id in media where found[id.text] == nil {
-      throw .invalid(field, "names a picture that is none of yours: \(id)") as SocialError
+      throw .invalid(field, "names a picture that is not yours: \(id)") as SocialError
     }
     self.init(ids: media.map(\.text), dimensions: media.flatMap { found[$0.text] ?? [] })
   }

@@ -28,7 +28,7 @@ public struct PictureSizes: Job {
       let made = try await studio.make(file)
       try await end(file, context) { try await Self.record(made, of: file, in: $0) }
     } catch let refusal as PictureRefusal {
-      context.logger.notice("a picture could not be made", metadata: ["file": "\(file.id)", "reason": "\(refusal)"])
+      context.logger.notice("could not process a picture", metadata: ["file": "\(file.id)", "reason": "\(refusal)"])
       try await end(file, context) { try await Self.fail(file, refusal.message, in: $0) }
     }
   }
@@ -102,7 +102,7 @@ public struct PictureSizes: Job {
 /// A process that makes no pictures received a picture job.
 struct NoPictureStudio: Error, CustomStringConvertible {
   let description = """
-    this worker makes no pictures: it found no `vips` (Debian's libvips-tools) when it started; one that has it serves \
-    the queue 'pictures'
+    this worker cannot process pictures: it found no `vips` (Debian's libvips-tools) when it started; a worker that \
+    has it must serve the queue 'pictures'
     """
 }

@@ -11,10 +11,10 @@ enum PictureVerdict {
     // A running vips would have used up its CPU time first, so it did not get a CPU.
     case .timedOut:
       throw PictureWorkshopError(
-        .starved, "vips had a processor for \(outcome.processorTime) alone: the machine has too much to do")
+        .starved, "vips got only \(outcome.processorTime) of CPU time: the machine is overloaded")
     // Sent from outside: vips's own limits cause other signals, and it cannot signal itself.
     case .signalled(SIGKILL), .signalled(SIGTERM): throw PictureWorkshopError(.killed, "vips was killed")
-    case .signalled: throw PictureRefusal.broken("The \(format.name) picture makes its decoder fail.")
+    case .signalled: throw PictureRefusal.broken("The \(format.name) picture crashes or confuses its decoder.")
     }
   }
 
@@ -23,7 +23,7 @@ enum PictureVerdict {
   private static func failure(_ status: Int32, _ output: String, _ format: PictureFormat) -> any Error {
     func says(_ words: String...) -> Bool { words.contains { output.contains($0) } }
     if says("No space left on device", "Disk quota exceeded") {
-      return PictureWorkshopError(.noSpace, "vips found no space to write to")
+      return PictureWorkshopError(.noSpace, "vips found no disk space to write to")
     }
     if status == 127, says("loading shared libraries") { return PictureWorkshopError(.missingProgram, output) }
     // Some builds of libheif lack an HEVC decoder, and some builds of libvips lack libheif.
@@ -31,7 +31,7 @@ enum PictureVerdict {
       return PictureRefusal.unsupported("This server does not decode this HEIC picture; send it as a JPEG.")
     }
     if says("out of memory") {
-      return PictureRefusal.broken("The picture takes more memory to decode than a picture may.")
+      return PictureRefusal.broken("The picture needs too much memory to decode.")
     }
     return PictureRefusal.malformed(format)
   }

@@ -131,7 +131,7 @@ public struct PictureWorkshop: Sendable {
   ) throws -> [UInt8] {
     let made = try PictureHeader(path: path)
     guard made.format == encoding.format, made.width == width, made.height == height else {
-      throw PictureRefusal.broken("The picture makes its decoder fail.")
+      throw PictureRefusal.broken("The picture crashes or confuses its decoder.")
     }
     let input = try PictureInput(path: path)
     let bytes = try input.bytes(at: 0, count: min(input.size, Vips.encodedLimit))

@@ -32,5 +32,5 @@ public enum UploadTokens {
   }
 
   public static let expired = SocialError(
-    .uploadExpired, "the upload token was used or is older than 15 minutes: ask for another")
+    .uploadExpired, "the upload token was used or is older than 15 minutes: request another")
 }

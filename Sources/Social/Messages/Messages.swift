@@ -26,7 +26,7 @@ public enum Messages {
       let wait = Int(wait ?? 60)
       throw SocialError(
         .tooManyMessages,
-        "an account sends \(limit) messages a minute at most: the next one is possible in \(wait) seconds",
+        "an account may send at most \(limit) messages a minute: try again in \(wait) seconds",
         retryAfter: wait)
     }
     return Message(id: id, isOwn: true, text: draft.text, createdAt: date)
@@ -92,7 +92,7 @@ public enum Messages {
   public static func read(
     upTo id: Int, of owner: Int, with name: String, in transaction: PostgresTransaction
   ) async throws {
-    guard id >= 0 else { throw SocialError.invalid("upTo", "is a message's id") }
+    guard id >= 0 else { throw SocialError.invalid("upTo", "must be a message's id") }
     let peer = try await peer(name, of: owner, in: transaction)
     try await transaction.execute("SELECT FROM read_messages(\(owner), \(peer), \(id))")
   }
@@ -128,7 +128,7 @@ public enum Messages {
   }
 
   private static var toOneself: SocialError {
-    SocialError(.cannotMessageYourself, "a conversation is with somebody else")
+    SocialError(.cannotMessageYourself, "a conversation needs another account")
   }
 }
 

@@ -111,7 +111,7 @@ public enum Notifications {
   ///
   /// - Throws: `invalid_upTo`.
   public static func check(upTo id: Int, of owner: Int, in transaction: PostgresTransaction) async throws {
-    guard EntityID.all.contains(id) else { throw SocialError.invalid("upTo", "is the id of a notification") }
+    guard EntityID.all.contains(id) else { throw SocialError.invalid("upTo", "must be a notification's id") }
     try await transaction.execute("SELECT check_notifications_up_to(\(owner), \(id))")
   }
 
@@ -122,7 +122,7 @@ public enum Notifications {
   /// - Throws: `invalid_ids` unless there are 1 to 1,000 ids; `not_found` if none of them is the owner's.
   public static func check(_ ids: [Int], of owner: Int, in transaction: PostgresTransaction) async throws {
     guard (1...1000).contains(ids.count) else {
-      throw SocialError.invalid("ids", "is a list of 1 to 1,000 ids of notifications")
+      throw SocialError.invalid("ids", "must be a list of 1 to 1,000 notification ids")
     }
     let ids = ids.filter(EntityID.all.contains)
     if ids.isEmpty { throw SocialError.notFound("notifications") }

@@ -30,11 +30,11 @@ public struct PasswordResetMail: Job {
         """
         Hello \(username),
 
-        somebody has asked for a new password for your account. To choose one, open this address within an hour:
+        Someone asked to reset your account's password. To choose a new one, open this address within an hour:
 
         \(mailer.resetLink.address(with: token))
 
-        If it was not you, do nothing: your password stays as it is.
+        If this was not you, ignore this mail: your password stays the same.
 
         """)
     }

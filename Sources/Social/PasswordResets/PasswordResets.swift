@@ -91,14 +91,14 @@ public enum PasswordResets {
       let (account, isValid) = try await reader.rows(
         "SELECT account_id, expires_at > clock_timestamp() FROM password_resets WHERE token_hash = \(token.hash)"
       ).decode(Int.self, Bool.self).first
-    else { throw SocialError.notFound("token: ask for another with POST /v1/password-resets") }
+    else { throw SocialError.notFound("token: request another with POST /v1/password-resets") }
     guard isValid else { throw expired }
     return account
   }
 
   /// The error for a token that existed but is no longer valid.
   public static let expired = SocialError(
-    .resetExpired, "the token was used, or is older than an hour: ask for another with POST /v1/password-resets")
+    .resetExpired, "the token was used, or is older than an hour: request another with POST /v1/password-resets")
 
   /// Deletes tokens that expired at least a day ago. Until then they are reported as expired.
   ///

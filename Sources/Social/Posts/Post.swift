@@ -105,7 +105,7 @@ public struct PostChanges: Sendable {
 private enum PostRules {
   static func check(title: String?, description: String?) throws(SocialError) {
     try FieldRules.text(title, "title", 1...200)
-    if let title, title.allSatisfy(\.isWhitespace) { throw .invalid("title", "is not only spaces") }
+    if let title, title.allSatisfy(\.isWhitespace) { throw .invalid("title", "must not be blank") }
     try FieldRules.text(description, "description", 0...20_000)
   }
 }

@@ -149,6 +149,6 @@ public enum Posts {
   private static func checkAuthor(of id: Int, is account: Int, in transaction: PostgresTransaction) async throws {
     let authors = try await transaction.query("SELECT author_id FROM posts WHERE id = \(id)").decode(Int.self)
     guard let author = authors.first else { throw SocialError.notFound("post") }
-    guard author == account else { throw SocialError(.notYours, "the post is somebody else's") }
+    guard author == account else { throw SocialError(.notYours, "the post belongs to another account") }
   }
 }

@@ -34,7 +34,7 @@ public struct PurchaseEvent: Sendable, Hashable {
   ) throws(SocialError) {
     try FieldRules.text(receipt, "receipt", 1...200)
     try FieldRules.text(product, "product", 1...200)
-    guard (1...1000).contains(places) else { throw .invalid("celebs", "is 1 to 1,000 places") }
+    guard (1...1000).contains(places) else { throw .invalid("celebs", "must be 1 to 1,000 places") }
     self.kind = kind
     self.receipt = receipt
     self.source = source

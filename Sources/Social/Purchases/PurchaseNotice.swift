@@ -42,9 +42,10 @@ public struct PurchaseNotice: Sendable, Hashable {
   /// Longer notices are refused without parsing. Apple's have about 10 kB.
   static let longest = 100_000
 
-  static let malformed = SocialError(.malformedNotice, "this is no signed notice of a purchase")
-  static let forged = SocialError(.forgedNotice, "the notice was not signed by who may sign it, or was changed since")
-  static let off = SocialError(.purchasesOff, "no notices of this kind are taken here: the operator has set no key")
+  static let malformed = SocialError(.malformedNotice, "this is not a signed purchase notice")
+  static let forged = SocialError(
+    .forgedNotice, "the notice's signature is not from an accepted signer, or the notice was changed")
+  static let off = SocialError(.purchasesOff, "this server refuses notices of this kind: no key for them is configured")
 
   /// Applies the notice.
   ///
@@ -78,12 +79,15 @@ extension PurchaseNotice {
       content = try JSONDecoder().decode(Content.self, from: Data(signed.payload))
     } catch {
       throw SocialError(
-        .malformedNotice, "a notice has type, receipt, account (a purchase token), celebs and at (seconds since 1970)")
+        .malformedNotice, "a notice needs type, receipt, account (a purchase token), celebs and at (seconds since 1970)"
+      )
     }
     guard let kind = PurchaseEvent.Kind(rawValue: content.type) else {
-      throw .invalid("type", "is purchase, refund or refund_reversed")
+      throw .invalid("type", "must be purchase, refund or refund_reversed")
     }
-    guard (0...253_402_300_799).contains(content.at) else { throw .invalid("at", "is a time in seconds since 1970") }
+    guard (0...253_402_300_799).contains(content.at) else {
+      throw .invalid("at", "must be a time in seconds since 1970")
+    }
     token = content.account
     event = try PurchaseEvent(
       kind, of: content.receipt, from: .notice, places: content.celebs, product: content.product,

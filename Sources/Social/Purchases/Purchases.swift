@@ -29,7 +29,8 @@ public enum Purchases {
     switch outcome {
     case "no_account": throw SocialError.notFound("account")
     case "taken":
-      throw SocialError(.receiptTaken, "the receipt belongs to another account: it grants once", field: "receipt")
+      throw SocialError(
+        .receiptTaken, "the receipt belongs to another account: a receipt grants once", field: "receipt")
     default: return Outcome(rawValue: outcome) ?? .unchanged
     }
   }

@@ -40,7 +40,7 @@ extension Rankings {
       ORDER BY p.day DESC
       """
     ).decode(String?.self, Int?.self, Int?.self)
-    if rows.isEmpty { throw SocialError(.notFound, "nobody has registered this celeb") }
+    if rows.isEmpty { throw SocialError(.notFound, "this celeb is not registered") }
     return rows.compactMap { day, rank, count in
       guard let day, let rank, let count else { return nil }
       return RankPoint(day: day, rank: rank, count: count)

@@ -33,9 +33,9 @@ public struct RankingKey: Sendable, Hashable {
   /// - Throws: `unknown_platform`, `invalid_by`, `invalid_window`.
   public init(platform: String, by: String?, window: String?) throws(SocialError) {
     self.platform = try CelebPlatform(named: platform)
-    guard let measure = Measure(rawValue: by ?? "hearts") else { throw .invalid("by", "is hearts or followers") }
+    guard let measure = Measure(rawValue: by ?? "hearts") else { throw .invalid("by", "must be hearts or followers") }
     guard let window = Window(rawValue: window ?? "all") else {
-      throw .invalid("window", "is day, week, month or all")
+      throw .invalid("window", "must be day, week, month or all")
     }
     self.measure = measure
     self.window = window

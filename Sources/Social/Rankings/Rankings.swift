@@ -47,7 +47,7 @@ public enum Rankings {
       """)
     guard let head = rows.first else {
       if cursor == nil { return RankingPage(items: []) }
-      throw SocialError.invalid("before", "is of a ranking that is not kept any more: begin again without it")
+      throw SocialError.invalid("before", "refers to a ranking snapshot that no longer exists: start again without it")
     }
     let snapshot = try Int(postgres: head[0])
     let computedAt = try Date(postgres: head[1])

@@ -121,7 +121,7 @@ public enum Blocks {
 
   private static func check(_ other: Int, _ account: Int) throws {
     guard other != account else {
-      throw SocialError(.cannotBlockYourself, "an account blocks and mutes others, not itself")
+      throw SocialError(.cannotBlockYourself, "an account cannot block or mute itself")
     }
   }
 }

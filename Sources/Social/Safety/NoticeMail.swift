@@ -29,7 +29,7 @@ public struct NoticeMail: Job {
 
         \(notice.sentence)
 
-        The reason that was given: \(notice.reason)
+        Reason: \(notice.reason)
 
         """)
     }
@@ -40,18 +40,18 @@ extension Notice {
   fileprivate var title: String {
     switch action {
     case .takenDown: "Your \(noun) was taken down"
-    case .restored: "Your \(noun) is back"
-    case .suspended: "Your account is suspended"
-    case .reopened: "Your account is open again"
+    case .restored: "Your \(noun) was restored"
+    case .suspended: "Your account was suspended"
+    case .reopened: "Your account was reopened"
     }
   }
 
   fileprivate var sentence: String {
     switch action {
-    case .takenDown: "an operator has taken down your \(noun) (\(subject)). Nobody sees it any more."
-    case .restored: "an operator has restored your \(noun) (\(subject)). It is shown as before."
-    case .suspended: "an operator has suspended your account. Nobody sees it, and you cannot sign in."
-    case .reopened: "an operator has opened your account again. It is as it was."
+    case .takenDown: "An operator has taken down your \(noun) (\(subject)). It is no longer visible."
+    case .restored: "An operator has restored your \(noun) (\(subject)). It is shown as before."
+    case .suspended: "An operator has suspended your account. It is hidden, and you cannot sign in."
+    case .reopened: "An operator has reopened your account. It is as it was."
     }
   }
 

@@ -38,7 +38,7 @@ public enum Reports {
     public init(_ target: Target, reason: String, text: String = "") throws(SocialError) {
       guard let known = Reason(rawValue: reason) else {
         let all = Reason.allCases.map(\.rawValue).joined(separator: ", ")
-        throw .invalid("reason", "is one of \(all)")
+        throw .invalid("reason", "must be one of \(all)")
       }
       try FieldRules.text(text, "text", 0...1000)
       self.target = target
@@ -57,7 +57,7 @@ public enum Reports {
   public static func create(_ draft: Draft, by reporter: Int, in transaction: PostgresTransaction) async throws -> Int {
     let (subject, account, excerpt) = try await find(draft.target, seenBy: reporter, in: transaction)
     guard account != reporter else {
-      throw SocialError(.cannotReportYourself, "a report is about what somebody else wrote")
+      throw SocialError(.cannotReportYourself, "a report must be about another account or what it wrote")
     }
     // Serializes an account's reports, so that the limit holds.
     let rows = try await transaction.pipeline([
@@ -73,7 +73,7 @@ public enum Reports {
     let (count, seconds) = try rows[2][0].decode(Int.self, Int?.self)
     guard count < limit else {
       throw SocialError(
-        .tooManyReports, "an account makes \(limit) reports an hour at most", retryAfter: max(1, seconds ?? 1))
+        .tooManyReports, "an account may make at most \(limit) reports an hour", retryAfter: max(1, seconds ?? 1))
     }
     return try await transaction.query(
       """

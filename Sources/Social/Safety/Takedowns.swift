@@ -62,7 +62,7 @@ public enum Takedowns {
       case .picture(let id): ("media", "owner_id", "id = \(id.text) AND owner_id IS NOT NULL")
       case .account, .message, .agreement:
         throw SocialError(
-          .cannotTakeDown, "posts, comments and pictures are taken down; an account is suspended instead")
+          .cannotTakeDown, "only posts, comments and pictures can be taken down; suspend an account instead")
       }
     let found = try await transaction.query(
       """

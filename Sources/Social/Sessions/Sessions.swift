@@ -34,7 +34,8 @@ public enum Sessions {
     if row.1 {
       throw SocialError(
         .emailNotConfirmed,
-        "the account's address is not confirmed yet: follow the mail, or have another sent with POST /v1/email-confirmations"
+        "the account's address is not confirmed yet: follow the link in the mail, or request another with POST "
+          + "/v1/email-confirmations"
       )
     }
     return try await open(for: authenticated.account, from: origin, in: transaction)
@@ -56,7 +57,7 @@ public enum Sessions {
       FROM accounts WHERE id = \(account) AND suspended_at IS NULL FOR SHARE
       """)
     guard opened == 1 else {
-      throw SocialError(.accountSuspended, "the account is suspended: ask who runs this server")
+      throw SocialError(.accountSuspended, "the account is suspended: contact the server's operator")
     }
     if let origin { try await AccountNetworks.note(origin.network, of: account, in: transaction) }
     return token
@@ -149,7 +150,7 @@ public enum Sessions {
   }
 
   public static var ended: SocialError {
-    SocialError(.notSignedIn, "the session's token is not valid, or not any more: sign in again")
+    SocialError(.notSignedIn, "the session token is invalid or expired: sign in again")
   }
 
   /// A query for the account of a session.

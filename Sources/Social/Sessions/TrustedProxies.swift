@@ -37,7 +37,7 @@ public struct TrustedProxies: Sendable, Hashable {
       }
       let most = address.bytes.count * 8
       guard let length = parts.count == 2 ? Int(parts[1]) : most, 0...most ~= length else {
-        throw Refusal(description: "after the slash of '\(entry)' goes a whole number from 0 to \(most)")
+        throw Refusal(description: "after the slash, '\(entry)' needs a whole number from 0 to \(most)")
       }
       networks.append(Network(start: address.masked(length), length: length))
     }

@@ -103,6 +103,6 @@ public struct SigningKeys: Sendable {
 
   private static let sealedOtherwise = SocialError(
     .certificatesOff,
-    "the key that signs was sealed with another FANMILL_CERTIFICATE_KEY: the operator has to make a new one, with "
+    "the signing key was sealed with another FANMILL_CERTIFICATE_KEY: the operator must create a new one with "
       + "'fanmill certificates rotate'")
 }

@@ -106,7 +106,7 @@ public struct TokenBuckets: Sendable {
 
   private func noteOutage(_ reason: String) {
     if note(outage: true) { return }
-    logger.warning("Redis keeps no budgets: nothing is refused until it does", metadata: ["error": "\(reason)"])
+    logger.warning("Redis cannot keep budgets; until it can, no request is refused", metadata: ["error": "\(reason)"])
   }
 
   private func noteAnswer() {

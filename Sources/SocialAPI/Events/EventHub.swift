@@ -106,11 +106,11 @@ public final class EventHub: Service {
   ) throws(SocialError) -> Int {
     try state.withLock { state throws(SocialError) in
       if state.isClosed || state.streams.count >= Self.perProcess {
-        throw SocialError(.busy, "this server has no room for another listener now")
+        throw SocialError(.busy, "this server has no free event streams: try again later")
       }
       guard state.ofAccount[viewer.id]?.count ?? 0 < Self.perAccount else {
         throw SocialError(
-          .tooManyStreams, "an account listens from \(Self.perAccount) places at most: close one of them",
+          .tooManyStreams, "an account may have at most \(Self.perAccount) open event streams: close one",
           retryAfter: 60)
       }
       state.nextID += 1
@@ -195,7 +195,7 @@ public final class EventHub: Service {
         }
         await connection.close()
       } catch {
-        logger.warning("the connection for events is lost", metadata: ["error": "\(error)"])
+        logger.warning("lost the connection for events", metadata: ["error": "\(error)"])
       }
       do { try await Task.sleep(for: .seconds(1)) } catch { return }
     }
@@ -300,7 +300,7 @@ public final class EventHub: Service {
         } catch {
           if Task.isCancelled { return }
           // The cursors have not moved, so nothing is missed.
-          logger.warning("listeners wait for their news", metadata: ["error": "\(error)"])
+          logger.warning("reading events failed; retrying", metadata: ["error": "\(error)"])
           state.withLock { Self.readAllAgain(&$0) }
           do { try await Task.sleep(for: .seconds(1)) } catch { return }
         }

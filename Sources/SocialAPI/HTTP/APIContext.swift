@@ -58,7 +58,7 @@ public struct APIContext: RequestContext, Sendable {
     case .full: return
     case .readOnly:
       throw Problem(
-        .forbidden, "read_only", "FANMILL_ADMIN_READ_TOKEN reads and changes nothing: send FANMILL_ADMIN_TOKEN")
+        .forbidden, "read_only", "FANMILL_ADMIN_READ_TOKEN is read-only: send FANMILL_ADMIN_TOKEN")
     case nil: throw notAnOperator("the admin token (FANMILL_ADMIN_TOKEN of the API)")
     }
   }
@@ -71,7 +71,7 @@ public struct APIContext: RequestContext, Sendable {
 
   private func notAnOperator(_ tokens: String) -> Problem {
     guard session == nil else {
-      return Problem(.forbidden, "admin_only", "this is for operators, with the admin token")
+      return Problem(.forbidden, "admin_only", "this route is for operators: send the admin token")
     }
     return Problem(.unauthorized, "not_signed_in", "send \(tokens) as 'Authorization: Bearer TOKEN'")
   }

@@ -65,7 +65,7 @@ extension Request {
   private func number(_ name: String) throws -> Int? {
     guard let text = uri.queryParameters[name[...]] else { return nil }
     guard let number = Int(text) else {
-      throw SocialError(.invalid(name), "\(name) is a whole number", field: name)
+      throw SocialError(.invalid(name), "\(name) must be a whole number", field: name)
     }
     return number
   }
@@ -78,7 +78,7 @@ extension Request {
     case nil: return standard
     case "false": return false
     case "true": return true
-    default: throw SocialError(.invalid(name), "\(name) is true or false", field: name)
+    default: throw SocialError(.invalid(name), "\(name) must be true or false", field: name)
     }
   }
 }

@@ -45,10 +45,10 @@ struct AdminAuthentication: RouterMiddleware {
     }
     try await attempts.guess(isRight: role != nil, at: .adminToken, by: context.client.key)
     guard let role else {
-      context.logger.notice("a wrong admin token", metadata: ["address": "\(context.client.key)"])
+      context.logger.notice("wrong admin token", metadata: ["address": "\(context.client.key)"])
       throw Problem(
         .unauthorized, "not_signed_in",
-        "this is none of the operators' tokens: send FANMILL_ADMIN_TOKEN of the API as 'Authorization: Bearer TOKEN'"
+        "not an operator token: send the API's FANMILL_ADMIN_TOKEN as 'Authorization: Bearer TOKEN'"
       )
     }
     context.operatorRole = role

@@ -64,7 +64,7 @@ struct Problem: Error, Encodable {
       return Problem(
         .serviceUnavailable, "storage_full",
         """
-        the database has no room for anything new until somebody makes some; reading goes on: try again later, with \
+        the database is full; reading still works: try again later, with \
         the same Idempotency-Key
         """,
         retryAfter: 30)
@@ -82,13 +82,13 @@ struct Problem: Error, Encodable {
 
   static let internalError = Problem(
     .internalServerError, "internal",
-    "the server failed; its log has the reason under the trace id of this answer's traceparent")
+    "internal error; the server's log has the reason under the trace id in this response's traceparent")
 
   /// Redirects to the same path under the account's current username.
   init(_ moved: AccountMoved, of request: Request) {
     // On a 301, a client may turn any method into GET.
     let status: HTTPResponse.Status = [.get, .head].contains(request.method) ? .movedPermanently : .permanentRedirect
-    self.init(status, "moved", "\(moved): ask for that")
+    self.init(status, "moved", "\(moved): use that name")
     username = moved.to
     var parts = request.uri.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     // Of the characters allowed in a username, only '+' may appear percent-encoded.
@@ -102,7 +102,7 @@ struct Problem: Error, Encodable {
   private init(httpStatus status: HTTPResponse.Status) {
     switch status {
     case .notFound: self.init(status, "not_found", "there is nothing at this path")
-    case .contentTooLarge: self.init(status, "body_too_large", "a body has at most 1 MiB")
+    case .contentTooLarge: self.init(status, "body_too_large", "a body may have at most 1 MiB")
     case .badRequest: self.init(status, "malformed_request", "the request is not well-formed")
     default: self.init(status, "http_\(status.code)", status.reasonPhrase)
     }
@@ -150,7 +150,7 @@ struct ProblemMiddleware: RouterMiddleware {
       if let moved = error as? AccountMoved { return try Problem(moved, of: request).response() }
       guard let problem = Problem(error) else {
         context.logger.error(
-          "a request failed",
+          "request failed",
           metadata: [
             "method": "\(request.method)", "path": "\(LoggedPath.shown(request.uri.path))", "error": "\(error)",
           ])
@@ -158,7 +158,7 @@ struct ProblemMiddleware: RouterMiddleware {
       }
       if problem.status >= 500 {
         context.logger.warning(
-          "a request could not be served now",
+          "cannot serve a request now",
           metadata: ["path": "\(LoggedPath.shown(request.uri.path))", "error": "\(error)"])
       }
       return try problem.response()

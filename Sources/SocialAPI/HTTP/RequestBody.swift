@@ -43,7 +43,7 @@ extension Problem {
       @unknown default: ([], "is not valid")
       }
     guard !path.isEmpty else {
-      self.init(.badRequest, "malformed_body", "the body has to be a JSON object in UTF-8")
+      self.init(.badRequest, "malformed_body", "the body must be a JSON object in UTF-8")
       return
     }
     let field = path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")

@@ -50,7 +50,7 @@ public struct RequestTracing<Context: RequestContext>: RouterMiddleware {
     var response = try await trace.run { [context] in try await next(request, context) }
     response.headers[.traceparent] = trace.traceparent
     context.logger.debug(
-      "a request is answered",
+      "request answered",
       metadata: [
         "method": "\(request.method)", "path": "\(LoggedPath.shown(request.uri.path))",
         "status": "\(response.status.code)",

@@ -89,7 +89,7 @@ struct MultipartFile {
   }
 
   private func limit(_ count: Int) throws(Malformed) {
-    guard count <= Self.maxHead else { throw Malformed(description: "the head of a part has at most 8 KiB") }
+    guard count <= Self.maxHead else { throw Malformed(description: "the head of a part may have at most 8 KiB") }
   }
 
   private static func boundary(in contentType: String) -> String? {

@@ -31,7 +31,7 @@ struct UploadReception: ~Copyable {
     } catch let error as IncomingFile.Failure where error.isFull {
       throw Problem(
         HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage"), "storage_full",
-        "there is no room for pictures until somebody makes some: try again later",
+        "picture storage is full: try again later",
         retryAfter: 60)
     }
   }
@@ -83,5 +83,5 @@ struct UploadReception: ~Copyable {
     try file.append(bytes)
   }
 
-  private static let tooLarge = Problem(.contentTooLarge, "body_too_large", "a picture has at most 10 MB")
+  private static let tooLarge = Problem(.contentTooLarge, "body_too_large", "a picture may have at most 10 MB")
 }

@@ -48,7 +48,8 @@ struct AccountRoutes: Sendable {
       isAdult: wanted.adult ?? false)
     guard registration.isAdult || !asksAdults else {
       throw SocialError(
-        .invalid("adult"), "accounts here are for adults: state that you are one, with \"adult\": true", field: "adult")
+        .invalid("adult"), "accounts on this server are for adults: state that you are one, with \"adult\": true",
+        field: "adult")
     }
     // The fingerprint excludes the password: a fast hash of it would be worth guessing at.
     let said =

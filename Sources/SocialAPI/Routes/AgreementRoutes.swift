@@ -33,8 +33,8 @@ struct AgreementRoutes: Sendable {
     guard let secrets else {
       throw SocialError(
         .agreementsOff,
-        "there are no agreements here: the operator has switched them off (FANMILL_AGREEMENTS), or has set no "
-          + "FANMILL_CERTIFICATE_KEY")
+        "agreements are disabled on this server: FANMILL_AGREEMENTS is off, or FANMILL_CERTIFICATE_KEY is "
+          + "not set")
     }
     return secrets
   }
@@ -138,7 +138,7 @@ struct AgreementRoutes: Sendable {
     let wanted = request.uri.queryParameters["language"].map(String.init) ?? "en"
     guard let language = AgreementTemplate.Language(rawValue: wanted) else {
       let all = AgreementTemplate.Language.allCases.map(\.rawValue).joined(separator: " or ")
-      throw SocialError(.invalid("language"), "language is \(all)", field: "language")
+      throw SocialError(.invalid("language"), "language must be \(all)", field: "language")
     }
     let items = AgreementTemplate.all(in: language).map {
       TemplateView(id: $0.id, language: language.rawValue, title: $0.title, text: $0.text)

@@ -38,13 +38,14 @@ struct AutoscalingRoutes: Sendable {
     else {
       throw Problem(
         .serviceUnavailable, "not_sampled",
-        "nobody has looked at the queues for a minute: is an API or a worker up that reaches Redis and Postgres?",
+        "the queues have not been sampled for a minute: check that an API or a worker runs and reaches Redis and "
+          + "Postgres",
         retryAfter: 10)
     }
     guard let queue = sample.queues.first(where: { $0.queue == name }) else {
       throw Problem(
         .notFound, "unknown_queue",
-        "there is no queue '\(name)'; there are: \(sample.queues.map(\.queue).joined(separator: ", "))")
+        "unknown queue '\(name)'; known queues: \(sample.queues.map(\.queue).joined(separator: ", "))")
     }
     return try Answer(
       .ok,

@@ -100,7 +100,7 @@ struct CertificateRoutes: Sendable {
   private func demand() throws(SocialError) -> FanCertificates {
     guard let certificates else {
       throw SocialError(
-        .certificatesOff, "there are no certificates here: the operator has set no key to sign them with")
+        .certificatesOff, "certificates are disabled on this server: no signing key is configured")
     }
     return certificates
   }

@@ -32,7 +32,7 @@ struct CommentRoutes: Sendable {
     let viewer = try context.viewer
     let text = request.uri.queryParameters["order"].map(String.init) ?? Comments.Order.newest.rawValue
     guard let order = Comments.Order(rawValue: text) else {
-      throw SocialError(.invalid("order"), "order is newest or oldest", field: "order")
+      throw SocialError(.invalid("order"), "order must be newest or oldest", field: "order")
     }
     let page = try await Comments.comments(
       on: try context.postID(), seenBy: viewer.id, order, try request.page(), in: pool)

@@ -20,7 +20,7 @@ struct EmailConfirmationRoutes: Sendable {
   /// The response is the same whether or not an account is waiting for the address.
   @Sendable private func askAgain(_ request: Request, _ context: APIContext) async throws -> Answer {
     guard sendsMail else {
-      throw SocialError(.mailNotConfigured, "this server sends no mail (FANMILL_MAIL_URL): ask its operator")
+      throw SocialError(.mailNotConfigured, "this server sends no mail (FANMILL_MAIL_URL is not set): ask its operator")
     }
     let email = try EmailChanges.address(try await RequestBody(request, context).decode(Wanted.self).email)
     try await EmailChanges.allow(email, from: context.client, attempts: attempts)

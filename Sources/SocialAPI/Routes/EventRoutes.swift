@@ -50,7 +50,7 @@ struct EventRoutes: Sendable {
     let ids = text.split(separator: ",", omittingEmptySubsequences: false).map { EntityID.parse($0) }
     guard ids.count <= EventFeed.maxPosts, !ids.contains(nil) else {
       throw SocialError(
-        .invalid("posts"), "posts are the ids of up to \(EventFeed.maxPosts) posts, with commas between them",
+        .invalid("posts"), "posts must be the ids of up to \(EventFeed.maxPosts) posts, separated by commas",
         field: "posts")
     }
     return Array(Set(ids.compactMap(\.self)))

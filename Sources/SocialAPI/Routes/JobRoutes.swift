@@ -61,7 +61,8 @@ struct JobRoutes: Sendable {
     case "high": return .high
     case "low": return .low
     default:
-      throw Problem(.unprocessableContent, "invalid_priority", "priority is high, normal or low", field: "priority")
+      throw Problem(
+        .unprocessableContent, "invalid_priority", "priority must be high, normal or low", field: "priority")
     }
   }
 
@@ -71,7 +72,7 @@ struct JobRoutes: Sendable {
       do { return try style.parse(text) } catch { continue }
     }
     throw Problem(
-      .unprocessableContent, "invalid_runAt", "runAt is a time such as 2026-01-31T12:00:00Z", field: "runAt")
+      .unprocessableContent, "invalid_runAt", "runAt must be a time such as 2026-01-31T12:00:00Z", field: "runAt")
   }
 }
 
@@ -83,7 +84,7 @@ extension Problem {
     case .data: self.init(.unprocessableContent, "invalid_payload", error.message, field: "payload")
     case .notFound: self.init(.notFound, "not_found", error.message)
     case .conflict: self.init(.conflict, "already_owed", error.message)
-    default: self.init(.internalServerError, "internal", "the server failed; its log has the reason")
+    default: self.init(.internalServerError, "internal", "internal error; the server's log has the reason")
     }
   }
 }

@@ -45,17 +45,17 @@ struct LookupRoutes: Sendable {
     case .exhausted(let until):
       throw Problem(
         .serviceUnavailable, "quota_exhausted",
-        "the budget for YouTube is spent, and no earlier answer is kept: ask again after \(until.formatted(.iso8601))",
+        "the YouTube budget is spent, and no earlier answer is stored: ask again after \(until.formatted(.iso8601))",
         retryAfter: Self.seconds(until))
     case .accountExhausted(let until):
       throw Problem(
         .tooManyRequests, "lookup_share_spent",
-        "your account has used its share of today's questions to YouTube: ask again after \(until.formatted(.iso8601))",
+        "your account has used its share of today's YouTube budget: ask again after \(until.formatted(.iso8601))",
         retryAfter: Self.seconds(until))
     case .noKey:
       throw Problem(
         .serviceUnavailable, "lookups_unavailable",
-        "YouTube cannot be asked: no key of its API is set (FANMILL_YOUTUBE_KEYS), or none is accepted", retryAfter: 300
+        "YouTube cannot be queried: no API key is set (FANMILL_YOUTUBE_KEYS), or none is accepted", retryAfter: 300
       )
     }
   }
@@ -70,9 +70,9 @@ struct LookupRoutes: Sendable {
     case .instagram:
       throw SocialError(
         SocialError.Code(rawValue: "search_unsupported"),
-        "Instagram has no search: register the username as it is, with PUT /v1/me/celebs/instagram/USERNAME",
+        "Instagram has no search: register the username directly with PUT /v1/me/celebs/instagram/USERNAME",
         field: "platform")
-    case nil: throw SocialError(.unknownPlatform, "platform is missing: youtube or instagram", field: "platform")
+    case nil: throw SocialError(.unknownPlatform, "platform is missing: use youtube or instagram", field: "platform")
     }
   }
 

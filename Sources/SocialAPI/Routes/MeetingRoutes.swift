@@ -126,7 +126,7 @@ struct MeetingRoutes: Sendable {
     case nil: after = 0
     case let text?:
       guard let number = Int(text), number >= 0 else {
-        throw SocialError(.invalid("after"), "after is the number of a message, or 0", field: "after")
+        throw SocialError(.invalid("after"), "after must be a message's number, or 0", field: "after")
       }
       after = number
     }
@@ -138,7 +138,7 @@ struct MeetingRoutes: Sendable {
     let viewer = try context.viewer
     let id = try id(context)
     guard let number = Int(try context.parameter("number")), number > 0 else {
-      throw SocialError(.invalid("number"), "number is the number of a message, from 1", field: "number")
+      throw SocialError(.invalid("number"), "number must be a message's number, from 1", field: "number")
     }
     let wanted = try await RequestBody(request, context).decode(Sealed.self)
     let body = try AgreementBytes.read(wanted.body, "body", 16...Meetings.maxMessageBytes)

@@ -46,7 +46,7 @@ struct NotificationRoutes: Sendable {
     let checked = try body.decode(Checked.self)
     guard (checked.upTo == nil) != (checked.ids == nil) else {
       throw SocialError(
-        .invalid("upTo"), "the body has either upTo, the id of the last notification that was seen, or ids, a list",
+        .invalid("upTo"), "the body needs either upTo, the id of the last notification seen, or ids, a list",
         field: "upTo")
     }
     return try await jobs.once(request, body, by: viewer.id) { transaction in

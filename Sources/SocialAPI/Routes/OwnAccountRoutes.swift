@@ -106,7 +106,9 @@ struct OwnAccountRoutes: Sendable {
     guard sendsMail else {
       throw SocialError(
         .mailNotConfigured,
-        "this server sends no mail (FANMILL_MAIL_URL): ask its operator, `fanmill accounts set-email NAME ADDRESS`")
+        "this server sends no mail (FANMILL_MAIL_URL is not set): ask its operator, `fanmill accounts set-email NAME "
+          + "ADDRESS`"
+      )
     }
     let password = try await Passwords.checkIfAny(
       wanted.password, of: viewer.id, from: context.client, hasher: hasher, attempts: attempts, in: pool)
@@ -135,7 +137,7 @@ struct OwnAccountRoutes: Sendable {
     guard sendsMail else {
       throw SocialError(
         .mailNotConfigured,
-        "this server sends no mail (FANMILL_MAIL_URL): ask its operator, `fanmill accounts delete NAME`")
+        "this server sends no mail (FANMILL_MAIL_URL is not set): ask its operator, `fanmill accounts delete NAME`")
     }
     try await Deletions.allow(viewer.id, from: context.client, attempts: attempts)
     try await jobs.transaction { try await Deletions.request(viewer.id, in: $0) }

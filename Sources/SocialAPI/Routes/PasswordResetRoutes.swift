@@ -23,7 +23,9 @@ struct PasswordResetRoutes: Sendable {
     guard sendsMail else {
       throw SocialError(
         .mailNotConfigured,
-        "this server sends no mail (FANMILL_MAIL_URL): ask its operator for a token, `fanmill accounts reset NAME`")
+        "this server sends no mail (FANMILL_MAIL_URL is not set): ask its operator for a token, `fanmill accounts "
+          + "reset NAME`"
+      )
     }
     let body = try await RequestBody(request, context)
     let email = try body.decode(Wanted.self).email

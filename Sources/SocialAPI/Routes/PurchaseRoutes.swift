@@ -36,7 +36,7 @@ struct PurchaseRoutes: Sendable {
     case (nil, let text?): notice = try PurchaseNotice.storeKit(text, rules, now: JobClock.now)
     default:
       throw SocialError(
-        .malformedNotice, "the body has either notice, a JWS, or signedPayload, as Apple sends it", field: "notice")
+        .malformedNotice, "the body needs either notice, a JWS, or signedPayload, as Apple sends it", field: "notice")
     }
     guard let notice else { return try Answer(.ok, Taken(outcome: "ignored")) }
     let outcome = try await pool.transaction { try await notice.apply(in: $0) }

@@ -38,7 +38,8 @@ struct SafetyRoutes: Sendable {
       default:
         throw SocialError(
           .invalid("post"),
-          "a report names one thing: a post, a comment with its post, a user by username, a message or an agreement by its id",
+          "a report must name one subject: a post, a comment with its post, a user by username, a message or an "
+            + "agreement by its id",
           field: "post")
       }
     }

@@ -24,7 +24,7 @@ public struct AccountAdmin: Sendable {
     let last: Int?
     if let before {
       guard let id = EntityID.parse(before) else {
-        throw OperationError(.usage, "--before is '\(before)': the 'next' of an earlier page belongs there")
+        throw OperationError(.usage, "--before is '\(before)': use the 'next' of an earlier page")
       }
       last = id
     } else {
@@ -128,7 +128,7 @@ public struct AccountAdmin: Sendable {
   public func refund(receipt: String, of name: String, by actor: Operator) async throws -> PurchaseReport {
     let known = try await purchases(of: name).items.first { $0.source == "operator" && $0.receipt == receipt }
     guard let known else {
-      throw OperationError(.notFound, "no operator gave '\(name)' anything with the receipt '\(receipt)'")
+      throw OperationError(.notFound, "no operator granted '\(name)' anything with the receipt '\(receipt)'")
     }
     return try await apply(.refund, receipt, known.celebs, to: name, by: actor, as: "accounts.refund")
   }

@@ -44,7 +44,7 @@ public struct Audit: Sendable {
     items.append(
       AuditFinding(
         "feeds", compared: feeds.expected + feeds.stale, differing: feeds.missing + feeds.stale, pending: feeds.pending,
-        advice: "`fanmill feed audit` shows them, `fanmill feed rebuild --all` puts them right"))
+        advice: "`fanmill feed audit` shows them, `fanmill feed rebuild --all` repairs them"))
     progress(1, "notifications")
     items += try await notifications()
     progress(2, "counts of likes, comments and fans")
@@ -58,15 +58,15 @@ public struct Audit: Sendable {
     items.append(
       AuditFinding(
         "searches", compared: search.compared, differing: search.wrong, pending: 0,
-        advice: "a row was written while triggers were off: `SELECT remake_search()` in psql puts them right"))
+        advice: "a row was written while triggers were off: `SELECT remake_search()` in psql repairs them"))
     progress(6, "accounts")
     let leftovers = try await LeftoverAudit.run(on: database.pool)
     items.append(
       AuditFinding(
         "deleted accounts", compared: leftovers.removing, differing: leftovers.rows.values.reduce(0, +), pending: 0,
         advice: """
-          no account has them: \(leftovers.rows.keys.sorted().joined(separator: ", ")); somebody deleted accounts while \
-          triggers were off: delete the rows in psql
+          rows without an account: \(leftovers.rows.keys.sorted().joined(separator: ", ")); accounts were deleted \
+          while triggers were off: delete the rows in psql
           """))
     progress(7, "jobs")
     let audit = LedgerAudit(database, broker: broker, queues: queues, clock: clock)
@@ -74,12 +74,12 @@ public struct Audit: Sendable {
     items.append(
       AuditFinding(
         "jobs", compared: jobs.pending, differing: jobs.missing, pending: 0,
-        advice: "the broker does not know them: a worker that serves their queues pushes them again"))
+        advice: "unknown to the broker: a worker that serves their queues will push them again"))
     let known = try await audit.leftovers()
     items.append(
       AuditFinding(
         "broker", compared: known.known, differing: known.orphaned, pending: 0,
-        advice: "nobody owes them: a worker that serves their queues finds that out and drops them"))
+        advice: "not pending in the ledger: a worker that serves their queues will drop them"))
     return AuditReport(items)
   }
 
@@ -103,13 +103,13 @@ public struct Audit: Sendable {
       // Triggers maintain these counts, so a pending job explains no difference.
       AuditFinding(
         "picture counts", compared: media.compared, differing: media.miscounted, pending: 0,
-        advice: "a trigger keeps them: somebody has switched it off, or written around it"),
+        advice: "maintained by a trigger, which was disabled or bypassed"),
       AuditFinding(
         "picture files", compared: media.expected, differing: media.missing.count, pending: 0,
-        advice: "the store lacks them: bring them back from a backup, or `fanmill media delete` the pictures"),
+        advice: "missing from the store: restore them from a backup, or `fanmill media delete` the pictures"),
       AuditFinding(
         "picture store", compared: media.expected + media.orphaned.count, differing: old, pending: 0,
-        advice: "they belong to no picture: `fanmill media sweep` removes them"),
+        advice: "objects of no picture: `fanmill media sweep` removes them"),
     ]
   }
 
@@ -120,16 +120,16 @@ public struct Audit: Sendable {
     return [
       AuditFinding(
         "post counts", compared: posts.compared, differing: posts.wrong, pending: 0,
-        advice: "a row was written while triggers were off: `SELECT recount_posts()` in psql puts them right"),
+        advice: "a row was written while triggers were off: `SELECT recount_posts()` in psql repairs them"),
       AuditFinding(
         "fan levels", compared: levels.compared, differing: levels.wrong, pending: 0,
-        advice: "a row was written while triggers were off: `SELECT recount_fan_levels()` in psql puts them right"),
+        advice: "a row was written while triggers were off: `SELECT recount_fan_levels()` in psql repairs them"),
     ]
   }
 
   private func rankings() async throws -> [AuditFinding] {
     let audit = try await RankingAudit.run(examples: 0, on: database)
-    let advice = "`fanmill ranking audit` shows them, `fanmill ranking run --full` puts them right"
+    let advice = "`fanmill ranking audit` shows them, `fanmill ranking run --full` repairs them"
     return [
       // The audit includes hearts that are still to be counted, so they explain no difference either.
       AuditFinding(

@@ -13,8 +13,9 @@ public struct AddressExamination: Examination {
     let more = collisions.count > 5 ? " and \(collisions.count - 5) more" : ""
     return [
       .warn(
-        "email addresses", "shared but for case or composition: \(pairs)\(more)",
-        "the first of each pair cannot sign in by its address: change its email in the table accounts; nothing is merged"
+        "email addresses", "the same except for case or composition: \(pairs)\(more)",
+        "the first of each pair cannot sign in with its address: change its email in the table accounts; nothing is "
+          + "merged"
       )
     ]
   }

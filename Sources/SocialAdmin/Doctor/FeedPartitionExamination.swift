@@ -13,8 +13,8 @@ public struct FeedPartitionExamination: Examination {
       WHERE inhparent = 'following_user_posts'::regclass AND relname ~ '_[0-9]{8}$'
       """)[0].decode(Int?.self)
     let ahead = days ?? -1
-    let detail = ahead < 0 ? "there is none for today" : "made \(ahead) days ahead"
-    let advice = "run a worker, which makes them each hour, or `SELECT ensure_feed_partitions()`"
+    let detail = ahead < 0 ? "there is none for today" : "created \(ahead) days ahead"
+    let advice = "run a worker, which creates them each hour, or `SELECT ensure_feed_partitions()`"
     if ahead >= 2 { return [.ok("feed partitions", detail)] }
     return [ahead >= 0 ? .warn("feed partitions", detail, advice) : .fail("feed partitions", detail, advice)]
   }

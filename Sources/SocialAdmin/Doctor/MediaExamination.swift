@@ -25,9 +25,9 @@ public struct MediaExamination: Examination {
       return [
         .fail(
           "pictures", "\(error)",
-          "uploads fail and pictures are not made until this is put right (FANMILL_MEDIA_URL or FANMILL_MEDIA_DIR)")
+          "uploads fail and pictures are not processed until this is fixed (FANMILL_MEDIA_URL or FANMILL_MEDIA_DIR)")
       ]
     }
-    return [.ok("pictures", "\(place) keeps what is written to it")]
+    return [.ok("pictures", "\(place) returns what is written to it")]
   }
 }

@@ -21,12 +21,12 @@ public struct MigrationExamination: Examination {
     if let changed = migrations.first(where: { hashes[$0.number] != nil && hashes[$0.number] != $0.hash }) {
       return .fail(
         "migrations", "\(changed.file) is not the file that was applied",
-        "restore it, and put the change into a migration of its own")
+        "restore it, and put the change into a new migration")
     }
     let pending = migrations.filter { hashes[$0.number] == nil }
     if !pending.isEmpty {
       return .fail(
-        "migrations", "\(pending.count) of \(migrations.count) are to be applied, from \(pending[0].file) on",
+        "migrations", "\(pending.count) of \(migrations.count) are not applied, starting with \(pending[0].file)",
         "run `fanmill migrate up`")
     }
     let foreign = hashes.keys.filter { !known.contains($0) }

@@ -20,12 +20,12 @@ public struct YouTubeExamination: Examination {
     if !disabled.isEmpty {
       let list = disabled.map { "\($0.key) (\($0.reason ?? "no reason given"))" }.joined(separator: ", ")
       return .warn(
-        "YouTube keys", "refused and out of use: \(list)",
-        "put right at Google what the reason says, then `fanmill quota enable KEY`; or set another key")
+        "YouTube keys", "refused and disabled: \(list)",
+        "fix the stated reason at Google, then run `fanmill quota enable KEY`; or set another key")
     }
     if rules.keys.isEmpty {
       return .warn(
-        "YouTube keys", "none is set here: channels are found among those that are kept alone",
+        "YouTube keys", "none is set: only stored channels are found",
         "set FANMILL_YOUTUBE_KEYS for the API and the workers")
     }
     return .ok("YouTube keys", "\(rules.keys.count) in use")
@@ -42,6 +42,6 @@ public struct YouTubeExamination: Examination {
     let until = working.flatMap(\.budgets).compactMap(\.asksAgainAt).min() ?? first.resetsAt
     return .warn(
       "YouTube budget", detail + "; lookups wait until \(until.formatted(.iso8601))",
-      "nothing is lost; another key, or a larger budget at Google, answers more")
+      "nothing is lost; add a key, or get a larger budget from Google")
   }
 }

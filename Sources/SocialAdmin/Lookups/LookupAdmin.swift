@@ -75,7 +75,7 @@ public struct LookupAdmin: Sendable {
   /// - Throws: `.usage` for an invalid id, `.notFound`.
   public func show(_ id: String) async throws -> LookupReport {
     guard let uuid = UUID(uuidString: id) else {
-      throw OperationError(.usage, "'\(id)' is no lookup's id: `fanmill lookups list` shows them")
+      throw OperationError(.usage, "'\(id)' is not a lookup's id: `fanmill lookups list` shows them")
     }
     return try await report(uuid)
   }
@@ -107,7 +107,7 @@ public struct LookupAdmin: Sendable {
       return LookupReport(lookup: nil, items: channels.map(ChannelSummary.init))
     case .exhausted(let until), .accountExhausted(let until):
       throw OperationError(
-        .failed, "nothing is kept, and the budget is spent until \(until.formatted(.iso8601)): see `fanmill quota`")
+        .failed, "no answer is stored, and the budget is spent until \(until.formatted(.iso8601)): see `fanmill quota`")
     case .noKey:
       throw OperationError(.failed, "no key is set (FANMILL_YOUTUBE_KEYS), or none is accepted: see `fanmill quota`")
     case .lookup(let id): return try await wait(for: id, patience)
@@ -130,7 +130,7 @@ public struct LookupAdmin: Sendable {
         guard left > .zero else {
           let so = why.isEmpty ? "" : " (\(why))"
           throw OperationError(
-            .failed, "lookup \(lookup.id) is still \(lookup.state.rawValue)\(so): does a worker serve the queue?")
+            .failed, "lookup \(lookup.id) is still \(lookup.state.rawValue)\(so): check that a worker serves the queue")
         }
       }
       let pause = min(left, Duration.milliseconds(100))

@@ -24,7 +24,7 @@ public struct SafetyAdmin: Sendable {
     try OperationError.check(limit: limit)
     let last = try before.map { before in
       guard let id = EntityID.parse(before) else {
-        throw OperationError(.usage, "--before is '\(before)': the 'next' of an earlier page belongs there")
+        throw OperationError(.usage, "--before is '\(before)': use the 'next' of an earlier page")
       }
       return id
     }
@@ -126,7 +126,7 @@ public struct SafetyAdmin: Sendable {
     guard let subject = Subject(text) else {
       throw OperationError(
         .usage,
-        "'\(text)' is nothing that can be taken down: write post/12, comment/12/34 (34, of post 12) or picture/ID")
+        "'\(text)' cannot be taken down: use post/12, comment/12/34 (34, of post 12) or picture/ID")
     }
     return subject
   }

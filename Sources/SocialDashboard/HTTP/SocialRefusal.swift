@@ -6,7 +6,7 @@ extension DashboardRefusal {
   /// The refusal for an error of the app; nil for any other error.
   init?(ofSocial error: any Error) {
     if let moved = error as? AccountMoved {
-      self.init(.notFound, "That is not possible", "The account '\(moved.from)' is called '\(moved.to)' now.")
+      self.init(.notFound, "Not possible", "The account '\(moved.from)' is now called '\(moved.to)'.")
       return
     }
     guard let error = error as? SocialError else { return nil }
@@ -14,8 +14,8 @@ extension DashboardRefusal {
     case .tooManyAttempts:
       let message = error.message.prefix(1).uppercased() + error.message.dropFirst() + "."
       self.init(.tooManyRequests, "Too many attempts", message, retryAfter: error.retryAfter)
-    case .notFound: self.init(.notFound, "That is not possible", error.message)
-    default: self.init(.unprocessableContent, "That is not possible", error.message)
+    case .notFound: self.init(.notFound, "Not possible", error.message)
+    default: self.init(.unprocessableContent, "Not possible", error.message)
     }
   }
 }

@@ -27,7 +27,7 @@ struct AccountPages: DashboardPages {
       let reason = try form.reason()
       let question = visit.confirm(
         form, "Suspend \(name)?",
-        "All its sessions end, nobody signs in to it, and all that it wrote is hidden until it is restored.",
+        "Its sessions end, it cannot sign in, and everything it wrote is hidden until it is restored.",
         label: "Suspend", back: Self.address(of: name))
       if let question { return question }
       _ = try await accounts.suspend(name, because: reason, by: visit.actor, through: jobs)
@@ -37,7 +37,7 @@ struct AccountPages: DashboardPages {
       let name = try visit.parameter("name")
       let reason = try form.reason()
       let question = visit.confirm(
-        form, "Delete \(name)?", "The account goes at once, with everything in it, and nobody can bring it back.",
+        form, "Delete \(name)?", "The account and everything in it is deleted immediately. This cannot be undone.",
         label: "Delete", back: Self.address(of: name))
       if let question { return question }
       try await accounts.delete(name, because: reason, by: visit.actor, through: jobs)

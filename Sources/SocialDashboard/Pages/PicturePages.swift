@@ -22,11 +22,11 @@ struct PicturePages: DashboardPages {
       let (id, reason) = (try form.require("id"), try form.reason())
       let question = visit.confirm(
         form, "Delete the picture \(id)?",
-        "It goes from all posts and profiles that show it, and cannot be brought back.",
+        "It is removed from all posts and profiles that show it. This cannot be undone.",
         label: "Delete", back: "pictures")
       if let question { return question }
       _ = try await media.delete(id, because: reason, by: visit.actor, through: jobs)
-      return try await visit.done("The picture \(id) is gone.", to: "pictures")
+      return try await visit.done("The picture \(id) is deleted.", to: "pictures")
     }
   }
 

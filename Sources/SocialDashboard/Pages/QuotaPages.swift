@@ -66,7 +66,7 @@ struct QuotaPages: DashboardPages {
         refusal: key.disabledAt.map { date in
           let why = [key.reason, key.message].compactMap(\.self).joined(separator: ": ")
           return
-            "Refused \(visit.moment(date).distance): \(why). `fanmill quota enable \(key.key)` puts it into use again."
+            "Refused \(visit.moment(date).distance): \(why). `fanmill quota enable \(key.key)` enables it again."
         }, budgets: key.budgets.map(Budget.init), resets: visit.moment(key.resetsAt))
     }
     return try await visit.page("quota", title: "Quota", Model(hasKeys: !keys.isEmpty, keys: keys))

@@ -41,7 +41,7 @@ struct RankingPages: DashboardPages {
       window: query["window"])
     let cursor = try query["before"].map { text throws(DashboardRefusal) in
       guard let number = Int(text) else {
-        throw DashboardRefusal(.unprocessableContent, "That is no page", "Begin again with the first one.")
+        throw DashboardRefusal(.unprocessableContent, "No such page", "Start again from the first page.")
       }
       return number
     }

@@ -29,15 +29,16 @@ struct ReportPages: DashboardPages {
       let reason = try form.reason()
       let name = try form.require("as")
       guard let resolution = Reports.Resolution(rawValue: name) else {
-        throw DashboardRefusal(.unprocessableContent, "No such answer", "A report is not closed as '\(name)'.")
+        throw DashboardRefusal(.unprocessableContent, "No such resolution", "A report cannot be closed as '\(name)'.")
       }
       let report = try await safety.report(id)
       let consequence =
         switch resolution {
-        case .dismissed: "Nothing changes for anybody."
-        case .takenDown: "Nobody sees \(report.subject) any more, and its author is told why."
+        case .dismissed: "The report is closed, and nothing else changes."
+        case .takenDown: "\(report.subject) will be hidden, and its author notified with the reason."
         case .suspended:
-          "\(report.author ?? "Its author") cannot sign in any more, is hidden with all posts, and reads why."
+          "\(report.author ?? "Its author") can no longer sign in, is hidden with all posts, and is notified with the "
+            + "reason."
         }
       let question = visit.confirm(
         form, "\(Self.label(resolution)) \(report.subject)?", consequence, label: Self.label(resolution),
@@ -49,16 +50,17 @@ struct ReportPages: DashboardPages {
     routes.action("takedowns/add") { visit, form in
       let (subject, reason) = (try form.require("subject"), try form.reason())
       let question = visit.confirm(
-        form, "Take \(subject) down?", "Nobody sees it any more, and its author is told why.", label: "Take down",
+        form, "Take \(subject) down?", "It will be hidden, and its author notified with the reason.",
+        label: "Take down",
         back: "takedowns")
       if let question { return question }
       try await safety.takeDown(subject, because: reason, by: visit.actor, through: jobs)
-      return try await visit.done("\(subject) is down.", to: "takedowns")
+      return try await visit.done("\(subject) is now hidden, and its author is notified.", to: "takedowns")
     }
     routes.action("takedowns/restore") { visit, form in
       let (subject, reason) = (try form.require("subject"), try form.reason())
       try await safety.restore(subject, because: reason, by: visit.actor, through: jobs)
-      return try await visit.done("\(subject) is shown again.", to: "takedowns")
+      return try await visit.done("\(subject) is visible again.", to: "takedowns")
     }
   }
 
@@ -187,7 +189,7 @@ extension DashboardForm {
   func reason() throws -> String {
     let reason = try require("reason")
     guard reason.count <= 500 else {
-      throw DashboardRefusal(.unprocessableContent, "Too long", "A reason has 500 characters at most.")
+      throw DashboardRefusal(.unprocessableContent, "Too long", "A reason may have at most 500 characters.")
     }
     return reason
   }

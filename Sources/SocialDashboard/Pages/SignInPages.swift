@@ -54,8 +54,8 @@ struct SignInPages: DashboardPages {
     let role = sessions.keys.role(of: fields["token"] ?? "")
     try await attempts.guess(isRight: role != nil, at: .adminToken, by: context.address)
     guard let role else {
-      context.logger.notice("a wrong admin token", metadata: ["address": "\(context.address)"])
-      return try await form(visit, "That is not the token.", target: target, status: .unauthorized)
+      context.logger.notice("wrong admin token", metadata: ["address": "\(context.address)"])
+      return try await form(visit, "Wrong token.", target: target, status: .unauthorized)
     }
     if let old = try await sessions.find(of: visit.request) { try await sessions.close(old.token) }
     let token = try await sessions.open(name: Self.name(fields["name"]), role: role)

@@ -31,8 +31,8 @@ struct AdminAccess: Sendable {
   private static var closed: DashboardRefusal {
     DashboardRefusal(
       .forbidden, "The dashboard is closed",
-      "No admin token is set. Set it for fanmill-api, 16 characters or more, and start it again:",
-      example: "FANMILL_ADMIN_TOKEN=…        # may act\nFANMILL_ADMIN_READ_TOKEN=…   # may look; optional")
+      "No admin token is set. Set it for fanmill-api, 16 characters or more, and restart it:",
+      example: "FANMILL_ADMIN_TOKEN=…        # full access\nFANMILL_ADMIN_READ_TOKEN=…   # read-only; optional")
   }
 }
 

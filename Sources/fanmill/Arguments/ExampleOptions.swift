@@ -2,9 +2,9 @@ import ArgumentParser
 
 /// The number of differences that an audit lists.
 struct ExampleOptions: ParsableArguments, Sendable {
-  @Option(help: "How many that differ to show, of each kind.") var examples = 20
+  @Option(help: "How many differences of each kind to show.") var examples = 20
 
   mutating func validate() throws {
-    guard examples >= 0 else { throw ValidationError("--examples is \(examples): a number from 0 on belongs there") }
+    guard examples >= 0 else { throw ValidationError("--examples is \(examples): use 0 or more") }
   }
 }

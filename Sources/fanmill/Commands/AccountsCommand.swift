@@ -7,7 +7,7 @@ import SocialAdmin
 
 struct AccountsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "accounts", abstract: "Look at accounts, act for their owners, suspend, restore and delete them.",
+    commandName: "accounts", abstract: "List accounts, act for their owners, suspend, restore and delete them.",
     subcommands: [
       List.self, Show.self, Token.self, Reset.self, SetEmail.self, Grant.self, Refund.self, Purchases.self,
       Suspend.self, Restore.self, Delete.self,
@@ -17,8 +17,8 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List accounts, the newest first.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var page: PageOptions
-    @Option(help: "Those alone whose usernames or email addresses begin with this.") var query: String?
-    @Flag(help: "Those alone that are suspended.") var suspended = false
+    @Option(help: "Only accounts whose username or email address begins with this.") var query: String?
+    @Flag(help: "Only suspended accounts.") var suspended = false
 
     func run() async throws {
       try await common.withDatabase { database in
@@ -33,7 +33,7 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Show: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show an account's state, address, sessions and names of before.")
+      commandName: "show", abstract: "Show an account's state, address, sessions and former names.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
 
@@ -46,7 +46,7 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct SetEmail: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "set-email", abstract: "Give an account an email address, without asking who reads it.",
+      commandName: "set-email", abstract: "Set an account's email address without confirming it.",
       discussion: "An imported account has none; with one, its owner chooses a password by mail.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
@@ -62,19 +62,20 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Grant: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "grant", abstract: "Give an account more places for celebs.",
+      commandName: "grant", abstract: "Let an account register more celebs.",
       discussion: "A receipt grants once: the command may be repeated.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
     @Option(help: "How many more celebs: 1 to 1,000.") var celebs: Int
-    @Option(help: "What tells this grant from others, such as an order's number.") var receipt: String
+    @Option(help: "The grant's unique name, such as an order number.") var receipt: String
 
     func run() async throws {
       try await common.withDatabase { database in
         let report = try await AccountAdmin(database).grant(celebs, receipt: receipt, to: name, by: .terminal)
         try common.output.one(report) {
           $0.outcome == "granted"
-            ? "\(name) may register \(celebs) more celebs" : "the receipt \(receipt) was known: nothing has changed"
+            ? "\(name) may register \(celebs) more celebs"
+            : "the receipt \(receipt) was already used: nothing has changed"
         }
       }
     }
@@ -83,17 +84,17 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
   struct Refund: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "refund", abstract: "Take back what a receipt granted.",
-      discussion: "What is registered stays; more celebs can be added once those that there are fit.")
+      discussion: "Registered celebs stay; more can be added once the account is below its limit again.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
-    @Option(help: "The receipt that 'grant' was given.") var receipt: String
+    @Option(help: "The receipt passed to 'grant'.") var receipt: String
 
     func run() async throws {
       try await common.withDatabase { database in
         let report = try await AccountAdmin(database).refund(receipt: receipt, of: name, by: .terminal)
         try common.output.one(report) {
           $0.outcome == "refunded"
-            ? "what \(receipt) granted \(name) is taken back" : "\(receipt) was refunded before: nothing has changed"
+            ? "\(receipt) is refunded for \(name)" : "\(receipt) was refunded before: nothing has changed"
         }
       }
     }
@@ -101,14 +102,14 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Purchases: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "purchases", abstract: "List what an account bought or was given.")
+      commandName: "purchases", abstract: "List an account's purchases and grants.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
 
     func run() async throws {
       try await common.withDatabase { database in
         let items = try await AccountAdmin(database).purchases(of: name).items
-        try common.output.list(items, next: nil, empty: "\(name) has bought nothing and was given nothing") {
+        try common.output.list(items, next: nil, empty: "\(name) has no purchases or grants") {
           Table(purchases: $0)
         }
       }
@@ -117,8 +118,8 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Suspend: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "suspend", abstract: "Close an account to its owner, and hide all that it wrote.",
-      discussion: "Its sessions end, and nobody signs in to it. 'restore' brings everything back as it was.")
+      commandName: "suspend", abstract: "Lock an account's owner out, and hide everything it wrote.",
+      discussion: "Its sessions end, and signing in is refused. 'restore' brings everything back as it was.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
     @OptionGroup var why: ReasonOption
@@ -134,7 +135,7 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Restore: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "restore", abstract: "Open a suspended account again, with all that it wrote.")
+      commandName: "restore", abstract: "Reopen a suspended account, with everything it wrote.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
     @OptionGroup var why: ReasonOption
@@ -150,10 +151,10 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Delete: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "delete", abstract: "Delete an account with everything in it. Nobody can bring it back.",
+      commandName: "delete", abstract: "Delete an account with everything in it. This cannot be undone.",
       discussion: """
-        It is gone at once for everybody else; a worker removes what it wrote. Messages stay with those who got them, \
-        from 'deleted account', and hearts with the celebs.
+        It disappears for everyone at once; a worker removes what it wrote. Its messages stay with their recipients, \
+        from 'deleted account', and its hearts with the celebs.
         """)
     @OptionGroup var common: CommonOptions
     @OptionGroup var confirmation: Confirmation
@@ -178,7 +179,7 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
   struct Token: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "token",
-      abstract: "Issue a session token for an account, also for one that was imported and has no password.")
+      abstract: "Issue a session token for an account, including an imported one without a password.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
 
@@ -189,10 +190,10 @@ struct AccountsCommand: AsyncParsableCommand, Sendable {
 
   struct Reset: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "reset", abstract: "Issue a token for a new password, to be passed on to the account's owner.",
+      commandName: "reset", abstract: "Issue a password reset token to pass on to the account's owner.",
       discussion: """
-        It works once, within an hour: POST /v1/password-resets/TOKEN with {"password": …}. All sessions of the \
-        account end with it. The API mails such tokens where it has a mail server (FANMILL_MAIL_URL).
+        It works once, within an hour: POST /v1/password-resets/TOKEN with {"password": …}. Using it ends all sessions \
+        of the account. The API mails such tokens itself if it has a mail server (FANMILL_MAIL_URL).
         """)
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
@@ -264,7 +265,7 @@ extension AccountRecord {
     var lines = [
       ("id", String(id)), ("username", username), ("name", name), ("email", email ?? "none"), ("state", state),
       ("password", hasPassword ? "set" : "none"), ("sessions", sessions.grouped),
-      ("pictures", "\(pictures.grouped) bytes"), ("opened at", createdAt.short),
+      ("pictures", "\(pictures.grouped) bytes"), ("created at", createdAt.short),
     ]
     if let reason { lines.append(("reason", reason)) }
     if !formerNames.isEmpty { lines.append(("former names", formerNames.joined(separator: ", "))) }

@@ -7,12 +7,11 @@ import SocialAdmin
 
 struct AuditCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "audit", abstract: "Run every audit and print one verdict; exit 1 unless all is exact.",
+    commandName: "audit", abstract: "Run every audit and print one verdict; exit 1 unless everything is exact.",
     discussion: """
-      Feeds, notifications, their counts, heart counts, rankings and counts of pictures are compared with what they are \
-      made of, pictures with their files in the store, the jobs that the ledger owes with what the broker knows, and what the broker knows with what is pending. Nothing is \
-      changed. pending: something differs, and jobs are pending that may put it right. wrong: something differs, and \
-      nobody is about to.
+      Compares feeds, notifications and all counts with their source rows, pictures with their files, and the ledger \
+      with the broker in both directions. Changes nothing. pending: differences that pending jobs may resolve. wrong: \
+      differences that no job will resolve.
       """)
   @OptionGroup var common: CommonOptions
 
@@ -50,8 +49,8 @@ extension AuditReport {
       })
     let sentence =
       switch verdict {
-      case .exact: "all is exact"
-      case .pending: "NOT exact yet: jobs are pending that may put it right; audit again when they are done"
+      case .exact: "everything is exact"
+      case .pending: "NOT exact yet: pending jobs may resolve the differences; audit again once they are done"
       case .wrong: "NOT exact"
       }
     // A narrow table would cut off the most important part.

@@ -15,7 +15,7 @@ struct CertificatesCommand: AsyncParsableCommand, Sendable {
 
   struct Check: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "check", abstract: "Say what a certificate says; exit 1 if it is none, or was revoked.")
+      commandName: "check", abstract: "Show what a certificate says; exit 1 if it is invalid or revoked.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The certificate's token.") var token: String
 
@@ -47,7 +47,7 @@ struct CertificatesCommand: AsyncParsableCommand, Sendable {
         try common.output.one(Checked(certificate)) { said in
           let hearts = said.hearts == 1 ? "1 heart" : "\(said.hearts.grouped) hearts"
           return
-            "\(said.username) is a fan of \(said.account) (\(said.platform)) since \(said.since.short): \(hearts), "
+            "\(said.username) has been a fan of \(said.account) (\(said.platform)) since \(said.since.short): \(hearts), "
             + "rank \(said.rank.grouped) of \(said.fans.grouped), as of \(said.issuedAt.short)"
         }
       }
@@ -56,13 +56,13 @@ struct CertificatesCommand: AsyncParsableCommand, Sendable {
 
   struct Keys: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "keys", abstract: "List the keys that sign, or have signed, the latest first.")
+      commandName: "keys", abstract: "List the current and former signing keys, the latest first.")
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
       try await common.withPostgres { pool in
         let keys = try await SigningKeys.all(in: pool).map(KeyReport.init)
-        try common.output.list(keys, empty: "there is no key: the first certificate makes one") {
+        try common.output.list(keys, empty: "there is no key: the first certificate creates one") {
           Table(signingKeys: $0)
         }
       }
@@ -71,10 +71,10 @@ struct CertificatesCommand: AsyncParsableCommand, Sendable {
 
   struct Rotate: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "rotate", abstract: "Make a new key that signs from now on.",
+      commandName: "rotate", abstract: "Create a new signing key, in use from now on.",
       discussion: """
-        What earlier keys have signed stays valid: they check it, and are still at /.well-known/jwks.json. Needed \
-        where FANMILL_CERTIFICATE_KEY has changed, which seals the key in the database.
+        Certificates signed with earlier keys stay valid: those keys verify them, and stay at /.well-known/jwks.json. \
+        Required after a change of FANMILL_CERTIFICATE_KEY, which encrypts the key in the database.
         """)
     @OptionGroup var common: CommonOptions
 

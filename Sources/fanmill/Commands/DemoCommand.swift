@@ -11,13 +11,13 @@ import SocialAdmin
 struct DemoCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Show it all from nothing: servers, a real graph, posts, a kill -9, likes, rankings, an audit.",
+    abstract: "Run the whole demo from scratch: servers, a real graph, posts, a kill -9, likes, rankings, an audit.",
     shouldDisplay: false)
 
   @OptionGroup var common: CommonOptions
   @OptionGroup var migrations: MigrateCommand.MigrationsOption
-  @Option(help: "The file of accounts; without it Debian's packages.") var users: String?
-  @Option(help: "The file of follows; without it what they depend on.") var follows: String?
+  @Option(help: "The file of accounts; by default, Debian's packages.") var users: String?
+  @Option(help: "The file of follows; by default, the packages' dependencies.") var follows: String?
 
   func run() async throws {
     try await Program.run("fanmill", FanmillProgram.given, logLevel: common.verbose ? .debug : .critical) { program in
@@ -78,17 +78,17 @@ extension DemoReport {
       : "Audit: NOT exact: \(missing.grouped) rows are missing and \(stale.grouped) are stale."
     let told =
       areNotificationsExact
-      ? "Every notification is what likes, comments and follows say."
-      : "Notifications are NOT what likes, comments and follows say."
+      ? "Every notification matches the likes, comments and follows."
+      : "Notifications do NOT match the likes, comments and follows."
     let ranked =
       areRankingsExact
-      ? "Every ranking is what hearts say." : "Rankings are NOT what hearts and registrations say."
+      ? "Every ranking matches the hearts." : "Rankings do NOT match the hearts and registrations."
     let shown =
-      arePicturesExact ? "Every picture has its files." : "Pictures are NOT what their owners and posts say."
+      arePicturesExact ? "Every picture has its files." : "Pictures do NOT match their owners and posts."
     let verdict = "\(audited) \(told) \(ranked) \(shown)"
     let jobs =
       pending + dead == 0
-      ? "Every job that was asked for is done."
+      ? "Every enqueued job is done."
       : "\(pending.grouped) jobs are still pending and \(dead.grouped) are dead."
     return """
 
@@ -99,11 +99,11 @@ extension DemoReport {
       \(pictures?.text ?? "")
       \(verdict)
       \(jobs)
-      A killed worker's jobs wait until its lease ends, at most 5 seconds; then another worker has them.
+      A killed worker's jobs wait until its lease ends, at most 5 seconds; then another worker gets them.
 
-      Nothing is left running. To look further: `make up` leaves a stack running in this folder, \
-      `.build/release/fanmill --help`
-      lists what there is to see, and README.md says how it works.
+      Nothing is left running. To explore: `make up` leaves a stack running in this folder, `.build/release/fanmill \
+      --help`
+      lists the commands, and README.md explains how it works.
       """
   }
 }
@@ -111,9 +111,9 @@ extension DemoReport {
 extension DemoReport.Reactions {
   fileprivate var text: String {
     """
-    \(likes.grouped) likes, \(comments.grouped) comments and \(follows.grouped) follows of \(author): told \
+    \(likes.grouped) likes, \(comments.grouped) comments and \(follows.grouped) follows of \(author): notified \
     \(secondsUntilTold.milliseconds) after the last; \(unread.grouped) unread, \(unreadAfter.grouped) once \
-    \(takenBack.grouped) had taken their like back.
+    \(takenBack.grouped) had withdrawn their like.
     \(items.map { "  · " + $0 }.joined(separator: "\n"))
 
     """
@@ -129,8 +129,8 @@ extension DemoReport.Fans {
       })
     return """
       \(questions.grouped) fans looked up their channels with \(lookups.grouped) lookups, found after \
-      \(secondsToFind.milliseconds), and gave \(hearts.grouped) hearts. The ranking of the day, computed again after \
-      the last of them:
+      \(secondsToFind.milliseconds), and gave \(hearts.grouped) hearts. The day's ranking, recomputed after the last \
+      of them:
       \(ranking.text(width: nil))
       \(card.map { "A fan's certificate was signed, checked and drawn: a card of \($0.grouped) bytes." }
         ?? "A fan's certificate was signed and checked.")
@@ -143,7 +143,7 @@ extension DemoReport.Pictures {
   fileprivate var text: String {
     """
     \(count.grouped) pictures in \(posts.grouped) posts, uploaded in \(secondsUploaded.milliseconds); the last of \
-    their sizes was there \(secondsUntilMade.milliseconds) later, \(bytes.grouped) bytes in all.
+    their sizes was ready \(secondsUntilMade.milliseconds) later, \(bytes.grouped) bytes in all.
 
     """
   }

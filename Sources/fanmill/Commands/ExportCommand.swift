@@ -6,11 +6,11 @@ import SocialAdmin
 
 struct ExportCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Write accounts, follows and jobs into files.",
+    commandName: "export", abstract: "Write accounts, follows and jobs to files.",
     discussion: """
-      Accounts and follows are TSV, as `fanmill import` reads them; jobs and dead letters are JSON, one a line. A file \
-      whose name ends in .gz is packed by gzip; - is the standard output. Each file is as the database was at one \
-      moment, and takes its name when it is complete.
+      Accounts and follows are TSV, as `fanmill import` reads them; jobs and dead letters are JSON, one per line. A \
+      file whose name ends in .gz is compressed with gzip; - is the standard output. Each file is a snapshot of the \
+      database, and gets its name once it is complete.
       """)
   @OptionGroup var common: CommonOptions
   @Option(help: "The file for accounts.", completion: .file()) var users: String?
@@ -23,9 +23,9 @@ struct ExportCommand: AsyncParsableCommand, Sendable {
     if files.isEmpty {
       throw ValidationError("give --users FILE, --follows FILE, --jobs FILE, --dead FILE, or several")
     }
-    guard Set(files).count == files.count else { throw ValidationError("give each its own file") }
+    guard Set(files).count == files.count else { throw ValidationError("give each a different file") }
     if common.json, files.contains("-") {
-      throw ValidationError("--json and a file on the standard output do not go together")
+      throw ValidationError("--json cannot be combined with a file on the standard output")
     }
   }
 

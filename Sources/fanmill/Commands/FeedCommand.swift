@@ -9,19 +9,19 @@ import SocialAdmin
 
 struct FeedCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "feed", abstract: "Look at feeds, check them, put them right.",
+    commandName: "feed", abstract: "Show, audit and rebuild feeds.",
     subcommands: [Show.self, Rebuild.self, Audit.self])
 
   struct Show: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show what is in an account's feed, the newest first.",
-      discussion: "Posts older than feeds hold rows for are put together from follows and posts, as a reader sees them."
+      commandName: "show", abstract: "Show an account's feed, the newest first.",
+      discussion: "Posts older than the feeds' rows are assembled from follows and posts, as a reader sees them."
     )
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String
-    @Flag(help: "Its own posts too.") var own = false
-    @Option(help: "How many at most, 1 to 100.") var limit = 20
-    @Option(help: "Go on after this cursor, the 'next' of an earlier page.") var before: Int?
+    @Flag(help: "Include the account's own posts.") var own = false
+    @Option(help: "The maximum number of posts, 1 to 100.") var limit = 20
+    @Option(help: "Continue after this cursor, the 'next' of an earlier page.") var before: Int?
 
     struct Item: Encodable {
       let postId: Int
@@ -32,7 +32,7 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
 
     func validate() throws {
       guard PageRequest.limits ~= limit else {
-        throw ValidationError("--limit is \(limit): a number from 1 to 100 belongs there")
+        throw ValidationError("--limit is \(limit): use a number from 1 to 100")
       }
     }
 
@@ -43,7 +43,7 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
         let items = page.items.map {
           Item(postId: $0.id, author: $0.author.username, title: $0.title, createdAt: $0.createdAt)
         }
-        try common.output.list(items, next: page.next.map { String($0) }, empty: "nothing is in the feed of \(name)") {
+        try common.output.list(items, next: page.next.map { String($0) }, empty: "the feed of \(name) is empty") {
           Table(
             [.id("post"), .text("author"), .text("posted"), .elastic("title")],
             rows: $0.map { [String($0.postId), $0.author, $0.createdAt.away(), $0.title] })
@@ -54,14 +54,14 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
 
   struct Rebuild: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "rebuild", abstract: "Make a feed, or all of them, what follows and posts say they hold.",
+      commandName: "rebuild", abstract: "Rebuild one feed, or all feeds, from follows and posts.",
       discussion: """
-        Adds the rows that are missing and takes the stale ones away, beside whatever else goes on: no row is there \
-        twice, and it may be broken off and run again.
+        Adds missing rows and removes stale ones. Safe to run beside other work: no row is added twice, and it can be \
+        interrupted and run again.
         """)
     @OptionGroup var common: CommonOptions
     @Argument(help: "The account's username.") var name: String?
-    @Flag(help: "Everybody's feed.") var all = false
+    @Flag(help: "All feeds.") var all = false
 
     func validate() throws {
       guard (name != nil) != all else { throw ValidationError("give an account's NAME, or --all") }
@@ -80,13 +80,13 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
         var account: Int?
         if let name { account = try await FeedCommand.account(name, on: pool) }
         let report = try await FeedRebuild(account: account).run(on: pool) { progress in
-          guard let total = progress.total else { return line.show(0, "looking for what differs") }
+          guard let total = progress.total else { return line.show(0, "finding the differences") }
           line.show(progress.done, of: total, "authors")
         }
         line.clear()
         try common.output.one(Report(authors: report.authors, added: report.added, removed: report.removed)) {
           $0.added + $0.removed == 0
-            ? "nothing was to be done" : "\($0.added.grouped) rows added, \($0.removed.grouped) taken away"
+            ? "nothing to do" : "\($0.added.grouped) rows added, \($0.removed.grouped) removed"
         }
       }
     }
@@ -103,9 +103,9 @@ struct FeedCommand: AsyncParsableCommand, Sendable {
   struct Audit: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "audit",
-      abstract: "Compare every feed with what follows and posts say it holds; exit 1 if one differs.",
+      abstract: "Compare every feed with follows and posts; exit 1 if one differs.",
       discussion:
-        "Where posts are still on their way (pending), rows may be missing rightly: audit again when they are done.")
+        "While posts are being delivered (pending), missing rows may be expected: audit again once they are done.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var shown: ExampleOptions
 
@@ -152,14 +152,14 @@ struct FeedAuditReport: Encodable {
   }
 
   var text: String {
-    let under = pending == 0 ? "" : "; \(pending.grouped) posts are still on their way"
-    if exact { return "exact: \(found.grouped) rows, each where it belongs and none missing\(under)" }
+    let under = pending == 0 ? "" : "; \(pending.grouped) posts are still being delivered"
+    if exact { return "exact: \(found.grouped) rows, none missing and none stale\(under)" }
     let table = Table(
       [.text("problem"), .elastic("user"), .number("post")],
       rows: items.map { [$0.problem, $0.username, String($0.postId)] })
     return """
-      NOT exact: \(missing.grouped) rows are missing and \(stale.grouped) are stale, of \(expected.grouped) that \
-      belong\(under)
+      NOT exact: \(missing.grouped) rows are missing and \(stale.grouped) are stale, of \(expected.grouped) \
+      expected\(under)
       \(table.text(on: .output))
       """
   }

@@ -4,10 +4,10 @@ import Social
 
 struct ImportCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "import", abstract: "Bring accounts and follows from files into the database, all of them or none.",
+    commandName: "import", abstract: "Import accounts and follows from files into the database, all of them or none.",
     discussion: """
-      Files are TSV, plain or packed by gzip; a line that begins with # is a comment. A line of accounts is \
-      username[TAB]major, one of follows follower[TAB]followee. What is there already is left as it is.
+      Files are TSV, plain or compressed with gzip; a line that begins with # is a comment. A line of accounts is \
+      username[TAB]major, one of follows follower[TAB]followee. Existing accounts and follows stay unchanged.
       """)
 
   @OptionGroup var common: CommonOptions
@@ -42,8 +42,8 @@ struct ImportCommand: AsyncParsableCommand, Sendable {
       line.clear()
       try common.output.one(Report(report)) { report in
         "\(report.accountsAdded.grouped) accounts and \(report.followsAdded.grouped) follows added; "
-          + "\(report.accountsKnown.grouped) and \(report.followsKnown.grouped) were there; "
-          + "\(report.feedRows.grouped) rows put into feeds"
+          + "\(report.accountsKnown.grouped) and \(report.followsKnown.grouped) already existed; "
+          + "\(report.feedRows.grouped) rows added to feeds"
       }
     }
   }

@@ -11,18 +11,18 @@ import SocialAdmin
 
 struct LookupsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "lookups", abstract: "Look at lookups of YouTube channels, and ask for one.",
+    commandName: "lookups", abstract: "List lookups of YouTube channels, and run one.",
     subcommands: [List.self, Show.self, Run.self])
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List lookups, the latest first.")
     @OptionGroup var common: CommonOptions
-    @Option(help: "Those in this state alone: waiting, running, parked, done or failed.") var state: Lookup.State?
-    @Option(help: "How many at most.") var limit = 50
+    @Option(help: "Only lookups in this state: waiting, running, parked, done or failed.") var state: Lookup.State?
+    @Option(help: "The maximum number of entries.") var limit = 50
 
     func validate() throws {
       guard 1...100_000 ~= limit else {
-        throw ValidationError("--limit is \(limit): a number from 1 to 100000 belongs there")
+        throw ValidationError("--limit is \(limit): use a number from 1 to 100000")
       }
     }
 
@@ -39,7 +39,7 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
 
   struct Show: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show a lookup and the channels that are kept for it.")
+      commandName: "show", abstract: "Show a lookup and the channels stored for it.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The lookup's id.") var id: String
 
@@ -55,10 +55,10 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
 
   struct Run: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "run", abstract: "Ask for a channel as a fan does, wait for the answer and print it.",
+      commandName: "run", abstract: "Look a channel up as a fan does, wait for the answer and print it.",
       discussion: """
-        The question is a channel's id (UC…), a handle (@…), an address or words. A fresh answer that is kept is \
-        printed at once; else a worker has to run. Exits with 1 where no answer comes.
+        The question is a channel's id (UC…), a handle (@…), an address or words. A fresh stored answer is printed at \
+        once; otherwise a worker must be running. Exits with 1 if no answer comes.
         """)
     @OptionGroup var common: CommonOptions
     @Argument(help: "What to look up.") var question: String
@@ -84,7 +84,7 @@ extension Lookup.State: ExpressibleByArgument {}
 extension Table {
   fileprivate init(lookups: [LookupSummary]) {
     self.init(
-      [.id(), .state(), .text("asked"), .elastic("question"), .elastic("reason")],
+      [.id(), .state(), .text("requested"), .elastic("question"), .elastic("reason")],
       rows: lookups.map { lookup in
         [lookup.id, lookup.state.rawValue, lookup.createdAt.away(), lookup.question, lookup.reason ?? ""]
       })
@@ -103,10 +103,10 @@ extension LookupReport {
     if let lookup {
       lines = [
         ("id", lookup.id), ("question", lookup.question), ("state", lookup.state.rawValue),
-        ("asked at", lookup.createdAt.short),
+        ("requested at", lookup.createdAt.short),
       ]
       if let endedAt = lookup.endedAt { lines.append(("ended at", endedAt.short)) }
-      if let retryAt = lookup.retryAt { lines.append(("goes on at", retryAt.short)) }
+      if let retryAt = lookup.retryAt { lines.append(("continues at", retryAt.short)) }
       if let reason = lookup.reason { lines.append(("reason", reason)) }
       if let message = lookup.message, !message.isEmpty { lines.append(("message", message)) }
     }

@@ -9,15 +9,15 @@ import SocialAdmin
 
 struct MediaCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "media", abstract: "Look at pictures, delete one, remove what nobody shows.",
+    commandName: "media", abstract: "List pictures, delete one, remove unused ones.",
     subcommands: [List.self, Show.self, Delete.self, Sweep.self])
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List pictures, the newest first.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var page: PageOptions
-    @Option(help: "Those of this account alone, by its username.") var owner: String?
-    @Option(help: "Those in this state alone: waiting, ready or failed.") var state: Media.State?
+    @Option(help: "Only pictures of this account, by its username.") var owner: String?
+    @Option(help: "Only pictures in this state: waiting, ready or failed.") var state: Media.State?
 
     func run() async throws {
       try await common.withDatabase { database in
@@ -35,7 +35,7 @@ struct MediaCommand: AsyncParsableCommand, Sendable {
 
   struct Show: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show whose a picture is, its size, its bytes and where it is shown.")
+      commandName: "show", abstract: "Show a picture's owner, size, bytes and uses.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The picture's id.") var id: String
 
@@ -48,16 +48,17 @@ struct MediaCommand: AsyncParsableCommand, Sendable {
 
   struct Delete: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "delete", abstract: "Take a picture out of all posts and profiles, and from its owner.",
-      discussion: "Its files go where nobody else has the same picture. The reason is kept with the operators' actions."
+      commandName: "delete", abstract: "Remove a picture from its owner and from all posts and profiles.",
+      discussion:
+        "Its files are deleted unless another account has the same picture. The reason is kept in the action log."
     )
     @OptionGroup var common: CommonOptions
     @OptionGroup var confirmation: Confirmation
     @Argument(help: "The picture's id.") var id: String
-    @Option(help: "Why, for the log of actions.") var reason: String
+    @Option(help: "The reason, for the action log.") var reason: String
 
     func validate() throws {
-      guard 1...500 ~= reason.count else { throw ValidationError("--reason has 1 to 500 characters") }
+      guard 1...500 ~= reason.count else { throw ValidationError("--reason must have 1 to 500 characters") }
     }
 
     func run() async throws {
@@ -75,8 +76,8 @@ struct MediaCommand: AsyncParsableCommand, Sendable {
   struct Sweep: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "sweep",
-      abstract: "Ask for the removal of pictures that were shown nowhere for a day, and of files that belong to none.",
-      discussion: "The scheduler asks for the first by the hour and for the second by the day; a worker does both.")
+      abstract: "Enqueue the removal of pictures unused for a day, and of files without a picture.",
+      discussion: "The scheduler enqueues the first hourly and the second daily; a worker does both.")
     @OptionGroup var common: CommonOptions
 
     private struct Asked: Encodable { let kinds: [String] }
@@ -87,7 +88,7 @@ struct MediaCommand: AsyncParsableCommand, Sendable {
           let jobs = JobClient(broker: desk.broker, ledger: PostgresLedger(desk.database), logger: program.logger)
           try await MediaAdmin(desk.database).sweep(by: .terminal, through: jobs)
           try common.output.one(Asked(kinds: [MediaSweep.kind.rawValue, MediaOrphans.kind.rawValue])) {
-            "asked for \($0.kinds.joined(separator: " and "))"
+            "enqueued \($0.kinds.joined(separator: " and "))"
           }
         }
       }
@@ -116,7 +117,7 @@ extension Table {
 extension MediaSummary {
   fileprivate var text: String {
     var lines = [
-      ("id", id), ("owner", owner ?? "nobody yet"), ("state", state), ("uploaded at", createdAt.short),
+      ("id", id), ("owner", owner ?? "none yet"), ("state", state), ("uploaded at", createdAt.short),
       ("size", "\(width.grouped) × \(height.grouped)"), ("bytes", bytes.grouped),
       ("shown in", "\(uses.grouped) places"),
     ]

@@ -9,16 +9,15 @@ import Migrations
 
 struct MigrateCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "migrate", abstract: "Bring the database to the newest schema, or back.",
+    commandName: "migrate", abstract: "Migrate the database to the newest schema, or back.",
     discussion: """
-      The queue's tables have a schema of their own, jobs, with versions of their own; the app's come from numbered \
-      files.
+      The queue's tables have their own schema, jobs, with its own versions; the app's come from numbered files.
       """,
     subcommands: [Up.self, Down.self, Status.self])
 
   struct MigrationsOption: ParsableArguments, Sendable {
     @Option(
-      name: .customLong("migrations"), help: "The folder of the migrations, if it is not found by itself.",
+      name: .customLong("migrations"), help: "The migrations folder, if it is not found automatically.",
       completion: .directory)
     var folder: String?
 
@@ -34,7 +33,7 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
   }
 
   struct Up: AsyncParsableCommand, Sendable {
-    static let configuration = CommandConfiguration(commandName: "up", abstract: "Apply what is not applied yet.")
+    static let configuration = CommandConfiguration(commandName: "up", abstract: "Apply all pending migrations.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var migrations: MigrationsOption
 
@@ -53,14 +52,14 @@ struct MigrateCommand: AsyncParsableCommand, Sendable {
 
   struct Down: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "down", abstract: "Undo the latest migrations, and lose what they hold.")
+      commandName: "down", abstract: "Undo the latest migrations, and lose the data in their tables.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var migrations: MigrationsOption
     @OptionGroup var confirmation: Confirmation
     @Option(help: "How many to undo.") var count = 1
 
     func validate() throws {
-      guard count > 0 else { throw ValidationError("--count is \(count): a number from 1 on belongs there") }
+      guard count > 0 else { throw ValidationError("--count is \(count): use 1 or more") }
     }
 
     func run() async throws {

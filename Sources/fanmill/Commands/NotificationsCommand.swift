@@ -7,14 +7,14 @@ import SocialAdmin
 
 struct NotificationsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "notifications", abstract: "Check the notifications.", subcommands: [Audit.self])
+    commandName: "notifications", abstract: "Audit the notifications.", subcommands: [Audit.self])
 
   struct Audit: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "audit",
       abstract: "Compare every notification and every count with likes, comments and follows; exit 1 if one differs.",
       discussion:
-        "Where jobs are still to write notifications (pending), some may be missing rightly: audit again when they are done."
+        "While jobs are pending, missing notifications may be expected: audit again once they finish."
     )
     @OptionGroup var common: CommonOptions
     @OptionGroup var shown: ExampleOptions
@@ -80,8 +80,8 @@ struct NotificationAuditReport: Encodable {
   }
 
   var text: String {
-    let under = pending == 0 ? "" : "; \(pending.grouped) jobs are still to write some"
-    if exact { return "exact: \(found.grouped) notifications, each rightly there, none missing, all counted\(under)" }
+    let under = pending == 0 ? "" : "; \(pending.grouped) jobs are still writing some"
+    if exact { return "exact: \(found.grouped) notifications, none missing, none extra, all counted\(under)" }
     let table = Table(
       [.text("problem"), .elastic("owner"), .text("what"), .number("actor"), .number("post"), .number("comment")],
       rows: items.map { item in
@@ -92,7 +92,7 @@ struct NotificationAuditReport: Encodable {
       })
     return """
       NOT exact: \(missing.grouped) notifications are missing and \(stale.grouped) are stale, of \(expected.grouped) \
-      that belong, and \(miscounted.grouped) owners are miscounted\(under)
+      expected, and \(miscounted.grouped) owners are miscounted\(under)
       \(table.text(on: .output))
       """
   }

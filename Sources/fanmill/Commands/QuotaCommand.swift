@@ -7,15 +7,15 @@ import SocialAdmin
 
 struct QuotaCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "quota", abstract: "Look at what the keys of the YouTube API have spent today.",
+    commandName: "quota", abstract: "Show what the YouTube API keys have spent today.",
     subcommands: [List.self, Enable.self], defaultSubcommand: List.self)
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the keys by their labels, with what is spent and left.",
       discussion: """
-        A label is the beginning of the key's SHA-256. Budgets are for a day of Pacific time. What is reserved belongs \
-        to calls that are under way, or whose worker died.
+        A label is the start of the key's SHA-256. Budgets are per day of Pacific time. Reserved units belong to calls \
+        in progress, or to calls whose worker died.
         """)
     @OptionGroup var common: CommonOptions
 
@@ -33,7 +33,7 @@ struct QuotaCommand: AsyncParsableCommand, Sendable {
 
   struct Enable: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "enable", abstract: "Put a key into use again that the service had refused.")
+      commandName: "enable", abstract: "Enable a key again that YouTube had refused.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The key's label, as `fanmill quota` shows it.") var label: String
 
@@ -44,7 +44,7 @@ struct QuotaCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.withPostgres { pool in
         try await QuotaReport.enable(label, in: pool)
-        try common.output.one(Enabled(key: label)) { "\($0.key) is in use again" }
+        try common.output.one(Enabled(key: label)) { "\($0.key) is enabled again" }
       }
     }
   }
@@ -55,7 +55,7 @@ extension Table {
     self.init(
       [
         .id("key"), .text("budget"), .number("spent"), .number("reserved").extra, .number("left"), .number("a day"),
-        .text("whole again"), .elastic("state"),
+        .text("resets"), .elastic("state"),
       ],
       rows: keys.flatMap { key in
         key.budgets.map { budget in

@@ -8,7 +8,7 @@ import SocialAdmin
 
 struct RankingCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "ranking", abstract: "Show, make and check the rankings of celebs.",
+    commandName: "ranking", abstract: "Show, compute and audit the rankings of celebs.",
     subcommands: [Show.self, Run.self, Audit.self])
 
   struct Show: AsyncParsableCommand, Sendable {
@@ -18,10 +18,10 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
     @Argument(help: "youtube or instagram.", completion: .list(["youtube", "instagram"])) var platform: String
     @Option(help: "What is counted: hearts or followers.", completion: .list(["hearts", "followers"])) var by = "hearts"
     @Option(
-      help: "When: day, week, month (so far) or all.", completion: .list(["day", "week", "month", "all"]))
+      help: "The period: day, week, month (so far) or all.", completion: .list(["day", "week", "month", "all"]))
     var window = "all"
     @Option(help: "How many to show, 1–100.") var limit = 20
-    @Option(help: "Go on after this cursor, the 'next' of an earlier page.") var before: Int?
+    @Option(help: "Continue after this cursor, the 'next' of an earlier page.") var before: Int?
 
     func validate() throws {
       do {
@@ -43,14 +43,14 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
 
   struct Run: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "run", abstract: "Make a new snapshot of all rankings now.",
+      commandName: "run", abstract: "Compute a new snapshot of all rankings now.",
       discussion: """
-        It takes up what has changed since the last snapshot. With --full, and where FANMILL_RANKING_TIME_ZONE has \
-        changed, everything is counted anew from the hearts and registrations themselves, which corrects what is \
-        wrong; hearts that are given meanwhile are counted afterwards.
+        The snapshot includes what has changed since the last one. With --full, and after a change of \
+        FANMILL_RANKING_TIME_ZONE, everything is recounted from the hearts and registrations, which corrects wrong \
+        counts; hearts given meanwhile are counted afterwards.
         """)
     @OptionGroup var common: CommonOptions
-    @Flag(help: "Count everything anew.") var full = false
+    @Flag(help: "Recount everything.") var full = false
 
     func run() async throws {
       try await common.run { program in
@@ -66,11 +66,11 @@ struct RankingCommand: AsyncParsableCommand, Sendable {
 
   struct Audit: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "audit", abstract: "Count everything anew and compare; exit 1 if something differs.",
+      commandName: "audit", abstract: "Recount everything and compare; exit 1 if something differs.",
       discussion: """
-        Compares each celeb's counts with the hearts and registrations themselves, less those that wait to be counted, \
-        and each ranking, as it goes on from the last snapshot, with the same ranking made of all celebs. Nothing is \
-        changed: `fanmill ranking run --full` corrects.
+        Compares each celeb's counts with the hearts and registrations, except those waiting to be counted, and each \
+        ranking, continued from the last snapshot, with the same ranking computed from all celebs. Changes nothing: \
+        `fanmill ranking run --full` repairs differences.
         """)
     @OptionGroup var common: CommonOptions
     @OptionGroup var shown: ExampleOptions
@@ -121,8 +121,8 @@ private struct RankingReport: Encodable {
   }
 
   var text: String {
-    guard let computedAt else { return "no ranking has been made yet: `fanmill ranking run` makes one" }
-    if items.isEmpty { return "nobody is in this ranking, made \(computedAt.short)" }
+    guard let computedAt else { return "no ranking has been computed yet: run `fanmill ranking run`" }
+    if items.isEmpty { return "this ranking is empty, computed \(computedAt.short)" }
     let table = Table(
       [
         .number("rank"), .number("before"), .number("change"), .text("account"), .elastic("title"), .number("hearts"),
@@ -136,7 +136,7 @@ private struct RankingReport: Encodable {
         ]
       })
     let more = next.map { "\nmore: --before \($0)" } ?? ""
-    return "\(table.text(on: .output))\nmade \(computedAt.short)\(more)"
+    return "\(table.text(on: .output))\ncomputed \(computedAt.short)\(more)"
   }
 }
 
@@ -161,9 +161,9 @@ private struct RunReport: Encodable {
   var text: String {
     let how =
       full
-      ? "everything was counted anew, and the counts of \(corrected.grouped) celebs were corrected"
-      : "\(changedCelebs.grouped) celebs had changed"
-    return "snapshot \(snapshot), made \(computedAt.short): \(how); \(changedLists) lists are others than before"
+      ? "everything was recounted, and the counts of \(corrected.grouped) celebs were corrected"
+      : "\(changedCelebs.grouped) celebs changed"
+    return "snapshot \(snapshot), computed \(computedAt.short): \(how); \(changedLists) lists changed"
   }
 }
 
@@ -205,7 +205,8 @@ private struct RankingAuditReport: Encodable {
 
   var text: String {
     let under = """
-      \(waiting.grouped) hearts and registrations wait to be counted, \(changed.grouped) celebs for the next snapshot
+      \(waiting.grouped) hearts and registrations are waiting to be counted, \(changed.grouped) celebs for the next \
+      snapshot
       """
     if exact {
       return """

@@ -10,7 +10,7 @@ import SocialAdmin
 
 struct ReportsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "reports", abstract: "Read what users report, and close reports.",
+    commandName: "reports", abstract: "List, show and close users' reports.",
     subcommands: [List.self, Show.self, Resolve.self])
 
   struct List: AsyncParsableCommand, Sendable {
@@ -18,7 +18,7 @@ struct ReportsCommand: AsyncParsableCommand, Sendable {
       commandName: "list", abstract: "List open reports, the newest first.")
     @OptionGroup var common: CommonOptions
     @OptionGroup var page: PageOptions
-    @Flag(help: "Those that are closed as well.") var all = false
+    @Flag(help: "Include closed reports.") var all = false
 
     func run() async throws {
       try await common.withDatabase { database in
@@ -33,7 +33,7 @@ struct ReportsCommand: AsyncParsableCommand, Sendable {
 
   struct Show: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show a report and what its subject said when it was reported.")
+      commandName: "show", abstract: "Show a report and its subject's text at the time of the report.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The report's number.") var id: Int
 
@@ -46,14 +46,14 @@ struct ReportsCommand: AsyncParsableCommand, Sendable {
 
   struct Resolve: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "resolve", abstract: "Close a report, and all that are open about the same.",
+      commandName: "resolve", abstract: "Close a report, and all open reports about the same subject.",
       discussion: """
-        'taken_down' hides the post or the comment from everybody, 'suspended' its author; both are told, with the \
-        reason. 'dismissed' changes nothing.
+        'taken_down' hides the post or the comment, 'suspended' suspends its author; either way the author is notified \
+        with the reason. 'dismissed' changes nothing.
         """)
     @OptionGroup var common: CommonOptions
     @Argument(help: "The report's number.") var id: Int
-    @Option(name: .customLong("as"), help: "What is done: dismissed, taken_down or suspended.")
+    @Option(name: .customLong("as"), help: "The resolution: dismissed, taken_down or suspended.")
     var resolution: Reports.Resolution
     @OptionGroup var why: ReasonOption
 
@@ -75,14 +75,14 @@ struct TakedownsCommand: AsyncParsableCommand, Sendable {
 
   struct List: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List what is down, the latest first.")
+      commandName: "list", abstract: "List what is taken down, the latest first.")
     @OptionGroup var common: CommonOptions
-    @Option(help: "How many at most.") var limit = 50
+    @Option(help: "The maximum number of entries.") var limit = 50
 
     func run() async throws {
       try await common.withDatabase { database in
         let takedowns = try await SafetyAdmin(database).takedowns(limit: limit)
-        try common.output.list(takedowns, next: nil, empty: "nothing is down") { Table(takedowns: $0) }
+        try common.output.list(takedowns, next: nil, empty: "nothing is taken down") { Table(takedowns: $0) }
       }
     }
   }
@@ -91,7 +91,7 @@ struct TakedownsCommand: AsyncParsableCommand, Sendable {
 
   struct Add: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "add", abstract: "Hide something from everybody, and tell its author why.")
+      commandName: "add", abstract: "Take down a subject and notify its author.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "What to take down.") var subject: String
     @OptionGroup var why: ReasonOption
@@ -99,14 +99,14 @@ struct TakedownsCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.withJobs { database, jobs in
         try await SafetyAdmin(database).takeDown(subject, because: why.reason, by: .terminal, through: jobs)
-        try common.output.one(Done(subject: subject)) { "\($0.subject) is down" }
+        try common.output.one(Done(subject: subject)) { "\($0.subject) is taken down" }
       }
     }
   }
 
   struct Restore: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "restore", abstract: "Show something again, exactly as it was, and tell its author.")
+      commandName: "restore", abstract: "Restore a subject exactly as it was, and notify its author.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "What to restore.") var subject: String
     @OptionGroup var why: ReasonOption
@@ -114,7 +114,7 @@ struct TakedownsCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.withJobs { database, jobs in
         try await SafetyAdmin(database).restore(subject, because: why.reason, by: .terminal, through: jobs)
-        try common.output.one(Done(subject: subject)) { "\($0.subject) is shown again" }
+        try common.output.one(Done(subject: subject)) { "\($0.subject) is visible again" }
       }
     }
   }
@@ -122,10 +122,10 @@ struct TakedownsCommand: AsyncParsableCommand, Sendable {
 
 /// The operator's reason for an action.
 struct ReasonOption: ParsableArguments {
-  @Option(help: "Why, for the log of actions and for who is concerned.") var reason: String
+  @Option(help: "The reason, for the action log and the affected owner.") var reason: String
 
   func validate() throws {
-    guard 1...500 ~= reason.count else { throw ValidationError("--reason has 1 to 500 characters") }
+    guard 1...500 ~= reason.count else { throw ValidationError("--reason must have 1 to 500 characters") }
   }
 }
 
@@ -171,12 +171,12 @@ extension ReportRecord {
   fileprivate var details: String {
     var lines = [
       ("id", String(id)), ("subject", subject), ("author", author ?? "gone"), ("reporter", reporter ?? "gone"),
-      ("reason", reason), ("made at", createdAt.short), ("reports", "\(count.grouped) about the same"),
+      ("reason", reason), ("made at", createdAt.short), ("reports", "\(count.grouped) about the same subject"),
       ("state", resolution ?? "open"),
     ]
     if let resolvedAt { lines.append(("closed at", resolvedAt.short)) }
     if !text.isEmpty { lines.append(("says", text)) }
-    lines.append(("it said", excerpt))
+    lines.append(("reported text", excerpt))
     return facts(lines)
   }
 }

@@ -11,22 +11,21 @@ import UnixSignals
 
 struct UpCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "up", abstract: "Run a whole Fanmill in this folder: private Postgres and Redis, the API, workers.",
+    commandName: "up", abstract: "Run a complete stack in this folder: private Postgres and Redis, the API, workers.",
     discussion: """
       Data, logs and settings are in .fanmill. The stack runs until Ctrl-C, or, with --detach, until `fanmill down`. \
-      While it runs, other commands in this folder find it by themselves. --workers N on a stack that runs changes the \
-      number of its workers: new ones take their share at once, those that are too many finish or hand back what they \
-      hold.
+      While it runs, other commands in this folder find it automatically. On a running stack, --workers N changes the \
+      number of workers: new ones take their share at once, and surplus ones finish or hand back their jobs.
       """)
 
   @OptionGroup var common: CommonOptions
   @OptionGroup var migrations: MigrateCommand.MigrationsOption
-  @Option(help: "How many workers, also of a stack that runs already; 1 to begin with.") var workers: Int?
-  @Flag(help: "Return as soon as it is ready, and let it run in the background.") var detach = false
+  @Option(help: "The number of workers, also for a running stack; 1 at first.") var workers: Int?
+  @Flag(help: "Return once the stack is ready, and leave it running in the background.") var detach = false
 
   func validate() throws {
     if let workers, !(1...64 ~= workers) {
-      throw ValidationError("--workers is \(workers): a number from 1 to 64 belongs there")
+      throw ValidationError("--workers is \(workers): use a number from 1 to 64")
     }
   }
 
@@ -62,7 +61,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     }
 
     private var standIn: String {
-      "\nYouTube is a stand-in with made-up channels; set FANMILL_YOUTUBE_KEYS to ask the real service."
+      "\nYouTube is a stand-in with made-up channels; set FANMILL_YOUTUBE_KEYS to use the real service."
     }
   }
 
@@ -87,7 +86,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
   private func start(_ folder: LocalStackFolder) async throws {
     let settings: [String: String]
     if folder.runner != nil {
-      common.output.say("it runs already")
+      common.output.say("it is already running")
       if let workers { try await LocalStackControl(folder).scale(to: workers) }
       settings = folder.settings()
     } else {
@@ -97,7 +96,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
       if let file = FanmillProgram.given.file { arguments += ["--config", file] }
       settings = try await LocalStackControl(folder).start(arguments)
     }
-    try common.output.one(Report(settings, folder)) { $0.text + "\nEnd it with `fanmill down`." }
+    try common.output.one(Report(settings, folder)) { $0.text + "\nStop it with `fanmill down`." }
   }
 
   private func serve(_ folder: LocalStackFolder, _ program: Program) async throws {
@@ -112,11 +111,11 @@ struct UpCommand: AsyncParsableCommand, Sendable {
       case .step(let what): output.say(what)
       case .ready(let settings):
         // The stack is known to be running; a failure to print it must not stop it.
-        do { try output.one(Report(settings, folder)) { $0.text + "\nEnd it with Ctrl-C." } } catch {
+        do { try output.one(Report(settings, folder)) { $0.text + "\nStop it with Ctrl-C." } } catch {
           Output.complain("\(error)")
         }
       case .restarted(let process, let status):
-        Output.complain("\(process) ended with status \(status) and is started again; its log is in \(folder.path)")
+        Output.complain("\(process) ended with status \(status) and is being restarted; its log is in \(folder.path)")
       }
     }
     try await program.serve([service])
@@ -146,7 +145,7 @@ private struct LocalStackService: Service {
 
 struct DownCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "down", abstract: "End the stack that runs in this folder; its data stay in .fanmill.")
+    commandName: "down", abstract: "Stop the stack that runs in this folder; its data stays in .fanmill.")
   @OptionGroup var common: CommonOptions
 
   struct Report: Encodable {
@@ -158,7 +157,9 @@ struct DownCommand: AsyncParsableCommand, Sendable {
     try await Program.run("fanmill", FanmillProgram.given, logLevel: .critical) { _ in
       do {
         let stopped = try await LocalStackControl(LocalStackFolder()).stop()
-        try common.output.one(Report(stopped: stopped)) { $0.stopped ? "stopped" : "no stack runs in this folder" }
+        try common.output.one(Report(stopped: stopped)) {
+          $0.stopped ? "stopped" : "no stack is running in this folder"
+        }
       } catch let error as OperationError {
         Output.complain(error.message)
         throw ExitStatus.failure

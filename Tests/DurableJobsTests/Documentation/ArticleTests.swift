@@ -35,4 +35,23 @@ import Testing
     }
     #expect(samples > 15)
   }
+
+  /// Every test that docs/promises.md names exists in the file that it links to.
+  @Test func everyProofOfAPromiseExists() throws {
+    let page = try String(contentsOf: Self.root.appending(path: "docs/promises.md"), encoding: .utf8)
+    var files: [String: String] = [:]
+    for match in page.matches(of: /\n\[([\w-]+)\]: \.\.\/(\S+)/) {
+      files[String(match.1)] = try String(contentsOf: Self.root.appending(path: String(match.2)), encoding: .utf8)
+    }
+    let tests = page.matches(of: /\[`\w+\.(\w+)`\]\[([\w-]+)\]/)
+    for test in tests {
+      #expect(files[String(test.2)]?.contains("func \(test.1)(") == true, "\(test.0)")
+    }
+    let checks = page.matches(of: /\["([^"]+)"\]\[([\w-]+)\]/)
+    for check in checks {
+      let name = check.1.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      #expect(files[String(check.2)]?.contains("\"\(name)\"") == true, "\(check.0)")
+    }
+    #expect(tests.count > 80 && checks.count > 20)
+  }
 }

@@ -71,27 +71,6 @@ func runJobs(
 
   // MARK: Testing your jobs
 
-  @Test func aPaidOrderSendsItsReceipt() async throws {
-    let broker = InMemoryBroker()
-    let ledger = InMemoryLedger()
-    let jobs = JobClient(broker: broker, ledger: ledger, logger: Logger(label: "test"))
-    let sent = Locked<[Int]>([])
-
-    var registry = JobRegistry<InMemoryLedger>()
-    registry.register(ChargeCard.self) { job, context in
-      try await context.transaction { tx in
-        try await tx.enqueue(SendReceipt(order: job.order))
-      }
-    }
-    registry.register(SendReceipt.self) { job, _ in sent.withLock { $0.append(job.order) } }
-
-    try await jobs.enqueue(ChargeCard(order: 7, cents: 1999))
-    try await runJobs(registry, on: broker, ledger)
-
-    #expect(sent.withLock { $0 } == [7])
-    #expect(ledger.dead.isEmpty)
-  }
-
   @Test func aJobThatNeverWorksIsADeadLetter() async throws {
     struct Hopeless: Job {
       static let kind: JobKind = "test.hopeless"

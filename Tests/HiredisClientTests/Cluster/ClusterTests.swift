@@ -203,7 +203,7 @@ import Testing
     try await withClient(try patient("redis+cluster://127.0.0.1:\(server.port ?? 0)")) { client async throws in
       let error = await redisError { () throws(RedisError) in try await client.send(RedisCommand("GET", "x")) }
       #expect(error?.code == .configuration)
-      #expect(error?.message.contains("no node of a cluster; write redis://") == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("not a cluster node; use redis://") == true, "\(error?.message ?? "")")
     }
     await server.stop()
   }

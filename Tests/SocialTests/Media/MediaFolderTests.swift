@@ -176,7 +176,7 @@ struct MediaFolderTests {
 
   @Test func aFullDiskIsNamed() {
     for error in [MediaStoreError.folder("/media", ENOSPC), .folder("/media", EDQUOT), .file("/tmp/a", ENOSPC)] {
-      #expect(error.code == .diskFull && error.message.contains("free some room"))
+      #expect(error.code == .diskFull && error.message.contains("free some space"))
     }
   }
 }

@@ -69,10 +69,10 @@ struct S3StoreTests {
 
   @Test(
     arguments: [
-      (404, "NoSuchBucket", "create it"), (403, "AccessDenied", "allow it s3:"),
+      (404, "NoSuchBucket", "create it"), (403, "AccessDenied", "grant it s3:"),
       (403, "SignatureDoesNotMatch", "the secret in FANMILL_MEDIA_URL"),
       (403, "InvalidAccessKeyId", "the access key in FANMILL_MEDIA_URL"), (403, "RequestTimeTooSkewed", "clocks"),
-      (403, nil, "allow it s3:"), (409, "Odd", "check FANMILL_MEDIA_URL"), (405, nil, "check FANMILL_MEDIA_URL"),
+      (403, nil, "grant it s3:"), (409, "Odd", "check FANMILL_MEDIA_URL"), (405, nil, "check FANMILL_MEDIA_URL"),
     ] as [(Int, String?, String)])
   func aRefusalSaysWhatToDo(_ status: Int, _ code: String?, _ advice: String) async throws {
     let text = Self.answer(status, code)

@@ -18,7 +18,7 @@ struct Descriptor: ~Copyable {
   static func reading(_ path: String) throws(MediaStoreError) -> Descriptor {
     // O_NONBLOCK: opening a pipe without a writer would block.
     guard let file = Descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) else { throw .file(path, errno) }
-    guard file.status?.isRegular == true else { throw MediaStoreError(.file, "\(path) is no regular file") }
+    guard file.status?.isRegular == true else { throw MediaStoreError(.file, "\(path) is not a regular file") }
     return file
   }
 

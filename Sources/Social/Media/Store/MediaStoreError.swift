@@ -62,10 +62,10 @@ extension MediaStoreError {
     case EACCES, EPERM, EROFS:
       return MediaStoreError(
         .folder,
-        "\(path): \(reason): let this process's user own the folder and write into it, or name another in "
+        "\(path): \(reason): make this process's user the owner of the folder, with write access, or name another in "
           + "FANMILL_MEDIA_DIR")
     case ENOTDIR, ELOOP:
-      return MediaStoreError(.folder, "\(path) is not the folder or the file that belongs there: remove it")
+      return MediaStoreError(.folder, "\(path) is not the expected folder or file: remove it")
     default: return MediaStoreError(.folder, "\(path): \(reason): check the disk")
     }
   }
@@ -80,6 +80,6 @@ extension MediaStoreError {
   }
 
   private static func diskFull(_ path: String, _ reason: String) -> MediaStoreError {
-    MediaStoreError(.diskFull, "\(path): \(reason): free some room on its disk, or enlarge it")
+    MediaStoreError(.diskFull, "\(path): \(reason): free some space on its disk, or enlarge it")
   }
 }

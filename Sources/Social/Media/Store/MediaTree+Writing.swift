@@ -74,7 +74,7 @@ extension MediaTree {
     }
     if let written { throw written }
     guard try part.readBack() == bytes else {
-      throw MediaStoreError(.folder, "\(root) does not give back what is written to it: check the disk")
+      throw MediaStoreError(.folder, "\(root) returns different bytes from those written: check the disk")
     }
     try part.removeLeftovers()
   }

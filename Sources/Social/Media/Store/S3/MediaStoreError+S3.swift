@@ -18,13 +18,13 @@ extension MediaStoreError {
     case "NoSuchBucket":
       return (.refused, "there is no bucket of that name: create it, or correct FANMILL_MEDIA_URL")
     case "AccessDenied", "AllAccessDisabled":
-      return (.refused, "the access key may not \(operation.verb): allow it \(operation.permission) in the bucket")
+      return (.refused, "the access key may not \(operation.verb): grant it \(operation.permission) on the bucket")
     case "SignatureDoesNotMatch":
-      return (.refused, "the secret in FANMILL_MEDIA_URL is not that of its access key: correct it")
+      return (.refused, "the secret in FANMILL_MEDIA_URL does not match its access key: correct it")
     case "InvalidAccessKeyId", "InvalidToken", "ExpiredToken":
-      return (.refused, "the access key in FANMILL_MEDIA_URL is unknown there: correct it")
+      return (.refused, "the access key in FANMILL_MEDIA_URL is unknown to the store: correct it")
     case "RequestTimeTooSkewed", "RequestExpired":
-      return (.refused, "the clocks of this machine and of the store differ too much: set this one's by NTP")
+      return (.refused, "the clocks of this machine and the store differ too much: synchronize this machine with NTP")
     case "QuotaExceeded", "XMinioStorageFull":
       return (.diskFull, "the store is full: enlarge it, or raise the bucket's quota")
     default: break
@@ -32,12 +32,12 @@ extension MediaStoreError {
     switch refusal.status {
     case 507: return (.diskFull, "the store is full: enlarge it, or raise the bucket's quota")
     case _ where refusal.isPassing:
-      return (.unreachable, "the store cannot \(operation.verb) at the moment: see its own log if it lasts")
+      return (.unreachable, "the store cannot \(operation.verb) at the moment: check its log if this persists")
     case 300..<400:
       return (.refused, "the bucket is elsewhere: write its host and region into FANMILL_MEDIA_URL")
     case 401, 403:
-      return (.refused, "the access key may not \(operation.verb): allow it \(operation.permission) in the bucket")
-    default: return (.refused, "the store does not \(operation.verb): check FANMILL_MEDIA_URL")
+      return (.refused, "the access key may not \(operation.verb): grant it \(operation.permission) on the bucket")
+    default: return (.refused, "the store refuses to \(operation.verb): check FANMILL_MEDIA_URL")
     }
   }
 
@@ -45,7 +45,7 @@ extension MediaStoreError {
   init(_ error: HTTPClientError, _ address: S3Address) {
     switch error.code {
     case .file: self.init(.file, error.message)
-    case .diskFull: self.init(.diskFull, "\(error.message): free some room on its disk, or enlarge it")
+    case .diskFull: self.init(.diskFull, "\(error.message): free some space on its disk, or enlarge it")
     case .bodyTooLarge: self.init(.tooLarge, error.message)
     case .tls:
       self.init(.unreachable, "\(address.name): \(error.message): check the host and its certificate")

@@ -33,7 +33,7 @@ public struct S3Address: Sendable {
     }
     let rest = url.dropFirst("s3+\(scheme)://".count)
     // No part after the credentials contains an @.
-    guard let at = rest.lastIndex(of: "@") else { throw Self.invalid("before the host goes KEY:SECRET@") }
+    guard let at = rest.lastIndex(of: "@") else { throw Self.invalid("put KEY:SECRET@ before the host") }
     credentials = try Self.credentials(rest[..<at])
     let parts = rest[rest.index(after: at)...].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let names = parts[0].split(separator: "/", omittingEmptySubsequences: false).map(String.init)
@@ -42,7 +42,7 @@ public struct S3Address: Sendable {
     server = host.server
     guard names.count > 1, Self.isBucket(names[1]) else {
       throw Self.invalid(
-        "after the host goes /BUCKET, whose name has 3 to 63 lower-case letters, digits, hyphens and dots")
+        "put /BUCKET after the host; its name has 3 to 63 lower-case letters, digits, hyphens and dots")
     }
     bucket = names[1]
     let folders = names.last?.isEmpty == true ? names.dropFirst(2).dropLast() : names.dropFirst(2)
@@ -52,7 +52,7 @@ public struct S3Address: Sendable {
     prefix = folders.map { "\($0)/" }.joined()
     (region, style) = try Self.query(parts.count > 1 ? parts[1] : "")
     guard style == .path || (!bucket.contains(".") && !host.isAddress) else {
-      throw Self.invalid("style=virtual goes with a host that has a name and a bucket without dots: write style=path")
+      throw Self.invalid("style=virtual needs a host name, and a bucket without dots: use style=path")
     }
   }
 
@@ -64,7 +64,7 @@ public struct S3Address: Sendable {
   private static func credentials(_ text: Substring) throws(MediaStoreError) -> S3Credentials {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let key = decoded(parts[0]), let secret = decoded(parts[1]) else {
-      throw invalid("before the @ go an access key, a colon and its secret, without spaces; % is written %25")
+      throw invalid("put an access key, a colon and its secret before the @, without spaces; write % as %25")
     }
     return S3Credentials(accessKey: key, secret: secret)
   }
@@ -84,13 +84,13 @@ public struct S3Address: Sendable {
       switch (parts[0], parts.count > 1 ? parts[1] : "") {
       case ("region", let value):
         guard (1...64).contains(value.utf8.count), value.utf8.allSatisfy(isNameByte) else {
-          throw invalid("region= has lower-case letters, digits and hyphens, such as eu-central-1")
+          throw invalid("region= takes lower-case letters, digits and hyphens, such as eu-central-1")
         }
         region = value
       case ("style", let value):
-        guard let known = Style(rawValue: value) else { throw invalid("style= is path or virtual") }
+        guard let known = Style(rawValue: value) else { throw invalid("style= must be path or virtual") }
         style = known
-      default: throw invalid("after the ? go region= and style= and nothing else")
+      default: throw invalid("only region= and style= may follow the ?")
       }
     }
     return (region, style)

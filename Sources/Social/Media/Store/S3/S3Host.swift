@@ -13,14 +13,14 @@ struct S3Host {
     let rest = text[(end ?? text.endIndex)...]
     let address = IPAddress(host)
     guard !host.isEmpty, isBracketed ? address != nil : host.utf8.allSatisfy(Self.isNameByte) else {
-      throw MediaStoreError(.invalid, "after the @ goes a host: a name, an IPv4 address or an IPv6 address in brackets")
+      throw MediaStoreError(.invalid, "put a host after the @: a name, an IPv4 address or an IPv6 address in brackets")
     }
     guard rest.isEmpty || (rest.hasPrefix(":") && (1...65535).contains(Int(rest.dropFirst()) ?? 0)) else {
-      throw MediaStoreError(.invalid, "after the host and a colon goes a port from 1 to 65535")
+      throw MediaStoreError(.invalid, "after the host and a colon, put a port from 1 to 65535")
     }
     guard scheme == "https" || address.map(Self.isPrivate) ?? Self.isPrivate(host) else {
       throw MediaStoreError(
-        .invalid, "s3+http:// is for a store of this machine or of a private network: write s3+https://")
+        .invalid, "s3+http:// is only for a store on this machine or in a private network: use s3+https://")
     }
     let usual = scheme == "https" ? ":443" : ":80"
     server = host + (rest == usual ? "" : String(rest))

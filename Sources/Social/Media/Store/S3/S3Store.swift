@@ -108,7 +108,7 @@ public struct S3Store: MediaStore {
     try await remove(name)
     try expectSuccess(read, body, .get)
     guard body == bytes else {
-      throw MediaStoreError(.malformed, "\(address.name) does not give back what is written to it: check the store")
+      throw MediaStoreError(.malformed, "\(address.name) returns different bytes from those written: check the store")
     }
   }
 
@@ -140,7 +140,7 @@ public struct S3Store: MediaStore {
     try expectSuccess(response, body, .list)
     guard let listing = S3Listing(body) else {
       throw MediaStoreError(
-        .malformed, "\(address.name) answers with a listing that is none of S3's: check the host in FANMILL_MEDIA_URL")
+        .malformed, "\(address.name) returned a listing that is not S3's: check the host in FANMILL_MEDIA_URL")
     }
     return listing
   }
