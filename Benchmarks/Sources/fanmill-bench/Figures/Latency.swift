@@ -3,6 +3,7 @@ import DurableJobsPostgres
 import DurableJobsRedis
 import DurableJobsTesting
 import HiredisClient
+import LibPQClient
 
 /// How long a job waits for an idle worker, from just before its enqueue to its handler, at 100 jobs a second.
 enum Latency {
