@@ -100,7 +100,7 @@ import Testing
     try await TestStack.with { stack in
       try await fill(stack)
       let dead = try await stack.pool.query(
-        "UPDATE dead_jobs SET unique_key = 'k', max_attempts = 5 WHERE id = (SELECT min(id::text)::uuid FROM dead_jobs WHERE kind = 'posts.fan-out') RETURNING id, queue"
+        "UPDATE jobs.dead_jobs SET unique_key = 'k', max_attempts = 5 WHERE id = (SELECT min(id::text)::uuid FROM dead_jobs WHERE kind = 'posts.fan-out') RETURNING id, queue"
       ).decode(PostgresUUID.self, String.self)[0]
       let id = JobID(dead.0)
       let payload = Array(#"{"post":9,"author":2}"#.utf8)
