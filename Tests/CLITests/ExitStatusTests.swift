@@ -109,9 +109,9 @@ struct ExitStatusTests {
   @Test("A word that is no command names the nearest")
   func unknownCommand() async throws {
     for (words, hint) in [
-      (["jbos", "list"], "there is no command 'fanmill jbos': is it 'jobs'?"),
-      (["queues", "lst"], "there is no command 'fanmill queues lst': is it 'list'?"),
-      (["dead", "xyzzy"], "there is no command 'fanmill dead xyzzy'; there are list, show, retry, edit, delete"),
+      (["jbos", "list"], "there is no command 'fanmill jbos': did you mean 'jobs'?"),
+      (["queues", "lst"], "there is no command 'fanmill queues lst': did you mean 'list'?"),
+      (["dead", "xyzzy"], "there is no command 'fanmill dead xyzzy'; commands: list, show, retry, edit, delete"),
     ] {
       let outcome = try await BuiltProgram("fanmill").run(words)
       #expect(outcome.status == 64)
