@@ -87,15 +87,16 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
       rest = rest.dropFirst(records.count)
       let left = rest
       async let next = JobRecord.unrecordedBatch(left, options: options, clock: enqueuing.clock)
-      try await hand(records)
-      ids += records.lazy.map(\.id)
+      ids += try await hand(records)
       records = try await next
     }
     return ids
   }
 
-  private func hand(_ records: [JobRecord]) async throws {
-    _ = try await enqueuing.middleware.enqueue(records) { records in
+  /// - Returns: the ids of the jobs that middleware did not leave out.
+  @discardableResult
+  private func hand(_ records: [JobRecord]) async throws -> [JobID] {
+    try await enqueuing.middleware.enqueue(records, checking: { try $0.check() }) { records in
       try await broker.push(records)
       return records.map(\.id)
     }

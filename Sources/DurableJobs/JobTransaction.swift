@@ -44,15 +44,17 @@ public struct JobTransaction<L: Ledger>: Sendable {
   @discardableResult
   public func readd(_ records: [JobRecord]) async throws -> [JobID] {
     for record in records { try record.checkForm() }
-    return try await owe(records)
+    return try await owe(records) { try $0.checkForm() }
   }
 
-  private func owe(_ records: [JobRecord]) async throws -> [JobID] {
+  private func owe(
+    _ records: [JobRecord], checking check: (JobRecord) throws -> Void = { try $0.check() }
+  ) async throws -> [JobID] {
     if records.isEmpty { return [] }
     if let empty = records.first(where: { $0.payloadInLedger != nil }) {
       throw InvalidJob(description: "the record of a job of kind \(empty.kind) has no payload: it is in the ledger")
     }
-    return try await enqueuing.middleware.enqueue(records) { try await add(toLedger: $0) }
+    return try await enqueuing.middleware.enqueue(records, checking: check) { try await add(toLedger: $0) }
   }
 
   private func add(toLedger records: [JobRecord]) async throws -> [JobID] {

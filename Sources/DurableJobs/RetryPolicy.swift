@@ -4,8 +4,8 @@
 /// jitter, which spreads a crowd of jobs that failed together best (M. Brooker, "Exponential Backoff And Jitter",
 /// 2015).
 public struct RetryPolicy: Sendable, Hashable {
-  /// The number of attempts after which the job is a dead letter. Attempts are counted when a worker claims the job, so
-  /// a job that kills its worker counts too.
+  /// The number of attempts after which the job is a dead letter. Attempts are counted when a job begins, so a job that
+  /// kills its worker counts too.
   public var maxAttempts: Int
   /// The longest pause after the first attempt; it doubles with each further one.
   public var base: Duration

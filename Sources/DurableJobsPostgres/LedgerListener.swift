@@ -6,11 +6,13 @@ import Locking
 struct LedgerListener: Sendable {
   /// The channel of all queues' schemas; a notification is the schema's name, a space and the queue's.
   private static let channel = "durablejobs"
-  /// Between two signs that the connection is alive: a peer that is gone does not always say so.
-  private static let pulse = Duration.seconds(5)
+  /// How long the server may take to answer a sign.
+  private static let patience = Duration.seconds(5)
 
   let pool: PostgresPool
   let schema: JobsSchema
+  /// Between two signs that the connection is alive: a peer that is gone does not always say so.
+  var pulse = Duration.seconds(5)
 
   func listen(
     to queues: Set<QueueName>, _ body: @escaping @Sendable (Set<QueueName>) async throws -> Void
@@ -41,8 +43,8 @@ struct LedgerListener: Sendable {
         }
         group.addTask {
           while true {
-            try await Task.sleep(for: Self.pulse)
-            _ = try await connection.query("SELECT 1", timeout: Self.pulse)
+            try await Task.sleep(for: pulse)
+            _ = try await connection.query("SELECT 1", timeout: Self.patience)
           }
         }
         defer { group.cancelAll() }

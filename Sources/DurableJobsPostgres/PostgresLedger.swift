@@ -189,7 +189,7 @@ public struct PostgresLedger: Ledger {
         UPDATE \(schema.jobs) SET attempts = attempt, run_at = to_timestamp(due / 1000.0),
           failures = coalesce(failures, '[]'::jsonb) || failure::jsonb
         FROM unnest(\(ids.map { PostgresUUID($0) }), \(failures.map { Int32(clamping: $0.failure.attempt) }),
-            \(failures.map(\.runAt.unixMilliseconds)), \(try failures.map { try json($0.failure) }))
+            \(failures.map(\.runAt.unixMilliseconds)), \(try failures.map { try DeadRows.json($0.failure) }))
           AS new (failed, attempt, due, failure) JOIN free ON free_id = failed
         WHERE queue = \(queue.rawValue) AND id = failed
         RETURNING id
@@ -206,8 +206,8 @@ public struct PostgresLedger: Ledger {
         """
         WITH \(free: ids, queue, in: schema)
         UPDATE \(schema.jobs) SET run_at = to_timestamp(due / 1000.0)
-        FROM unnest(\(ids.map { PostgresUUID($0) }), \(ids.map { dates[$0]?.unixMilliseconds ?? 0 })) AS new (postponed, due)
-          JOIN free ON free_id = postponed
+        FROM unnest(\(ids.map { PostgresUUID($0) }), \(ids.map { dates[$0]?.unixMilliseconds ?? 0 }))
+          AS new (postponed, due) JOIN free ON free_id = postponed
         WHERE queue = \(queue.rawValue) AND id = postponed
         RETURNING id
         """))
@@ -216,89 +216,29 @@ public struct PostgresLedger: Ledger {
 
   @discardableResult
   public func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] {
-    if dead.isEmpty { return [] }
-    // One round trip, except for large payloads: a worker that froze between two statements would hold the rows of the
-    // first.
-    for batch in dead.map(\.record)[...].batches(isWhole: true) {
-      try await pool.pipeline(try dead[batch.indices].map { try insertion(of: $0) })
-    }
-    var held: [JobID] = []
-    for (queue, group) in Dictionary(grouping: dead.map(\.record).filter(\.isDurable), by: \.queue) {
-      held += try await self.held(group.map(\.id), queue)
-    }
-    return held
-  }
-
-  private func insertion(of job: DeadJob) throws -> PostgresQuery {
-    let record = job.record
-    if record.isDurable {
-      return """
-        WITH \(free: [record.id], record.queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE queue = \(record.queue.rawValue) AND id = free_id RETURNING jobs.*
-        ), unmarked AS (
-          -- An order to end the job was meant for an attempt that is over, and not for the dead letter's retry.
-          DELETE FROM \(schema.cancellations) AS old USING gone WHERE old.id = gone.id
-        )
-        INSERT INTO \(schema.deadJobs)
-          (id, queue, kind, version, priority, payload, attempts, unique_key, failures, created_at, trace, trace_span,
-          trace_sampled, max_attempts, timeout_ms)
-        SELECT id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)), unique_key,
-          coalesce(failures, '[]'::jsonb) || \(try json(job.failure))::jsonb, created_at, trace, trace_span,
-          trace_sampled, max_attempts, timeout_ms
-        FROM gone ON CONFLICT (id) DO NOTHING
-        """
-    }
-    return """
-      INSERT INTO \(schema.deadJobs) (id, queue, kind, version, priority, payload, attempts, failures, created_at,
-        trace, trace_span, trace_sampled, max_attempts, timeout_ms)
-      VALUES (\(PostgresUUID(record.id)), \(record.queue.rawValue), \(record.kind.rawValue),
-        \(Int32(clamping: record.version)), \(Int16(record.priority.rawValue)), \(ledgerText(record.payload)),
-        \(Int32(clamping: job.attempts)), \(try json(record.failures + [job.failure]))::jsonb,
-        \(record.createdAt), \(record.trace.map { PostgresUUID($0.id) }), \(record.trace?.signedSpan),
-        \(record.trace?.isSampled), \(record.maxAttempts.map { Int32(clamping: $0) }),
-        \(record.timeout?.milliseconds))
-      ON CONFLICT (id) DO NOTHING
-      """
+    try await end(dead) { try DeadRows.deadLetter($0, in: schema) }
   }
 
   @discardableResult
   public func discard(_ discarded: [DeadJob]) async throws -> [JobID] {
-    if discarded.isEmpty { return [] }
-    for batch in discarded.map(\.record)[...].batches(isWhole: true) {
-      try await pool.pipeline(try discarded[batch.indices].map { try record(ofDiscarded: $0) })
+    try await end(discarded) { try DeadRows.discard($0, in: schema) }
+  }
+
+  /// Moves each job out of `jobs` with a statement of its own.
+  ///
+  /// - Returns: those that another transaction holds.
+  private func end(_ ended: [DeadJob], _ statement: (DeadJob) throws -> PostgresQuery) async throws -> [JobID] {
+    if ended.isEmpty { return [] }
+    // One round trip, except for large payloads: a worker that froze between two statements would hold the rows of the
+    // first.
+    for batch in ended.map(\.record)[...].batches(isWhole: true) {
+      try await pool.pipeline(try ended[batch.indices].map(statement))
     }
     var held: [JobID] = []
-    for (queue, group) in Dictionary(grouping: discarded.map(\.record).filter(\.isDurable), by: \.queue) {
+    for (queue, group) in Dictionary(grouping: ended.map(\.record).filter(\.isDurable), by: \.queue) {
       held += try await self.held(group.map(\.id), queue)
     }
     return held
-  }
-
-  private func record(ofDiscarded job: DeadJob) throws -> PostgresQuery {
-    let record = job.record
-    if record.isDurable {
-      return """
-        WITH \(free: [record.id], record.queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE queue = \(record.queue.rawValue) AND id = free_id
-          RETURNING id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)) AS attempts, unique_key,
-            coalesce(failures, '[]'::jsonb) || \(try json(job.failure))::jsonb AS failures, created_at, trace,
-            trace_span, trace_sampled, max_attempts, timeout_ms
-        ), unmarked AS (DELETE FROM \(schema.cancellations) AS old USING gone WHERE old.id = gone.id)
-        \(unescaped: FinishedRows.insert(in: schema, "discarded", from: "gone"))
-        """
-    }
-    return """
-      WITH gone AS (
-        SELECT \(PostgresUUID(record.id)) AS id, \(record.queue.rawValue) AS queue, \(record.kind.rawValue) AS kind,
-          \(Int32(clamping: record.version)) AS version, \(Int16(record.priority.rawValue)) AS priority,
-          \(ledgerText(record.payload)) AS payload, \(Int32(clamping: job.attempts)) AS attempts,
-          NULL::text AS unique_key, \(try json(record.failures + [job.failure]))::jsonb AS failures,
-          \(record.createdAt) AS created_at, \(record.trace.map { PostgresUUID($0.id) }) AS trace,
-          \(record.trace?.signedSpan) AS trace_span, \(record.trace?.isSampled) AS trace_sampled,
-          \(record.maxAttempts.map { Int32(clamping: $0) }) AS max_attempts, \(record.timeout?.milliseconds) AS timeout_ms
-      )
-      \(unescaped: FinishedRows.insert(in: schema, "discarded", from: "gone"))
-      """
   }
 
   // MARK: What is pending
@@ -483,10 +423,5 @@ public struct PostgresLedger: Ledger {
 
   func ids(_ rows: PostgresRows) throws -> [JobID] {
     try rows.map { JobID(try $0.decode(PostgresUUID.self)) }
-  }
-
-  private func json(_ value: some Encodable) throws -> String {
-    // It contains no zero byte, which jsonb would refuse, since `JobFailure` accepts none.
-    String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
   }
 }

@@ -190,7 +190,7 @@ import Testing
       #expect(
         other
           == JobRecord(id: plain, kind: "a", queue: .default, payload: Array("{}".utf8), isDurable: true))
-      // Each is given once, to whoever asks first.
+      // Each id is given once.
       #expect(try await fixture.ledger.takeUnpushed(queue: "q", limit: 10) == [id])
       #expect(try await fixture.ledger.takeUnpushed(queue: "q", limit: 10).isEmpty)
     }
@@ -220,7 +220,7 @@ import Testing
     }
   }
 
-  /// The key of a job whose transaction is about to complete it is held, and nobody waits for that.
+  /// A job that an open transaction completes still holds its key, and `enqueue` returns null without waiting.
   @Test func aHeldKeyIsNotWaitedFor() async throws {
     try await PostgresLedgerFixture.with { fixture in
       let first = JobID(

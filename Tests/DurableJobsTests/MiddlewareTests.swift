@@ -101,6 +101,23 @@ import Testing
     #expect(try await queue.enqueued(Numbered.self).map(\.number) == [6, 8, 9])
   }
 
+  @Test func aPushThatIsLeftOutHasNoID() async throws {
+    let queue = queue([Changing()])
+    let ids = try await queue.client.push([6, 7, 8].map { Numbered(number: $0) })
+    #expect(ids.count == 2)
+    #expect(try await queue.records(of: Numbered.self).map(\.id) == ids)
+  }
+
+  /// A dead letter was let in under the limit of its time.
+  @Test func aRetriedDeadLetterIsNotMeasuredAgain() async throws {
+    let queue = queue([Noting(name: "a", journal: journal)])
+    let large = JobRecord(
+      kind: Numbered.kind, queue: Numbered.queue, payload: Array(repeating: 0x20, count: PayloadLimit.job + 1),
+      isDurable: true)
+    await #expect(throws: InvalidJob.self) { try await queue.client.transaction { try await $0.add([large]) } }
+    #expect(try await queue.client.transaction { try await $0.readd([large]) } == [large.id])
+  }
+
   /// It may ask for what no enqueue could.
   @Test func aChangeIsCheckedLikeAnyJob() async throws {
     struct Spoiling: JobMiddleware {

@@ -11,8 +11,7 @@ import Logging
 ///   }
 /// }
 /// ```
-/// A worker has the middleware of its `WorkerConfiguration`, a client that of its `JobClient`. The first of a list is the
-/// outermost.
+/// A worker has the middleware of its `WorkerConfiguration`, a client its own. The first of a list is the outermost.
 public protocol JobMiddleware: Sendable {
   /// The hooks that it implements; the others are not called.
   var hooks: JobHooks { get }

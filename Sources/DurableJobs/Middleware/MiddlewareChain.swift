@@ -21,17 +21,21 @@ struct MiddlewareChain: Sendable {
     MiddlewareChain(all.map { $0.serving(kind, in: queue, isHome: isHome) })
   }
 
-  func enqueue(_ jobs: [JobRecord], _ body: ([JobRecord]) async throws -> [JobID]) async throws -> [JobID] {
-    enqueuing.isEmpty ? try await body(jobs) : try await enqueue(jobs, enqueuing[...], body)
+  /// - Parameter check: checks each job as the middleware left it.
+  func enqueue(
+    _ jobs: [JobRecord], checking check: (JobRecord) throws -> Void, _ body: ([JobRecord]) async throws -> [JobID]
+  ) async throws -> [JobID] {
+    if enqueuing.isEmpty { return try await body(jobs) }
+    return try await enqueue(jobs, enqueuing[...]) { jobs in
+      for job in jobs { try check(job) }
+      return jobs.isEmpty ? [] : try await body(jobs)
+    }
   }
 
   private func enqueue(
     _ jobs: [JobRecord], _ rest: ArraySlice<any JobMiddleware>, _ body: ([JobRecord]) async throws -> [JobID]
   ) async throws -> [JobID] {
-    guard let first = rest.first else {
-      for job in jobs { try job.check() }
-      return jobs.isEmpty ? [] : try await body(jobs)
-    }
+    guard let first = rest.first else { return try await body(jobs) }
     return try await first.enqueue(jobs) { try await enqueue($0, rest.dropFirst(), body) }
   }
 

@@ -198,8 +198,8 @@ extension JobAdmin {
     return try await show(text).job
   }
 
-  /// Retries a dead letter with another payload, as another job: of the same kind, queue, priority, unique key and limits.
-  /// The dead letter is kept for a while as `replaced`, and the action log links the two.
+  /// Retries a dead letter with another payload, as another job of the same kind, queue, priority, unique key and
+  /// limits. The dead letter is kept for a while as `replaced`, and the action log links the two.
   ///
   /// - Returns: the new job.
   /// - Throws: `.usage`, `.notFound`, `.forbidden`; `.conflict` if it is not dead, or another job is pending under its

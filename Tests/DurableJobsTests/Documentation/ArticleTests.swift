@@ -22,7 +22,7 @@ import Testing
       .map { "\n" + Self.lines(try String(contentsOf: $0, encoding: .utf8)).joined(separator: "\n") + "\n" }
     var samples = 0
     for article in try Self.files(in: "Sources/DurableJobs/DurableJobs.docc", ".md")
-      + Self.files(in: "Sources/DurableJobsTesting/DurableJobsTesting.docc", ".md")
+      + Self.files(in: "Sources/DurableJobsTesting/DurableJobsTesting.docc", ".md") + Self.files(in: "", "README.md")
     {
       let text = try String(contentsOf: article, encoding: .utf8)
       for block in text.components(separatedBy: "```swift\n").dropFirst() {

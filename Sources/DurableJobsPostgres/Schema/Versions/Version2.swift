@@ -47,6 +47,7 @@ extension JobsSchemaVersion {
         rank smallint := array_position(ARRAY['high', 'normal', 'low'], enqueue.priority) - 1;
         trace text[] := regexp_match(enqueue.traceparent, '^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})');
         now_us bigint := floor(extract(epoch FROM clock_timestamp()) * 1000000);
+        body text := enqueue.payload::text;
         new_id uuid;
         added uuid;
       BEGIN
@@ -59,11 +60,11 @@ extension JobsSchemaVersion {
         ELSIF rank IS NULL THEN
           RAISE invalid_parameter_value USING
             MESSAGE = format('%L is no priority', enqueue.priority), HINT = 'Use high, normal or low.';
-        ELSIF enqueue.payload IS NULL THEN
+        ELSIF body IS NULL THEN
           RAISE invalid_parameter_value USING MESSAGE = 'a payload is not null', HINT = 'Leave it out for {}.';
-        ELSIF octet_length(enqueue.payload::text) > 1048576 THEN
+        ELSIF octet_length(body) > 1048576 THEN
           RAISE invalid_parameter_value USING
-            MESSAGE = format('the payload has %s bytes, and the limit is 1048576', octet_length(enqueue.payload::text)),
+            MESSAGE = format('the payload has %s bytes, and the limit is 1048576', octet_length(body)),
             HINT = 'Keep large data elsewhere and name its place.';
         ELSIF enqueue.version IS NULL OR enqueue.version NOT BETWEEN 0 AND 65534 THEN
           RAISE invalid_parameter_value USING MESSAGE = 'a payload''s version is 0 to 65534';
@@ -77,9 +78,9 @@ extension JobsSchemaVersion {
           int8send((now_us / 1000) << 16 | 28672 | (now_us % 1000) * 4096 / 1000)
             || substring(uuid_send(gen_random_uuid()) FROM 9), 'hex')::uuid;
         INSERT INTO jobs (
-          queue, id, kind, version, priority, payload, run_at, unique_key, trace, trace_span, trace_sampled, max_attempts,
-          timeout_ms)
-        SELECT enqueue.queue, new_id, enqueue.kind, enqueue.version, rank, enqueue.payload::text, enqueue.run_at,
+          queue, id, kind, version, priority, payload, run_at, unique_key, trace, trace_span, trace_sampled,
+          max_attempts, timeout_ms)
+        SELECT enqueue.queue, new_id, enqueue.kind, enqueue.version, rank, body, enqueue.run_at,
           enqueue.unique_key, trace[1]::uuid, ('x' || trace[2])::bit(64)::bigint,
           get_bit(decode(trace[3], 'hex'), 0) = 1, enqueue.max_attempts, extract(epoch FROM enqueue.timeout) * 1000
         -- A running job's transaction may have deleted the row with the key. Its key is not free before the commit, and
