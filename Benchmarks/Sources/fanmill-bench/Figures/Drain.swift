@@ -21,8 +21,9 @@ enum Drain {
       stage.note("drain, run \(run)")
       try await fanmill(stage, &drain, &memory, &growth, &processor)
       let plain = drain.samples.last ?? 0
-      var (withSpans, others) = (drain, memory)
-      try await fanmill(stage, &withSpans, &others, &others, &others, isTraced: true)
+      // Its rate alone is of interest.
+      var (withSpans, itsMemory, itsGrowth, itsProcessor) = (drain, memory, growth, processor)
+      try await fanmill(stage, &withSpans, &itsMemory, &itsGrowth, &itsProcessor, isTraced: true)
       if let rate = withSpans.samples.last { traced.samples.append(rate / plain) }
       try await stage.flush()
       _ = try Raw.add(stage.redisSocket, stream: "raw", recordSize: Enqueue.recordSize, count: rawJobs)

@@ -7,7 +7,8 @@ final class SpanSink: Sendable {
   let port: UInt16
 
   init() throws {
-    socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    self.socket = socket
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -19,7 +20,7 @@ final class SpanSink: Sendable {
     }
     guard socket >= 0, status == 0 else { throw BenchError("no socket for spans: \(String(cString: strerror(errno)))") }
     port = UInt16(bigEndian: address.sin_port)
-    let thread = Thread { [socket] in
+    let thread = Thread {
       while true {
         let client = accept(socket, nil, nil)
         if client < 0 { return }
