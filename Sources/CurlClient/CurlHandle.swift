@@ -80,7 +80,7 @@ final class CurlHandle {
     return options.failure
   }
 
-  /// Sets the options of every connection, whatever its protocol.
+  /// Sets the options of every connection, regardless of protocol.
   func setConnection(_ configuration: HTTPClientConfiguration, _ options: inout CurlOptions) {
     options.set(CURLOPT_SSL_VERIFYPEER, 1)
     options.set(CURLOPT_SSL_VERIFYHOST, 2)

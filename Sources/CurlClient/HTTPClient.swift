@@ -19,7 +19,7 @@ public final class HTTPClient: Sendable {
   /// - Throws: `.unsupported` if libcurl is too old, or would resolve names on the loop and block it.
   public init(configuration: HTTPClientConfiguration, loop: EventLoop, logger: Logger) throws(HTTPClientError) {
     guard let library = libcurl else { throw HTTPClientError(.unsupported, "libcurl cannot be initialised") }
-    guard library.looksNamesUpAside else {
+    guard library.resolvesInBackground else {
       throw HTTPClientError(.unsupported, "libcurl \(library.version) has no asynchronous resolver")
     }
     if !library.hasHTTP2 { logger.notice("this libcurl lacks HTTP/2", metadata: ["version": "\(library.version)"]) }
@@ -94,12 +94,12 @@ private let libcurl: LibcurlVersion? = {
   }
   let features = info.pointee.features
   return LibcurlVersion(
-    version: String(cString: info.pointee.version), looksNamesUpAside: features & CURL_VERSION_ASYNCHDNS != 0,
+    version: String(cString: info.pointee.version), resolvesInBackground: features & CURL_VERSION_ASYNCHDNS != 0,
     hasHTTP2: features & CURL_VERSION_HTTP2 != 0)
 }()
 
 private struct LibcurlVersion: Sendable {
   let version: String
-  let looksNamesUpAside: Bool
+  let resolvesInBackground: Bool
   let hasHTTP2: Bool
 }

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// Decides who runs what next, fast. It may be lost at any moment: what it owes is in the `Ledger`.
+/// Decides which worker runs what next, fast. It may lose its data at any moment: every durable job is in the `Ledger`.
 ///
 /// Every implementation passes the conformance suite in `DurableJobsTesting`.
 public protocol Broker: Sendable {
@@ -13,70 +13,69 @@ public protocol Broker: Sendable {
 
   /// Makes jobs available. Pushing a durable job that the broker knows changes nothing.
   ///
-  /// Of a durable job a payload over `PayloadLimit.carried` bytes is not taken: its claims say how large it is
-  /// (`JobRecord.payloadInLedger`), and who runs it reads it in the ledger.
+  /// The broker does not take a durable job's payload over `PayloadLimit.carried` bytes: its claims carry only the size
+  /// (`JobRecord.payloadInLedger`), and the worker reads the payload in the ledger.
   ///
-  /// - Throws: `BrokerError`; with `.full` or `.unavailable` nothing is lost of durable jobs, since the relay pushes
-  ///   again.
+  /// - Throws: `BrokerError`; `.full` and `.unavailable` lose no durable jobs, since the relay pushes them again.
   func push(_ jobs: [JobRecord]) async throws
 
-  /// Makes durable jobs available as `push` does, also where the queue is held for older ones.
+  /// Makes durable jobs available as `push` does, even while the queue is held for older ones.
   func repush(_ jobs: [JobRecord]) async throws
 
-  /// Since when the broker has refused durable jobs of a queue, and so takes none of it but by `repush`: else newer
-  /// ones would overtake those that were refused.
+  /// The start of a queue's hold. Once the broker has refused durable jobs of a queue, it takes its jobs only through
+  /// `repush`, so that newer jobs do not overtake the refused ones.
   ///
-  /// - Returns: the time in the oldest refused job's id, in milliseconds since 1970; nil where nothing was refused.
+  /// - Returns: the time in the oldest refused job's id, nil if nothing was refused.
   func hold(of queue: QueueName) async throws -> Date?
 
-  /// Takes durable jobs of a queue again.
+  /// Accepts durable jobs of a queue again.
   func endHold(of queue: QueueName) async throws
 
   /// Joins a queue as one of its consumers.
   ///
   /// - Parameters:
-  ///   - worker: unique among all that ever join.
-  ///   - lease: how long the consumer's claims are its own after its last `heartbeat`.
+  ///   - worker: unique among all workers that ever join.
+  ///   - lease: how long the consumer keeps its claims after its last `heartbeat`.
   func join(_ queue: QueueName, worker: String, lease: Duration) async throws -> Consumer
 
-  /// Those of `ids` that the broker does not know in `queue`: neither waiting nor delayed nor claimed.
+  /// Returns those of `ids` that the broker does not know in `queue`: neither ready nor delayed nor claimed.
   func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID]
 
-  /// What it holds of a queue; it costs the same however much that is.
+  /// Counts a queue's jobs, at a constant cost however many there are.
   func depth(of queue: QueueName) async throws -> QueueDepth
 
-  /// Forgets those of `ids` that nobody has claimed: ready ones and those that wait for their time.
+  /// Removes those of `ids` that are ready or delayed, but not claimed.
   ///
   /// - Parameter ids: of durable jobs.
-  /// - Returns: those that were there. A claimed one stays until its worker settles it.
+  /// - Returns: the removed ones. A claimed job stays until its worker settles it.
   func remove(_ ids: [JobID], from queue: QueueName) async throws -> [JobID]
 
-  /// Makes those of `ids` that nobody has claimed ready at `due`, in milliseconds since 1970; at once where that has
+  /// Makes those of `ids` that are not claimed ready at `due`, or at once if that has
   /// passed.
   ///
   /// - Parameter ids: of durable jobs.
-  /// - Returns: those that were there.
+  /// - Returns: the rescheduled ones.
   func reschedule(_ ids: [JobID], in queue: QueueName, to due: Date) async throws -> [JobID]
 
-  /// Forgets all that nobody has claimed. What the ledger owes of it comes back by and by.
+  /// Removes all jobs that are not claimed. The relay gradually pushes the durable ones again.
   ///
-  /// - Returns: how many jobs.
+  /// - Returns: the number of removed jobs.
   func clear(_ queue: QueueName) async throws -> Int
 
-  /// Remembers whether a queue is paused, for workers that start while their registry is away.
+  /// Remembers whether a queue is paused, for workers that start while their registry is unavailable.
   func rememberPause(_ isPaused: Bool, of queue: QueueName) async throws
 
-  /// Whether a queue was paused when the broker last heard of it.
+  /// Whether a queue was paused when `rememberPause` was last called.
   func remembersPause(of queue: QueueName) async throws -> Bool
 
-  /// Where the loops that do nothing but talk to the broker run best; nil for no preference.
+  /// The preferred executor for loops that only talk to the broker; nil for no preference.
   var executor: (any TaskExecutor)? { get }
 }
 
 extension Broker {
   public var executor: (any TaskExecutor)? { nil }
 
-  // A broker that never refuses for want of room holds nothing.
+  // A broker that never refuses jobs for lack of memory has no holds.
   public func repush(_ jobs: [JobRecord]) async throws { try await push(jobs) }
   public func hold(of queue: QueueName) async throws -> Date? { nil }
   public func endHold(of queue: QueueName) async throws {}
@@ -84,48 +83,48 @@ extension Broker {
 
 /// One worker's part in one queue.
 public protocol BrokerConsumer: Sendable {
-  /// Tells one life of the broker's queue from the next: it changes when the broker forgot everything.
+  /// Identifies the current data of the broker's queue: it changes when the broker lost everything.
   var epoch: String { get async }
 
-  /// Takes up to `count` jobs, those of higher priority first. Waits up to `wait` for the first. `stopClaiming` ends
-  /// the wait. Claiming counts no attempt: `begin` does.
+  /// Claims up to `count` jobs, higher priorities first. Waits up to `wait` for the first; `stopClaiming` ends the
+  /// wait. Claiming counts no attempt: `begin` does.
   ///
-  /// Up to `count` jobs of each priority may come where several have some, and fewer where their payloads are large:
-  /// about `PayloadLimit.batch` bytes, and one job at least.
+  /// It may return up to `count` jobs of each priority, and fewer if their payloads are large: about
+  /// `PayloadLimit.batch` bytes, but at least one job.
   func claim(_ count: Int, wait: Duration) async throws -> [Claim]
 
   /// Marks claims whose jobs begin. When their consumer dies, marked deliveries count as attempts; others do not.
   ///
-  /// - Returns: the receipts of those claims that are still this consumer's.
+  /// - Returns: the receipts of the claims that this consumer still holds.
   func begin(_ claims: [Claim]) async throws -> Set<String>
 
-  /// Ends the claim that waits, if one does, and makes every later one return at once with nothing.
+  /// Ends the waiting claim, if any, and makes every later one return nothing at once.
   func stopClaiming() async
 
-  /// Ends the claim that waits, if one does. A later one waits as ever.
+  /// Ends the waiting claim, if any. Later claims wait as usual.
   func wakeClaim() async
 
-  /// Forgets jobs that are done, dead or parked. Harmless for claims of others.
+  /// Removes jobs that are done, dead or parked. Harmless for claims that the consumer no longer holds.
   func acknowledge(_ claims: [Claim]) async throws
 
-  /// Makes each claim's job wait for its delay and then be ready, with the record given. A claim that is no longer this
-  /// consumer's is left alone.
+  /// Delays each claim's job, and stores the given record with it. Claims that the consumer no longer holds are left
+  /// alone.
   func retry(_ retries: [ClaimRetry]) async throws
 
-  /// Hands claims back at once, their attempt not counted.
+  /// Hands claims back at once. Their attempts are not counted.
   func release(_ claims: [Claim]) async throws
 
-  /// Hands back claims of this life that never arrived, by the receipts that a heartbeat listed.
+  /// Hands back claims of this incarnation that never arrived, by the receipts that a heartbeat listed.
   func releaseUnreceived(_ receipts: [String]) async throws
 
-  /// Renews the lease, moves due delayed jobs to the ready ones, hands on what dead consumers held: ready at once, or
-  /// after a short delay of its own what was in dying hands before. A lease ends only while other consumers renew
-  /// theirs. An outage of the broker ends no lease.
+  /// Renews the lease, makes due delayed jobs ready, and redelivers the claims of dead consumers: at once, or, if a
+  /// consumer that held the job died before, after a short delay, different for each job. A lease expires only while
+  /// other consumers renew theirs, so an outage of the broker expires none.
   ///
   /// - Parameter lists: whether to list the consumer's old claims (`Heartbeat.held`).
   func heartbeat(listingHeld lists: Bool) async throws -> Heartbeat
 
-  /// Hands back all that the consumer still holds, attempts not counted, and ends its part.
+  /// Hands back all claims that the consumer still holds, attempts not counted, and leaves the queue.
   func leave() async throws
 }
 
@@ -134,18 +133,18 @@ extension BrokerConsumer {
   public func heartbeat() async throws -> Heartbeat { try await heartbeat(listingHeld: false) }
 }
 
-/// What a heartbeat found.
+/// The result of a heartbeat.
 public struct Heartbeat: Sendable, Equatable {
-  /// False when the consumer had been declared dead or forgotten, and has joined anew.
+  /// False if the consumer had been declared dead or was unknown, and has joined again.
   public var keptLease: Bool
-  /// The consumer's life as of this heartbeat: claims of an earlier one are not its own any more.
+  /// The consumer's incarnation as of this heartbeat: it no longer holds claims of earlier ones.
   public var incarnation: Int
-  /// How long until a delayed job is due or a lease ends, if either is before the next usual heartbeat.
+  /// Time until a delayed job is due or a lease expires, if that is before the next regular heartbeat.
   public var nextDue: Duration?
-  /// Jobs of dead consumers that were handed on.
+  /// The number of redelivered jobs of dead consumers.
   public var reaped: Int
-  /// Receipts of this life's claims that are older than a lease, where the heartbeat was to list them. A worker that
-  /// does not know one of them never received it.
+  /// Receipts of this incarnation's claims that are older than a lease, if the heartbeat was to list them. If the
+  /// worker does not know one of them, it never received that claim.
   public var held: [String]
 
   public init(
@@ -159,23 +158,23 @@ public struct Heartbeat: Sendable, Equatable {
   }
 }
 
-/// A job in the hands of one consumer. A class, because a claim passes through many hands: each of them copies one
-/// reference, not the whole record.
+/// A job claimed by one consumer. It is a class because many functions pass it along: each copies one reference
+/// instead of the whole record.
 public final class Claim: Sendable {
-  /// What is to be run.
+  /// The job to run.
   public let record: JobRecord
-  /// Which attempt this is, 1 for the first.
+  /// The number of this attempt, from 1.
   public let attempt: Int
   /// The broker's own name for this delivery.
   public let receipt: String
-  /// Which life of the consumer claimed it: claims of an earlier life are not its own any more.
+  /// The consumer's incarnation that claimed it: the consumer no longer holds claims of earlier ones.
   public let incarnation: Int
   /// When the job became ready, by the broker's clock.
   public let readyAt: Date
-  /// Whether the job was in a consumer's hands before and came back unsettled.
+  /// Whether a consumer claimed the job before and did not settle it.
   public let isRedelivered: Bool
 
-  /// - Parameter readyAt: nil for when the job was made.
+  /// - Parameter readyAt: nil for the job's creation time.
   public init(
     record: JobRecord, attempt: Int, receipt: String, incarnation: Int, readyAt: Date? = nil,
     isRedelivered: Bool = false
@@ -196,13 +195,13 @@ public final class Claim: Sendable {
   }
 }
 
-/// A claim to be tried again after a pause.
+/// A claim to retry after a delay.
 public struct ClaimRetry: Sendable {
-  /// What did not work out.
+  /// The claim to retry.
   public var claim: Claim
-  /// How long it waits until it is ready again.
+  /// Time until the job is ready again.
   public var delay: Duration
-  /// The record to keep, with its attempts as counted so far.
+  /// The record to store, with its attempts as counted so far.
   public var record: JobRecord
 
   public init(claim: Claim, delay: Duration, record: JobRecord) {
@@ -212,26 +211,26 @@ public struct ClaimRetry: Sendable {
   }
 }
 
-/// Why the broker did not do what was asked.
+/// A request that the broker did not fulfil.
 public struct BrokerError: Error, CustomStringConvertible {
   /// The kind of failure, open for more.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }
-    /// It cannot be reached. Nothing is known about what was under way.
+    /// The broker cannot be reached. The outcome of pending requests is unknown.
     public static let unavailable = Code("unavailable")
-    /// It sheds load: memory is short. Durable jobs wait in the ledger.
+    /// The broker sheds load because memory is short. Durable jobs wait in the ledger.
     public static let full = Code("full")
-    /// It is set up so that it could drop jobs.
+    /// The broker's configuration could make it drop jobs.
     public static let unsafeConfiguration = Code("unsafe_configuration")
-    /// It answered what it should not have.
+    /// The broker's reply does not match its protocol.
     public static let unexpectedReply = Code("unexpected_reply")
   }
 
   public var code: Code
-  /// What is wrong, where, and what to do.
+  /// What is wrong, where, and what to do about it.
   public var message: String
-  /// What the broker's client threw, if it was that.
+  /// The broker client's error, if one caused this.
   public var underlying: (any Error)?
 
   public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {

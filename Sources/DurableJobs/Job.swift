@@ -1,4 +1,4 @@
-/// A piece of work, as its payload: a small `Codable` struct that says what to do, not how.
+/// A unit of work, described by its payload: a small `Codable` struct that says what to do, not how.
 ///
 /// ```swift
 /// struct SendWelcome: Job {
@@ -7,20 +7,20 @@
 /// }
 /// ```
 public protocol Job: Codable, Sendable {
-  /// The name under which every process knows this type. It outlives deploys: rename the type, keep the kind.
+  /// The name by which every process knows this type. It outlives deploys: you may rename the type, but keep the kind.
   static var kind: JobKind { get }
-  /// Where jobs of this kind wait unless the enqueuer says otherwise.
+  /// The queue for jobs of this kind, unless the enqueuer names another.
   static var queue: QueueName { get }
-  /// Raise it with a change that an older worker would misread; an older worker parks what is newer than it knows.
+  /// Raise it with a change that an older worker would misread; workers park payloads newer than they know.
   static var payloadVersion: Int { get }
-  /// How often, and after what pauses, a failed job is tried again.
+  /// The number of attempts and the pauses between them.
   static var retry: RetryPolicy { get }
   /// How long a handler may run before it is cancelled and counted as failed; nil for no limit.
   static var timeout: Duration? { get }
-  /// The payload's fields, for people; nil where nobody can say. A kind that brings a form of its own says so here.
+  /// The payload's fields, for people; nil if unknown. A kind with a custom encoding lists its fields here.
   static var payloadFields: [PayloadField]? { get }
 
-  /// The payload as UTF-8 text. JSON, unless a kind is so hot that it brings a form of its own.
+  /// The payload as UTF-8 text: JSON, unless a hot kind has a custom encoding.
   func encodedPayload() throws -> [UInt8]
   /// Reads what `encodedPayload` wrote, in this version or an older one.
   init(payload: [UInt8], version: Int) throws
@@ -37,7 +37,7 @@ extension Job {
 
   public init(payload: [UInt8], version: Int) throws { try self.init(json: payload) }
 
-  /// Reads a payload in the usual form, for a kind that reads the versions before this one in another way.
+  /// Decodes a JSON payload, for a kind that reads its older versions another way.
   ///
   /// - Throws: `DecodingError`.
   public init(json payload: [UInt8]) throws { self = try PayloadCoding.decode(Self.self, from: payload) }

@@ -1,7 +1,7 @@
 import Locking
 import Logging
 
-/// Jobs of one kind that run together, and their handler's way to end them.
+/// Jobs of one kind that run together, and the handler's means to end them.
 ///
 /// ```swift
 /// registry.registerBatch(AskOutside.self, upTo: 50) { batch in
@@ -9,23 +9,22 @@ import Logging
 ///   try await batch.transaction(ending: batch.jobs) { live, transaction in … }
 /// }
 /// ```
-/// A job that is neither ended nor failed when the handler returns has its row deleted, as one that ran by itself has.
+/// The row of a job that is neither ended nor failed is deleted when the handler returns, as for a job run by itself.
 public struct JobBatch<J: Job, L: Ledger>: Sendable {
-  /// One at least. Some of them may be done meanwhile by another delivery: `transaction` tells.
+  /// At least one. Another delivery may have ended some of them meanwhile; `transaction` passes on only the rest.
   public let jobs: [BatchedJob<J>]
   let progress: BatchProgress<L>
 
-  /// Without a job's id: a line of a batch concerns all of its jobs. Name the one that it is about.
+  /// Without a job id, since a batch's log line concerns all of its jobs. Add the id of a job that a line is about.
   public var logger: Logger { progress.logger }
 
-  /// Runs `body` in a transaction that ends `ending`: what it writes for them takes effect exactly once, because their
-  /// rows in the ledger are deleted first, in the same transaction.
+  /// Runs `body` in a transaction that ends `ending`. The transaction deletes their rows in the ledger first, so the
+  /// writes in `body` take effect exactly once.
   ///
-  /// A handler may call it again and again, with other jobs each time, also from several tasks.
+  /// A handler may call it repeatedly with other jobs, also from several tasks.
   ///
-  /// - Parameter body: gets those of `ending` that are still pending, which may be none: what is to be written for the
-  ///   others another delivery has written, or is writing in a transaction that is still open. The latter are tried
-  ///   again.
+  /// - Parameter body: gets those of `ending` that are still pending, possibly none. Another delivery has ended the
+  ///   others, or is ending them in an open transaction; the latter are retried.
   public func transaction(
     ending: [BatchedJob<J>], _ body: @Sendable ([BatchedJob<J>], JobTransaction<L>) async throws -> Void
   ) async throws {
@@ -34,11 +33,11 @@ public struct JobBatch<J: Job, L: Ledger>: Sendable {
     }
   }
 
-  /// Notes that one job failed: it is tried again by its kind's policy, whatever becomes of the others.
+  /// Marks one job as failed: it is retried by its kind's policy, independently of the others.
   public func fail(_ job: BatchedJob<J>, _ error: any Error) { progress.fail(job.id, error) }
 }
 
-/// What has become of a batch's jobs so far.
+/// The outcomes of a batch's jobs so far.
 final class BatchProgress<L: Ledger>: Sendable {
   enum Outcome {
     case ended
@@ -53,7 +52,7 @@ final class BatchProgress<L: Ledger>: Sendable {
   private let push: @Sendable ([JobRecord]) async -> Void
   private let outcomes = Locked<[JobID: Outcome]>([:])
 
-  /// - Parameter push: hands the jobs that a transaction asked for to the broker.
+  /// - Parameter push: pushes the jobs enqueued in a transaction to the broker.
   init(
     queue: QueueName, durable: Set<JobID>, ledger: L, enqueuing: Enqueuing, logger: Logger,
     push: @escaping @Sendable ([JobRecord]) async -> Void
@@ -81,7 +80,7 @@ final class BatchProgress<L: Ledger>: Sendable {
     await push(asked.take())
   }
 
-  /// What has ended stays so.
+  /// Ignored for jobs that have ended.
   func fail(_ id: JobID, _ error: any Error) {
     outcomes.withLock { outcomes in
       if case .ended = outcomes[id] { return }

@@ -1,13 +1,13 @@
 import Logging
 
-/// Asks for jobs.
+/// Enqueues and pushes jobs.
 ///
-/// `enqueue` is for durable jobs, which exist from the commit of the transaction that asked for them; `push` is for
-/// jobs that need no record and live and die with the broker.
+/// `enqueue` is for durable jobs, which exist once the transaction that enqueued them has committed; `push` is for jobs
+/// that need no record and are lost with the broker.
 public struct JobClient<B: Broker, L: Ledger>: Sendable {
   /// Where jobs are pushed.
   public let broker: B
-  /// Where durable jobs are pending.
+  /// Where durable jobs are recorded.
   public let ledger: L
   private let pusher: JobPusher<B>?
   let enqueuing: Enqueuing
@@ -15,9 +15,9 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
 
   /// - Parameters:
   ///   - pusher: pushes durable jobs, so that callers do not wait for the broker; its `run()` must be running.
-  ///     nil has each caller wait for its push, for as long as the broker's own limits allow.
+  ///     With nil each caller waits for its push, up to the broker's own time limits.
   ///   - middleware: around each enqueue and push, the outermost first.
-  ///   - clock: delays are counted by it.
+  ///   - clock: delays count from its time.
   public init(
     broker: B, ledger: L, pusher: JobPusher<B>? = nil, middleware: [any JobMiddleware] = [],
     clock: any WallClock = .system, logger: Logger
@@ -29,21 +29,21 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     self.logger = logger
   }
 
-  /// Changes the app's rows and asks for jobs in one transaction, then pushes the jobs in one go.
+  /// Changes the app's rows and enqueues jobs in one transaction, then pushes the jobs in one batch.
   @discardableResult
   public func transaction<Result: Sendable>(
     _ body: @Sendable (JobTransaction<L>) async throws -> Result
   ) async throws -> Result {
     let outbox = Outbox()
     let result = try await ledger.withTransaction { [ledger, enqueuing] sql in
-      _ = outbox.take()  // a transaction that the ledger runs again starts with nothing asked for
+      _ = outbox.take()  // a transaction that the ledger reruns starts with an empty outbox
       return try await body(JobTransaction(sql: sql, ledger: ledger, outbox: outbox, enqueuing: enqueuing))
     }
     await pushPending(outbox.take())
     return result
   }
 
-  /// The same for what gives nothing back, a single call whose result nobody wants among it.
+  /// Overload for closures that return `Void`, including a single call with an unused result.
   public func transaction(_ body: @Sendable (JobTransaction<L>) async throws -> Void) async throws {
     _ = try await transaction { transaction -> Bool in
       try await body(transaction)
@@ -51,21 +51,21 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Owes a job, in a transaction of its own.
+  /// Enqueues a job in a separate transaction.
   ///
-  /// - Returns: its id, or nil if its unique key is pending already.
+  /// - Returns: its id, or nil if a job with its unique key is pending.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
     try await transaction { try await $0.enqueue(job, options: options) }
   }
 
-  /// Owes many jobs: one statement, one pipelined push.
+  /// Enqueues many jobs with one statement and one pipelined push.
   @discardableResult
   public func enqueue<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
     try await transaction { try await $0.enqueue(jobs, options: options) }
   }
 
-  /// Hands a job to the broker alone: fast, and gone if the broker is. Its payload has at most
+  /// Pushes a job to the broker without a record: fast, but lost with the broker. Its payload has at most
   /// `PayloadLimit.unrecorded` bytes.
   @discardableResult
   public func push<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
@@ -75,10 +75,10 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     return record.id
   }
 
-  /// Hands many jobs to the broker alone, in one pipeline.
+  /// Pushes many jobs to the broker without records, in one pipeline.
   @discardableResult
   public func push<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
-    // While one chunk is on its way the next is encoded; they leave in order.
+    // Encodes the next chunk while one is in flight; they are pushed in order.
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
     var rest = jobs[...]
@@ -93,7 +93,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     return ids
   }
 
-  /// - Returns: the ids of the jobs that middleware did not leave out.
+  /// - Returns: the ids of the jobs that middleware did not drop.
   @discardableResult
   private func hand(_ records: [JobRecord]) async throws -> [JobID] {
     try await enqueuing.middleware.enqueue(records, checking: { try $0.check() }) { records in
@@ -102,7 +102,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Pushes what the ledger already owes. A failure costs time, not jobs: the relay pushes again.
+  /// Pushes jobs that are already in the ledger. A failure delays them but loses none: the relay pushes them again.
   public func pushPending(_ records: [JobRecord]) async {
     if records.isEmpty { return }
     if let pusher { return pusher.offer(records) }

@@ -6,18 +6,18 @@
 import Locking
 import Logging
 
-/// What a handler knows of the job it runs, and its way to finish it together with what it writes.
+/// A handler's view of the job it runs, and its means to end the job together with its own writes.
 public struct JobContext<L: Ledger>: Sendable {
-  /// The idempotency key for whatever the handler calls outside.
+  /// The idempotency key for external calls of the handler.
   public let id: JobID
   public let kind: JobKind
-  /// The one that it was claimed from, which may be another than its kind's own.
+  /// The queue that the job was claimed from, possibly not its kind's own.
   public let queue: QueueName
   /// 1 for the first attempt.
   public let attempt: Int
   /// When the job was enqueued.
   public let createdAt: Date
-  /// What the job follows from. What its handler asks for inherits it.
+  /// The trace that the job follows. Jobs enqueued by its handler inherit it.
   public let trace: TraceID?
   let base: Logger
   let isDurable: Bool
@@ -27,7 +27,7 @@ public struct JobContext<L: Ledger>: Sendable {
   let enqueuing: Enqueuing
   let isCompleted = Locked(false)
 
-  /// Carries the job's id, kind, attempt and trace. Made when it is asked for: most jobs log nothing.
+  /// Carries the job's id, kind, attempt and trace. Computed on demand, since most jobs log nothing.
   public var logger: Logger {
     var logger = base
     logger[metadataKey: LogKeys.job] = "\(id)"
@@ -37,18 +37,18 @@ public struct JobContext<L: Ledger>: Sendable {
     return logger
   }
 
-  /// Runs `body` in the transaction that ends the job: what it writes takes effect exactly once, because the job's row
-  /// in the ledger is deleted first, in the same transaction, and only one delivery can delete it.
+  /// Runs `body` in the transaction that ends the job. The transaction deletes the job's row in the ledger first, and
+  /// only one delivery can delete it, so the writes in `body` take effect exactly once.
   ///
-  /// A handler calls it once, as its last step. One that never calls it has its row deleted after it returns.
+  /// A handler calls it once, as its last step. If it never does, the row is deleted after the handler returns.
   ///
-  /// - Throws: what `body` throws; `JobAlreadyDone` where another delivery was first, which the worker takes as done;
-  ///   `JobHeld` where another delivery's transaction is open, and the worker hands the job back.
+  /// - Throws: any error of `body`; `JobAlreadyDone` if another delivery was first, which the worker treats as done;
+  ///   `JobHeld` if another delivery's transaction is open, which makes the worker hand the job back.
   @discardableResult
   public func transaction<Result: Sendable>(
     _ body: @Sendable (JobTransaction<L>) async throws -> Result
   ) async throws -> Result {
-    // One of its own, so that what an earlier transaction asked for is not forgotten.
+    // A separate outbox, so that a rerun does not drop the jobs of an earlier transaction.
     let asked = Outbox()
     let result = try await ledger.withTransaction { [self] sql in
       _ = asked.take()
@@ -64,7 +64,7 @@ public struct JobContext<L: Ledger>: Sendable {
     return result
   }
 
-  /// The same for what gives nothing back, a single call whose result nobody wants among it.
+  /// Overload for closures that return `Void`, including a single call with an unused result.
   public func transaction(_ body: @Sendable (JobTransaction<L>) async throws -> Void) async throws {
     _ = try await transaction { transaction -> Bool in
       try await body(transaction)
@@ -73,7 +73,7 @@ public struct JobContext<L: Ledger>: Sendable {
   }
 }
 
-/// Another delivery of the job has committed. The transaction that meets this changes nothing.
+/// Another delivery of the job has committed. The transaction that throws this changes nothing.
 public struct JobAlreadyDone: Error, CustomStringConvertible {
   public init() {}
   public var description: String { "another delivery of this job finished first" }
@@ -81,12 +81,12 @@ public struct JobAlreadyDone: Error, CustomStringConvertible {
 
 /// One job of a batch.
 public struct BatchedJob<J: Job>: Sendable {
-  /// The idempotency key for whatever the handler calls outside.
+  /// The idempotency key for external calls of the handler.
   public let id: JobID
   /// The payload.
   public let job: J
   /// 1 for the first attempt.
   public let attempt: Int
-  /// What it follows from.
+  /// The trace that the job follows.
   public let trace: TraceID?
 }

@@ -1,7 +1,7 @@
-/// An error that says nothing about the job: a server, a lock or a connection was not to be had just now. Its job is
-/// handed back and runs again soon, with no attempt counted.
+/// An error that is not the job's fault: a server, a lock or a connection was temporarily unavailable. The job is
+/// handed back and runs again soon; no attempt is counted.
 public protocol JobHandback: Error {
-  /// False where this value of the type is a failure of the job after all.
+  /// False if this value of the type is a failure of the job after all.
   var handsJobBack: Bool { get }
 }
 
@@ -9,11 +9,11 @@ extension JobHandback {
   public var handsJobBack: Bool { true }
 }
 
-/// Another transaction holds the job's row in the ledger, such as one of a worker that froze in it.
+/// Another transaction holds the job's row in the ledger, for example that of a frozen worker.
 public struct JobHeld: JobHandback, CustomStringConvertible {
   public init() {}
   public var description: String { "another transaction holds this job's row" }
 
-  /// How long such a job waits until it is tried again.
+  /// The pause before such a job is retried.
   static let pause = Duration.milliseconds(500)
 }

@@ -6,9 +6,9 @@
 import Glibc
 import Locking
 
-/// Names one job, for ever: a UUID of version 7 (RFC 9562), so that ids sort by the time they were made.
+/// Identifies one job, permanently: a version 7 UUID (RFC 9562), so that ids sort by creation time.
 ///
-/// It is also the idempotency key to hand to whatever a handler calls outside.
+/// It is also the idempotency key for a handler's external calls.
 public struct JobID: Hashable, Sendable, Comparable {
   /// The upper half: 48 bits of Unix milliseconds, the version, 12 bits that count within the millisecond.
   public let high: UInt64
@@ -20,10 +20,10 @@ public struct JobID: Hashable, Sendable, Comparable {
     self.low = low
   }
 
-  /// A new id, greater than every id this process made before, unless the clock was set back by more than a minute.
+  /// A new id, greater than every earlier id of this process unless the clock was set back by more than a minute.
   public static func next() -> JobID { generator.withLock { $0.next(now: unixMilliseconds()) } }
 
-  /// So many new ids in order: one look at the clock for all.
+  /// `count` new ids in order, with a single clock read.
   static func next(_ count: Int) -> [JobID] {
     generator.withLock { generator in
       let now = unixMilliseconds()
@@ -31,7 +31,7 @@ public struct JobID: Hashable, Sendable, Comparable {
     }
   }
 
-  /// The least id that could have been made at `date`: a bound for "made before".
+  /// The least id that could have been created at `date`: a bound for "created before".
   public static func min(at date: Date) -> JobID { min(atMilliseconds: date.unixMilliseconds) }
 
   /// - Parameter milliseconds: since 1970.
@@ -39,10 +39,10 @@ public struct JobID: Hashable, Sendable, Comparable {
     JobID(high: UInt64(clamping: milliseconds) << 16, low: 0)
   }
 
-  /// When the id was made, to the millisecond.
+  /// When the id was created, to the millisecond.
   public var date: Date { Date(unixMilliseconds: milliseconds) }
 
-  /// When the id was made, in milliseconds since 1970.
+  /// When the id was created, in milliseconds since 1970.
   package var milliseconds: Int64 { Int64(high >> 16) }
 
   public static func < (one: JobID, other: JobID) -> Bool {
@@ -59,9 +59,9 @@ public struct JobID: Hashable, Sendable, Comparable {
 
     mutating func next(now: Int64) -> JobID {
       let now = UInt64(clamping: now) << 12
-      // Milliseconds and counter are one number of 60 bits that only grows, also when the clock is set back
-      // (RFC 9562, section 6.2, method 1). What is far ahead of the clock comes from a clock that was wrong, and would
-      // be wrong for as long as that was ahead.
+      // Milliseconds and counter are one 60-bit number that only grows, even when the clock is set back (RFC 9562,
+      // section 6.2, method 1). A value far ahead of the clock comes from a clock that was wrong; keeping it would
+      // keep ids wrong for as long.
       last = last > now &+ Self.maxAhead ? now : max(last + 1, now)
       let high = (last >> 12) << 16 | 0x7000 | (last & 0xFFF)
       return JobID(high: high, low: 0x8000_0000_0000_0000 | random.next() >> 2)
@@ -69,7 +69,7 @@ public struct JobID: Hashable, Sendable, Comparable {
   }
 }
 
-/// The system's random numbers, taken 32 at a time: a system call for each would be a third of an id's cost.
+/// Random numbers from the system, fetched 32 at a time: a system call for each would be a third of an id's cost.
 private struct RandomReserve: RandomNumberGenerator {
   private var reserve: [UInt64] = []
 
@@ -79,7 +79,7 @@ private struct RandomReserve: RandomNumberGenerator {
   }
 
   private mutating func refill() {
-    // 256 bytes are the most that one call gives.
+    // One call returns at most 256 bytes.
     reserve = [UInt64](repeating: 0, count: 32)
     let status = reserve.withUnsafeMutableBytes { getentropy($0.baseAddress, $0.count) }
     if status == 0 { return }
@@ -92,7 +92,7 @@ private struct RandomReserve: RandomNumberGenerator {
 func unixMilliseconds() -> Int64 { JobClock.milliseconds }
 
 extension JobID: CustomStringConvertible, LosslessStringConvertible, Codable {
-  /// The usual form: 8-4-4-4-12 hexadecimal digits.
+  /// The canonical form: 8-4-4-4-12 hexadecimal digits.
   public var description: String {
     var text: [UInt8] = []
     text.reserveCapacity(36)
@@ -107,7 +107,7 @@ extension JobID: CustomStringConvertible, LosslessStringConvertible, Codable {
   public init?(_ text: String) {
     let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
     guard digits.count == 32, text.utf8.count == 32 || text.utf8.count == 36,
-      // A sign is a number to the standard library and no part of an id.
+      // The standard library's integer parser accepts a sign; an id has none.
       digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
     else { return nil }
     let string = String(decoding: digits, as: UTF8.self)

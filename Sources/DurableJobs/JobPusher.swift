@@ -2,13 +2,13 @@ import Locking
 import Logging
 import ServiceLifecycle
 
-/// Pushes durable jobs for callers that do not wait for the broker, such as requests: one push for all that have come
-/// while the last was under way.
+/// Pushes durable jobs for callers that do not wait for the broker, such as requests. Jobs that arrive during a push go
+/// together in the next one.
 ///
-/// The jobs are in the ledger. The relay pushes those that the broker did not take, those that came while `capacity`
-/// waited, and those that are left when the process ends.
+/// The jobs are in the ledger. The relay pushes those that the broker did not take, those that arrived while `capacity`
+/// jobs were waiting, and those left when the process ends.
 public final class JobPusher<B: Broker>: Service {
-  /// How many jobs wait at most.
+  /// The maximum number of waiting jobs.
   public static var capacity: Int { 1000 }
 
   private struct State {
@@ -22,14 +22,14 @@ public final class JobPusher<B: Broker>: Service {
   private let logger: Logger
   private let state = Locked(State())
 
-  /// - Parameter pause: between two attempts while the broker takes nothing.
+  /// - Parameter pause: between attempts while the broker takes nothing.
   public init(broker: B, pause: Duration = .seconds(1), logger: Logger) {
     self.broker = broker
     self.pause = pause
     self.logger = logger
   }
 
-  /// Takes jobs that the ledger has. Does not wait.
+  /// Takes jobs that are in the ledger. Does not wait.
   func offer(_ records: [JobRecord]) {
     let waiter = state.withLock { state in
       state.records += records.prefix(max(0, Self.capacity - state.records.count))
@@ -39,7 +39,7 @@ public final class JobPusher<B: Broker>: Service {
     waiter?.resume()
   }
 
-  /// Pushes until a graceful shutdown is asked for, and then what waits still, unless the broker fails.
+  /// Pushes until a graceful shutdown is requested, then pushes the remaining jobs unless the broker fails.
   public func run() async {
     await withTaskCancellationHandler {
       await withGracefulShutdownHandler {
@@ -66,14 +66,14 @@ public final class JobPusher<B: Broker>: Service {
             metadata: [LogKeys.count: "\(records.count)", LogKeys.error: "\(error)"])
         }
         isAway = true
-        // A process that ends does not wait for a broker that is away.
+        // A process that is shutting down does not wait for an unavailable broker.
         if state.withLock({ $0.hasEnded }) { return }
         do { try await Task.sleep(for: pause) } catch { return }
       }
     }
   }
 
-  /// What has come since the last call; nil once all is pushed and no more is to be.
+  /// The jobs added since the last call; nil once shut down with nothing left to push.
   private func next() async -> [JobRecord]? {
     await withCheckedContinuation { waiter in
       let mayGoOn = state.withLock { state in

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// A job as it is kept and sent: what ledger and broker know of it. The payload is opaque to both.
+/// A job as ledger and broker store it. The payload is opaque to both.
 public struct JobRecord: Sendable, Hashable {
   public var id: JobID
   public var kind: JobKind
@@ -14,25 +14,24 @@ public struct JobRecord: Sendable, Hashable {
   public var version: Int
   /// UTF-8 text.
   public var payload: [UInt8]
-  /// How many bytes the payload has where it stayed in the ledger and `payload` is empty until the job runs; nil where
-  /// the record has it.
+  /// The size of a payload that stayed in the ledger, in bytes; `payload` is then empty until the job runs. nil if
+  /// `payload` holds it.
   public var payloadInLedger: Int?
-  /// Whether the ledger holds it. A job that it does not hold lives and dies with the broker.
+  /// Whether the ledger records the job. Otherwise it is lost with the broker.
   public var isDurable: Bool
-  /// Attempts that were counted before this delivery.
+  /// Attempts counted before this delivery.
   public var attempts: Int
-  /// When it is due, to the millisecond; nil for at once.
+  /// When it is due, to the millisecond; nil for now.
   public var runAt: Date?
   /// At most one pending job of a queue has a given key.
   public var uniqueKey: String?
-  /// What went wrong so far, oldest first. The ledger keeps this for durable jobs; only broker-only ones carry it
-  /// along.
+  /// The errors so far, oldest first. The ledger keeps them for durable jobs; only broker-only jobs carry them.
   public var failures: [JobFailure]
   /// Number of attempts after which it is a dead letter; nil for its kind's (`Job.retry`).
   public var maxAttempts: Int?
   /// Time limit of an attempt; nil for its kind's (`Job.timeout`). Jobs that run in a batch share their kind's.
   public var timeout: Duration?
-  /// The step of the trace that enqueued the job, which its attempts follow; nil for none.
+  /// The span of the trace that enqueued the job, which its attempts follow; nil for none.
   public var trace: TraceContext?
 
   public init(
@@ -58,7 +57,7 @@ public struct JobRecord: Sendable, Hashable {
     self.payloadInLedger = payloadInLedger
   }
 
-  /// When the job was made, by its id.
+  /// When the job was created, by its id.
   public var createdAt: Date { id.date }
 }
 
@@ -72,12 +71,12 @@ public struct JobFailure: Sendable, Hashable, Codable {
     set { milliseconds = newValue.unixMilliseconds }
   }
   private var milliseconds: Int64
-  /// At most 2,000 bytes of what was thrown, without zero bytes, which a database's text cannot hold.
+  /// At most 2,000 bytes of the error's text, without zero bytes, which database text cannot contain.
   public var error: String
-  /// Who tried, by `WorkerConfiguration.name`.
+  /// The worker of the attempt, by `WorkerConfiguration.name`.
   public var worker: String
 
-  // Records in the ledger and in the broker have this form.
+  // The stored form in the ledger and in the broker.
   private enum CodingKeys: String, CodingKey {
     case attempt, error, worker
     case milliseconds = "at"
@@ -91,21 +90,21 @@ public struct JobFailure: Sendable, Hashable, Codable {
   }
 }
 
-/// What an enqueuer may say about one job beyond its payload.
+/// An enqueuer's choices for one job beyond its payload.
 public struct JobOptions: Sendable {
-  /// Another queue than the kind's own.
+  /// A queue other than the kind's own.
   public var queue: QueueName?
   /// Within its queue.
   public var priority: JobPriority
-  /// How long after it is enqueued the job is due; nil for at once.
+  /// Time from the enqueue until the job is due; nil for none.
   public var delay: Duration?
-  /// When the job is due; nil for at once. Give this or `delay`.
+  /// When the job is due; nil for now. Set at most one of this and `delay`.
   public var at: Date?
   /// While a durable job with this key is pending in the queue, another is not added.
   public var uniqueKey: String?
   /// Number of attempts after which this job is a dead letter, 1 to 65,535; nil for its kind's.
   public var maxAttempts: Int?
-  /// Time limit of an attempt, 1 ms at least; nil for its kind's. Jobs that run in a batch share their kind's.
+  /// Time limit of an attempt, at least 1 ms; nil for its kind's. Jobs that run in a batch share their kind's.
   public var timeout: Duration?
 
   public init(
@@ -121,9 +120,9 @@ public struct JobOptions: Sendable {
     self.timeout = timeout
   }
 
-  /// When a job that is enqueued now is due; nil for at once.
+  /// When a job enqueued now is due; nil for now.
   ///
-  /// - Throws: `InvalidJob` where both `delay` and `at` are given.
+  /// - Throws: `InvalidJob` if both `delay` and `at` are set.
   func runAt(_ kind: JobKind, _ clock: any WallClock) throws(InvalidJob) -> Date? {
     guard let delay else { return at }
     if at != nil {
@@ -134,10 +133,10 @@ public struct JobOptions: Sendable {
 }
 
 extension JobRecord {
-  /// A job ready to be kept or sent, in the trace of the task that asks for it.
+  /// A job ready to store or push, in the trace of the current task.
   ///
-  /// - Throws: what the kind's encoder throws.
-  /// - Parameter clock: delays are counted by it.
+  /// - Throws: the errors of the kind's encoder.
+  /// - Parameter clock: delays count from its time.
   public init<J: Job>(
     _ job: J, options: JobOptions = JobOptions(), isDurable: Bool, clock: any WallClock = .system
   ) throws {
@@ -154,9 +153,9 @@ extension JobRecord {
       uniqueKey: options.uniqueKey, maxAttempts: options.maxAttempts, timeout: options.timeout, trace: trace)
   }
 
-  /// Records of many jobs, checked, with ids in their order.
+  /// Checked records of many jobs, with ids in their order.
   ///
-  /// - Throws: `InvalidJob`, what the kind's encoder throws.
+  /// - Throws: `InvalidJob`, or the errors of the kind's encoder.
   static func records<J: Job>(
     _ jobs: some Collection<J>, options: JobOptions, isDurable: Bool, clock: any WallClock = .system
   ) throws -> [JobRecord] {
@@ -168,10 +167,10 @@ extension JobRecord {
     return records
   }
 
-  /// Records of the first jobs, checked, with ids in their order: as many as are worth a round trip, which are bounded
-  /// by their number and by their payloads' bytes.
+  /// Checked records of the first jobs, with ids in their order: as many as make one round trip, limited by number and
+  /// by payload bytes.
   ///
-  /// - Throws: `InvalidJob`, what the kind's encoder throws.
+  /// - Throws: `InvalidJob`, or the errors of the kind's encoder.
   static func unrecordedBatch<J: Job>(_ jobs: ArraySlice<J>, options: JobOptions, clock: any WallClock = .system) throws
     -> [JobRecord]
   {
@@ -185,22 +184,22 @@ extension JobRecord {
       try record.check()
       bytes += record.payload.count
       records.append(record)
-      // The next one still fits, whatever its size.
+      // The next one still fits, regardless of its size.
       if bytes > PayloadLimit.batch - PayloadLimit.unrecorded { break }
     }
     return records
   }
 }
 
-/// A job that ledger and broker cannot take as it is.
+/// A job that ledger and broker cannot store as it is.
 public struct InvalidJob: Error, CustomStringConvertible {
-  /// What is wrong and what would be right.
+  /// What is wrong, and what would be valid.
   public let description: String
 }
 
 extension JobRecord {
-  /// Checks what the forms of ledger and broker have room for, before anything is enqueued that could never be pushed,
-  /// and how large the payload is. Every way in comes through here.
+  /// Checks that the formats of ledger and broker can hold the job, so that no job is enqueued that could never be
+  /// pushed, and checks the payload's size. Every enqueue and push calls it.
   ///
   /// - Throws: `InvalidJob`.
   public func check() throws(InvalidJob) {
@@ -223,8 +222,8 @@ extension JobRecord {
     }
   }
 
-  /// The same for a job that was let in before, such as a dead letter or what the relay pushes again, whose size was
-  /// checked then.
+  /// Checks the format only, for a job accepted before, such as a dead letter or a job that the relay pushes again: its
+  /// size was checked then.
   ///
   /// - Throws: `InvalidJob`.
   func checkForm() throws(InvalidJob) {
@@ -249,7 +248,7 @@ extension JobRecord {
     if uniqueKey?.utf8.contains(0) == true {
       throw InvalidJob(description: "the unique key of a job of kind \(kind) contains a zero byte")
     }
-    // The ledger keeps text and the broker keeps bytes: what is not text would be two things.
+    // The ledger stores text and the broker bytes: invalid UTF-8 would differ between the two.
     if let place = payload.firstByteThatIsNoText {
       throw InvalidJob(
         description: "the payload of \(kind) is not UTF-8 text: byte \(place) is invalid")

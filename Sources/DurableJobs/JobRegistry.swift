@@ -1,6 +1,6 @@
 import Logging
 
-/// The kinds a process can run, each with its handler.
+/// The kinds that a process can run, each with its handler.
 ///
 /// ```swift
 /// var registry = JobRegistry<PostgresLedger>()
@@ -14,11 +14,11 @@ public struct JobRegistry<L: Ledger>: Sendable {
   public struct Entry: Sendable {
     public let kind: JobKind
     public let queue: QueueName
-    /// The newest version of the payload that the handler reads.
+    /// The newest payload version that the handler reads.
     public let version: Int
     public let retry: RetryPolicy
     public let timeout: Duration?
-    /// The payload's fields, found out when asked for; nil where the kind cannot say.
+    /// The payload's fields, computed on demand; nil if unknown.
     public let fields: @Sendable () -> [PayloadField]?
     /// Checks a payload without running it.
     ///
@@ -29,12 +29,12 @@ public struct JobRegistry<L: Ledger>: Sendable {
 
   enum Handler: Sendable {
     case single(@Sendable (JobRecord, JobContext<L>) async throws -> Void)
-    /// Decodes all and runs them in the given transaction. Throws `PayloadError` before it runs if one does not decode.
+    /// Decodes all claims, then runs them in the given transaction. Throws `PayloadError` if one does not decode.
     case batch(limit: Int, run: @Sendable ([Claim], JobTransaction<L>) async throws -> Void)
-    /// Decodes what decodes and runs it; the handler ends its jobs by itself.
+    /// Runs the claims that decode; the handler ends its jobs itself.
     case openBatch(limit: Int, run: @Sendable ([Claim], BatchProgress<L>) async throws -> Void)
 
-    /// How many jobs run together; nil for a kind that runs one by one.
+    /// The maximum number of jobs that run together; nil for a kind that runs one by one.
     var batchLimit: Int? {
       switch self {
       case .single: nil
@@ -43,16 +43,16 @@ public struct JobRegistry<L: Ledger>: Sendable {
     }
   }
 
-  /// What is registered, by kind.
+  /// The registered kinds.
   public private(set) var entries: [JobKind: Entry] = [:]
   private var registeredTwice: Set<JobKind> = []
 
-  /// One that knows no kind: every job would be parked.
+  /// An empty registry: every job would be parked.
   public init() {}
 
-  /// Runs each job of a kind by itself.
+  /// Registers a handler that runs each job of a kind by itself.
   ///
-  /// A kind is registered once, here or in what follows: a worker refuses to run where one has two handlers.
+  /// Register each kind once, here or with a method below: a worker refuses to run if a kind has two handlers.
   public mutating func register<J: Job>(
     _ type: J.Type, handler: @escaping @Sendable (J, JobContext<L>) async throws -> Void
   ) {
@@ -63,17 +63,17 @@ public struct JobRegistry<L: Ledger>: Sendable {
       })
   }
 
-  /// Runs each job of a kind by itself, in one transaction that also completes it: for handlers that do all they do
-  /// in it.
+  /// Registers a handler that runs each job of a kind in the transaction that ends it, for handlers that do all their
+  /// work there.
   public mutating func registerTransaction<J: Job>(
     _ type: J.Type, handler: @escaping @Sendable (J, JobTransaction<L>) async throws -> Void
   ) {
     register(type) { job, context in try await context.transaction { try await handler(job, $0) } }
   }
 
-  /// Runs up to `limit` jobs of a kind at once, in one transaction that ends all of them.
+  /// Registers a handler that runs up to `limit` jobs of a kind together, in one transaction that ends all of them.
   ///
-  /// When it fails, each half is run by itself, and so on: one bad job does not take its neighbours along. The handler
+  /// When it fails, each half runs separately, and so on, so that one bad job does not fail its neighbours. The handler
   /// gets only jobs that are still pending.
   public mutating func registerBatch<J: Job>(
     _ type: J.Type, upTo limit: Int,
@@ -92,11 +92,11 @@ public struct JobRegistry<L: Ledger>: Sendable {
       })
   }
 
-  /// Runs up to `limit` jobs of a kind at once, for handlers that call something outside before they write: no
-  /// transaction is open until the handler opens one, and it ends the jobs by themselves or together, as it goes.
+  /// Registers a handler that runs up to `limit` jobs of a kind together and makes external calls before it writes. No
+  /// transaction is open until the handler opens one; it ends its jobs singly or together.
   ///
-  /// It is not run again with fewer jobs when it fails, since what it did outside would be done again: what it had
-  /// neither ended nor failed then is tried again later, each job by its kind's policy.
+  /// A failed batch is not rerun with fewer jobs, since that would repeat its external calls. Jobs that it neither
+  /// ended nor failed are retried later, each by its kind's policy.
   public mutating func registerBatch<J: Job>(
     _ type: J.Type, upTo limit: Int, handler: @escaping @Sendable (JobBatch<J, L>) async throws -> Void
   ) {
@@ -119,10 +119,10 @@ public struct JobRegistry<L: Ledger>: Sendable {
       })
   }
 
-  /// Calls the handler of a job once, as a worker would, and leaves the rest to the caller.
+  /// Calls a job's handler once, as a worker would; the caller handles the result.
   ///
-  /// - Returns: false where the kind has none.
-  /// - Throws: what the handler throws.
+  /// - Returns: false if the kind has no handler.
+  /// - Throws: the handler's error.
   package func call<B: Broker>(
     _ record: JobRecord, attempt: Int, client: JobClient<B, L>, logger: Logger
   ) async throws -> Bool {
@@ -151,13 +151,13 @@ public struct JobRegistry<L: Ledger>: Sendable {
     return true
   }
 
-  /// The newest payload version of each kind that can run here.
+  /// The newest payload version of each registered kind.
   public var versions: [JobKind: Int] { entries.mapValues(\.version) }
 
-  /// The kinds, by name.
+  /// The registered kinds, sorted by name.
   var kinds: [JobKind] { entries.keys.sorted() }
 
-  /// The queues that the kinds name.
+  /// The default queues of the registered kinds.
   public var queues: [QueueName] { Set(entries.values.map(\.queue)).sorted() }
 
   /// - Throws: `KindRegisteredTwice`.
@@ -184,7 +184,7 @@ public struct JobRegistry<L: Ledger>: Sendable {
   }
 }
 
-/// A kind has two handlers, and which of them runs would depend on their order.
+/// A kind has two handlers; which of them runs would depend on the order of registration.
 public struct KindRegisteredTwice: Error, Hashable, CustomStringConvertible {
   public let kind: JobKind
   public var description: String {

@@ -1,4 +1,4 @@
-/// What a handler throws to put its job off: it runs again after a while, and no attempt is counted.
+/// Thrown by a handler to postpone its job: it runs again after a delay, and no attempt is counted.
 ///
 /// ```swift
 /// registry.register(PublishVideo.self) { job, context in
@@ -7,10 +7,10 @@
 /// }
 /// ```
 ///
-/// What the handler wrote in its transaction is undone, as with any error. In a batch put off single jobs with
-/// ``JobBatch``'s `fail`.
+/// The handler's transaction is rolled back, as with any error. In a batch, snooze single jobs with ``JobBatch``'s
+/// `fail`.
 public struct JobSnooze: Error, Sendable, Hashable, CustomStringConvertible {
-  /// How long the job waits; what is less than zero is zero.
+  /// Time until the job runs again; negative values become zero.
   public let delay: Duration
 
   public init(for delay: Duration) { self.delay = max(.zero, delay) }

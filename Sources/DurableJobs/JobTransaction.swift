@@ -1,11 +1,11 @@
 import Locking
 
-/// One transaction in which the app's rows change and jobs are asked for: both happen or neither does.
+/// A transaction that changes the app's rows and enqueues jobs: both happen or neither does.
 ///
-/// The jobs reach the broker after the commit. Where that push fails, the ledger still owes them and the relay pushes
-/// again.
+/// The jobs reach the broker after the commit. If that push fails, they are still in the ledger, and the relay pushes
+/// them again.
 public struct JobTransaction<L: Ledger>: Sendable {
-  /// What the ledger and the app share: statements of the app's own go here.
+  /// The ledger's transaction, shared with the app: run the app's own statements here.
   public let sql: L.Transaction
   let ledger: L
   let outbox: Outbox
@@ -18,36 +18,36 @@ public struct JobTransaction<L: Ledger>: Sendable {
     self.outbox = outbox
   }
 
-  /// Owes a job from this transaction's commit on.
+  /// Enqueues a job, as of this transaction's commit.
   ///
-  /// - Returns: its id, or nil if its unique key is pending already.
+  /// - Returns: its id, or nil if a job with its unique key is pending.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
     try await add([JobRecord(job, options: options, isDurable: true, clock: enqueuing.clock)]).first
   }
 
-  /// Owes many jobs with one statement.
+  /// Enqueues many jobs with one statement.
   @discardableResult
   public func enqueue<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
-    try await owe(JobRecord.records(jobs, options: options, isDurable: true, clock: enqueuing.clock))
+    try await store(JobRecord.records(jobs, options: options, isDurable: true, clock: enqueuing.clock))
   }
 
-  /// Owes jobs that are records already, such as those that an operator asks for.
+  /// Enqueues jobs that are already records, such as an operator's.
   @discardableResult
   public func add(_ records: [JobRecord]) async throws -> [JobID] {
     for record in records { try record.check() }
-    return try await owe(records)
+    return try await store(records)
   }
 
-  /// Owes again jobs that were let in before, such as dead letters: a limit on payloads that came later does not keep
-  /// them out.
+  /// Enqueues again jobs that were accepted before, such as dead letters: a payload limit lowered since then does not
+  /// reject them.
   @discardableResult
   public func readd(_ records: [JobRecord]) async throws -> [JobID] {
     for record in records { try record.checkForm() }
-    return try await owe(records) { try $0.checkForm() }
+    return try await store(records) { try $0.checkForm() }
   }
 
-  private func owe(
+  private func store(
     _ records: [JobRecord], checking check: (JobRecord) throws -> Void = { try $0.check() }
   ) async throws -> [JobID] {
     if records.isEmpty { return [] }
@@ -70,7 +70,7 @@ public struct JobTransaction<L: Ledger>: Sendable {
   }
 }
 
-/// The jobs of one transaction, to be pushed once it has committed.
+/// The jobs of one transaction, to push after its commit.
 final class Outbox: Sendable {
   private let records = Locked<[JobRecord]>([])
 

@@ -1,4 +1,4 @@
-/// What a job is: the name under which its payload and its handler are known to every process, such as `posts.fan-out`.
+/// The name by which every process knows a job's payload and handler, such as `posts.fan-out`.
 public struct JobKind: RawRepresentable, Hashable, Sendable, Codable, ExpressibleByStringLiteral, Comparable,
   CustomStringConvertible
 {
@@ -9,8 +9,7 @@ public struct JobKind: RawRepresentable, Hashable, Sendable, Codable, Expressibl
   public static func < (one: JobKind, other: JobKind) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// Where a job waits. Jobs of one queue start in the order of their priority, then of their arrival; queues do not wait
-/// for one another.
+/// A named queue. Its jobs start by priority, then by arrival; queues do not wait for one another.
 public struct QueueName: RawRepresentable, Hashable, Sendable, Codable, ExpressibleByStringLiteral, Comparable,
   CustomStringConvertible
 {
@@ -37,7 +36,7 @@ public struct QueueName: RawRepresentable, Hashable, Sendable, Codable, Expressi
   }
 }
 
-/// Which of a queue's waiting jobs starts first.
+/// The order in which a queue's waiting jobs start.
 public enum JobPriority: UInt8, Sendable, Codable, CaseIterable, Comparable {
   case high = 0
   case normal = 1

@@ -1,15 +1,14 @@
-/// How often a job is tried and how long it waits between two tries.
+/// The number of attempts of a job and the pauses between them.
 ///
-/// The pause after attempt *n* is drawn evenly from 0 to min(`cap`, `base` · 2ⁿ⁻¹): exponential backoff with full
-/// jitter, which spreads a crowd of jobs that failed together best (M. Brooker, "Exponential Backoff And Jitter",
-/// 2015).
+/// The pause after attempt *n* is drawn uniformly from 0 to min(`cap`, `base` · 2ⁿ⁻¹): exponential backoff with full
+/// jitter, which best spreads jobs that failed together (M. Brooker, "Exponential Backoff And Jitter", 2015).
 public struct RetryPolicy: Sendable, Hashable {
   /// The number of attempts after which the job is a dead letter. Attempts are counted when a job begins, so a job that
   /// kills its worker counts too.
   public var maxAttempts: Int
   /// The longest pause after the first attempt; it doubles with each further one.
   public var base: Duration
-  /// The longest pause of all.
+  /// The longest pause after any attempt.
   public var cap: Duration
 
   public init(maxAttempts: Int = 20, base: Duration = .seconds(1), cap: Duration = .seconds(3600)) {

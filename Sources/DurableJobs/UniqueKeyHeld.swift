@@ -1,9 +1,9 @@
-/// A job was not added, because another open transaction is adding one under the same unique key.
+/// A job was not added, because another open transaction is adding one with the same unique key.
 ///
-/// Whether that one commits is not known yet, so neither "added" nor "there already" would be true. Nothing has been
-/// decided: the same call may be made again.
+/// Whether that transaction commits is unknown, so neither "added" nor "already pending" would be true. Nothing has
+/// been decided: the caller may retry.
 public struct UniqueKeyHeld: Error, Sendable, CustomStringConvertible {
-  /// The keys that were asked for; one of them is held.
+  /// The requested keys, at least one of which is held.
   public let keys: [String]
 
   public init(keys: [String]) { self.keys = keys }

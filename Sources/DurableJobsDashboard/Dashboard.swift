@@ -15,7 +15,7 @@ import ServiceLifecycle
 /// let dashboard = try Dashboard(jobs: jobs, schedules: schedules, pages: [ReportPages()], logger: logger)
 /// dashboard.mount(on: router, at: "/ops") { request, context in
 ///   guard let user = context.identity else { return .answer(.redirect(to: "/sign-in")) }
-///   return user.isAdmin ? .act(as: user.name) : .look(as: user.name)
+///   return user.isAdmin ? .act(as: user.name) : .read(as: user.name)
 /// }
 /// ```
 ///
@@ -25,6 +25,7 @@ public struct Dashboard: Service {
   private let kit: Kit
   private let health: HealthBoard
   private let work: BulkWork
+  private let streams: LiveStreams
   let routes: DashboardRoutes
 
   /// - Parameters:
@@ -42,7 +43,8 @@ public struct Dashboard: Service {
   ) throws {
     health = HealthBoard(now: now, examine: examine)
     work = BulkWork(clock: clock, logger: logger)
-    let own = Self.pages(jobs, schedules, configuration.terms, pages, health, work, clock, now)
+    streams = LiveStreams(clock: clock)
+    let own = Self.pages(jobs, schedules, configuration.terms, pages, health, work, now)
     let all = own + pages + [ActionPages()]
     kit = Kit(
       renderer: try Renderer(brand: configuration.brand, pages: all, secrets: configuration.secrets),
@@ -62,22 +64,22 @@ public struct Dashboard: Service {
 
   private static func pages(
     _ jobs: JobAdmin, _ schedules: ScheduleAdmin, _ terms: DoctorTerms, _ more: [any DashboardPages],
-    _ health: HealthBoard, _ work: BulkWork, _ clock: any Clock<Duration>, _ now: @escaping @Sendable () -> Date
+    _ health: HealthBoard, _ work: BulkWork, _ now: @escaping @Sendable () -> Date
   ) -> [any DashboardPages] {
     let database = jobs.database
     let figures = Figures(statistics: Statistics(database, now: now))
     let queues = QueueAdmin(database, broker: jobs.broker, known: jobs.kinds.queues, now: now)
     let workers = WorkerAdmin(database)
     let names = { @Sendable () async throws in try await queues.list().map(\.queue) }
-    let overview = OverviewDesk(
+    let overview = OverviewReader(
       queues: queues, workers: workers, figures: figures, health: health,
       alarms: AlarmBook(database, limits: .standard, isDelivered: false), pool: database.pool,
       redis: jobs.broker.client, now: now, terms: terms,
       address: { finding in more.lazy.compactMap { $0.address(ofFinding: finding) }.first })
     return [
-      OverviewPages(desk: overview, streams: LiveStreams(clock: clock)),
+      OverviewPages(reader: overview),
       QueuePages(queues: queues, figures: figures, work: work),
-      JobListPages(jobs: jobs, queueNames: names),
+      JobListPages(jobs: jobs, work: work, queueNames: names),
       JobPages(jobs: jobs),
       DeadPages(jobs: jobs, work: work, queueNames: names),
       WorkerPages(workers: workers, terms: terms),
@@ -127,7 +129,7 @@ public struct Dashboard: Service {
   private func responder(at mount: MountPath) -> RouterResponder<RouteContext> {
     let router = Router(context: RouteContext.self)
     router.add(middleware: Answers(kit: kit, mount: mount))
-    let gate = Gate(kit: kit, mount: mount)
+    let gate = Gate(kit: kit, mount: mount, streams: streams)
     for route in routes.all {
       router.on(RouterPath(mount.link(route.path)), method: route.method) { request, context in
         try await gate.pass(request, context, to: route)

@@ -166,7 +166,7 @@ public struct PostgresLedger: Ledger {
   }
 
   /// Orders the worker that runs one of `ids`, or is about to, to end it.
-  public func tellToEnd(_ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction) async throws {
+  public func orderToEnd(_ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction) async throws {
     if ids.isEmpty { return }
     try await transaction.execute(
       """

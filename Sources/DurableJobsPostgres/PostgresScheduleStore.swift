@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DurableJobs
 import LibPQClient
 
@@ -36,8 +41,8 @@ public struct PostgresScheduleStore: ScheduleStore {
       """
       INSERT INTO \(schema.schedules) (name, timing, kind, paused, decided_until, last_tick, next_tick)
       VALUES (\(beginning.name.rawValue), \(beginning.timing), \(beginning.kind.rawValue), \(beginning.isPaused),
-        to_timestamp(\(beginning.decidedUntil) / 1000.0), to_timestamp(\(beginning.lastTick) / 1000.0),
-        to_timestamp(\(beginning.nextTick) / 1000.0))
+        to_timestamp(\(beginning.decidedUntil.unixMilliseconds) / 1000.0), to_timestamp(\(beginning.lastTick?.unixMilliseconds) / 1000.0),
+        to_timestamp(\(beginning.nextTick?.unixMilliseconds) / 1000.0))
       ON CONFLICT DO NOTHING
       """,
       "SELECT \(unescaped: Self.columns) FROM \(schema.schedules) WHERE name = \(beginning.name.rawValue) FOR UPDATE",
@@ -53,31 +58,31 @@ public struct PostgresScheduleStore: ScheduleStore {
       """
       UPDATE \(schema.schedules)
         SET timing = \(state.timing), kind = \(state.kind.rawValue), paused = \(state.isPaused),
-        decided_until = to_timestamp(\(state.decidedUntil) / 1000.0),
-        last_tick = to_timestamp(\(state.lastTick) / 1000.0), next_tick = to_timestamp(\(state.nextTick) / 1000.0)
+        decided_until = to_timestamp(\(state.decidedUntil.unixMilliseconds) / 1000.0),
+        last_tick = to_timestamp(\(state.lastTick?.unixMilliseconds) / 1000.0), next_tick = to_timestamp(\(state.nextTick?.unixMilliseconds) / 1000.0)
       WHERE name = \(state.name.rawValue)
       """)
   }
 
   public func record(
     _ ticks: [FiredTick], of schedule: ScheduleName, in transaction: PostgresTransaction
-  ) async throws -> Set<Int64> {
+  ) async throws -> Set<Date> {
     let rows = try await transaction.query(
       """
       INSERT INTO \(schema.ticks) (schedule, tick, job_id)
       SELECT \(schedule.rawValue), to_timestamp(tick / 1000.0), job
-      FROM unnest(\(ticks.map(\.tick)), \(ticks.map { PostgresUUID($0.job) })) AS new (tick, job)
+      FROM unnest(\(ticks.map(\.tick.unixMilliseconds)), \(ticks.map { PostgresUUID($0.job) })) AS new (tick, job)
       ON CONFLICT DO NOTHING
       RETURNING (extract(epoch FROM tick) * 1000)::bigint
       """)
-    return Set(try rows.map { try $0.decode(Int64.self) })
+    return Set(try rows.map { Date(unixMilliseconds: try $0.decode(Int64.self)) })
   }
 
   public func forget(
-    ticksAfter moment: Int64, of schedule: ScheduleName, in transaction: PostgresTransaction
+    ticksAfter moment: Date, of schedule: ScheduleName, in transaction: PostgresTransaction
   ) async throws {
     try await transaction.execute(
-      "DELETE FROM \(schema.ticks) WHERE schedule = \(schedule.rawValue) AND tick > to_timestamp(\(moment) / 1000.0)")
+      "DELETE FROM \(schema.ticks) WHERE schedule = \(schedule.rawValue) AND tick > \(moment)")
   }
 
   public func ticks(of schedule: ScheduleName, limit: Int) async throws -> [FiredTick] {
@@ -88,7 +93,7 @@ public struct PostgresScheduleStore: ScheduleStore {
       """
     ).map { row in
       let (tick, job) = try row.decode(Int64.self, PostgresUUID.self)
-      return FiredTick(tick: tick, job: JobID(job))
+      return FiredTick(tick: Date(unixMilliseconds: tick), job: JobID(job))
     }
   }
 
@@ -110,6 +115,7 @@ public struct PostgresScheduleStore: ScheduleStore {
       String.self, String.self, String.self, Bool.self, Int64.self, Int64?.self, Int64?.self)
     return ScheduleState(
       name: ScheduleName(rawValue: name), timing: timing, kind: JobKind(rawValue: kind), isPaused: paused,
-      decidedUntil: decidedUntil, lastTick: lastTick, nextTick: nextTick)
+      decidedUntil: Date(unixMilliseconds: decidedUntil),
+      lastTick: lastTick.map { Date(unixMilliseconds: $0) }, nextTick: nextTick.map { Date(unixMilliseconds: $0) })
   }
 }

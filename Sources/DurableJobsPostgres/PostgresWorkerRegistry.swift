@@ -34,7 +34,7 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
   private var schema: JobsSchema { database.schema }
 
   public func heartbeat(_ report: WorkerReport) async throws -> WorkerCommands {
-    let rows = try await send(try told(report))[0]
+    let rows = try await send(try statements(for: report))[0]
     let (_, commands, paused, cancelled) = try rows[0].decode(
       Int.self, String?.self, [String].self, [PostgresUUID].self)
     return WorkerCommands(
@@ -49,13 +49,13 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
   ///
   /// The row of a silent worker is kept for longer than its counts (`LedgerSweep`), so that a batch sent again days
   /// later, after a network partition, is not added twice either.
-  private func told(_ report: WorkerReport) throws -> [PostgresQuery] {
+  private func statements(for report: WorkerReport) throws -> [PostgresQuery] {
     let queues = report.queues.map(\.queue.rawValue)
     let seen: PostgresQuery = """
       WITH seen AS (
         INSERT INTO \(schema.workers) (name, host, pid, version, started_at, state, queues, running, connections)
         VALUES (\(report.name), \(report.host), \(report.pid), \(report.version),
-          to_timestamp(\(report.startedAt) / 1000.0), \(report.state.rawValue), \(try json(report.queues)),
+          to_timestamp(\(report.startedAt.unixMilliseconds) / 1000.0), \(report.state.rawValue), \(try json(report.queues)),
           \(try json(report.running)), \(try report.connections.map { try json($0) }))
         ON CONFLICT (name) DO UPDATE
           SET seen_at = now(), state = excluded.state, queues = excluded.queues, running = excluded.running,
@@ -81,7 +81,7 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
   public func leave(_ report: WorkerReport) async throws {
     defer { connection = nil }
     do {
-      _ = try await send(try told(report) + ["DELETE FROM \(schema.workers) WHERE name = \(report.name)"])
+      _ = try await send(try statements(for: report) + ["DELETE FROM \(schema.workers) WHERE name = \(report.name)"])
     } catch {
       await connection?.close()
       throw error
@@ -138,10 +138,10 @@ extension PostgresQuery.StringInterpolation {
     appendLiteral(
       """
       , new AS MATERIALIZED (
-        SELECT to_timestamp(minute / 1000.0) AS minute, queue, kind, completed, failed, dead, run_ms, wait_ms
-          FROM unnest(
+        SELECT to_timestamp(minute / 1000.0) AS minute, queue, kind, completed, failed, dead, run_ms, wait_ms,
+          run_histogram::bigint[] AS run_histogram, wait_histogram::bigint[] AS wait_histogram FROM unnest(
       """)
-    appendInterpolation(minutes.map(\.minute))
+    appendInterpolation(minutes.map(\.minute.unixMilliseconds))
     appendLiteral(", ")
     appendInterpolation(minutes.map(\.queue.rawValue))
     appendLiteral(", ")
@@ -153,27 +153,33 @@ extension PostgresQuery.StringInterpolation {
     appendLiteral(", ")
     appendInterpolation(minutes.map { Int64($0.counts.dead) })
     appendLiteral(", ")
-    appendInterpolation(minutes.map { Double($0.counts.run) / 1e6 })
+    appendInterpolation(minutes.map { $0.counts.run / .milliseconds(1) })
     appendLiteral(", ")
-    appendInterpolation(minutes.map { Double($0.counts.wait) / 1e6 })
+    appendInterpolation(minutes.map { $0.counts.wait / .milliseconds(1) })
+    // Arrays of arrays would need rows of one length.
+    for times in [\JobCounts.runTimes, \JobCounts.waitTimes] {
+      appendLiteral(", ")
+      appendInterpolation(minutes.map { "{\($0.counts[keyPath: times].counts.map(String.init).joined(separator: ","))}" })
+    }
+    let columns = "completed, failed, dead, run_ms, wait_ms, run_histogram, wait_histogram"
     appendLiteral(
-      """
-      ) AS told (minute, queue, kind, completed, failed, dead, run_ms, wait_ms) WHERE EXISTS (SELECT FROM \(source)))
-      """)
+      ") AS report (minute, queue, kind, \(columns)) WHERE EXISTS (SELECT FROM \(source)))")
+    func merged(_ name: String) -> String { "\(name) = \(schema.histogramAdd)(old.\(name), excluded.\(name))" }
     let sum = """
       DO UPDATE SET completed = old.completed + excluded.completed, failed = old.failed + excluded.failed,
         dead = old.dead + excluded.dead, run_ms = old.run_ms + excluded.run_ms,
-          wait_ms = old.wait_ms + excluded.wait_ms)
+        wait_ms = old.wait_ms + excluded.wait_ms, \(merged("run_histogram")), \(merged("wait_histogram")))
       """
     appendLiteral(
       """
       , counted AS (
-        INSERT INTO \(schema.minutes) AS old (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
-        SELECT * FROM new ORDER BY minute, queue, kind ON CONFLICT (minute, queue, kind) \(sum)
+        INSERT INTO \(schema.minutes) AS old (minute, queue, kind, \(columns))
+        SELECT minute, queue, kind, \(columns) FROM new ORDER BY minute, queue, kind
+        ON CONFLICT (minute, queue, kind) \(sum)
       , counted_by_hour AS (
-        INSERT INTO \(schema.hours) AS old (hour, queue, kind, completed, failed, dead, run_ms, wait_ms)
+        INSERT INTO \(schema.hours) AS old (hour, queue, kind, \(columns))
         SELECT date_trunc('hour', minute, 'UTC') AS hour, queue, kind, sum(completed), sum(failed), sum(dead),
-          sum(run_ms), sum(wait_ms)
+          sum(run_ms), sum(wait_ms), \(schema.histogramSum)(run_histogram), \(schema.histogramSum)(wait_histogram)
         FROM new GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 ON CONFLICT (hour, queue, kind) \(sum)
       """)
   }

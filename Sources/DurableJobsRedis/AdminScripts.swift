@@ -2,7 +2,7 @@ import HiredisClient
 
 /// The operators' scripts for viewing and changing a queue; keys as in `Scripts`.
 enum AdminScripts {
-  /// → {high, normal, low, claimed, delayed, known, consumers, ms at which the oldest ready job became so or -1}
+  /// → {high, normal, low, claimed, delayed, known, consumers, ms at which the oldest ready job became ready or -1}
   static let depth = RedisScript(
     "#!lua flags=no-writes\n" + Scripts.functions + places
       + """
@@ -12,7 +12,7 @@ enum AdminScripts {
         redis.call('ZCARD', KEYS[TIMERS]) - delayed, oldest}
       """)
 
-  /// → {ready, claimed, delayed, ms at which the oldest ready job became so or -1}
+  /// → {ready, claimed, delayed, ms at which the oldest ready job became ready or -1}
   static let backlog = RedisScript(
     "#!lua flags=no-writes\n" + Scripts.functions + places
       + """
@@ -72,7 +72,7 @@ enum AdminScripts {
       return moved
       """)
 
-  /// Removes jobs that are not claimed: ARGV how many at most. → how many were removed
+  /// Removes jobs that are not claimed: ARGV the maximum number. → how many were removed
   static let clear = RedisScript(
     Scripts.head + places
       + """
@@ -88,7 +88,7 @@ enum AdminScripts {
           end
         end
       end
-      -- Consumers' leases are among the timers.
+      -- The timers also contain consumers' leases.
       for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[TIMERS], '-inf', '+inf', 'LIMIT', 0, most + 1000)) do
         if removed < most and string.sub(member, 1, 1) == 'd' then
           local id = string.sub(member, 2)
@@ -101,7 +101,7 @@ enum AdminScripts {
       """)
 
   private static let places = """
-    -- How many entries are in consumers' hands, and the last that was ever handed out.
+    -- The number of claimed entries, and the last delivered entry.
     local function group(stream)
       local groups = redis.pcall('XINFO', 'GROUPS', KEYS[stream])
       if groups.err then return 0, '0-0' end
@@ -113,8 +113,8 @@ enum AdminScripts {
       return 0, '0-0'
     end
 
-    -- How many entries of each stream are ready, how many are claimed, the ms since which the oldest is ready or -1.
-    -- One read tells which streams hold any: of an idle queue, whose streams stay, nothing more is asked.
+    -- The number of ready entries by priority, of claimed ones, and the ms at which the oldest ready one was added or
+    -- -1. One read finds the streams with entries: an idle queue, whose streams remain, needs no other command.
     local function standing()
       local filled = {}
       local heads = redis.call('XREAD', 'COUNT', 1, 'STREAMS', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6],
@@ -138,7 +138,7 @@ enum AdminScripts {
       return ready, claimed, oldest
     end
 
-    -- Where a durable job is that nobody has claimed: 0 where it is delayed, else its stream and entry; nil for none.
+    -- The place of a durable job that is not claimed: 0 if it is delayed, else its stream and entry; nil for none.
     local function place(id)
       local known = redis.call('HGET', KEYS[KNOWN], id)
       if not known then return nil end

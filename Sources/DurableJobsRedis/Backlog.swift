@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DurableJobs
 
 extension RedisBroker {
@@ -7,7 +12,7 @@ extension RedisBroker {
     public let claimed: Int
     public let delayed: Int
     /// As in `QueueDepth`.
-    public let oldestReadyAt: Int64?
+    public let oldestReadyAt: Date?
   }
 
   /// The amount of work in a queue. For an empty queue Redis runs three commands.
@@ -15,6 +20,6 @@ extension RedisBroker {
     let numbers = try await numbers(4, AdminScripts.backlog, of: queue)
     return Backlog(
       ready: Int(numbers[0]), claimed: Int(numbers[1]), delayed: Int(numbers[2]),
-      oldestReadyAt: numbers[3] < 0 ? nil : numbers[3])
+      oldestReadyAt: numbers[3] < 0 ? nil : Date(unixMilliseconds: numbers[3]))
   }
 }

@@ -6,7 +6,7 @@
 import DurableJobs
 import HiredisClient
 
-/// The form of a job's record in Redis: a fixed head that the scripts read and patch, then the rest.
+/// The format of a job's record in Redis: a fixed head that the scripts read and patch, then the rest.
 ///
 ///     byte 0       1 if durable, else 0
 ///     byte 1       the priority as a digit, '0' high
@@ -14,16 +14,15 @@ import HiredisClient
 ///     bytes 4–19   the id
 ///     bytes 20–21  the payload's version
 ///     byte 22      the length of the kind, then the kind
-///     4 bytes      the length of the failures as JSON, then those (durable jobs have theirs in the ledger)
+///     4 bytes      the length of the failures as JSON, then the failures (durable jobs have theirs in the ledger)
 ///     the rest     the payload
 ///
-/// A payload that stayed in the ledger is marked by the version 65535, which no kind has, and replaced by a
-/// `PayloadMark`.
-/// A worker of an older version without such marks takes it for a version that it cannot run: it parks the job, whose
-/// row has the right version, so that the job becomes pending again at once.
+/// A payload that stayed in the ledger is marked by version 65535, which no kind has, and replaced by a `PayloadMark`.
+/// A worker of an older version without such marks treats that as a version it cannot run: it parks the job, whose row
+/// has the right version, so the job becomes pending again at once.
 ///
 /// A job's trace and limits precede its failures, as an element of the same array (`RecordMark`): a worker of a version
-/// without such marks reads a failure without a text there and runs the job as any other.
+/// without such marks reads it as a failure without text, and runs the job as usual.
 enum RecordCoding {
   static func encode(_ record: JobRecord) throws -> [UInt8] {
     let argument = try RecordArgument(record)
@@ -33,7 +32,7 @@ enum RecordCoding {
     return bytes
   }
 
-  /// - Throws: `BrokerError` of code `unexpectedReply` for bytes that `encode` did not write.
+  /// - Throws: `BrokerError` with code `unexpectedReply` for bytes that `encode` did not write.
   static func decode(_ bytes: UnsafeRawBufferPointer, queue: QueueName) throws(BrokerError) -> JobRecord {
     var reader = Reader(bytes: bytes)
     let durable = try reader.integer(UInt8.self)

@@ -1,8 +1,8 @@
 import DurableJobs
 
-/// A job's trace and its own limits, as the first element of its failures:
-/// `{"attempt":0,"at":0,"error":"","worker":"","trace":"00-…-…-01","max":3,"timeout":1500}`. The last three are there
-/// where the job has them, in this order; the time limit is in milliseconds. The last version wrote the trace's id alone.
+/// A job's trace and limits, as the first element of its failures:
+/// `{"attempt":0,"at":0,"error":"","worker":"","trace":"00-…-…-01","max":3,"timeout":1500}`. The last three are present
+/// if the job has them, in this order; the time limit is in milliseconds. The last version wrote only the trace's id.
 struct RecordMark {
   var trace: TraceContext?
   var maxAttempts: Int?
@@ -15,13 +15,13 @@ struct RecordMark {
 
   private init() {}
 
-  /// - Returns: nil for a job that needs none.
+  /// - Returns: nil for a job without trace and limits.
   init?(_ record: JobRecord) {
     if record.trace == nil, record.maxAttempts == nil, record.timeout == nil { return nil }
     (trace, maxAttempts, timeout) = (record.trace, record.maxAttempts, record.timeout)
   }
 
-  /// The mark, and behind it the failures, an array as JSON or nothing.
+  /// The mark followed by the failures, which are a JSON array or empty.
   func joined(to failures: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Self.head.count + 100 + failures.count)
@@ -50,14 +50,14 @@ struct RecordMark {
     return bytes
   }
 
-  /// The mark, empty where there is none, and the failures as JSON, nothing where there are none.
+  /// The mark, which may be empty, and the failures as JSON, empty if there are none.
   static func split(_ history: UnsafeRawBufferPointer) -> (mark: RecordMark, failures: [UInt8]) {
     var scanner = Scanner(bytes: history)
     var mark = RecordMark()
     guard scanner.skip([UInt8(ascii: "[")]), scanner.skip(head) else { return (mark, Array(history)) }
     if scanner.skip(traceKey) {
       let text = scanner.text()
-      // The last version's: the span is not known.
+      // Written by the previous version: the span is unknown.
       mark.trace = TraceContext(traceparent: text) ?? TraceID(text).map { TraceContext(id: $0, span: $0.low) }
     }
     if scanner.skip(maxKey) { mark.maxAttempts = scanner.number() }
@@ -67,7 +67,7 @@ struct RecordMark {
     return rest.count <= 1 ? (mark, []) : (mark, [UInt8(ascii: "[")] + rest.dropFirst())
   }
 
-  /// Whether it is what a worker of a version without marks made of one: it kept all of it but what it did not know.
+  /// Whether a worker of a version without marks rewrote a mark as this failure, dropping the fields it did not know.
   static func isMark(_ failure: JobFailure) -> Bool {
     failure.attempt == 0 && failure.at.unixMilliseconds == 0 && failure.error.isEmpty && failure.worker.isEmpty
   }
@@ -84,7 +84,7 @@ struct RecordMark {
       return true
     }
 
-    /// Up to a quotation mark, which is skipped.
+    /// Reads up to a quotation mark, which is skipped.
     mutating func text() -> String {
       let part = rest.prefix { $0 != UInt8(ascii: "\"") }
       place = min(bytes.count, part.endIndex + 1)

@@ -34,7 +34,7 @@ public struct RedisBroker: Broker {
   /// - Parameters:
   ///   - client: its `run()` must be running.
   ///   - prefix: the prefix of every key.
-  /// - Throws: `BrokerError` of code `unsafeConfiguration` for a server that could evict jobs or is too old.
+  /// - Throws: `BrokerError` with code `unsafeConfiguration` for a server that could evict jobs or is too old.
   public init(client: RedisClient, prefix: String = standardPrefix, logger: Logger) async throws(BrokerError) {
     self.client = client
     self.prefix = prefix
@@ -186,7 +186,7 @@ public struct RedisBroker: Broker {
           _ throws(RedisError) in
         }
       } catch {
-        // At worst the order is lost: the jobs are pending.
+        // Only the order is lost at worst: the jobs are pending.
         logger.debug("cannot hold a queue", metadata: [LogKeys.queue: "\(queue)", LogKeys.error: "\(error)"])
       }
     }
@@ -243,7 +243,7 @@ extension RedisBroker {
     return QueueDepth(
       high: Int(numbers[0]), normal: Int(numbers[1]), low: Int(numbers[2]), claimed: Int(numbers[3]),
       delayed: Int(numbers[4]), known: Int(numbers[5]), workers: Int(numbers[6]),
-      oldestReadyAt: numbers[7] < 0 ? nil : numbers[7])
+      oldestReadyAt: numbers[7] < 0 ? nil : Date(unixMilliseconds: numbers[7]))
   }
 
   /// The number of durable jobs that the broker knows in a queue.
@@ -276,7 +276,7 @@ extension RedisBroker {
     }
     guard numbers.count == count else {
       throw BrokerError(
-        .unexpectedReply, "Redis gave \(numbers.count) numbers for the depth of \(queue) instead of \(count)")
+        .unexpectedReply, "Redis returned \(numbers.count) numbers for the depth of \(queue) instead of \(count)")
     }
     return numbers
   }

@@ -83,7 +83,7 @@ public actor RedisConsumer: BrokerConsumer {
     } catch {
       if error.serverPrefix == "UNBLOCKED" { return [] }
       if error.serverPrefix == "NOGROUP" {
-        // The broker lost its memory. The claims are lost with it, and the ledger still has the jobs.
+        // The broker lost its data. The claims are lost with it, but the jobs are still in the ledger.
         if incarnation == self.incarnation { try await joinAnew() }
         return []
       }
@@ -329,9 +329,9 @@ public actor RedisConsumer: BrokerConsumer {
     return Heartbeat(keptLease: false, incarnation: incarnation)
   }
 
-  /// Starts a new incarnation after the broker forgot the consumer, declared it dead, or failed over to a server that
-  /// may lack the last writes: jobs that this consumer settled may still be claimed by it there. Under the old name
-  /// those claims end with its lease and are handed on, and the ledger knows which of them are done.
+  /// Starts a new incarnation after the broker lost the consumer, declared it dead, or failed over to a server that may
+  /// lack the last writes: jobs that this consumer settled may still be claimed by it there. Those claims keep the old
+  /// name, expire with its lease and are redelivered, and the ledger knows which of them are done.
   private func joinAnew() async throws {
     incarnation += 1
     lastEntries = Self.noEntries

@@ -5,17 +5,17 @@ import HiredisClient
 /// Each script gets all of a queue's keys in the order of `QueueKeys.all`. Scripts that end or move claims may run past
 /// `maxmemory`, since they free more than they use.
 enum Scripts {
-  /// Joins: ARGV consumer, lease in ms, an epoch for a new queue. → the queue's life (epoch and server run id)
+  /// Joins: ARGV consumer, lease in ms, an epoch for a new queue. → the queue's identity (epoch and server run id)
   static let join = RedisScript(
     head
       + """
       for stream = 1, STREAMS do
         redis.pcall('XGROUP', 'CREATE', KEYS[stream], 'workers', '0', 'MKSTREAM')
       end
-      -- In the first stream each consumer is listed, whether it has read or not.
+      -- The first stream's group lists all consumers, whether they have read or not.
       redis.call('XGROUP', 'CREATECONSUMER', KEYS[1], 'workers', ARGV[1])
       redis.call('SET', KEYS[EPOCH], ARGV[3], 'NX')
-      -- While a cluster moves a slot, a script runs only where all of its keys are: those of every queue always exist.
+      -- While a cluster moves a slot, a script runs only where all its keys are, so every queue's keys always exist.
       redis.call('SET', KEYS[PULSE], now(), 'NX')
       redis.call('HSETNX', KEYS[BEGUN], 'joined', 1)
       redis.call('ZADD', KEYS[TIMERS], now() + ARGV[2], 'w' .. ARGV[1])
@@ -33,11 +33,11 @@ enum Scripts {
     return #ARGV
     """)
 
-  /// Makes jobs ready or delayed: ARGV pairs of record and due time in ms after 1970 (0 for at once). A durable job
-  /// that is already known is left unchanged. → how many were new; -1 if the queue is held and so takes no durable job
+  /// Makes jobs ready or delayed: ARGV pairs of record and due time in ms after 1970 (0 for now). A durable job that is
+  /// already known is left unchanged. → how many were new; -1 if the queue is held and so takes no durable job
   static let push = RedisScript("#!lua\n" + functions + "local passes = false\n" + pushing)
 
-  /// The same for jobs that are pushed again, whether the queue is held or not.
+  /// Pushes jobs again, even while the queue is held.
   static let repush = RedisScript("#!lua\n" + functions + "local passes = true\n" + pushing)
 
   private static let pushing = """
@@ -164,7 +164,7 @@ enum Scripts {
       return own
       """)
 
-  /// Hands back all of a consumer's claims without counting attempts, and ends it: ARGV consumer. → 1 if more are left
+  /// Hands back all of a consumer's claims without counting attempts, and removes it: ARGV consumer. → 1 if more remain
   static let leave = RedisScript(
     head
       + """
@@ -174,13 +174,13 @@ enum Scripts {
       return 0
       """)
 
-  /// Renews a lease and does what is due: ARGV consumer, lease in ms, how far to look ahead in ms, 1 to list claims of
-  /// the consumer that are older than its lease, the queue's life as the consumer knows it or nothing to skip the
-  /// comparison. → {0} if the lease or that life is over; {1, handed on, ms to the next due job or end of a lease (-1:
-  /// none is near), the receipts of old claims}
+  /// Renews a lease and does what is due: ARGV consumer, lease in ms, lookahead in ms, 1 to list the consumer's claims
+  /// older than its lease, the queue's identity as known to the consumer or an empty string to skip the comparison.
+  /// → {0} if the lease or that identity is gone; {1, redelivered, ms to the next due job or lease expiry (-1: none is
+  /// near), the receipts of old claims}
   ///
-  /// A lease ends only while others are renewed. After a time without renewals, because the server stalled or could not
-  /// be reached, every lease starts over.
+  /// A lease expires only while others are renewed. After a time without renewals, because the server stalled or was
+  /// unreachable, every lease starts over.
   ///
   /// Claims of consumers without a lease come from late replies: their consumer was declared dead meanwhile. The first
   /// heartbeat of any consumer in each third of a lease checks for them, so the cost does not grow with the workers.
@@ -196,7 +196,7 @@ enum Scripts {
           redis.call('ZADD', KEYS[TIMERS], 'XX', time + lease, 'w' .. consumer[2])
         end
       end
-      -- Nothing changed: the lease is gone, or was renewed in this very millisecond.
+      -- Nothing changed: the lease is gone, or was already renewed in this millisecond.
       if redis.call('ZADD', KEYS[TIMERS], 'XX', 'CH', time + lease, me) == 0
         and not redis.call('ZSCORE', KEYS[TIMERS], me) then return {0} end
       local reaped, next_due = 0, -1
@@ -210,7 +210,7 @@ enum Scripts {
         local member, score = timers[i], tonumber(timers[i + 1])
         local what, name = string.sub(member, 1, 1), string.sub(member, 2)
         if score > time then
-          -- A job that becomes due, or a lease that is about to end: those of the living are renewed long before.
+          -- A job about to become due, or a lease about to expire: live consumers renew theirs long before.
           if next_due < 0 then next_due = score - time end
           break
         elseif what == 'w' then
@@ -224,7 +224,7 @@ enum Scripts {
       local sweeps = math.floor(before / third) ~= math.floor(time / third) or before == time
       local held = {}
       if sweeps or ARGV[4] == '1' then
-        -- A claim's entry stays in its stream, so one read tells which streams can have any.
+        -- A claim's entry stays in its stream, so one read finds the streams that can have any.
         local heads = redis.call('XREAD', 'COUNT', 1, 'STREAMS', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6],
           0, 0, 0, 0, 0, 0)
         local filled = {}
@@ -265,9 +265,9 @@ enum Scripts {
       return time[1] * 1000 + math.floor(time[2] / 1000)
     end
 
-    -- What the queue's memory is one with: the epoch drawn when it began from nothing, and the server's run id,
-    -- which is another one on a replica that was promoted, and after a restart. Such a server may lack the last
-    -- writes. (The replication id will not do: it changes with a server's first replica, and a backup is one.)
+    -- Identifies the queue's data: the epoch drawn when the queue was created, and the server's run id, which differs
+    -- on a promoted replica and after a restart. Such a server may lack the last writes. (The replication id does not
+    -- work: it changes when a server gets its first replica, such as a backup.)
     local function life()
       local server = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
       return (redis.call('GET', KEYS[EPOCH]) or '') .. '/' .. (server or '')
@@ -284,7 +284,7 @@ enum Scripts {
       if not record then return false end
       redis.call('HDEL', KEYS[DELAYED], id)
       local stream = string.byte(record, 2) - 47
-      -- No job of ours: it goes where somebody can look at it.
+      -- Not a job: put it where an operator can inspect it.
       if stream < 1 or stream > 3 then stream = 1 end
       local place = ready(stream, record)
       if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], id, place) end
@@ -297,13 +297,13 @@ enum Scripts {
       redis.call('HDEL', KEYS[BEGUN], stream .. entry)
     end
 
-    -- Whether an entry is in the hands of this consumer.
+    -- Whether a consumer has claimed an entry.
     local function is_claimed(stream, entry, consumer)
       return #redis.call('XPENDING', KEYS[stream], 'workers', entry, entry, 1, consumer) == 1
     end
 
-    -- How long a job waits that was in the hands of dying workers so many times: at once after the first, then a time
-    -- of its own that grows. Jobs that were claimed together part ways so, and one that kills its workers dies alone.
+    -- The delay of a job that several dying workers had claimed: none after the first, then a random delay that grows.
+    -- This separates jobs that were claimed together, so that a job that kills its workers dies alone.
     -- (Lua's random numbers are the same in each call; the id's are not.)
     local function parting(id, attempts)
       if attempts < 2 then return 0 end
@@ -311,15 +311,15 @@ enum Scripts {
       return math.floor(drawn * math.min(1000 * 2 ^ (attempts - 2), 15000))
     end
 
-    -- Ready again, before others of its priority: it has waited already. Of a dying consumer's claims those that were
-    -- begun count as attempts.
+    -- Makes an entry ready again, ahead of others of its priority, since it already waited. A dying consumer's begun
+    -- claim counts as an attempt.
     local function hand_back(stream, entry, is_dying)
       local found = redis.call('XRANGE', KEYS[stream], entry, entry)
       redis.call('XACK', KEYS[stream], 'workers', entry)
       local begun = redis.call('HDEL', KEYS[BEGUN], stream .. entry) == 1
       if #found == 0 then return end
       local record = found[1][2][2]
-      -- No job of ours: it stays in the stream for somebody to look at, and stops nobody's heartbeat.
+      -- Not a job: leave it in the stream for inspection, and let the heartbeats continue.
       if #record < 20 then return end
       local count = is_dying and begun and 1 or 0
       local high, low = string.byte(record, 3, 4)
@@ -341,7 +341,7 @@ enum Scripts {
       if string.byte(record, 1) == 1 then redis.call('HSET', KEYS[KNOWN], id, place) end
     end
 
-    -- Hands back what a consumer holds, dying or not. → how many, whether more are left
+    -- Hands back a consumer's claims. → how many, whether more remain
     local function hand_back_all(consumer, is_dying, most)
       local moved = 0
       for stream = 1, STREAMS do

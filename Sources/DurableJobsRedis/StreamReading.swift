@@ -11,7 +11,7 @@ struct StreamReading: Sendable {
   private(set) var largest = 0
 
   /// - Parameters:
-  ///   - reply: XREADGROUP's: of each stream its name and its entries, each an id and its fields.
+  ///   - reply: XREADGROUP's: for each stream its name and its entries, each an id and its fields.
   ///   - streams: the keys of the queue's streams.
   ///   - incarnation: the consumer's incarnation at the time of the request.
   init(_ reply: borrowing RedisReply, queue: QueueName, streams: [String], incarnation: Int) {

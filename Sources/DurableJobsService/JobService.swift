@@ -15,13 +15,13 @@ import UnixSignals
 /// jobs.register(SendReceipt.self) { job, context in … }
 /// try await JobService(redis: "redis://127.0.0.1", postgres: "postgres://127.0.0.1/shop", registry: jobs).run()
 /// ```
-/// It is made of public parts (`RedisBroker`, `PostgresLedger`, `Worker`, `Scheduler`, `JobClient`): where one does not
-/// fit, put them together yourself.
+/// It is built from public parts (`RedisBroker`, `PostgresLedger`, `Worker`, `Scheduler`, `JobClient`): if one does not
+/// fit, assemble them yourself.
 public struct JobService: Sendable {
   public typealias Registry = JobRegistry<PostgresLedger>
   public typealias Client = JobClient<RedisBroker, PostgresLedger>
 
-  /// A job that deletes what the queue's tables no longer need, every hour.
+  /// An hourly job that deletes expired rows of the queue's tables.
   private static let sweep = LedgerSweep(
     endedDays: 7, dead: LedgerSweep.Limit(days: 90, rows: 100_000), actions: LedgerSweep.Limit(days: 90, rows: 100_000))
 
@@ -29,19 +29,19 @@ public struct JobService: Sendable {
   public var postgres: PostgresConfiguration
   public var registry: Registry
   public var schedules: [Schedule]
-  /// How the worker works: its queues, each with its concurrency, and its middleware.
+  /// The worker's settings, such as its queues with their concurrency, and its middleware.
   public var worker: WorkerConfiguration
   /// The Postgres schema of the queue's tables.
   public var schema = JobsSchema.standard
-  /// The first part of the queue's keys in Redis, so that several apps share a server.
+  /// The prefix of the queue's keys in Redis, so that several apps can share a server.
   public var prefix = "jobs"
   public var logger: Logger
 
   /// - Parameters:
   ///   - redis: such as `redis://127.0.0.1:6379`.
   ///   - postgres: such as `postgres://user:password@127.0.0.1:5432/shop`.
-  ///   - schedules: ones that every process with this service knows; each tick fires once.
-  /// - Throws: what is wrong with a URL.
+  ///   - schedules: the same in every process with this service; each tick fires once.
+  /// - Throws: an error that says what is wrong with a URL.
   public init(
     redis: String, postgres: String, registry: Registry, schedules: [Schedule] = [],
     logger: Logger = Logger(label: "jobs")
@@ -62,11 +62,11 @@ public struct JobService: Sendable {
     public let client: Client
   }
 
-  /// Migrates the queue's schema, then runs jobs until SIGTERM or SIGINT: no more is claimed then, running jobs may
-  /// finish, and the rest is handed back.
+  /// Migrates the queue's schema, then runs jobs until SIGTERM or SIGINT. It then stops claiming, lets running jobs
+  /// finish, and hands back the rest.
   ///
   /// - Parameter more: services that run beside the worker, such as a web server, and stop before it.
-  /// - Throws: `JobsSchemaError`, `BrokerError`, `KindRegisteredTwice`; what the servers' clients throw.
+  /// - Throws: `JobsSchemaError`, `BrokerError`, `KindRegisteredTwice`, or an error of the servers' clients.
   public func run(beside more: @Sendable (Parts) throws -> [any Service] = { _ in [] }) async throws {
     try await withParts { parts in
       let services: [any Service] = [worker(parts), try scheduler(parts)] + (try more(parts))
@@ -76,7 +76,7 @@ public struct JobService: Sendable {
     }
   }
 
-  /// Runs `body` with a client that enqueues, without a worker. The schema is migrated first.
+  /// Runs `body` with a client that enqueues, without a worker. Migrates the schema first.
   @discardableResult
   public func withClient<Result: Sendable>(
     _ body: @Sendable (Client) async throws -> Result
@@ -84,9 +84,9 @@ public struct JobService: Sendable {
     try await withParts { try await body($0.client) }
   }
 
-  /// Runs `body` with the parts, connected, without a worker.
+  /// Runs `body` with the connected parts, without a worker.
   ///
-  /// - Parameter migrates: whether the schema is migrated first.
+  /// - Parameter migrates: whether to migrate the schema first.
   @discardableResult
   public func withParts<Result: Sendable>(
     migrating migrates: Bool = true, _ body: @Sendable (Parts) async throws -> Result
@@ -106,7 +106,7 @@ public struct JobService: Sendable {
     }
   }
 
-  /// Runs `body` with Postgres alone.
+  /// Runs `body` with Postgres only.
   @discardableResult
   public func withDatabase<Result: Sendable>(
     _ body: @Sendable (JobsDatabase) async throws -> Result
@@ -139,7 +139,7 @@ public struct JobService: Sendable {
     do {
       try await JobsSchema.migrate(pool, schema: schema.name)
     } catch let error as JobsSchemaError where error.code == .newer {
-      // Programs of the next version serve it too, as in a deploy one by one.
+      // Programs of the next version also serve it, as during a rolling deploy.
       logger.notice("the queue's schema is newer than this program", metadata: [LogKeys.error: "\(error)"])
     }
   }

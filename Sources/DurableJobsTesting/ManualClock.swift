@@ -2,12 +2,12 @@ import DurableJobs
 import Foundation
 import Locking
 
-/// A clock that stands still until a test moves it: given to a worker's configuration, its broker and its client, it
-/// moves all of their timers.
+/// A clock that only a test moves. Pass it to a worker's configuration, its broker and its client, and it moves all
+/// their timers.
 public final class ManualClock: WallClock {
   private struct State {
     var now: Date
-    /// How far the clock has ever come, which is what `instant` goes by.
+    /// The latest time reached, the basis of `instant`.
     var furthest: Date
     var sleepers: [Int: (moment: Date, continuation: CheckedContinuation<Void, any Error>)] = [:]
     var next = 0
@@ -22,7 +22,7 @@ public final class ManualClock: WallClock {
     state = Locked(State(now: now, furthest: now))
   }
 
-  /// - Parameter now: in ISO 8601.
+  /// - Parameter now: in ISO 8601 format.
   public convenience init(_ now: String = "2026-01-01T00:00:00Z") throws {
     self.init(startingAt: try Date(now, strategy: .iso8601))
   }
@@ -33,7 +33,7 @@ public final class ManualClock: WallClock {
     startInstant + .seconds(state.withLock { $0.furthest }.timeIntervalSince(start))
   }
 
-  /// How many callers wait for a moment to come.
+  /// The number of callers that are sleeping.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   public func sleep(for duration: Duration) async throws { try await sleep(until: now + duration / .seconds(1)) }
@@ -58,7 +58,7 @@ public final class ManualClock: WallClock {
     }
   }
 
-  /// Moves to a later moment, or an earlier one, and wakes the callers that waited for it.
+  /// Moves to a later or earlier moment, and wakes the callers whose moment has come.
   public func move(to moment: Date) {
     let woken = state.withLock { state in
       state.now = moment

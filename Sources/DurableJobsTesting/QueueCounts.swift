@@ -1,8 +1,8 @@
 import DurableJobs
 
-/// The part of a queue's depth that tests compare: the number of jobs in each state, whatever their priority and age.
+/// The part of a queue's depth that tests compare: the number of jobs in each state, regardless of priority and age.
 public struct QueueCounts: Sendable, Hashable {
-  /// Waiting to be claimed.
+  /// Ready to claim.
   public var ready: Int
   /// Claimed by workers.
   public var claimed: Int

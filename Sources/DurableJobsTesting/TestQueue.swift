@@ -3,7 +3,7 @@ import Foundation
 import Locking
 import Logging
 
-/// A queue for tests of jobs: it runs them in real workers, on a broker in memory and a clock that only the test moves.
+/// A queue for tests of jobs, with real workers, an in-memory broker and a clock that only the test moves.
 ///
 /// ```swift
 /// let queue = try TestQueue(registry)
@@ -17,17 +17,17 @@ public struct TestQueue<L: Ledger>: Sendable {
 
   public let broker: InMemoryBroker
   public let ledger: L
-  /// Moves every timer of the worker, the broker and the client. It begins at the present.
+  /// Moves every timer of the worker, the broker and the client. It starts at the current time.
   public let clock: ManualClock
-  /// Enqueues and pushes.
+  /// Enqueues and pushes jobs.
   public let client: Client
   private let registry: JobRegistry<L>
   private let middleware: [any JobMiddleware]
   private let logger: Logger
 
   /// - Parameters:
-  ///   - ledger: such as a `PostgresLedger` on a database of the test's own.
-  ///   - middleware: as the app's workers and clients have it.
+  ///   - ledger: such as a `PostgresLedger` on the test's own database.
+  ///   - middleware: that of the app's workers and clients.
   public init(
     _ registry: JobRegistry<L>, ledger: L, middleware: [any JobMiddleware] = [],
     logger: Logger = Logger(label: "jobs") { _ in SwiftLogNoOpLogHandler() }
@@ -43,11 +43,11 @@ public struct TestQueue<L: Ledger>: Sendable {
 
   // MARK: Run
 
-  /// Calls a job's handler once, here and now, and ends the job: what the handler enqueues waits, and nothing is
+  /// Calls a job's handler once, directly, and ends the job. Jobs that the handler enqueues wait, and nothing is
   /// retried.
   ///
-  /// - Parameter attempt: the number that the handler is given.
-  /// - Throws: what the handler throws; `KindUnknown` for a job without one.
+  /// - Parameter attempt: the attempt's number for the handler.
+  /// - Throws: the handler's error; `KindUnknown` if the kind has no handler.
   public func runInline<J: Job>(_ job: J, attempt: Int = 1) async throws {
     let record = try JobRecord(job, isDurable: true, clock: clock)
     _ = try await ledger.withTransaction { try await ledger.add([record], in: $0) }
@@ -62,7 +62,7 @@ public struct TestQueue<L: Ledger>: Sendable {
     try await ledger.complete([record.id], queue: record.queue)
   }
 
-  /// Runs the jobs that are due, and those that they enqueue, until none is due.
+  /// Runs due jobs, and those that they enqueue, until none is due.
   @discardableResult
   public func drain() async throws -> Drained {
     let tally = Tally()
@@ -70,9 +70,9 @@ public struct TestQueue<L: Ledger>: Sendable {
     return tally.drained
   }
 
-  /// Runs all jobs, and those that they enqueue, until none is left: the clock moves to the due time of each.
+  /// Runs all jobs, and those that they enqueue, until none is left. The clock moves to the due time of each.
   ///
-  /// - Parameter limit: how far the clock moves at most.
+  /// - Parameter limit: how far the clock may move.
   @discardableResult
   public func drain(upTo limit: Duration) async throws -> Drained {
     let tally = Tally()
@@ -81,7 +81,7 @@ public struct TestQueue<L: Ledger>: Sendable {
       while true {
         try await idle()
         guard let due = await broker.nextDue(in: queues) else { return }
-        // The broker's moments are not the test's dates.
+        // The broker counts in instants, the test in dates.
         let moment = clock.now + (due - clock.instant) / .seconds(1)
         if moment > end { return clock.move(to: end) }
         clock.move(to: max(moment, clock.now + 0.001))
@@ -103,7 +103,7 @@ public struct TestQueue<L: Ledger>: Sendable {
       queues: Dictionary(uniqueKeysWithValues: queues.map { ($0, 4) }))
     configuration.clock = clock
     configuration.middleware = more + middleware
-    // A test moves the clock by hours at once.
+    // The lease must outlive a clock that moves by hours at once.
     configuration.lease = .days(36_500)
     let worker = Worker(
       broker: broker, ledger: ledger, registry: registry, configuration: configuration, logger: logger)
@@ -119,14 +119,14 @@ public struct TestQueue<L: Ledger>: Sendable {
   /// Waits until no job is due or running.
   private func idle() async throws {
     while true {
-      // A worker's heartbeat does so too, when the clock next moves.
+      // A worker's heartbeat does this too, but only when the clock next moves.
       await broker.promote(dueIn: queues)
       if await broker.isIdle(in: queues), try await isPushed() { return }
       try await Task.sleep(for: .milliseconds(1))
     }
   }
 
-  /// Whether the broker knows all that is pending.
+  /// Whether the broker knows all pending jobs.
   private func isPushed() async throws -> Bool {
     for queue in queues {
       let pending = try await ledger.pendingIDs(
@@ -136,17 +136,17 @@ public struct TestQueue<L: Ledger>: Sendable {
     return true
   }
 
-  // MARK: Expect
+  // MARK: Expectations
 
-  /// The jobs of a kind that wait, in the order in which they were enqueued: durable ones and pushes, in any queue of the
-  /// registry or of the kind.
+  /// The waiting jobs of a kind, durable and pushed, in the order in which they were enqueued, from all queues of the
+  /// registry and the kind's own.
   ///
-  /// - Throws: what decoding throws.
+  /// - Throws: any error of decoding.
   public func enqueued<J: Job>(_ type: J.Type) async throws -> [J] {
     try await records(of: type).map { try J(payload: $0.payload, version: $0.version) }
   }
 
-  /// The records of the jobs that `enqueued` finds, with their queues, due times and keys.
+  /// The records of the jobs that `enqueued` returns, with their queues, due times and keys.
   public func records<J: Job>(of type: J.Type) async throws -> [JobRecord] {
     var found: [JobRecord] = []
     for queue in queues.union([J.queue]) {
@@ -166,7 +166,7 @@ public struct TestQueue<L: Ledger>: Sendable {
 }
 
 extension TestQueue where L == InMemoryLedger {
-  /// - Parameter middleware: as the app's workers and clients have it.
+  /// - Parameter middleware: that of the app's workers and clients.
   public init(_ registry: JobRegistry<InMemoryLedger>, middleware: [any JobMiddleware] = []) {
     self.init(registry, ledger: InMemoryLedger(), middleware: middleware)
   }
@@ -178,7 +178,7 @@ extension TestQueue where L == InMemoryLedger {
 /// How the attempts of a drain ended.
 public struct Drained: Sendable, Hashable {
   public var completed = 0
-  /// Attempts that failed and were to be retried.
+  /// Failed attempts that were to be retried.
   public var failed = 0
   public var dead = 0
   public var discarded = 0
@@ -198,7 +198,7 @@ public struct Drained: Sendable, Hashable {
   }
 }
 
-/// A job whose kind is not registered was to run.
+/// A job's kind is not registered.
 public struct KindUnknown: Error, Hashable, CustomStringConvertible {
   public let kind: JobKind
 

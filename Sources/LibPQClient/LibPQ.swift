@@ -47,7 +47,7 @@ final class LibPQ {
       sqlState: String(match.output.1))
   }
 
-  /// Whether an idle connection has unread input, which is rarely good news.
+  /// Whether an idle connection has unread input, usually a sign of trouble.
   var hasUnreadInput: Bool {
     var byte: UInt8 = 0
     return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0

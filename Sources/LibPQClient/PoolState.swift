@@ -40,7 +40,7 @@ struct PoolState<Connection: AnyObject> {
     return last
   }
 
-  /// The same, unless that connection is not trusted.
+  /// Like `takeIdle()`, but only if that connection is trusted.
   mutating func takeIdle(if isTrusted: (Idle) -> Bool) -> Idle? {
     guard let last = idle.last, isTrusted(last) else { return nil }
     return takeIdle()

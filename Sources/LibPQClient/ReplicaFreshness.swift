@@ -5,7 +5,6 @@ import DequeModule
 /// Positions in the primary's log are recorded with the time *before* they were queried. A replica that has replayed
 /// such a position shows everything committed by that time. So neither server's clock matters, and a replica that has
 /// lost its primary without noticing ages all the same.
-/// lost its primary without knowing grows old all the same.
 struct ReplicaFreshness: Sendable {
   private var notes: Deque<(position: Int, time: ContinuousClock.Instant)> = []
   /// The replica shows everything committed by this time; nil until known.

@@ -27,7 +27,7 @@ public final class Locked<Value>: @unchecked Sendable {
   }
 
   /// Runs `body` with exclusive access to the value.
-  // Inlined into other modules, which call it for each job: unspecialised, it would look up its types each time.
+  // Inlined into other modules, which call it for each job: unspecialized, it would look up its types each time.
   @inlinable public func withLock<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {

@@ -9,12 +9,12 @@ public struct OTLPEndpoint: Sendable {
   let scheme: String
   let authority: String
   let path: String
-  /// Of a user in the URL, for basic authentication.
+  /// Basic authentication, from the URL's user.
   let authorization: String?
 
-  /// - Parameter url: such as `http://collector:4318`, to which `/v1/traces` is added, or the whole URL with a path;
-  ///   `https://user:password@host` where the collector asks for basic authentication.
-  /// - Returns: nil for what is no such URL.
+  /// - Parameter url: such as `http://collector:4318`, to which `/v1/traces` is added, or a full URL with a path;
+  ///   `https://user:password@host` for basic authentication.
+  /// - Returns: nil if it is not such a URL.
   public init?(url: String) {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme, scheme == "https" || scheme == "http",
       let host = parts.host, !host.isEmpty
@@ -31,7 +31,7 @@ extension OTLPTracer {
   /// Runs `body` with a tracer that sends to a collector. The caller runs the tracer as a service, and bootstraps
   /// `InstrumentationSystem` with it.
   ///
-  /// - Throws: what `body` throws; `HTTPClientError` where libcurl cannot be used.
+  /// - Throws: any error of `body`; `HTTPClientError` if libcurl is unusable.
   public static func with<Result>(
     _ configuration: Configuration, sendingTo endpoint: OTLPEndpoint, logger: Logger,
     _ body: (OTLPTracer) async throws -> Result
@@ -56,12 +56,12 @@ extension OTLPTracer {
   }
 }
 
-/// Posts spans, and once more where the collector asks for patience.
+/// Posts spans, and retries once if the collector is temporarily unavailable.
 private struct HTTPExporter: SpanExporter {
   let endpoint: OTLPEndpoint
   let client: HTTPClient
 
-  /// The collector answered with another status than 2xx.
+  /// The collector answered with a status other than 2xx.
   struct Refused: Error, CustomStringConvertible {
     let status: Int
     var description: String { "it answered with \(status)" }

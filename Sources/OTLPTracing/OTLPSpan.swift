@@ -3,15 +3,15 @@ import Instrumentation
 import Locking
 import Tracing
 
-/// A span of an `OTLPTracer`; one that is not sampled records nothing.
+/// A span of an `OTLPTracer`. An unsampled one records nothing.
 public final class OTLPSpan: Span {
-  /// With the span's own `TraceContext`.
+  /// Contains the span's own `TraceContext`.
   public let context: InstrumentationContext
   private let record: Locked<FinishedSpan>?
   private let finish: @Sendable (FinishedSpan) -> Void
   private let name: String
 
-  /// One that records nothing.
+  /// A span that records nothing.
   init(context: InstrumentationContext, name: String) {
     self.context = context
     self.name = name
@@ -50,7 +50,7 @@ public final class OTLPSpan: Span {
     record?.withLock { $0.links.append(context) }
   }
 
-  /// Adds the event `exception`; its message has the first 500 bytes of the error.
+  /// Adds an `exception` event whose message is the first 500 bytes of the error.
   public func recordError<Instant: TracerInstant>(
     _ error: any Error, attributes: SpanAttributes, at instant: @autoclosure () -> Instant
   ) {
@@ -61,7 +61,7 @@ public final class OTLPSpan: Span {
     addEvent(SpanEvent(name: "exception", at: instant(), attributes: attributes))
   }
 
-  /// A second end changes nothing.
+  /// Ends the span; later calls do nothing.
   public func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
     guard let record else { return }
     let end = instant().nanosecondsSinceEpoch
@@ -74,7 +74,7 @@ public final class OTLPSpan: Span {
   }
 }
 
-/// What a span has recorded.
+/// A span's recorded data.
 struct FinishedSpan: Sendable {
   let context: TraceContext
   /// nil for the first span of a trace.

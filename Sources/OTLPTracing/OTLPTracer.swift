@@ -8,13 +8,13 @@ import Tracing
 /// A tracer that sends its spans to an OpenTelemetry collector, as JSON over HTTP
 /// (https://opentelemetry.io/docs/specs/otlp/#otlphttp).
 ///
-/// A trace that comes from elsewhere is sampled where its `traceparent` says so, and a new one by `Configuration.ratio`.
-/// At most `capacity` spans wait for the collector; spans beyond those, such as while it is away, are dropped and counted.
-/// Spans hold names, ids and errors, and no payloads.
+/// A trace from elsewhere is sampled if its `traceparent` says so, and a new one by `Configuration.ratio`. At most
+/// `capacity` spans wait for the collector; further ones, for example while it is down, are dropped and counted. Spans
+/// contain names, ids and errors, but no payloads.
 public final class OTLPTracer: Tracer, Service {
-  /// Spans that wait at most.
+  /// The maximum number of waiting spans.
   static let capacity = 4096
-  /// Spans of one request to the collector.
+  /// The maximum number of spans in one request.
   static let batch = 512
 
   private struct State {
@@ -28,13 +28,13 @@ public final class OTLPTracer: Tracer, Service {
   private let logger: Logger
 
   public struct Configuration: Sendable {
-    /// Such as `fanmill-worker`: the resource's `service.name`.
+    /// The resource's `service.name`, such as `fanmill-worker`.
     public var service: String
-    /// The program's version: `service.version`.
+    /// The resource's `service.version`.
     public var version: String
-    /// The share of new traces that is sampled, 0 to 1.
+    /// The sampled share of new traces, 0 to 1.
     public var ratio = 1.0
-    /// Between two requests to the collector: with `batch`, it bounds what tracing costs.
+    /// The interval between requests to the collector. With `batch`, it bounds the cost of tracing.
     public var interval: Duration = .milliseconds(200)
 
     public init(service: String, version: String) {
@@ -103,7 +103,7 @@ public final class OTLPTracer: Tracer, Service {
 
   // MARK: Export
 
-  /// Sends spans until a graceful shutdown, and then those that are left, unless the task is cancelled.
+  /// Sends spans until a graceful shutdown, then the remaining ones, unless the task is cancelled.
   public func run() async {
     let (stops, stop) = AsyncStream.makeStream(of: Void.self)
     await withTaskCancellationHandler {
@@ -139,7 +139,7 @@ public final class OTLPTracer: Tracer, Service {
 
   /// Sends a batch, if there is one.
   ///
-  /// - Returns: false where the collector did not take it.
+  /// - Returns: false if the collector did not accept it.
   @discardableResult
   private func send() async -> Bool {
     let (spans, dropped) = state.withLock { state in
@@ -149,7 +149,7 @@ public final class OTLPTracer: Tracer, Service {
       return (batch, state.dropped)
     }
     if dropped > 0 {
-      logger.debug("spans are dropped: more come than are sent", metadata: [LogKeys.count: "\(dropped)"])
+      logger.debug("spans are dropped: they arrive faster than they are sent", metadata: [LogKeys.count: "\(dropped)"])
     }
     if spans.isEmpty { return true }
     do {
@@ -164,7 +164,7 @@ public final class OTLPTracer: Tracer, Service {
   }
 }
 
-/// Sends the body of a request to a collector.
+/// Sends a request's body to a collector.
 protocol SpanExporter: Sendable {
   func export(_ body: [UInt8]) async throws
 }

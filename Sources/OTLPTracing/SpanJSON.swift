@@ -95,7 +95,7 @@ struct SpanJSON {
       write(#""stringValue":"#)
       text("\(described)")
     default:
-      // Lists, and numbers that JSON has no form for.
+      // Lists, and numbers that JSON cannot represent.
       write(#""stringValue":"#)
       text("\(value)")
     }

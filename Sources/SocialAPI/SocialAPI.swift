@@ -15,7 +15,7 @@ public struct SocialAPI: Sendable {
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
   private let adminReadToken: AdminToken?
-  private let desk: JobAdmin
+  private let admin: JobAdmin
   private let lookups: Lookups
   private let celebLimit: Int
   private let certificates: FanCertificates?
@@ -56,7 +56,7 @@ public struct SocialAPI: Sendable {
   ///   - requestTimeout: how long a request may wait for the servers.
   ///   - events: notifies listeners; its `run()` must be running.
   public init(
-    jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, desk: JobAdmin,
+    jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, admin: JobAdmin,
     adminToken: AdminToken?, adminReadToken: AdminToken? = nil,
     lookups: Lookups = Lookups(rules: LookupRules(keys: [])), celebLimit: Int = Celebs.usualLimit,
     certificates: FanCertificates? = nil, purchases: PurchaseRules = PurchaseRules(),
@@ -82,7 +82,7 @@ public struct SocialAPI: Sendable {
     self.purchases = purchases
     self.agreements = agreements
     self.asksAdults = asksAdults
-    self.desk = desk
+    self.admin = admin
     self.jobs = jobs
     self.pool = pool
     self.reads = reads ?? pool
@@ -127,7 +127,7 @@ public struct SocialAPI: Sendable {
       let group = router.group("v1").add(
         middleware: AdminAuthentication(
           pool: pool, adminToken: adminToken, adminReadToken: adminReadToken, attempts: attempts))
-      JobRoutes(desk: desk).add(to: group)
+      JobRoutes(admin: admin).add(to: group)
       AutoscalingRoutes(database: jobs.ledger.database).add(to: group)
     }
     return router.buildResponder()

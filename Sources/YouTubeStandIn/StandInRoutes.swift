@@ -4,7 +4,7 @@ import Hummingbird
 
 /// `GET /youtube/v3/search` and `/channels` in the format of the YouTube Data API v3, and `/control`.
 struct StandInRoutes: Sendable {
-  let desk: StandInControl
+  let control: StandInControl
 
   func add(to router: Router<BasicRequestContext>) {
     router.get("youtube/v3/search") { request, _ in try await answer(request, .search) }
@@ -17,10 +17,10 @@ struct StandInRoutes: Sendable {
   // MARK: Calls
 
   private func answer(_ request: Request, _ route: StandInUsage.Route) async throws -> Response {
-    if desk.configuration.delay > .zero { try await Task.sleep(for: desk.configuration.delay) }
+    if control.configuration.delay > .zero { try await Task.sleep(for: control.configuration.delay) }
     let query = StandInQuery(request)
     let key = query["key"] ?? HTTPField.Name("X-Goog-Api-Key").flatMap { request.headers[$0] }
-    let (order, refusal) = desk.admit(route, key: key, text: query["q"] ?? query["forHandle"] ?? "")
+    let (order, refusal) = control.admit(route, key: key, text: query["q"] ?? query["forHandle"] ?? "")
     if let refusal { return self.refusal(refusal) }
     guard let order else { return ordinary(request, query, route) }
     if let error = StandInError(order.fault) { return self.refusal(error) }
@@ -34,7 +34,7 @@ struct StandInRoutes: Sendable {
       let (bytes, etag) = try list(query, route)
       // Compared byte by byte: an etag with other quotes is a different etag.
       if request.headers[.ifNoneMatch] == etag {
-        if let key = query["key"] { desk.countNotModified(key: key) }
+        if let key = query["key"] { control.countNotModified(key: key) }
         return Response(status: .notModified, headers: [.eTag: etag])
       }
       return json(.ok, bytes, etag: etag)
@@ -59,7 +59,7 @@ struct StandInRoutes: Sendable {
       throw .invalid("unexpectedParameter", "This stand-in finds channels only: type=channel belongs here.")
     }
     let limit = try query.maxResults()
-    let found = desk.search(query["q"] ?? "")
+    let found = control.search(query["q"] ?? "")
     let items = found.prefix(limit).map { $0.searchResult(etag: etag(of: Array("\($0.id)\($0.title)".utf8))) }
     var fields: [(String, JSONText)] = [("regionCode", .text("US"))]
     if found.count > limit { fields.insert(("nextPageToken", .text("CAUQAA")), at: 0) }
@@ -83,8 +83,8 @@ struct StandInRoutes: Sendable {
       var unique: [String] = []
       for id in ids where !unique.contains(id) { unique.append(id) }
       // The service returns channels in an order of its choosing.
-      found = desk.channels(ids: unique.sorted { $0.reversed().lexicographicallyPrecedes($1.reversed()) })
-    case (nil, let handle?): found = [desk.channel(handle: handle)].compactMap(\.self)
+      found = control.channels(ids: unique.sorted { $0.reversed().lexicographicallyPrecedes($1.reversed()) })
+    case (nil, let handle?): found = [control.channel(handle: handle)].compactMap(\.self)
     case (nil, nil): throw .missingParameter("id, forHandle")
     case (_?, _?): throw .invalid("incompatibleParameters", "Incompatible parameters: id, forHandle.")
     }
@@ -104,7 +104,7 @@ struct StandInRoutes: Sendable {
 
   /// 27 characters; some have inner quotes, as older responses of the real service did.
   private func etag(of bytes: [UInt8]) -> String {
-    var hash = StableHash(bytes, seed: desk.configuration.seed)
+    var hash = StableHash(bytes, seed: control.configuration.seed)
     let text = hash.base64(bytes: 20)
     return hash.next(below: 4) == 0 ? "\"XI7n/\(text)\"" : text
   }
@@ -126,24 +126,24 @@ struct StandInRoutes: Sendable {
   private func control(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
     let wish = try await request.decode(as: Wish.self, context: context)
     if let channel = wish.channel {
-      desk.change(channel, title: wish.title)
+      control.change(channel, title: wish.title)
     } else if let name = wish.fault {
       guard let fault = StandInFault(rawValue: name) else {
         let names = StandInFault.allCases.map(\.rawValue)
         return json(
           .badRequest, JSONText.object([("error", .text("no such fault")), ("faults", .texts(names))]).bytes)
       }
-      desk.order(
+      control.order(
         StandInControl.Order(
           fault: fault, times: wish.times, key: wish.key, route: wish.route, seconds: wish.seconds))
     } else {
-      desk.cancelOrders()
+      control.cancelOrders()
     }
     return Response(status: .noContent)
   }
 
   private func counts() -> Response {
-    let usage = desk.usage
+    let usage = control.usage
     func fields(_ calls: StandInUsage.Calls) -> [(String, JSONText)] {
       [
         ("search", .number(calls.search)), ("channels", .number(calls.channels)),

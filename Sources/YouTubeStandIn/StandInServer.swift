@@ -10,11 +10,11 @@ public struct StandInServer: Service {
   ///   - port: 0 for any free port.
   ///   - onListening: receives the port once the server listens.
   public init(
-    desk: StandInControl, host: String = "127.0.0.1", port: Int = 0,
+    control: StandInControl, host: String = "127.0.0.1", port: Int = 0,
     onListening: @escaping @Sendable (Int) -> Void = { _ in }
   ) {
     let router = Router(context: BasicRequestContext.self)
-    StandInRoutes(desk: desk).add(to: router)
+    StandInRoutes(control: control).add(to: router)
     application = Application(
       responder: router.buildResponder(),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "stand-in"),

@@ -62,7 +62,7 @@ struct APIProgram: AsyncParsableCommand {
     let jobs = JobClient(
       broker: broker, ledger: PostgresLedger(servers.database), pusher: pusher,
       middleware: program.jobMiddleware, logger: program.logger)
-    let desk = JobAdmin(jobs, kinds: .app)
+    let admin = JobAdmin(jobs, kinds: .app)
     // The API works without Redis: jobs wait in the ledger.
     let health = Health(
       checks: Health.Check.postgres(servers), degrading: [.redis(servers)], registry: program.registry,
@@ -75,7 +75,7 @@ struct APIProgram: AsyncParsableCommand {
         buckets: TokenBuckets(
           client: servers.redis, patience: Self.patience, logger: program.logger)) : nil
     let api = SocialAPI(
-      jobs: jobs, pool: servers.postgres, reads: servers.reads, hasher: PasswordHasher(), desk: desk,
+      jobs: jobs, pool: servers.postgres, reads: servers.reads, hasher: PasswordHasher(), admin: admin,
       adminToken: program.settings.adminToken.map { AdminToken($0.value) },
       adminReadToken: program.settings.adminReadToken.map { AdminToken($0.value) },
       lookups: Lookups(rules: program.settings.lookupRules),
@@ -88,10 +88,10 @@ struct APIProgram: AsyncParsableCommand {
       sendsMail: sendsMail, confirmsSignUp: program.settings.signUpConfirmation, media: media,
       requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies,
       feeds: FeedRules(
-        mostPushed: program.settings.feedMostPushed, notesReaders: program.settings.feedSleepDays > 0),
+        pushLimit: program.settings.feedPushLimit, notesReaders: program.settings.feedSleepDays > 0),
       budgets: budgets,
       events: events)
-    let dashboard = try program.dashboard(servers, jobs: desk)
+    let dashboard = try program.dashboard(servers, jobs: admin)
     // The event hub stops first on shutdown, because the server waits for its streams.
     try await program.serve(
       try program.observation(servers, broker: broker) + [pusher, dashboard]

@@ -35,7 +35,7 @@ struct YouTubeProgram: AsyncParsableCommand {
     configuration.unitBudget = unitBudget
     configuration.keys = keys.map { Set($0.split(separator: ",").map(String.init)) }
     let host = host
-    let server = StandInServer(desk: StandInControl(configuration: configuration), host: host, port: port) { port in
+    let server = StandInServer(control: StandInControl(configuration: configuration), host: host, port: port) { port in
       print("listening on http://\(host):\(port)/youtube/v3")
     }
     let group = ServiceGroup(

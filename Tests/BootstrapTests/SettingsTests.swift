@@ -32,7 +32,7 @@ struct SettingsTests {
     (.scheduler, ["off", "off", "off"], quoted),
     (.jobsPayloadLimit, ["1024", "65536", "16777216"], bare),
     (.feedDays, ["7", "8", "0"], bare),
-    (.feedMostPushed, ["0", "27", "28"], bare),
+    (.feedPushLimit, ["0", "27", "28"], bare),
     (.feedSleepDays, ["29", "30", "31"], bare),
     (.youtubeURL, ["http://a", "https://b/v3", "https://c"], quoted),
     (.youtubeKeys, ["a,b", "c", "d"], array),
@@ -96,9 +96,9 @@ struct SettingsTests {
     (.alarms, ["*:waiting=1h", "a:running=5s", "a:waiting=off,running=1s;*:waiting=1s"], quoted),
     (.alarmWebhook, ["http://a/b", "https://c", "https://d?e=f"], quoted),
     (.alarmSecret, ["alarm-0123456789a", "alarm-0123456789b", "alarm-0123456789c"], quoted),
-    (.autoscalingLeast, ["0", "2", "20"], bare),
+    (.autoscalingMinimum, ["0", "2", "20"], bare),
     (.otlpURL, ["http://a:4318", "https://u:p@c/v1/traces", "https://d"], quoted),
-    (.autoscalingMost, ["1", "3", "10000"], bare),
+    (.autoscalingMaximum, ["1", "3", "10000"], bare),
     (.logLevel, ["debug", "error", "trace"], quoted),
     (.logFormat, ["json", "json", "json"], quoted),
     (.shutdownTimeout, ["1s", "2m", "300ms"], quoted),
@@ -136,7 +136,7 @@ struct SettingsTests {
     case .scheduler: settings.scheduler ? "on" : "off"
     case .jobsPayloadLimit: "\(settings.jobsPayloadLimit)"
     case .feedDays: "\(settings.feedDays)"
-    case .feedMostPushed: "\(settings.feedMostPushed)"
+    case .feedPushLimit: "\(settings.feedPushLimit)"
     case .feedSleepDays: "\(settings.feedSleepDays)"
     case .youtubeURL: settings.youtubeURL
     case .youtubeKeys: settings.youtubeKeys.isEmpty ? nil : settings.youtubeKeys.map(\.value).joined(separator: ",")
@@ -197,9 +197,9 @@ struct SettingsTests {
     case .alarms: settings.alarms.text
     case .alarmWebhook: settings.alarmWebhook?.value
     case .alarmSecret: settings.alarmSecret?.value
-    case .autoscalingLeast: "\(settings.autoscalingLeast)"
+    case .autoscalingMinimum: "\(settings.autoscalingMinimum)"
     case .otlpURL: settings.otlpURL?.value
-    case .autoscalingMost: "\(settings.autoscalingMost)"
+    case .autoscalingMaximum: "\(settings.autoscalingMaximum)"
     case .logLevel: settings.logLevel.rawValue
     case .logFormat: settings.logFormat.rawValue
     case .shutdownTimeout:
@@ -296,7 +296,7 @@ struct SettingsTests {
     (.queues, "a,a:2", "the queue a is given twice"),
     (.scheduler, "maybe", "not one of on, off"),
     (.feedDays, "-1", "not a whole number from 0 to 36500"),
-    (.feedMostPushed, "many", "not a whole number from 0 to 1000000000"),
+    (.feedPushLimit, "many", "not a whole number from 0 to 1000000000"),
     (.feedSleepDays, "-1", "not a whole number from 0 to 36500"),
     (.youtubeURL, "googleapis", "not a URL that begins with https:// or http://"),
     (
@@ -317,8 +317,8 @@ struct SettingsTests {
     (.jobsPayloadLimit, "1023", "not a whole number from 1024 to 16777216"),
     (.endedDays, "0", "not a whole number from 1 to 3650"),
     (.alarms, "a:waiting=soon", "'soon' is neither a time such as 500ms, 30s, 5m or 2h, nor off"),
-    (.autoscalingLeast, "-1", "not a whole number from 0 to 10000"),
-    (.autoscalingMost, "0", "not a whole number from 1 to 10000"),
+    (.autoscalingMinimum, "-1", "not a whole number from 0 to 10000"),
+    (.autoscalingMaximum, "0", "not a whole number from 1 to 10000"),
     (.logLevel, "loud", "not one of trace, debug, info, notice, warning, error, critical"),
     (.logFormat, "xml", "not one of text, json"),
     (.shutdownTimeout, "soon", notATime),

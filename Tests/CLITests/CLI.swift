@@ -11,17 +11,17 @@ struct CLI: Sendable {
   init(_ settings: [String: String] = [:]) { self.settings = settings }
 
   /// Runs the CLI and expects `status`, and an explanation on standard error for a failure, unless the result itself
-  /// has it (`isTold`).
+  /// has it (`isNotified`).
   @discardableResult
   func callAsFunction(
-    _ arguments: String..., status: Int32 = 0, isTold: Bool = false, location: SourceLocation = #_sourceLocation
+    _ arguments: String..., status: Int32 = 0, isNotified: Bool = false, location: SourceLocation = #_sourceLocation
   ) async throws -> BuiltProgram.Outcome {
     let outcome = try await BuiltProgram("fanmill").run(
       arguments, environment: settings, in: NSTemporaryDirectory())
     #expect(
       outcome.status == status, "fanmill \(arguments.joined(separator: " ")): \(outcome.errors)",
       sourceLocation: location)
-    if status != 0, status != 64, !isTold {
+    if status != 0, status != 64, !isNotified {
       #expect(outcome.errors.hasPrefix("fanmill: "), sourceLocation: location)
     }
     return outcome

@@ -152,11 +152,11 @@ struct DataTests {
       try await stack.pool.execute(
         "INSERT INTO following_user_posts (user_id, post_id) SELECT a.id, p.id FROM accounts a, posts p WHERE username = 'cid'"
       )
-      let audit = try await cli("feed", "audit", "--json", status: 1, isTold: true).json(Audit.self)
+      let audit = try await cli("feed", "audit", "--json", status: 1, isNotified: true).json(Audit.self)
       #expect(!audit.exact && audit.missing == 1 && audit.stale == 1 && audit.expected == 2 && audit.found == 2)
       #expect(
         audit.items == [Row(problem: "missing", username: "ann"), Row(problem: "stale", username: "cid")])
-      let text = try await cli("feed", "audit", status: 1, isTold: true)
+      let text = try await cli("feed", "audit", status: 1, isNotified: true)
       #expect(text.output.contains("ann") && text.output.contains("NOT exact"))
     }
   }
@@ -192,11 +192,11 @@ struct DataTests {
         "DELETE FROM notifications USING accounts a WHERE actor_id = a.id AND username = 'ann'")
       try await stack.pool.execute("DELETE FROM follows USING accounts a WHERE follower_id = a.id AND username = 'bob'")
       try await stack.pool.execute("UPDATE notification_counts SET unread = 0")
-      let audit = try await cli("notifications", "audit", "--json", status: 1, isTold: true).json(Audit.self)
+      let audit = try await cli("notifications", "audit", "--json", status: 1, isNotified: true).json(Audit.self)
       #expect(!audit.exact && audit.expected == 1 && audit.found == 1)
       #expect(audit.items.map(\.problem) == ["missing", "stale", "miscounted"])
       #expect(audit.items.allSatisfy { $0.username == "cid" })
-      let text = try await cli("notifications", "audit", status: 1, isTold: true)
+      let text = try await cli("notifications", "audit", status: 1, isNotified: true)
       #expect(text.output.contains("cid") && text.output.contains("NOT exact") && text.output.contains("0 unread"))
     }
   }
@@ -207,7 +207,7 @@ struct DataTests {
       let server = try await PrivateRedis.withoutDisk()
       let cli = CLI(stack.settings.merging(["FANMILL_REDIS_URL": server.url]) { $1 })
       _ = try await cli("queues", "list")
-      let doctor = try await cli("doctor", "--migrations", TestStack.migrations, status: 1, isTold: true)
+      let doctor = try await cli("doctor", "--migrations", TestStack.migrations, status: 1, isNotified: true)
       #expect(doctor.output.contains("free space on its disk"))
       await server.kill9()
     }
@@ -229,13 +229,13 @@ struct DataTests {
           of: well.map(\.name)))
       #expect(well.allSatisfy { $0.status != "fail" })
       let empty = stack.settings.merging(["FANMILL_POSTGRES_URL": try await TestStack.emptyDatabase()]) { $1 }
-      let ill = try await CLI(empty)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isTold: true)
+      let ill = try await CLI(empty)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isNotified: true)
       #expect(
         try ill.json(Findings.self).items.contains {
           $0.name == "migrations" && $0.status == "fail" && $0.advice != nil
         })
     }
-    let away = try await CLI(nowhere)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isTold: true)
+    let away = try await CLI(nowhere)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isNotified: true)
     #expect(try away.json(Findings.self).items.filter { $0.status == "fail" }.map(\.name) == ["Postgres", "Redis"])
   }
   @Test(

@@ -161,7 +161,7 @@ struct ExitStatusTests {
       [], environment: settings.merging(["FANMILL_LOG_LEVEL": "critical", "FANMILL_WORKER_PORT": "0"]) { $1 })
     #expect(worker.status == 78)
     #expect(worker.errors.contains("noeviction"))
-    let doctor = try await CLI(settings)("doctor", status: 1, isTold: true)
+    let doctor = try await CLI(settings)("doctor", status: 1, isNotified: true)
     #expect(doctor.output.contains("allkeys-lru"))
   }
 

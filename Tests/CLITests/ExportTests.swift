@@ -131,11 +131,11 @@ struct ExportTests {
         )
       }
       try await tamper()
-      try await cli("feed", "audit", status: 1, isTold: true)
+      try await cli("feed", "audit", status: 1, isNotified: true)
       let one = try await cli("feed", "rebuild", "ann", "--json").fields()
       #expect(one["added"] as? Int == 2 && one["removed"] as? Int == 1)
       #expect(try await cli("feed", "show", "ann", "--json").json(Feed.self).items.count == 6)
-      try await cli("feed", "audit", status: 1, isTold: true)
+      try await cli("feed", "audit", status: 1, isNotified: true)
       let all = try await cli("feed", "rebuild", "--all", "--json").fields()
       #expect(all["added"] as? Int == 2 && all["removed"] as? Int == 1)
       try await cli("feed", "audit")
@@ -176,10 +176,10 @@ struct ExportTests {
       try await stack.pool.execute("INSERT INTO accounts (username) VALUES ('ann')")
       try await stack.pool.execute(
         "INSERT INTO notification_counts (owner_id, kept, unread) SELECT id, 3, 1 FROM accounts")
-      let ill = try await cli("audit", "--json", status: 1, isTold: true).json(Report.self)
+      let ill = try await cli("audit", "--json", status: 1, isNotified: true).json(Report.self)
       #expect(ill.verdict == "wrong")
       #expect(ill.items.filter { $0.verdict != "exact" }.map(\.audit) == ["notification counts", "jobs", "broker"])
-      #expect(try await cli("audit", status: 1, isTold: true).output.contains("NOT exact"))
+      #expect(try await cli("audit", status: 1, isNotified: true).output.contains("NOT exact"))
     }
   }
 }

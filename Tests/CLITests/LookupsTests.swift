@@ -17,12 +17,12 @@ struct LookupsTests {
   /// - Parameter isProxy: makes the stand-in a proxy, for a service whose name does not resolve.
   private func withWorker(
     keys: String = key, searches: Int = 100, isProxy: Bool = false,
-    desk: StandInControl = StandInControl(configuration: StandInConfiguration()),
+    control: StandInControl = StandInControl(configuration: StandInConfiguration()),
     _ body: @Sendable (TestStack, CLI, RunningProgram) async throws -> Void
   ) async throws {
     try await TestStack.with { stack in
       let (ports, port) = AsyncStream.makeStream(of: Int.self)
-      let server = StandInServer(desk: desk, onListening: { port.yield($0) })
+      let server = StandInServer(control: control, onListening: { port.yield($0) })
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await server.run() }
         for await port in ports {
@@ -125,19 +125,19 @@ struct LookupsTests {
 
   @Test("A worker that is stopped in the middle of a call leaves the lookup to the next")
   func stop() async throws {
-    let desk = StandInControl(configuration: StandInConfiguration())
+    let control = StandInControl(configuration: StandInConfiguration())
     // The first call never ends on its own.
-    desk.order(StandInControl.Order(fault: .slow, times: 1, seconds: 3600))
-    try await withWorker(desk: desk) { stack, cli, worker in
+    control.order(StandInControl.Order(fault: .slow, times: 1, seconds: 3600))
+    try await withWorker(control: control) { stack, cli, worker in
       async let asked = cli("lookups", "run", "some body", "--json")
-      try await eventually("the service is asked") { desk.usage.all.search == 1 }
+      try await eventually("the service is asked") { control.usage.all.search == 1 }
       worker.send(SIGTERM)
       #expect(await worker.outcome().status == 0)
       let next = try BuiltProgram("fanmill-worker").start(environment: cli.settings)
       defer { next.send(SIGKILL) }
       let found = try items(try await asked)
       #expect(!found.isEmpty)
-      #expect(desk.usage.all.search == 2)
+      #expect(control.usage.all.search == 2)
       #expect(try await stack.count("SELECT count(*) FROM lookups WHERE state = 'done'") == 1)
       // An aborted call may still have cost its price.
       #expect(try await stack.count("SELECT sum(spent + reserved)::bigint FROM youtube_quota") == 2)

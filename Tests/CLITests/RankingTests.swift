@@ -41,7 +41,7 @@ struct RankingCommandTests {
         """)
       try await stack.pool.execute(
         "INSERT INTO hearts SELECT id, fan, now() - fan * interval '1 second' FROM celebs, generate_series(1, id) fan")
-      try await cli("ranking", "audit", status: 1, isTold: true)
+      try await cli("ranking", "audit", status: 1, isNotified: true)
       let first = try await cli("ranking", "run", "--full", "--json").json(Run.self)
       #expect(first.full && first.corrected == 3)
       try await cli("ranking", "audit")
@@ -64,7 +64,7 @@ struct RankingCommandTests {
       try await cli("ranking", "audit")
 
       try await stack.pool.execute("UPDATE celebs SET hearts_week = 7 WHERE title = 'Channel 2'")
-      let broken = try await cli("ranking", "audit", "--json", status: 1, isTold: true).json(Audit.self)
+      let broken = try await cli("ranking", "audit", "--json", status: 1, isNotified: true).json(Audit.self)
       #expect(!broken.exact && broken.items.contains { $0.what == "hearts week" })
       #expect(try await cli("ranking", "run", "--full", "--json").json(Run.self).corrected == 1)
       try await cli("ranking", "audit")

@@ -52,11 +52,6 @@ import Testing
       try await stage.deadLetter(3, kind: "sessions.sweep", payload: "{}")
       let one = try await stage.signIn()
       #expect(try await one.get("/admin/dead?kind=posts.fan-out").contains("value=\"retry-all\""))
-      for filter in ["queue=fanout", "text=author"] {
-        let page = try await one.get("/admin/dead?\(filter)").text
-        #expect(page.contains("value=\"retry\""))
-        #expect(!page.contains("retry-all") && !page.contains("delete-all"), "they would strike what the list hides")
-      }
       let retry = [("do", "retry-all"), ("kind", "posts.fan-out")]
       #expect(try await one.post("/admin/dead", retry).contains("Retry all dead letters of posts.fan-out?"))
       #expect(try await stage.count("SELECT count(*) FROM jobs") == 0)
@@ -69,6 +64,60 @@ import Testing
       #expect(try await one.post("/admin/dead", delete, confirmed: true).status == 303)
       try await eventually("all are gone") { try await stage.count("SELECT count(*) FROM dead_jobs") == 0 }
       try await eventually("nothing is under way") { try await !one.get("/admin/dead").contains("so far") }
+    }
+  }
+
+  @Test("An action on all affects what the filter finds, and nothing else")
+  func filtered() async throws {
+    try await Stage.with { stage in
+      try await stage.deadLetter(3, error: "timed out after 5 s")
+      try await stage.deadLetter(4, error: "refused")
+      try await stage.deadLetter(2, kind: "sessions.sweep", payload: "{}", error: "timed out after 9 s")
+      let one = try await stage.signIn()
+      let found = try await one.get("/admin/dead?error=timed%20out&kind=posts.fan-out").text
+      #expect(found.components(separatedBy: "type=\"checkbox\"").count == 4 && !found.contains("refused"))
+      #expect(found.contains("Retry all dead letters of posts.fan-out with “timed out” in the error…"))
+      let retry = [("do", "retry-all"), ("kind", "posts.fan-out"), ("error", "timed out")]
+      let question = try await one.post("/admin/dead", retry)
+      #expect(question.contains("name=\"error\" value=\"timed out\"") && question.contains("name=\"kind\""))
+      #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 9)
+      #expect(try await one.post("/admin/dead", retry, confirmed: true).status == 303)
+      try await eventually("they are pending") { try await stage.count("SELECT count(*) FROM jobs") == 3 }
+      #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 6)
+      let delete = [("do", "delete-all"), ("text", "author"), ("queue", "fanout")]
+      #expect(try await one.post("/admin/dead", delete, confirmed: true).status == 303)
+      try await eventually("they are gone") { try await stage.count("SELECT count(*) FROM dead_jobs") == 2 }
+      // A word of a masked secret finds nothing, and so nothing is done.
+      try await stage.deadLetter(1, error: "no access with \(Stage.readToken)")
+      let probe = try await one.get("/admin/dead?error=\(DashboardLink.escape(String(Stage.readToken.prefix(9))))")
+      #expect(!probe.contains("type=\"checkbox\""))
+      #expect(try await one.get("/admin/dead?error=no%20access").contains("type=\"checkbox\""))
+    }
+  }
+
+  @Test("All pending jobs that a filter finds are cancelled")
+  func cancelled() async throws {
+    try await Stage.with { stage in
+      try await stage.deadLetter(5)
+      let one = try await stage.signIn()
+      #expect(try await one.post("/admin/dead", [("do", "retry-all")], confirmed: true).status == 303)
+      try await eventually("they are pending") { try await stage.count("SELECT count(*) FROM jobs") == 5 }
+      #expect(try await one.get("/admin/jobs").contains("Cancel all pending jobs…"))
+      #expect(try await !one.get("/admin/jobs?state=done").contains("Cancel all"))
+      #expect(try await !one.get("/admin/jobs?kind=nothing").contains("Cancel all"))
+      let other = [("do", "cancel-all"), ("kind", "sessions.sweep")]
+      #expect(try await one.post("/admin/jobs", other, confirmed: true).status == 303)
+      #expect(try await stage.count("SELECT count(*) FROM jobs") == 5)
+      let cancel = [("do", "cancel-all"), ("queue", "fanout"), ("state", "retrying")]
+      let question = try await one.post("/admin/jobs", cancel)
+      #expect(question.contains("Cancel all retrying jobs in fanout?"))
+      #expect(try await one.post("/admin/jobs", cancel, confirmed: true).status == 303)
+      #expect(try await one.post("/admin/jobs", [("do", "cancel-all")], confirmed: true).status == 303)
+      try await eventually("they are gone") { try await stage.count("SELECT count(*) FROM jobs") == 0 }
+      #expect(try await stage.count("SELECT count(*) FROM ended_jobs WHERE state = 'cancelled'") == 5)
+      #expect(try await one.post("/admin/jobs", [("do", "cancel-all"), ("state", "dead")]).status == 200)
+      let refused = try await one.post("/admin/jobs", [("do", "cancel-all"), ("state", "dead")], confirmed: true)
+      #expect(refused.status == 303 || refused.status == 422)
     }
   }
 

@@ -50,7 +50,7 @@ import Testing
           }
         }
       }
-      let live = try await stage.send(.get, "/admin/live", headers: [.accept: "text/event-stream"])
+      let live = try await stage.send(.get, "/admin/queues", headers: [.accept: "text/event-stream"])
       #expect(live.status == 401)
       #expect(try await stage.actions().isEmpty)
     }
@@ -107,7 +107,7 @@ import Testing
       }
       #expect(try await stage.actions().isEmpty)
       #expect(try await stage.count("SELECT count(*) FROM dead_jobs") == 2)
-      let pages = stage.routes.filter { $0.access == .read && $0.path != "live" && $0.path != "jobs/find" }
+      let pages = stage.routes.filter { $0.access == .read && $0.path != "jobs/find" }
       for route in pages {
         let path = path(route).replacing("0190c3a0-0000-7000-8000-000000000001", with: ids[0].description)
         let reply = try await reader.get(path)
@@ -124,14 +124,14 @@ import Testing
     try await Stage.with { stage in
       let one = try await stage.signIn()
       var replies: [(String, Stage.Reply)] = []
-      for route in stage.routes where route.path != "live" && route.path != "sign-out" {
+      for route in stage.routes where route.path != "sign-out" {
         replies.append(
           ("\(route.method) \(route.path)", try await stage.send(route.method, path(route), cookie: one.cookie)))
         replies.append(("\(route.method) \(route.path) by nobody", try await stage.send(route.method, path(route))))
       }
       replies.append(("no page", try await one.get("/admin/nothing/here")))
       replies.append(("no job", try await one.get("/admin/jobs/0190c3a0-0000-7000-8000-000000000001")))
-      replies.append(("live", try await headersAlone(of: "/admin/live", one)))
+      replies.append(("live", try await headersAlone(of: "/admin", one)))
       for (what, reply) in replies {
         let policy = try #require(reply.headers[.contentSecurityPolicy], "\(what)")
         #expect(policy.contains("default-src 'none'") && policy.contains("script-src 'self'"), "\(what)")

@@ -41,12 +41,19 @@ import Testing
         [{"name":"a","status":"ok","detail":"fine"},{"name":"dead letters","status":"warn","detail":"3","advice":"look"},
          {"name":"Redis","status":"fail","detail":"gone","advice":"start it"}]
         """.utf8))
-    let look = HealthBoard.Look(findings: findings, at: Date())
-    let attention = OverviewDesk.attention(look, [], [], [])
+    let look = HealthBoard.Checkup(findings: findings, at: Date())
+    let attention = OverviewReader.attention(look, [], [], [])
     #expect(attention.map(\.name) == ["Redis", "dead letters"])
     #expect(attention.map(\.href) == [nil, "dead"])
-    #expect(OverviewDesk.verdict(attention, isLooked: true) == ("Something is wrong", "bad"))
-    #expect(OverviewDesk.verdict([], isLooked: false) == ("Checking…", "warn"))
+    #expect(OverviewReader.verdict(attention, isChecked: true) == ("Something is wrong", "bad"))
+    #expect(OverviewReader.verdict([], isChecked: false) == ("Checking…", "warn"))
+  }
+
+  /// As many durations of one length.
+  private static func histogram(_ duration: Duration, count: Int) -> [Int64] {
+    var histogram = DurationHistogram()
+    histogram.add(duration)
+    return histogram.counts.map { Int64($0 * count) }
   }
 
   @Test("What was done minute by minute is drawn, and stands in a table as well")
@@ -54,23 +61,25 @@ import Testing
     try await Stage.with { stage in
       try await stage.stack.pool.execute(
         """
-        INSERT INTO job_minutes (minute, queue, kind, completed, failed, dead, run_ms, wait_ms)
-        SELECT date_trunc('minute', now()) - n * interval '1 minute', 'fanout', 'posts.fan-out', 120, 6, 3, 12900, 1290
+        INSERT INTO jobs.job_minutes (minute, queue, kind, completed, failed, dead, run_ms, wait_ms, run_histogram, wait_histogram)
+        SELECT date_trunc('minute', now()) - n * interval '1 minute', 'fanout', 'posts.fan-out', 120, 6, 3, 12900, 1290,
+          \(Self.histogram(.milliseconds(100), count: 129)), \(Self.histogram(.milliseconds(10), count: 129))
         FROM generate_series(1, 30) n
         """)
       // The chart of a week comes from the hourly counts.
       try await stage.stack.pool.execute(
         """
-        INSERT INTO job_hours (hour, queue, kind, completed, failed, dead, run_ms, wait_ms)
-        VALUES (date_trunc('hour', now()), 'fanout', 'posts.fan-out', 3600, 180, 90, 387000, 38700)
+        INSERT INTO jobs.job_hours (hour, queue, kind, completed, failed, dead, run_ms, wait_ms, run_histogram, wait_histogram)
+        VALUES (date_trunc('hour', now()), 'fanout', 'posts.fan-out', 3600, 180, 90, 387000, 38700,
+          \(Self.histogram(.milliseconds(100), count: 3870)), \(Self.histogram(.milliseconds(10), count: 3870)))
         """)
       let one = try await stage.signIn()
       for window in ["hour", "day", "week", "nonsense"] {
         let page = try await one.get("/admin?window=\(window)")
-        #expect(page.contains("3,600") && page.contains("100 ms") && page.contains("10 ms"), "\(window)")
+        #expect(page.contains("3,600") && page.contains("96 ms") && page.contains("10 ms"), "\(window)")
         #expect(page.contains("<svg class=\"chart\"") && page.contains("<table class=\"small\">"), "\(window)")
       }
-      #expect(try await one.get("/admin/queues/fanout").contains("100 ms"))
+      #expect(try await one.get("/admin/queues/fanout").contains("96 ms"))
       #expect(try await one.get("/admin/queues/default").contains("Nothing in this period."))
     }
   }
@@ -79,7 +88,7 @@ import Testing
   func live() async throws {
     try await Stage.with { stage in
       let one = try await stage.signIn()
-      let response = try await stage.open("/admin/live?window=day", cookie: one.cookie)
+      let response = try await stage.open("/admin?window=day", cookie: one.cookie)
       #expect(response.status == .ok && response.headers[.contentType] == "text/event-stream; charset=utf-8")
       let (parts, part) = AsyncStream.makeStream(of: String.self)
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -97,6 +106,48 @@ import Testing
         #expect(events >= 1)
         try await group.waitForAll()
       }
+    }
+  }
+
+  @Test("Every page brings its parts while it is open, with what its visitor may do")
+  func everyPage() async throws {
+    try await Stage.with { stage in
+      let id = try #require(try await stage.deadLetter(1).first)
+      let (one, reader) = (try await stage.signIn(), try await stage.signIn(Stage.readToken))
+      for path in [
+        "", "/queues", "/queues/fanout", "/jobs", "/jobs/\(id)", "/dead", "/workers", "/schedules", "/actions", "/accounts",
+        "/pictures", "/fan-outs", "/quota", "/rankings", "/reports", "/takedowns",
+      ] {
+        for visitor in [one, reader] {
+          let update = try await stage.update("/admin" + path, cookie: visitor.cookie)
+          #expect(update.contains("data-part") && !update.contains("<html"), "\(path)")
+          #expect(visitor.cookie == one.cookie || !update.contains("method=\"post\""), "\(path)")
+        }
+      }
+      // A search is not repeated.
+      #expect(try await !stage.update("/admin/dead?text=x", cookie: one.cookie).contains("id=\"rows\" data-part"))
+      #expect(try await stage.update("/admin/dead", cookie: one.cookie).contains("id=\"rows\" data-part"))
+      // A page that is not there is refused, and not streamed.
+      let gone = try await stage.send(
+        .get, "/admin/queues/nothing", cookie: one.cookie, headers: [.accept: "text/html"])
+      #expect(gone.status == 404)
+    }
+  }
+
+  @Test("What has not changed is not sent again")
+  func unchanged() async throws {
+    try await Stage.with(isRunning: false) { stage in
+      let streams = LiveStreams(clock: ContinuousClock())
+      let texts = Locked(["one", "one", "two"])
+      let response = try streams.open(stage.context {}) {
+        texts.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+      }
+      let (parts, part) = AsyncStream.makeStream(of: String.self)
+      try await response.body.write(StreamCollector(part: part))
+      part.finish()
+      var sent: [String] = []
+      for await text in parts { sent.append(text) }
+      #expect(sent.dropFirst() == ["event: page\ndata: one\n\n", ": same\n\n", "event: page\ndata: two\n\n"])
     }
   }
 
@@ -133,7 +184,7 @@ private struct StuckWriter: ResponseBodyWriter {
   func finish(_ trailingHeaders: HTTPFields?) async throws {}
 }
 
-private struct StreamCollector: ResponseBodyWriter {
+struct StreamCollector: ResponseBodyWriter {
   let part: AsyncStream<String>.Continuation
 
   func write(_ buffer: ByteBuffer) async throws {

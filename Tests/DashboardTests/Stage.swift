@@ -98,9 +98,25 @@ struct Stage: Sendable {
   func open(_ path: String, cookie: String) async throws -> Response {
     var head = HTTPRequest(method: .get, scheme: "http", authority: "dashboard.test", path: path)
     head.headerFields[.cookie] = "\(SessionCookie.name)=\(cookie)"
+    head.headerFields[.accept] = "text/event-stream"
     return try await dashboard.responder().respond(
       to: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
       context: AdminContext(Source(), address: "192.0.2.1"))
+  }
+
+  /// The first update of a page.
+  func update(_ path: String, cookie: String) async throws -> String {
+    let response = try await open(path, cookie: cookie)
+    let (parts, part) = AsyncStream.makeStream(of: String.self)
+    return await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        // Cancelled once the first update is there.
+        do { try await response.body.write(StreamCollector(part: part)) } catch {}
+      }
+      defer { group.cancelAll() }
+      for await text in parts where text.hasPrefix("event: page\n") { return text }
+      return ""
+    }
   }
 
   /// The context of a request whose connection a test closes.

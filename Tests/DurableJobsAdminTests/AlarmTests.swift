@@ -31,7 +31,7 @@ import Testing
       // It closes a fifth below its limit, so that a queue at its limit does not flap.
       #expect(told == ["2 opened 10.1", "7 closed 10.1", "10 opened 11.0", "11 closed 11.0"])
       #expect(try await book.open().isEmpty)
-      #expect(try await book.untold() == nil)
+      #expect(try await book.undelivered() == nil)
     }
   }
 
@@ -193,7 +193,7 @@ import Testing
           }
         })
       #expect(receiver.pauses.withLock { $0.count } == 4)
-      #expect(try await book.untold() == nil)
+      #expect(try await book.undelivered() == nil)
     }
   }
 

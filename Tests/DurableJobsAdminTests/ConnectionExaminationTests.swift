@@ -1,3 +1,4 @@
+import Foundation
 import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
@@ -29,7 +30,7 @@ import Testing
   @Test func moreConnectionsThanTheServerGrantsAreNamed() {
     let workers = (0..<3).map { worker("w\($0)", concurrency: 22, pool: 24) }
     func room(others: Int) -> Finding {
-      ConnectionExamination.room(.init(most: 100, reserved: 3, others: others), workers)
+      ConnectionExamination.room(.init(maximum: 100, reserved: 3, others: others), workers)
     }
     #expect(room(others: 7).status == .ok)
     #expect(room(others: 7).detail == "3 workers open up to 90, others have 7, of 97")
@@ -44,7 +45,7 @@ import Testing
       let workers = PostgresWorkerRegistry(pool: stack.pool)
       func report(_ name: String, pool: Int?) -> WorkerReport {
         WorkerReport(
-          name: name, host: "h", pid: 1, version: "1", startedAt: 0,
+          name: name, host: "h", pid: 1, version: "1", startedAt: Date(timeIntervalSince1970: 0),
           queues: [.init(queue: "a", concurrency: 20), .init(queue: "b", concurrency: 2)],
           connections: pool.map { WorkerConnections(pool: $0, kept: 6, jobs: 22) })
       }

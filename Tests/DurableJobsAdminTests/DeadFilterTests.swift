@@ -31,7 +31,7 @@ import Testing
       """)
   }
 
-  private static let filters: [(filter: DeadLetters.Filter, sql: String)] = [
+  private static let filters: [(filter: JobFilter, sql: String)] = [
     (.init(), "true"), (.init(kind: "posts.fan-out"), "kind = 'posts.fan-out'"),
     (.init(queue: "other"), "queue = 'other'"), (.init(error: "timed"), "failures->-1->>'error' = 'timed out'"),
     // No pattern: its characters stand for themselves.
@@ -51,8 +51,10 @@ import Testing
         for isRetry in [true, false] {
           try await stack.pool.pipeline(["DELETE FROM dead_jobs", "DELETE FROM jobs.jobs"])
           try await fill(stack)
+          var dead = filter
+          dead.state = .dead
           let expected = try await stack.count("SELECT count(*) FROM dead_jobs WHERE \(unescaped: sql)")
-          let counted = try await admin(stack).deadLetters.counts(filter).reduce(0) { $0 + $1.count }
+          let counted = try await admin(stack).counts(dead).reduce(0) { $0 + $1.count }
           #expect(counted == expected, "\(filter)")
           let ids =
             isRetry
@@ -63,7 +65,7 @@ import Testing
           #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 60 - expected)
         }
       }
-      var recent = DeadLetters.Filter(since: Date(timeIntervalSinceNow: -3600))
+      var recent = JobFilter(since: Date(timeIntervalSinceNow: -3600))
       recent.queue = "other"
       try await stack.pool.execute("DELETE FROM dead_jobs")
       try await fill(stack)

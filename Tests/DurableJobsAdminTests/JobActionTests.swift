@@ -15,12 +15,12 @@ import Testing
 /// Operators' actions on jobs: each takes effect, is recorded, and is refused to a read-only operator.
 @Suite("Acting on jobs", .timeLimit(.minutes(5)))
 struct JobActionTests {
-  private func desk(_ stack: TestStack) -> JobAdmin {
+  private func admin(_ stack: TestStack) -> JobAdmin {
     JobAdmin(stack.client, kinds: .app)
   }
 
   private func ask(_ stack: TestStack, runAt: Date? = nil, uniqueKey: String? = nil) async throws -> String {
-    try await desk(stack).enqueue(
+    try await admin(stack).enqueue(
       JobRequest(
         kind: "posts.fan-out", payload: Array(#"{"post":1,"author":2}"#.utf8), runAt: runAt, uniqueKey: uniqueKey),
       by: .tester
@@ -60,7 +60,7 @@ struct JobActionTests {
       for bytes in [[0xFF], [0x00]] as [[UInt8]] {
         let payload = Array(#"{"post":1,"author":2}"#.utf8) + bytes
         do {
-          _ = try await desk(stack).enqueue(JobRequest(kind: "posts.fan-out", payload: payload), by: .tester)
+          _ = try await admin(stack).enqueue(JobRequest(kind: "posts.fan-out", payload: payload), by: .tester)
           Issue.record("it was taken")
         } catch let error as OperationError {
           #expect(error.code == .data)
@@ -77,7 +77,7 @@ struct JobActionTests {
     try await TestStack.with { stack in
       let payload = Array(#"{"post":1,"author":2}"#.utf8) + Array(repeating: UInt8(ascii: " "), count: 1 << 20)
       do {
-        _ = try await desk(stack).enqueue(JobRequest(kind: "posts.fan-out", payload: payload), by: .tester)
+        _ = try await admin(stack).enqueue(JobRequest(kind: "posts.fan-out", payload: payload), by: .tester)
         Issue.record("it was taken")
       } catch let error as OperationError {
         #expect(error.code == .data)
@@ -101,9 +101,9 @@ struct JobActionTests {
           FROM generate_series(1, 9) AS i
           """, timeout: .seconds(60))
         if half == "retried" {
-          #expect(try await desk(stack).retryDead(kind: nil, by: .tester) == 9)
+          #expect(try await admin(stack).retryDead(kind: nil, by: .tester) == 9)
         } else {
-          #expect(try await desk(stack).deleteDead(kind: nil, by: .tester) == 9)
+          #expect(try await admin(stack).deleteDead(kind: nil, by: .tester) == 9)
         }
         #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 0)
       }
@@ -126,11 +126,11 @@ struct JobActionTests {
     try await TestStack.with { stack in
       let (ready, delayed) = (try await ask(stack, uniqueKey: "k"), try await ask(stack, runAt: .now + 3600))
       for id in [ready, delayed] {
-        #expect(try await desk(stack).cancel(id, by: .tester).state == .cancelled)
+        #expect(try await admin(stack).cancel(id, by: .tester).state == .cancelled)
         #expect(try await actions(stack, id) == ["jobs.cancel", "jobs.enqueue"])
-        let shown = try await desk(stack).show(id)
+        let shown = try await admin(stack).show(id)
         #expect(shown.timeline.map(\.what) == ["enqueued", "jobs.enqueue", "jobs.cancel", "cancelled"])
-        #expect(await refusal { _ = try await desk(stack).cancel(id, by: .tester) } == .conflict)
+        #expect(await refusal { _ = try await admin(stack).cancel(id, by: .tester) } == .conflict)
       }
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 0)
       #expect(try await stack.broker.depth(of: "fanout") == QueueDepth())
@@ -148,12 +148,12 @@ struct JobActionTests {
         let claims = try await consumer.claim(1, wait: .milliseconds(10))
         return claims.isEmpty ? nil : claims
       }
-      #expect(try await desk(stack).cancel(id, by: .tester).state == .cancelled)
+      #expect(try await admin(stack).cancel(id, by: .tester).state == .cancelled)
       let told = try await stack.pool.query("SELECT id FROM job_cancellations").decode(PostgresUUID.self)
       #expect(told.map { JobID($0).description } == [id])
       let workers = PostgresWorkerRegistry(pool: stack.pool)
       let report = WorkerReport(
-        name: "w", host: "h", pid: 1, version: "v", startedAt: 0,
+        name: "w", host: "h", pid: 1, version: "v", startedAt: Date(timeIntervalSince1970: 0),
         queues: [WorkerReport.Queue(queue: "fanout", concurrency: 1)])
       #expect(try await workers.heartbeat(report).cancelled == [try #require(JobID(id))])
       try await workers.leave(report)
@@ -168,12 +168,12 @@ struct JobActionTests {
       let uuid = PostgresUUID(try #require(JobID(id)))
       try await stack.pool.transaction { transaction in
         try await transaction.execute("DELETE FROM jobs WHERE queue = 'fanout' AND id = \(uuid)")
-        let refused = await refusal { _ = try await desk(stack).cancel(id, by: .tester, patience: .milliseconds(200)) }
+        let refused = await refusal { _ = try await admin(stack).cancel(id, by: .tester, patience: .milliseconds(200)) }
         #expect(refused == .failed)
         #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 1)
       }
       // Its transaction ended it first.
-      #expect(await refusal { _ = try await desk(stack).cancel(id, by: .tester) } == .notFound)
+      #expect(await refusal { _ = try await admin(stack).cancel(id, by: .tester) } == .notFound)
       #expect(try await actions(stack, id).filter { $0 == "jobs.cancel" }.count == 1)
     }
   }
@@ -186,7 +186,7 @@ struct JobActionTests {
       try await withThrowingTaskGroup(of: OperationError.Code?.self) { group in
         try await stack.pool.transaction { transaction in
           try await transaction.execute("DELETE FROM jobs WHERE queue = 'fanout' AND id = \(uuid)")
-          group.addTask { await refusal { _ = try await desk(stack).cancel(id, by: .tester) } }
+          group.addTask { await refusal { _ = try await admin(stack).cancel(id, by: .tester) } }
           try await eventually("the worker is told") {
             try await stack.count("SELECT count(*) FROM job_cancellations") == 1
           }
@@ -198,13 +198,13 @@ struct JobActionTests {
   }
 
   @Test("A worker is told to end pending jobs alone")
-  func tellToEndPending() async throws {
+  func orderToEndPending() async throws {
     try await TestStack.with { stack in
       let (one, other) = (try await ask(stack), try await ask(stack))
       let ids = [try #require(JobID(one)), try #require(JobID(other))]
       try await stack.ledger.complete([ids[0]], queue: "fanout")
       try await stack.pool.transaction {
-        try await stack.database.schema.tellToEndPending(ids, in: "fanout", in: $0)
+        try await stack.database.schema.orderToEndPending(ids, in: "fanout", in: $0)
       }
       let told = try await stack.pool.query("SELECT id FROM job_cancellations").decode(PostgresUUID.self)
       #expect(told.map { JobID($0) } == [ids[1]])
@@ -216,17 +216,17 @@ struct JobActionTests {
     try await TestStack.with { stack in
       let id = try await ask(stack)
       let moment = Date(timeIntervalSince1970: 4_000_000_000)
-      let job = try await desk(stack).reschedule(id, at: moment, by: .tester)
+      let job = try await admin(stack).reschedule(id, at: moment, by: .tester)
       #expect(job.state == .delayed && job.runAt == moment)
       #expect(try await stack.broker.depth(of: "fanout") == QueueDepth(delayed: 1, known: 1))
-      let again = try await desk(stack).reschedule(id, at: .distantPast + 1e9, by: .tester)
+      let again = try await admin(stack).reschedule(id, at: .distantPast + 1e9, by: .tester)
       #expect(again.state == .waiting)
       #expect(try await stack.broker.depth(of: "fanout").ready == 1)
       #expect(try await actions(stack, id) == ["jobs.reschedule", "jobs.reschedule", "jobs.enqueue"])
 
       // A job that the broker forgot is known to it again.
       _ = try await stack.broker.clear("fanout")
-      _ = try await desk(stack).reschedule(id, at: moment, by: .tester)
+      _ = try await admin(stack).reschedule(id, at: moment, by: .tester)
       #expect(try await stack.broker.depth(of: "fanout") == QueueDepth(delayed: 1, known: 1))
     }
   }
@@ -262,8 +262,8 @@ struct JobActionTests {
       #expect(try await stack.broker.remove(ids, from: "fanout").count == 2)
       try await stack.redisClient.send(RedisCommand("CONFIG", "SET", "maxmemory", "1"))
       let moment = Date(timeIntervalSince1970: 4_000_000_000)
-      #expect(try await desk(stack).reschedule(one, at: moment, by: .tester).runAt == moment)
-      #expect(try await desk(stack).retry(other, by: .tester).state == .waiting)
+      #expect(try await admin(stack).reschedule(one, at: moment, by: .tester).runAt == moment)
+      #expect(try await admin(stack).retry(other, by: .tester).state == .waiting)
       #expect(try await stack.broker.missing(ids, in: "fanout") == ids)
       try await stack.redisClient.send(RedisCommand("CONFIG", "SET", "maxmemory", "0"))
       try await work(on: stack) { _ in
@@ -272,7 +272,7 @@ struct JobActionTests {
         }
       }
       #expect(try await stack.pool.query("SELECT id FROM done").decode(PostgresUUID.self).map { JobID($0) } == [ids[1]])
-      #expect(try await desk(stack).show(one).job.runAt == moment)
+      #expect(try await admin(stack).show(one).job.runAt == moment)
     }
   }
 
@@ -287,13 +287,13 @@ struct JobActionTests {
         """)
       try await work(on: stack) { _ in
         let retried = try await withThrowingTaskGroup(of: Int.self) { group in
-          for _ in 1...6 { group.addTask { try await desk(stack).retryDead(kind: nil, by: .tester) } }
+          for _ in 1...6 { group.addTask { try await admin(stack).retryDead(kind: nil, by: .tester) } }
           return try await group.reduce(0, +)
         }
         #expect(retried == 3000)
         #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 0)
         try await eventually("all are done") { try await stack.count("SELECT count(*) FROM jobs") == 0 }
-        #expect(try await desk(stack).retryDead(kind: nil, by: .tester) == 0)
+        #expect(try await admin(stack).retryDead(kind: nil, by: .tester) == 0)
       }
       #expect(try await stack.count("SELECT count(*) FROM done") == 3000)
       #expect(try await stack.count("SELECT count(DISTINCT id) FROM done") == 3000)
@@ -311,8 +311,8 @@ struct JobActionTests {
         return claims.isEmpty ? nil : claims
       }
       for id in [claimed, dead] {
-        #expect(await refusal { _ = try await desk(stack).reschedule(id, at: .now + 60, by: .tester) } == .conflict)
-        #expect(try await desk(stack).show(id).job.runAt == nil)
+        #expect(await refusal { _ = try await admin(stack).reschedule(id, at: .now + 60, by: .tester) } == .conflict)
+        #expect(try await admin(stack).show(id).job.runAt == nil)
         #expect(try await !actions(stack, id).contains("jobs.reschedule"))
       }
       try await consumer.leave()
@@ -323,15 +323,15 @@ struct JobActionTests {
   func dead() async throws {
     try await TestStack.with { stack in
       let (one, other) = (try await ask(stack), try await ask(stack))
-      #expect(await refusal { _ = try await desk(stack).delete(one, by: .tester) } == .conflict)
+      #expect(await refusal { _ = try await admin(stack).delete(one, by: .tester) } == .conflict)
       for id in [one, other] { try await kill(id, on: stack) }
-      #expect(try await desk(stack).retry(one, by: .tester).state == .waiting)
+      #expect(try await admin(stack).retry(one, by: .tester).state == .waiting)
       #expect(try await actions(stack, one).first == "dead.retry")
-      let deleted = try await desk(stack).delete(other, by: .tester)
+      let deleted = try await admin(stack).delete(other, by: .tester)
       #expect(deleted.state == .deleted && deleted.error == "it broke")
-      #expect(try await desk(stack).show(other).timeline.map(\.what).contains("attempt 3 failed"))
-      #expect(await refusal { _ = try await desk(stack).retry(other, by: .tester) } == .conflict)
-      #expect(await refusal { _ = try await desk(stack).delete(JobID.next().description, by: .tester) } == .notFound)
+      #expect(try await admin(stack).show(other).timeline.map(\.what).contains("attempt 3 failed"))
+      #expect(await refusal { _ = try await admin(stack).retry(other, by: .tester) } == .conflict)
+      #expect(await refusal { _ = try await admin(stack).delete(JobID.next().description, by: .tester) } == .notFound)
     }
   }
 
@@ -341,15 +341,15 @@ struct JobActionTests {
       let (one, other) = (try await ask(stack), try await ask(stack))
       let ids = try [one, other].map { try #require(JobID($0)) }
       _ = try await stack.client.transaction { transaction in
-        try await stack.ledger.tellToEnd([ids[0]], queue: "fanout", in: transaction.sql)
+        try await stack.ledger.orderToEnd([ids[0]], queue: "fanout", in: transaction.sql)
       }
       for id in [one, other] { try await kill(id, on: stack) }
       #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 0, "it went with the last attempt")
       // An order left by an earlier version.
       _ = try await stack.client.transaction { transaction in
-        try await stack.ledger.tellToEnd([ids[1]], queue: "fanout", in: transaction.sql)
+        try await stack.ledger.orderToEnd([ids[1]], queue: "fanout", in: transaction.sql)
       }
-      for id in [one, other] { #expect(try await desk(stack).retry(id, by: .tester).state == .waiting) }
+      for id in [one, other] { #expect(try await admin(stack).retry(id, by: .tester).state == .waiting) }
       #expect(try await stack.count("SELECT count(*) FROM job_cancellations") == 0)
     }
   }
@@ -366,10 +366,10 @@ struct JobActionTests {
         FROM generate_series(1, 2500) i
         """)
       let told = Told()
-      #expect(try await desk(stack).deleteDead(kind: "posts.fan-out", by: .tester) { told.note($0) } == 2300)
+      #expect(try await admin(stack).deleteDead(kind: "posts.fan-out", by: .tester) { told.note($0) } == 2300)
       #expect(told.numbers == [1000, 2000, 2300])
       #expect(try await stack.count("SELECT count(*) FROM ended_jobs WHERE state = 'deleted'") == 2300)
-      #expect(try await desk(stack).retryDead(kind: nil, by: .tester) == 200)
+      #expect(try await admin(stack).retryDead(kind: nil, by: .tester) == 200)
       #expect(try await actions(stack).filter { $0 == "dead.delete-all" }.count == 3)
       let last = try await ActionLog(stack.database).page(limit: 1)
       #expect(last.items.map(\.detail) == [["jobs": "200"]] && last.items.map(\.subject) == ["*"])
@@ -383,20 +383,20 @@ struct JobActionTests {
     try await TestStack.with { stack in
       let (pending, dead) = (try await ask(stack, runAt: .now + 3600), try await ask(stack))
       try await kill(dead, on: stack)
-      let desk = desk(stack)
+      let admin = admin(stack)
       let queues = QueueAdmin(stack.database, broker: stack.broker, known: JobKinds.app.queues)
       let workers = WorkerAdmin(stack.database)
       let attempts: [@Sendable () async throws -> Void] = [
-        { _ = try await desk.cancel(pending, by: .visitor) },
-        { _ = try await desk.reschedule(pending, at: .now + 60, by: .visitor) },
-        { _ = try await desk.retry(pending, by: .visitor) },
-        { _ = try await desk.retry(dead, by: .visitor) },
-        { _ = try await desk.delete(dead, by: .visitor) },
-        { _ = try await desk.retryDead(kind: nil, by: .visitor) },
-        { _ = try await desk.deleteDead(kind: nil, by: .visitor) },
+        { _ = try await admin.cancel(pending, by: .visitor) },
+        { _ = try await admin.reschedule(pending, at: .now + 60, by: .visitor) },
+        { _ = try await admin.retry(pending, by: .visitor) },
+        { _ = try await admin.retry(dead, by: .visitor) },
+        { _ = try await admin.delete(dead, by: .visitor) },
+        { _ = try await admin.retryDead(kind: nil, by: .visitor) },
+        { _ = try await admin.deleteDead(kind: nil, by: .visitor) },
         {
           let request = JobRequest(kind: "posts.fan-out", payload: Array(#"{"post":1,"author":2}"#.utf8))
-          _ = try await desk.enqueue(request, by: .visitor)
+          _ = try await admin.enqueue(request, by: .visitor)
         },
         { try await queues.pause("fanout", by: .visitor) },
         { try await queues.resume("fanout", by: .visitor) },
@@ -419,15 +419,15 @@ struct JobActionTests {
   @Test("Waiting for a job ends with it, however it ends")
   func waiting() async throws {
     try await TestStack.with { stack in
-      let desk = desk(stack)
+      let admin = admin(stack)
       let (done, dead, stuck) = (try await ask(stack), try await ask(stack), try await ask(stack))
       try await stack.ledger.complete([try #require(JobID(done))], queue: "fanout")
-      #expect(try await desk.wait(for: done, limit: .zero).state == .done, "it was done before anybody looked")
-      async let end = desk.wait(for: dead, limit: .seconds(60))
+      #expect(try await admin.wait(for: done, limit: .zero).state == .done, "it was done before anybody looked")
+      async let end = admin.wait(for: dead, limit: .seconds(60))
       try await kill(dead, on: stack)
       #expect(try await end.state == .dead)
-      #expect(await refusal { _ = try await desk.wait(for: stuck, limit: .milliseconds(30)) } == .failed)
-      #expect(await refusal { _ = try await desk.wait(for: JobID.next().description, limit: .zero) } == .notFound)
+      #expect(await refusal { _ = try await admin.wait(for: stuck, limit: .milliseconds(30)) } == .failed)
+      #expect(await refusal { _ = try await admin.wait(for: JobID.next().description, limit: .zero) } == .notFound)
     }
   }
 }

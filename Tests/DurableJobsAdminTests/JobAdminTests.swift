@@ -1,3 +1,4 @@
+import Foundation
 import DurableJobs
 import DurableJobsPostgres
 import DurableJobsRedis
@@ -11,12 +12,12 @@ import Testing
 
 @Suite("Jobs as an operator sees them", .timeLimit(.minutes(5)))
 struct JobAdminTests {
-  private func desk(_ stack: TestStack) -> JobAdmin {
+  private func admin(_ stack: TestStack) -> JobAdmin {
     JobAdmin(stack.client, kinds: .app)
   }
 
   private func ask(_ stack: TestStack, uniqueKey: String? = nil) async throws -> JobRecord {
-    try await desk(stack).enqueue(
+    try await admin(stack).enqueue(
       JobRequest(kind: "posts.fan-out", payload: Array(#"{"post":1,"author":2}"#.utf8), uniqueKey: uniqueKey),
       by: .tester)
   }
@@ -36,18 +37,18 @@ struct JobAdminTests {
             runAt: .init(unixMilliseconds: 4_000_000_000_000))
         ],
         queue: "fanout")
-      let listed = try await desk(stack).page(JobFilter()).items
+      let listed = try await admin(stack).page(JobFilter()).items
       #expect(listed.map(\.state) == [.waiting, .retrying, .delayed, .parked], "the newest first")
       #expect(listed[1].attempts == 3 && listed[1].error == "it broke")
       for state in [JobState.waiting, .retrying, .delayed, .parked] {
-        #expect(try await desk(stack).page(JobFilter(state: state)).items.map(\.state) == [state])
+        #expect(try await admin(stack).page(JobFilter(state: state)).items.map(\.state) == [state])
       }
-      #expect(try await desk(stack).page(JobFilter(limit: 2)).items.count == 2)
-      let detail = try await desk(stack).show(records[2].id.description)
+      #expect(try await admin(stack).page(JobFilter(limit: 2)).items.count == 2)
+      let detail = try await admin(stack).show(records[2].id.description)
       #expect(detail.failures.map(\.error) == ["it broke"])
 
       let parked = await #expect(throws: OperationError.self) {
-        try await desk(stack).retry(records[0].id.description, by: .tester)
+        try await admin(stack).retry(records[0].id.description, by: .tester)
       }
       #expect(parked?.code == .conflict)
     }
@@ -65,25 +66,26 @@ struct JobAdminTests {
       let workers = PostgresWorkerRegistry(pool: stack.pool)
       _ = try await workers.heartbeat(
         WorkerReport(
-          name: "one", host: "host", pid: 1, version: "1", startedAt: 0, state: .running,
+          name: "one", host: "host", pid: 1, version: "1", startedAt: Date(timeIntervalSince1970: 0), state: .running,
           queues: [WorkerReport.Queue(queue: "fanout", concurrency: 2)],
           running: [run, failed].map {
-            WorkerReport.Running(id: $0.id, kind: $0.kind, queue: $0.queue, attempt: 1, since: 0)
+            WorkerReport.Running(id: $0.id, kind: $0.kind, queue: $0.queue, attempt: 1,
+              since: Date(timeIntervalSince1970: 0))
           }, minutes: []))
-      let desk = desk(stack)
+      let admin = admin(stack)
       #expect(
-        try await desk.page(JobFilter()).items.map(\.state) == [.waiting, .retrying, .running], "the newest first")
-      #expect(try await desk.page(JobFilter(state: .running)).items.map(\.id) == [run.id.description])
-      #expect(try await desk.page(JobFilter(state: .running, queue: "lookups")).items.isEmpty)
-      #expect(try await desk.page(JobFilter(state: .waiting)).items.map(\.id) == [records[2].id.description])
-      #expect(try await desk.show(run.id.description).job.state == .running)
+        try await admin.page(JobFilter()).items.map(\.state) == [.waiting, .retrying, .running], "the newest first")
+      #expect(try await admin.page(JobFilter(state: .running)).items.map(\.id) == [run.id.description])
+      #expect(try await admin.page(JobFilter(state: .running, queue: "lookups")).items.isEmpty)
+      #expect(try await admin.page(JobFilter(state: .waiting)).items.map(\.id) == [records[2].id.description])
+      #expect(try await admin.show(run.id.description).job.state == .running)
 
       try await stack.pool.execute("UPDATE workers SET seen_at = now() - interval '11 seconds'")
-      #expect(try await desk.page(JobFilter(state: .running)).items.isEmpty)
-      #expect(try await desk.show(run.id.description).job.state == .waiting)
+      #expect(try await admin.page(JobFilter(state: .running)).items.isEmpty)
+      #expect(try await admin.show(run.id.description).job.state == .waiting)
       try await workers.leave(
         WorkerReport(
-          name: "one", host: "host", pid: 1, version: "1", startedAt: 0, state: .stopping, queues: [], running: [],
+          name: "one", host: "host", pid: 1, version: "1", startedAt: Date(timeIntervalSince1970: 0), state: .stopping, queues: [], running: [],
           minutes: []))
     }
   }
@@ -99,8 +101,8 @@ struct JobAdminTests {
         FROM generate_series(1, 2500) i
         """)
       for number in 1...2 { _ = try await ask(stack, uniqueKey: "key \(number)") }
-      #expect(try await desk(stack).deadLetters.retry(.all(.init(kind: "feed.backfill")), by: .tester).isEmpty)
-      #expect(try await desk(stack).deadLetters.retry(.all(.init()), by: .tester).count == 2498)
+      #expect(try await admin(stack).deadLetters.retry(.all(.init(kind: "feed.backfill")), by: .tester).isEmpty)
+      #expect(try await admin(stack).deadLetters.retry(.all(.init()), by: .tester).count == 2498)
       #expect(try await stack.count("SELECT count(*) FROM dead_jobs") == 2)
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 2500)
       #expect(try await stack.broker.depth(of: "fanout").ready == 2500)

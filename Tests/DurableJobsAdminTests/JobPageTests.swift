@@ -162,8 +162,8 @@ struct JobPageTests {
           .items
           .count == 210)
 
-      let desk = JobAdmin(stack.client, kinds: .app)
-      #expect(try await desk.deleteDead(kind: "x", by: .tester) == 42)
+      let admin = JobAdmin(stack.client, kinds: .app)
+      #expect(try await admin.deleteDead(kind: "x", by: .tester) == 42)
       #expect(try await all(JobFilter(state: .deleted, limit: 5), on: stack.database).items.count == 42)
       #expect(try await all(JobFilter(state: .cancelled), on: stack.database).items.isEmpty)
       #expect(try await all(JobFilter(state: .dead, limit: 50), on: stack.database).items.count == 168)

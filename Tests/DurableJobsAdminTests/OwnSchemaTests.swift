@@ -126,7 +126,7 @@ struct OwnSchemaTests {
         #expect(try await shop.jobs.wait(for: declined[0], limit: .seconds(60)).state == .dead)
       }
       #expect(try await shop.jobs.page(JobFilter(state: .dead)).items.count == 2)
-      let failures = try await LiveMonitor(shop.queues).look().failures
+      let failures = try await LiveMonitor(shop.queues).view().failures
       #expect(failures.map(\.state) == [.dead, .dead])
       #expect(try await shop.jobs.delete(declined[0], by: .tester).state == .deleted)
       #expect(try await shop.jobs.deleteDead(kind: "shop.charge", by: .tester) == 1)

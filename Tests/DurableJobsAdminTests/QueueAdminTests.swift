@@ -13,7 +13,7 @@ import Testing
 
 @Suite("Queues as an operator sees them", .timeLimit(.minutes(5)))
 struct QueueAdminTests {
-  private func desk(_ stack: TestStack) -> QueueAdmin {
+  private func admin(_ stack: TestStack) -> QueueAdmin {
     QueueAdmin(stack.database, broker: stack.broker, known: ["idle", "fanout"])
   }
 
@@ -36,13 +36,13 @@ struct QueueAdminTests {
       try await stack.pool.execute("UPDATE jobs SET parked = true WHERE id = (SELECT id FROM jobs ORDER BY id LIMIT 1)")
       try await stack.pool.execute("INSERT INTO queue_pauses (queue, paused_by) VALUES ('still', 'tester')")
       let workers = PostgresWorkerRegistry(pool: stack.pool)
-      let since = Int64(Date().timeIntervalSince1970 * 1000) - 5000
+      let since = Date(timeIntervalSinceNow: -5)
       let report = WorkerReport(
         name: "w1", host: "h", pid: 1, version: "v", startedAt: since,
         queues: [WorkerReport.Queue(queue: "served", concurrency: 4)],
         running: [WorkerReport.Running(id: .next(), kind: "k", queue: "served", attempt: 1, since: since)])
       _ = try await workers.heartbeat(report)
-      let listed = try await desk(stack).list()
+      let listed = try await admin(stack).list()
       #expect(listed.map(\.queue) == ["busy", "fanout", "idle", "served", "still"])
       let busy = listed[0]
       #expect(busy.ready == 3 && busy.pending == 3 && busy.parked == 1 && !busy.isPaused)
@@ -50,12 +50,12 @@ struct QueueAdminTests {
       #expect(try #require(listed[3].oldestRunning) >= 5)
       #expect(listed[4].isPaused && listed[4].oldestWaiting == nil)
 
-      let served = try await desk(stack).show("served")
+      let served = try await admin(stack).show("served")
       #expect(served.workers.map(\.name) == ["w1"])
       #expect(served.workers.map(\.concurrency) == [4] && served.workers.map(\.running) == [1])
-      let still = try await desk(stack).show("still")
+      let still = try await admin(stack).show("still")
       #expect(still.pausedBy == "tester" && still.pausedAt != nil)
-      let unknown = await #expect(throws: OperationError.self) { try await desk(stack).show("bussy") }
+      let unknown = await #expect(throws: OperationError.self) { try await admin(stack).show("bussy") }
       #expect(unknown?.code == .notFound && unknown?.message.contains("'busy'") == true)
       try await workers.leave(report)
     }
@@ -66,20 +66,20 @@ struct QueueAdminTests {
     try await TestStack.with { stack in
       let workers = PostgresWorkerRegistry(pool: stack.pool)
       let report = WorkerReport(
-        name: "w", host: "h", pid: 1, version: "v", startedAt: 0,
+        name: "w", host: "h", pid: 1, version: "v", startedAt: Date(timeIntervalSince1970: 0),
         queues: [WorkerReport.Queue(queue: "fanout", concurrency: 1)])
-      try await desk(stack).pause("fanout", by: .tester)
-      try await desk(stack).pause("fanout", by: Operator(name: "another"))
-      try await desk(stack).pause("idle", by: .tester)
+      try await admin(stack).pause("fanout", by: .tester)
+      try await admin(stack).pause("fanout", by: Operator(name: "another"))
+      try await admin(stack).pause("idle", by: .tester)
       #expect(try await workers.heartbeat(report) == WorkerCommands(pausedQueues: ["fanout"]), "of its own queues")
-      #expect(try await desk(stack).show("fanout").pausedBy == "tester")
-      try await desk(stack).resume("fanout", by: .tester)
+      #expect(try await admin(stack).show("fanout").pausedBy == "tester")
+      try await admin(stack).resume("fanout", by: .tester)
       #expect(try await workers.heartbeat(report) == WorkerCommands())
       let entries = try await ActionLog(stack.database).page(subject: "fanout").items
       #expect(entries.map(\.action) == ["queues.resume", "queues.pause", "queues.pause"])
       #expect(entries.map(\.detail) == [[:], ["was": "paused"], [:]])
       #expect(
-        await #expect(throws: OperationError.self) { try await desk(stack).pause("nope", by: .tester) }?.code
+        await #expect(throws: OperationError.self) { try await admin(stack).pause("nope", by: .tester) }?.code
           == .notFound)
       try await workers.leave(report)
     }
@@ -93,12 +93,12 @@ struct QueueAdminTests {
       _ = try await own(1, "fanout", on: stack)
       let workers = PostgresWorkerRegistry(pool: stack.pool)
       let report = WorkerReport(
-        name: "w", host: "h", pid: 1, version: "v", startedAt: 0,
+        name: "w", host: "h", pid: 1, version: "v", startedAt: Date(timeIntervalSince1970: 0),
         queues: [WorkerReport.Queue(queue: "busy", concurrency: 1)])
       try await stack.pool.transaction { transaction in
         try await transaction.execute("DELETE FROM jobs WHERE queue = 'busy' AND id = \(PostgresUUID(ids[3]))")
         let error = await #expect(throws: OperationError.self) {
-          try await desk(stack).clear("busy", by: .tester, patience: .milliseconds(200))
+          try await admin(stack).clear("busy", by: .tester, patience: .milliseconds(200))
         }
         #expect(error?.code == .failed)
         // The broker's record of the remaining one is removed with the rest: its worker has it, or the relay pushes it
@@ -160,7 +160,7 @@ struct QueueAdminTests {
             WHERE datname = current_database() AND state = 'idle in transaction'
             """) > 0
         }
-        #expect(try await desk(stack).clear("fanout", by: .tester, patience: .seconds(60)) == running)
+        #expect(try await admin(stack).clear("fanout", by: .tester, patience: .seconds(60)) == running)
         try await eventually("all have ended") { deeds.withLock { $0.cancelled } == running }
         try await eventually("nobody has to be told any more") {
           try await stack.count("SELECT count(*) FROM job_cancellations") == 0
@@ -179,18 +179,18 @@ struct QueueAdminTests {
     try await TestStack.with { stack in
       let ids = try await own(3, "fanout", on: stack)
       let late = await #expect(throws: OperationError.self) {
-        try await desk(stack).drain("fanout", limit: .milliseconds(20))
+        try await admin(stack).drain("fanout", limit: .milliseconds(20))
       }
       #expect(late?.code == .failed && late?.message.contains("3 ready") == true)
-      async let drained: Void = desk(stack).drain("fanout", limit: .seconds(60))
+      async let drained: Void = admin(stack).drain("fanout", limit: .seconds(60))
       try await stack.ledger.complete(ids, queue: "fanout")
       _ = try await stack.broker.remove(ids, from: "fanout")
       try await drained
-      try await desk(stack).pause("idle", by: .tester)
-      try await desk(stack).drain("idle", limit: .zero)
+      try await admin(stack).pause("idle", by: .tester)
+      try await admin(stack).drain("idle", limit: .zero)
       _ = try await own(1, "idle", on: stack)
       let paused = await #expect(throws: OperationError.self) {
-        try await desk(stack).drain("idle", limit: .seconds(60))
+        try await admin(stack).drain("idle", limit: .seconds(60))
       }
       #expect(paused?.code == .conflict)
     }

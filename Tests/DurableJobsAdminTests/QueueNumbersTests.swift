@@ -40,7 +40,7 @@ import Testing
 
   @Test func aStep() throws {
     var counts = JobCounts()
-    (counts.completed, counts.failed, counts.run, counts.wait) = (3, 1, 8_000_000, 4_000_000)
+    (counts.completed, counts.failed, counts.run, counts.wait) = (3, 1, .milliseconds(8), .milliseconds(4))
     let point = StatisticsPoint(at: Date(timeIntervalSince1970: 60), StatisticsTotals(counts))
     #expect(try keys(point) == ["at", "completed", "failed", "dead", "meanRun", "meanWait"])
     #expect(try JSONDecoder().decode(StatisticsPoint.self, from: try JSONEncoder().encode(point)) == point)

@@ -22,13 +22,13 @@ struct ScheduleAdminTests {
   private func schedules() throws -> [Schedule] {
     [
       Schedule("hourly", try .every(.seconds(3600)), options: JobOptions(uniqueKey: "hourly")) {
-        Sweep(tick: $0.milliseconds)
+        Sweep(tick: $0.time.unixMilliseconds)
       },
-      Schedule("never", try .cron("0 0 30 2 *", .gmt)) { Sweep(tick: $0.milliseconds) },
+      Schedule("never", try .cron("0 0 30 2 *", .gmt)) { Sweep(tick: $0.time.unixMilliseconds) },
     ]
   }
 
-  private func desk(_ stack: TestStack, _ clock: ManualClock) throws -> ScheduleAdmin {
+  private func admin(_ stack: TestStack, _ clock: ManualClock) throws -> ScheduleAdmin {
     ScheduleAdmin(try schedules(), database: stack.database, now: { clock.now })
   }
 
@@ -36,32 +36,32 @@ struct ScheduleAdminTests {
   func states() async throws {
     try await TestStack.with { stack in
       let clock = try ManualClock()
-      let desk = try desk(stack, clock)
+      let admin = try admin(stack, clock)
       let store = PostgresScheduleStore(pool: stack.pool)
-      let now = Int64(clock.now.timeIntervalSince1970) * 1000
+      let now = Date(unixMilliseconds: Int64(clock.now.timeIntervalSince1970) * 1000)
       let gone = ScheduleState(name: "gone", timing: "every 1s", kind: "test.gone", decidedUntil: now)
       try await stack.ledger.withTransaction { _ = try await store.lock(gone, in: $0) }
-      #expect(try await desk.list().map(\.state) == [.unknown, .new, .new])
-      #expect(try await desk.list().map(\.name) == ["gone", "hourly", "never"])
+      #expect(try await admin.list().map(\.state) == [.unknown, .new, .new])
+      #expect(try await admin.list().map(\.name) == ["gone", "hourly", "never"])
 
       let client = JobClient(broker: InMemoryBroker(), ledger: stack.ledger, logger: .quiet)
       let scheduler = try Scheduler(try schedules(), client: client, store: store, clock: clock, logger: .quiet)
       try await RunningWorker.run(scheduler) { _ in
         try await eventually("it waits") { clock.sleeperCount == 2 }
       }
-      #expect(try await desk.list().map(\.state) == [.unknown, .active, .active])
-      #expect(try await desk.list()[1].nextTick == clock.now + 3600)
-      #expect(try await desk.list()[2].nextTick == nil)
+      #expect(try await admin.list().map(\.state) == [.unknown, .active, .active])
+      #expect(try await admin.list()[1].nextTick == clock.now + 3600)
+      #expect(try await admin.list()[2].nextTick == nil)
       clock.advance(by: .seconds(3660))
-      #expect(try await desk.list()[1].state == .active)
+      #expect(try await admin.list()[1].state == .active)
       clock.advance(by: .seconds(1))
-      #expect(try await desk.list()[1].state == .overdue)
+      #expect(try await admin.list()[1].state == .overdue)
 
       // A schedule of another version can be paused too.
-      for name in ["gone", "hourly"] { #expect(try await desk.pause(name, by: .terminal).state == .paused) }
-      #expect(try await desk.list().map(\.state) == [.paused, .paused, .active])
-      #expect(try await desk.resume("gone", by: .terminal).state == .unknown)
-      #expect(try await desk.resume("hourly", by: .terminal).nextTick == clock.now - 61 + 3600)
+      for name in ["gone", "hourly"] { #expect(try await admin.pause(name, by: .terminal).state == .paused) }
+      #expect(try await admin.list().map(\.state) == [.paused, .paused, .active])
+      #expect(try await admin.resume("gone", by: .terminal).state == .unknown)
+      #expect(try await admin.resume("hourly", by: .terminal).nextTick == clock.now - 61 + 3600)
     }
   }
 
@@ -69,19 +69,19 @@ struct ScheduleAdminTests {
   func pause() async throws {
     try await TestStack.with { stack in
       let clock = try ManualClock()
-      let desk = try desk(stack, clock)
+      let admin = try admin(stack, clock)
       let store = PostgresScheduleStore(pool: stack.pool)
-      _ = try await desk.resume("hourly", by: .terminal)
+      _ = try await admin.resume("hourly", by: .terminal)
       let started = try await store.states()
       clock.advance(by: .seconds(10))
-      _ = try await desk.resume("hourly", by: .terminal)
+      _ = try await admin.resume("hourly", by: .terminal)
       #expect(try await store.states() == started, "it was not paused")
-      _ = try await desk.pause("hourly", by: .terminal)
+      _ = try await admin.pause("hourly", by: .terminal)
       clock.advance(by: .seconds(3 * 3600))
-      _ = try await desk.pause("hourly", by: .terminal)
-      let resumed = try await desk.resume("hourly", by: .terminal)
+      _ = try await admin.pause("hourly", by: .terminal)
+      let resumed = try await admin.resume("hourly", by: .terminal)
       #expect(resumed.nextTick == clock.now - 10 + 3600)
-      #expect(try await store.states().map(\.decidedUntil) == [Int64(clock.now.timeIntervalSince1970) * 1000])
+      #expect(try await store.states().map(\.decidedUntil) == [Date(unixMilliseconds: Int64(clock.now.timeIntervalSince1970) * 1000)])
     }
   }
 
@@ -89,22 +89,22 @@ struct ScheduleAdminTests {
   func run() async throws {
     try await TestStack.with { stack in
       let clock = try ManualClock()
-      let desk = try desk(stack, clock)
+      let admin = try admin(stack, clock)
       let jobs = JobAdmin(stack.client, kinds: .app)
-      let run = try await desk.run("hourly", on: jobs, by: .terminal)
+      let run = try await admin.run("hourly", on: jobs, by: .terminal)
       #expect(run.tick == clock.now && run.kind == "test.sweep" && run.queue == "default")
-      let refused = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs, by: .terminal) }
+      let refused = await #expect(throws: OperationError.self) { try await admin.run("hourly", on: jobs, by: .terminal) }
       #expect(refused?.code == .conflict && refused?.message.contains("has just fired") == true)
       clock.advance(by: .seconds(1))
-      let pending = await #expect(throws: OperationError.self) { try await desk.run("hourly", on: jobs, by: .terminal) }
+      let pending = await #expect(throws: OperationError.self) { try await admin.run("hourly", on: jobs, by: .terminal) }
       #expect(pending?.code == .conflict && pending?.message.contains("'hourly'") == true)
       // The refused run left nothing behind.
       let store = PostgresScheduleStore(pool: stack.pool)
       #expect(try await store.ticks(of: "hourly", limit: 10).map(\.job.description) == [run.id])
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 1)
-      #expect(try await store.states().map(\.nextTick) == [Int64(run.tick.timeIntervalSince1970 + 3600) * 1000])
+      #expect(try await store.states().map(\.nextTick) == [Date(unixMilliseconds: Int64(run.tick.timeIntervalSince1970 + 3600) * 1000)])
 
-      let unknown = await #expect(throws: OperationError.self) { try await desk.run("hourl", on: jobs, by: .terminal) }
+      let unknown = await #expect(throws: OperationError.self) { try await admin.run("hourl", on: jobs, by: .terminal) }
       #expect(unknown?.code == .usage && unknown?.message.contains("nearest is 'hourly'") == true)
     }
   }

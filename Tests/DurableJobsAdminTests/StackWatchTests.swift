@@ -207,7 +207,7 @@ import Testing
         }
         // A message that was sent but not recorded yet would be sent again.
         let book = AlarmBook(stack.database, limits: watched.limits, isDelivered: true)
-        try await eventually("it is noted as told") { try await book.untold() == nil }
+        try await eventually("it is noted as told") { try await book.undelivered() == nil }
         // The leader stops, and its successor finds the alarm open.
         group.cancelAll()
       }

@@ -12,10 +12,11 @@ import Testing
 struct WorkerAdminTests {
   private func report(_ name: String, minutes: [JobMinute] = [], batch: Int64 = 0) -> WorkerReport {
     WorkerReport(
-      name: name, host: "host", pid: 7, version: "1.0", startedAt: 1_700_000_000_000,
+      name: name, host: "host", pid: 7, version: "1.0", startedAt: Date(timeIntervalSince1970: 1_700_000_000),
       queues: [WorkerReport.Queue(queue: "b", concurrency: 2), WorkerReport.Queue(queue: "a", concurrency: 1)],
       running: [
-        WorkerReport.Running(id: .min(atMilliseconds: 5), kind: "k", queue: "a", attempt: 2, since: 1_700_000_001_500)
+        WorkerReport.Running(id: .min(atMilliseconds: 5), kind: "k", queue: "a", attempt: 2,
+          since: Date(timeIntervalSince1970: 1_700_000_001.5))
       ],
       minutes: minutes, batch: batch)
   }
@@ -23,9 +24,9 @@ struct WorkerAdminTests {
   @Test("A report is shown as it was made, the next replaces it, and leaving takes it away")
   func reports() async throws {
     try await TestStack.with { stack in
-      let (workers, desk) = (PostgresWorkerRegistry(pool: stack.pool), WorkerAdmin(stack.database))
+      let (workers, admin) = (PostgresWorkerRegistry(pool: stack.pool), WorkerAdmin(stack.database))
       #expect(try await workers.heartbeat(report("w")) == WorkerCommands())
-      let worker = try #require(try await desk.list().first)
+      let worker = try #require(try await admin.list().first)
       #expect(worker.name == "w" && worker.host == "host" && worker.pid == 7 && worker.version == "1.0")
       #expect(worker.startedAt == Date(timeIntervalSince1970: 1_700_000_000) && worker.state == .running)
       #expect(worker.queues.map(\.queue) == ["a", "b"] && worker.queues.map(\.concurrency) == [1, 2])
@@ -34,26 +35,26 @@ struct WorkerAdminTests {
       next.state = .quiet
       next.running = []
       _ = try await workers.heartbeat(next)
-      let later = try #require(try await desk.list().first)
+      let later = try #require(try await admin.list().first)
       #expect(later.state == .quiet && later.running.isEmpty && later.seenAt > worker.seenAt)
       #expect(later.queues.map(\.isPaused) == [true, true])
       try await workers.leave(next)
-      #expect(try await desk.list().isEmpty)
+      #expect(try await admin.list().isEmpty)
     }
   }
 
   @Test("Orders reach the worker they are for, and to stop outlasts to be quiet")
   func orders() async throws {
     try await TestStack.with { stack in
-      let (workers, desk) = (PostgresWorkerRegistry(pool: stack.pool), WorkerAdmin(stack.database))
+      let (workers, admin) = (PostgresWorkerRegistry(pool: stack.pool), WorkerAdmin(stack.database))
       for name in ["one", "two"] { _ = try await workers.heartbeat(report(name)) }
-      #expect(try await desk.stop("one", by: .tester) == ["one"])
+      #expect(try await admin.stop("one", by: .tester) == ["one"])
       #expect(try await workers.heartbeat(report("two")) == WorkerCommands())
-      #expect(try await desk.quiet(nil, by: .tester) == ["one", "two"])
+      #expect(try await admin.quiet(nil, by: .tester) == ["one", "two"])
       #expect(try await workers.heartbeat(report("one")) == WorkerCommands(isQuiet: true, isStopped: true))
       #expect(try await workers.heartbeat(report("two")) == WorkerCommands(isQuiet: true))
-      #expect(try await desk.list().map(\.orders) == ["stop", "quiet"])
-      let unknown = await #expect(throws: OperationError.self) { try await desk.quiet("tow", by: .tester) }
+      #expect(try await admin.list().map(\.orders) == ["stop", "quiet"])
+      let unknown = await #expect(throws: OperationError.self) { try await admin.quiet("tow", by: .tester) }
       #expect(unknown?.code == .notFound && unknown?.message.contains("'two'") == true)
       let actions = try await ActionLog(stack.database).page().items.map { "\($0.action) \($0.subject)" }
       #expect(actions == ["workers.quiet two", "workers.quiet one", "workers.stop one"])
@@ -82,13 +83,16 @@ struct WorkerAdminTests {
   }
 
   private func minutes() -> [JobMinute] {
-    let minute = Int64(Date().timeIntervalSince1970) / 60 * 60_000
+    let minute = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 / 60).rounded(.down) * 60)
     return ["x", "y", "z"].map { kind in
       var counts = JobCounts()
       counts.completed = 3
       counts.failed = 1
-      counts.run = 8_000_000_000
-      counts.wait = 2_000_000_000
+      counts.run = .seconds(8)
+      counts.wait = .seconds(2)
+      for _ in 1...3 { counts.runTimes.add(.milliseconds(500)) }
+      counts.runTimes.add(.milliseconds(6500))
+      for _ in 1...4 { counts.waitTimes.add(.milliseconds(500)) }
       return JobMinute(minute: minute, queue: "a", kind: JobKind(rawValue: kind), counts: counts)
     }
   }

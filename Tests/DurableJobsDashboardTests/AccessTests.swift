@@ -10,7 +10,7 @@ import TestSupport
 
 @Suite("Who may do what") struct AccessTests {
   private static let pages = [
-    "", "/queues", "/jobs", "/dead", "/workers", "/schedules", "/actions", "/live", "/reports",
+    "", "/queues", "/jobs", "/dead", "/workers", "/schedules", "/actions", "/reports",
   ]
   private static let actions = [
     "/queues/invoices/pause", "/queues/invoices/clear", "/dead", "/workers/stop", "/schedules/run", "/reports/clear",
@@ -60,7 +60,7 @@ import TestSupport
     try await OpsProgram.with { program in
       try await program.addJobs()
       let (ann, bob) = (Browser(program), Browser(program, user: "bob"))
-      for path in Self.pages where path != "/live" {
+      for path in Self.pages {
         let page = try await bob.get("/ops" + path)
         #expect(
           page.status == 200 && !page.contains("method=\"post\"") && !page.contains("type=\"checkbox\""), "\(path)")
@@ -155,7 +155,7 @@ import TestSupport
   @Test("A stream of live updates ends when the closure lets the visitor in no more")
   func live() async throws {
     try await OpsProgram.with { program in
-      let response = try await Browser(program).open("/ops/live")
+      let response = try await Browser(program).open("/ops")
       #expect(response.status == .ok)
       let (parts, part) = AsyncStream.makeStream(of: String.self)
       try await withThrowingTaskGroup(of: Void.self) { group in

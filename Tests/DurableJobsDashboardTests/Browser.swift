@@ -58,13 +58,16 @@ struct Browser: Sendable {
   }
 
   /// A response whose body has not been read.
-  func open(_ path: String) async throws -> Response { try await program.send(request(.get, path)) }
+  func open(_ path: String) async throws -> Response {
+    try await program.send(request(.get, path, accept: "text/event-stream"))
+  }
 
   private func request(
-    _ method: HTTPRequest.Method, _ path: String, origin: String? = nil, body: String = ""
+    _ method: HTTPRequest.Method, _ path: String, origin: String? = nil, accept: String? = nil, body: String = ""
   ) -> Request {
     var head = HTTPRequest(method: method, scheme: "http", authority: "ops.test", path: path)
     head.headerFields[.from] = user
+    head.headerFields[.accept] = accept
     head.headerFields[.origin] = origin
     let sent = cookies.withLock { $0.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: "; ") }
     if !sent.isEmpty { head.headerFields[.cookie] = sent }

@@ -38,7 +38,7 @@ struct OpsProgram: Sendable {
   ) throws {
     self.stack = stack
     reports = ReportPages()
-    roles = Locked(["ann": .act(as: "ann"), "bob": .look(as: "bob"), "mallory": .refused])
+    roles = Locked(["ann": .act(as: "ann"), "bob": .read(as: "bob"), "mallory": .refused])
     routes = Locked([])
     var configuration = configuration
     configuration.secrets = [Self.secret]

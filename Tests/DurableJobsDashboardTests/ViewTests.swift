@@ -87,8 +87,8 @@ import Testing
     let secret = "a \"secret\""
     let renderer = try Renderer(secrets: [secret])
     for rest in ["", "\u{301}", "\u{200D}x", "\u{2060}", "<"] {
-      let shown = renderer.part("html", at: MountPath("/ops"), ["html": secret + rest])
-      let escaped = renderer.part("html", at: MountPath("/ops"), ["html": secret.escaped + rest])
+      let shown = renderer.part("html", at: MountPath("/ops"), for: nil, ["html": secret + rest])
+      let escaped = renderer.part("html", at: MountPath("/ops"), for: nil, ["html": secret.escaped + rest])
       for text in [shown, escaped] {
         #expect(!String(text.unicodeScalars.filter(\.isASCII)).contains("secret"))
       }

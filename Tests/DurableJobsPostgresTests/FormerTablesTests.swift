@@ -244,7 +244,7 @@ private func fill(_ pool: PostgresPool) async throws {
   try await ledger.cancel([jobs[4].id], queue: .default)
   try await ledger.park([jobs[5]])
   try await ledger.refuse([jobs[6].id: "unreadable"], queue: .default)
-  try await pool.transaction { try await ledger.base.tellToEnd([jobs[7].id], queue: .default, in: $0) }
+  try await pool.transaction { try await ledger.base.orderToEnd([jobs[7].id], queue: .default, in: $0) }
   for statement: PostgresQuery in [
     """
     INSERT INTO workers (name, host, pid, version, started_at, state, queues, running)

@@ -6,6 +6,8 @@ import Testing
 /// The decision on ticks, computed only from a state and the time. The schedule ticks every 10 seconds; moments are
 /// seconds.
 @Suite struct DecisionTests {
+  private func moment(_ milliseconds: Int64) -> Date { Date(unixMilliseconds: milliseconds) }
+
   private func schedule(_ missed: MissedTicks, every interval: Duration = .seconds(10)) throws -> Schedule {
     Schedule("s", try .every(interval), missed: missed) { _ in Numbered(number: 1) }
   }
@@ -15,7 +17,7 @@ import Testing
     _ change: (inout ScheduleState) -> Void = { _ in }
   ) throws -> Decision {
     let schedule = try schedule(missed)
-    var state = ScheduleState(beginning: schedule, at: decidedUntil * 1000)
+    var state = ScheduleState(beginning: schedule, at: moment(decidedUntil * 1000))
     change(&state)
     return Decision(schedule, state, now: now * 1000, grace: grace * 1000)
   }
@@ -28,7 +30,7 @@ import Testing
     let decision = try decide(.all, decidedUntil: 100, now: 109)
     #expect(decision.ticks.isEmpty && !decision.hasSkipped)
     #expect(decision.next == 110_000)
-    #expect(decision.state == ScheduleState(beginning: try schedule(.all), at: 100_000), "nothing is to be saved")
+    #expect(decision.state == ScheduleState(beginning: try schedule(.all), at: moment(100_000)), "nothing is to be saved")
   }
 
   @Test(arguments: [MissedTicks.skip, .latest, .all])
@@ -37,14 +39,14 @@ import Testing
     #expect(try fired(missed, decidedUntil: 100, now: 125) == [110, 120])
     let decision = try decide(missed, decidedUntil: 100, now: 110)
     #expect(!decision.hasSkipped)
-    #expect(decision.state.decidedUntil == 110_000)
-    #expect(decision.state.lastTick == 110_000)
-    #expect(decision.state.nextTick == 120_000 && decision.next == 120_000)
+    #expect(decision.state.decidedUntil == moment(110_000))
+    #expect(decision.state.lastTick == moment(110_000))
+    #expect(decision.state.nextTick == moment(120_000) && decision.next == 120_000)
   }
 
   @Test func aFirstStartDoesNotFireThePast() throws {
     let schedule = try schedule(.all)
-    let decision = Decision(schedule, ScheduleState(beginning: schedule, at: 115_000), now: 115_000, grace: 15_000)
+    let decision = Decision(schedule, ScheduleState(beginning: schedule, at: moment(115_000)), now: 115_000, grace: 15_000)
     #expect(decision.ticks.isEmpty)
     #expect(decision.next == 120_000)
   }
@@ -53,7 +55,7 @@ import Testing
     #expect(try fired(.skip, decidedUntil: 100, now: 1000) == [990, 1000])
     let decision = try decide(.skip, decidedUntil: 100, now: 1009, grace: 5)
     #expect(decision.ticks.isEmpty && decision.hasSkipped)
-    #expect(decision.state.decidedUntil == 1_009_000)
+    #expect(decision.state.decidedUntil == moment(1_009_000))
     #expect(decision.state.lastTick == nil)
   }
 
@@ -79,15 +81,15 @@ import Testing
     let decision = try decide(.all, decidedUntil: 100, now: 140) { $0.pause() }
     #expect(decision.ticks.isEmpty && !decision.hasSkipped)
     #expect(decision.next == 150_000)
-    #expect(decision.state.nextTick == nil && decision.state.decidedUntil == 100_000)
+    #expect(decision.state.nextTick == nil && decision.state.decidedUntil == moment(100_000))
   }
 
   @Test func thePauseIsNotMadeUpFor() throws {
     let schedule = try schedule(.all)
-    var state = ScheduleState(beginning: schedule, at: 100_000)
+    var state = ScheduleState(beginning: schedule, at: moment(100_000))
     state.pause()
-    state.resume(schedule, at: 135_000)
-    #expect(state.nextTick == 140_000)
+    state.resume(schedule, at: moment(135_000))
+    #expect(state.nextTick == moment(140_000))
     #expect(Decision(schedule, state, now: 139_000, grace: 15_000).ticks.isEmpty)
     #expect(Decision(schedule, state, now: 140_000, grace: 15_000).ticks == [140_000])
   }
@@ -95,39 +97,39 @@ import Testing
   @Test func aChangedTimingBeginsAnew() throws {
     let decision = try decide(.all, decidedUntil: 100, now: 140) { state in
       state.timing = "every 7s"
-      state.lastTick = 98_000
+      state.lastTick = moment(98_000)
     }
     #expect(decision.ticks.isEmpty)
     #expect(decision.state.timing == "every 10s")
-    #expect(decision.state.decidedUntil == 140_000)
-    #expect(decision.state.lastTick == 98_000)
+    #expect(decision.state.decidedUntil == moment(140_000))
+    #expect(decision.state.lastTick == moment(98_000))
     #expect(decision.next == 150_000)
   }
 
   @Test func aClockThatIsSetBackALittleFiresNothingTwice() throws {
     let decision = try decide(.all, decidedUntil: 110, now: 109)
     #expect(decision.ticks.isEmpty && !decision.isTakenBack)
-    #expect(decision.state.decidedUntil == 110_000)
+    #expect(decision.state.decidedUntil == moment(110_000))
     #expect(decision.next == 120_000)
   }
 
   @Test func aDecisionAboutTheFutureIsTakenBack() throws {
     let day: Int64 = 86400
-    let decision = try decide(.latest, decidedUntil: 105 + day, now: 105) { $0.lastTick = (100 + day) * 1000 }
+    let decision = try decide(.latest, decidedUntil: 105 + day, now: 105) { $0.lastTick = moment((100 + day) * 1000) }
     #expect(decision.isTakenBack)
     #expect(decision.ticks == [100_000], "within the grace; where it has fired, its note keeps it from firing again")
-    #expect(decision.state.decidedUntil == 105_000 && decision.state.lastTick == 100_000)
+    #expect(decision.state.decidedUntil == moment(105_000) && decision.state.lastTick == moment(100_000))
     #expect(decision.next == 110_000)
     let paused = try decide(.latest, decidedUntil: 105 + day, now: 105) { $0.pause() }
     #expect(paused.isTakenBack && paused.ticks.isEmpty)
-    #expect(paused.state.decidedUntil < 105_000)
+    #expect(paused.state.decidedUntil < moment(105_000))
     let changed = try decide(.all, decidedUntil: 105 + day, now: 105) { $0.timing = "every 7s" }
-    #expect(changed.ticks.isEmpty && changed.state.decidedUntil == 105_000 && changed.next == 110_000)
+    #expect(changed.ticks.isEmpty && changed.state.decidedUntil == moment(105_000) && changed.next == 110_000)
   }
 
   @Test func atATimingThatNeverTicksNobodyLooksAgain() throws {
     let schedule = Schedule("never", try .cron("0 0 30 2 *", .gmt)) { _ in Numbered(number: 1) }
-    let decision = Decision(schedule, ScheduleState(beginning: schedule, at: 0), now: 1_000_000_000_000, grace: 0)
+    let decision = Decision(schedule, ScheduleState(beginning: schedule, at: moment(0)), now: 1_000_000_000_000, grace: 0)
     #expect(decision.ticks.isEmpty && decision.next == nil)
   }
 }

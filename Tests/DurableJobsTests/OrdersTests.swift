@@ -259,7 +259,8 @@ import Testing
     let counts = try #require(workers.counts[Numbered.kind])
     #expect(counts.completed == 60)
     #expect(counts.failed == 2 && counts.dead == 1)
-    #expect(counts.run > 0 && counts.wait >= 0)
+    #expect(counts.run > .zero && counts.wait >= .zero)
+    #expect(counts.runTimes.total == 63 && counts.waitTimes.total == 63)
   }
 
   /// Stores every report; the replies to two of three are lost.

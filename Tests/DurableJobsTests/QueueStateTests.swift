@@ -371,9 +371,9 @@ import Testing
     _ = state.turn(of: 0, at: .start)
     _ = state.ended(0, .each([.complete, .deadLetter(failure), .release]), at: .after(.microseconds(9)))
     let counts = state.takeCounts()
-    #expect(counts[0].failed == 1 && counts[0].run == 7000 && counts[0].wait == 5_000_000)
+    #expect(counts[0].failed == 1 && counts[0].run == .microseconds(7) && counts[0].wait == .milliseconds(5))
     #expect(counts[1].completed == 1 && counts[1].dead == 1 && counts[1].failed == 0)
-    #expect(counts[1].run == 6000 && counts[1].wait == 10_000_000, "each took its part of the batch's time")
+    #expect(counts[1].run == .microseconds(6) && counts[1].wait == .milliseconds(10), "each took its part of the batch's time")
     #expect(state.takeCounts().allSatisfy { $0.isEmpty })
   }
 }

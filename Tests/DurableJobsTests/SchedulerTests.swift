@@ -57,7 +57,7 @@ import Testing
 
   private func everyTenSeconds(_ missed: MissedTicks = .latest, options: JobOptions = JobOptions()) throws -> Schedule {
     Schedule("ten", try .every(.seconds(10)), missed: missed, options: options) { tick in
-      Effect(number: Int(tick.milliseconds / 1000 % 3600))
+      Effect(number: Int(tick.time.unixMilliseconds / 1000 % 3600))
     }
   }
 
@@ -70,8 +70,8 @@ import Testing
       let state = try #require(rig.store.states().first)
       #expect(state.kind == Effect.kind && state.timing == "every 10s" && !state.isPaused)
       let now = try Date("2026-01-01T00:00:30Z", strategy: .iso8601)
-      #expect(state.lastTick == Int64(now.timeIntervalSince1970) * 1000)
-      #expect(state.nextTick == Int64(now.timeIntervalSince1970 + 10) * 1000)
+      #expect(state.lastTick?.unixMilliseconds == Int64(now.timeIntervalSince1970) * 1000)
+      #expect(state.nextTick?.unixMilliseconds == Int64(now.timeIntervalSince1970 + 10) * 1000)
       let ledger = rig.stage.ledger
       let ids = ledger.pendingIDs(queue: Effect.queue, after: nil, before: JobID(high: .max, low: 0), limit: 10)
       let traces = Set(ledger.records(ids, queue: Effect.queue).compactMap(\.trace))
@@ -87,7 +87,7 @@ import Testing
       try everyTenSeconds(),
       Schedule("never", try .cron("0 0 30 2 *", .gmt)) { _ in Effect(number: -1) },
       Schedule("cron", try .cron("* * * * *", .gmt)) { tick in
-        Effect(number: 10_000 + Int(tick.milliseconds / 60_000 % 60))
+        Effect(number: 10_000 + Int(tick.time.unixMilliseconds / 60_000 % 60))
       },
     ]
     try await rig.play(schedules) { _ in
@@ -100,7 +100,7 @@ import Testing
   func whatWasMissedWhileNobodyRanIsTheSchedulesChoice(missed: MissedTicks) async throws {
     let rig = try Rig()
     let schedules = [
-      Schedule("ten", try .every(.seconds(10)), missed: missed) { Effect(number: Int($0.milliseconds / 1000 % 3600)) },
+      Schedule("ten", try .every(.seconds(10)), missed: missed) { Effect(number: Int($0.time.unixMilliseconds / 1000 % 3600)) },
       Schedule("slow", try .every(.seconds(3600)), missed: missed) { _ in Effect(number: 5000) },
     ]
     try await rig.play(schedules) { _ in }
@@ -117,7 +117,7 @@ import Testing
   @Test func aLongOutageIsMadeUpForByTheLatestAlone() async throws {
     let rig = try Rig()
     let daily = Schedule("daily", try .cron("0 3 * * *", .gmt)) { tick in
-      Effect(number: Int(tick.milliseconds / 86_400_000))
+      Effect(number: Int(tick.time.unixMilliseconds / 86_400_000))
     }
     let start = Int(rig.clock.now.timeIntervalSince1970 / 86400)
     try await rig.play([daily]) { _ in }
@@ -196,7 +196,8 @@ import Testing
     let schedule = try everyTenSeconds(.all)
     @Sendable func change(_ body: @Sendable (inout ScheduleState) -> Void) async throws {
       try await rig.stage.ledger.withTransaction { transaction in
-        var state = try await rig.store.lock(ScheduleState(beginning: schedule, at: 0), in: transaction)
+        var state = try await rig.store.lock(ScheduleState(beginning: schedule, at: Date(unixMilliseconds: 0)),
+          in: transaction)
         body(&state)
         try rig.store.save(state, in: transaction)
       }
@@ -208,7 +209,7 @@ import Testing
       #expect(try rig.effects() == [10])
       #expect(rig.store.states().first?.nextTick == nil)
       rig.clock.advance(by: .seconds(5))
-      let now = Int64(rig.clock.now.timeIntervalSince1970) * 1000
+      let now = rig.clock.now
       try await change { $0.resume(schedule, at: now) }
       try await rig.advance(.seconds(5))
       try await rig.advance(.seconds(10))
@@ -257,7 +258,7 @@ import Testing
     let rig = try Rig(2)
     let held = Schedule("held", try .every(.seconds(10))) { _ in Effect(number: -1) }
     try await rig.play([held, try everyTenSeconds()]) { _ in
-      let beginning = ScheduleState(beginning: held, at: 0)
+      let beginning = ScheduleState(beginning: held, at: Date(unixMilliseconds: 0))
       try await rig.stage.ledger.withTransaction { transaction in
         _ = try await rig.store.lock(beginning, in: transaction)
         for tick in [10, 20, 30] {
@@ -283,7 +284,7 @@ import Testing
     try await rig.play(schedules) { _ in
       for _ in 0..<2 { try await rig.advance(.seconds(10)) }
       #expect(try rig.effects().filter { $0 > 0 } == [10, 10, 20], "the hour is not waited for")
-      #expect(rig.store.ticks(of: "ten", limit: 1).map(\.tick) == [Int64(start.timeIntervalSince1970 + 20) * 1000])
+      #expect(rig.store.ticks(of: "ten", limit: 1).map(\.tick.unixMilliseconds) == [Int64(start.timeIntervalSince1970 + 20) * 1000])
     }
   }
 

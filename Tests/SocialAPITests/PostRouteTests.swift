@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test func aPostOfALargeAuthorIsThereAtOnce() async throws {
-    try await API.run(feeds: FeedRules(mostPushed: 1, notesReaders: true)) { api in
+    try await API.run(feeds: FeedRules(pushLimit: 1, notesReaders: true)) { api in
       let (ann, bob, cat) = (try await api.open("ann"), try await api.open("bob"), try await api.open("cat"))
       var posts: [Int] = []
       for reader in [bob, cat] {

@@ -111,7 +111,7 @@ struct API: Sendable {
     let store = MediaFolder(path: media)
     let api = SocialAPI(
       jobs: jobs, pool: pool,
-      hasher: hasher, desk: JobAdmin(jobs, kinds: .app),
+      hasher: hasher, admin: JobAdmin(jobs, kinds: .app),
       adminToken: AdminToken(adminToken), adminReadToken: AdminToken(adminReadToken),
       lookups: Lookups(rules: rules), certificates: certificates, purchases: purchases,
       agreements: agreements, asksAdults: asksAdults, sendsMail: sendsMail,

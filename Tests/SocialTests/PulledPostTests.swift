@@ -13,9 +13,9 @@ import Testing
       let ids = try await app.accounts(6)
       let (author, fans) = (ids[0], Array(ids[1...]))
       for fan in fans.prefix(3) { try await app.follow(author, by: fan) }
-      let pushed = try await app.post(by: author, mostPushed: 3)
+      let pushed = try await app.post(by: author, pushLimit: 3)
       for fan in fans[3...] { try await app.follow(author, by: fan) }
-      let pulled = try await app.post(by: author, mostPushed: 3)
+      let pulled = try await app.post(by: author, pushLimit: 3)
       try await app.workOff()
       #expect(try await app.feedRows(of: pushed) == fans)
       #expect(try await app.feedRows(of: pulled) == [])
@@ -26,7 +26,7 @@ import Testing
       }
       // Below the limit again: the next one is pushed, and the others stay as they are.
       for fan in fans[2...] { try await app.unfollow(author, by: fan) }
-      let last = try await app.post(by: author, mostPushed: 3)
+      let last = try await app.post(by: author, pushLimit: 3)
       try await app.workOff()
       #expect(try await app.feedRows(of: last) == Array(fans[..<2]))
       #expect(try await app.feed(of: fans[0]) == [last, pulled, pushed])
@@ -54,7 +54,7 @@ import Testing
                 switch Int.random(in: 0..<10, using: &random) {
                 case 0..<4: try await app.follow(other, by: id)
                 case 4: try await app.unfollow(other, by: id)
-                case 5..<8: posts.append(try await app.post(by: id, mostPushed: Int.random(in: 0...5, using: &random)))
+                case 5..<8: posts.append(try await app.post(by: id, pushLimit: Int.random(in: 0...5, using: &random)))
                 case 8:
                   guard let post = posts.popLast() else { continue }
                   try await app.client.transaction { try await Posts.delete(post, by: id, in: $0) }
@@ -93,7 +93,7 @@ import Testing
     try await App.run { app in
       let ids = try await app.accounts(3)
       for fan in ids[1...] { try await app.follow(ids[0], by: fan) }
-      let post = try await app.post(by: ids[0], mostPushed: 1)
+      let post = try await app.post(by: ids[0], pushLimit: 1)
       try await app.workOff()
       try await app.pool.execute("INSERT INTO following_user_posts VALUES (\(ids[1]), \(post))")
       #expect(try await !FeedAudit.run(on: app.pool).isExact)
@@ -121,7 +121,7 @@ import Testing
         try await FeedSleepers.note(ids[5], on: app.pool)
         try await app.sleep(days: 30)
         #expect(try await app.sleepers() == Array(ids[..<5]) + [reader])
-        posts += [try await app.post(by: ids[1]), try await app.post(by: ids[2], mostPushed: 0)]
+        posts += [try await app.post(by: ids[1]), try await app.post(by: ids[2], pushLimit: 0)]
         posts += [try await app.post(by: ids[3])]
         try await app.workOff()
         #expect(try await app.feedRows(of: posts[3]) == [])
@@ -146,9 +146,9 @@ import Testing
 }
 
 extension App {
-  fileprivate func post(by author: Int, mostPushed: Int) async throws -> Int {
+  fileprivate func post(by author: Int, pushLimit: Int) async throws -> Int {
     try await client.transaction {
-      try await Posts.create(try PostDraft(title: "title"), by: author, mostPushed: mostPushed, in: $0).id
+      try await Posts.create(try PostDraft(title: "title"), by: author, pushLimit: pushLimit, in: $0).id
     }
   }
 

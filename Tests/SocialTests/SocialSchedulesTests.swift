@@ -13,7 +13,7 @@ import Testing
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(in: &registry)
     for schedule in schedules {
-      let record = try schedule.job(at: Tick(schedule: schedule.name, milliseconds: 1_767_225_600_000))
+      let record = try schedule.job(at: Tick(schedule: schedule.name, time: Date(unixMilliseconds: 1_767_225_600_000)))
       let entry = try #require(registry.entries[record.kind], "\(schedule.name)")
       #expect(record.kind == schedule.kind && record.queue == entry.queue)
       try entry.validate(record.payload, record.version)
@@ -25,7 +25,7 @@ import Testing
     func keepDays(_ days: Int) throws -> Int? {
       let schedules = try SocialSchedules.all(feedDays: days)
       let partitions = try #require(schedules.first { $0.name == "feed.partitions" })
-      let record = try partitions.job(at: Tick(schedule: partitions.name, milliseconds: 0))
+      let record = try partitions.job(at: Tick(schedule: partitions.name, time: Date(unixMilliseconds: 0)))
       return try FeedPartitions(payload: record.payload, version: record.version).keepDays
     }
     #expect(try keepDays(30) == 30)

@@ -53,7 +53,7 @@ struct Serve: AsyncParsableCommand {
         ]
         if let tickEvery {
           let ticks = Schedule("test.ticks", try .every(.milliseconds(tickEvery)), missed: .all) { tick in
-            CountEffect(number: Int(tick.milliseconds))
+            CountEffect(number: Int(tick.time.unixMilliseconds))
           }
           services.append(
             try Scheduler(

@@ -70,7 +70,7 @@ func withStandIn(
   let client = try HTTPClient(
     configuration: clientConfiguration, loop: loop, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   let (ports, port) = AsyncStream.makeStream(of: Int.self)
-  let server = StandInServer(desk: StandInControl(configuration: configuration, now: now)) { port.yield($0) }
+  let server = StandInServer(control: StandInControl(configuration: configuration, now: now)) { port.yield($0) }
   try await withThrowingTaskGroup(of: Void.self) { group in
     group.addTask { try await server.run() }
     var listening = ports.makeAsyncIterator()

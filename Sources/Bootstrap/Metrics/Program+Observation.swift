@@ -23,7 +23,7 @@ extension Program {
     watched.queues = Set(kinds.queues + (settings.queues ?? []).map(\.name)).sorted()
     watched.kinds = Set(kinds.names)
     watched.gauges = AppGauges(lookups: settings.lookupRules).all
-    watched.autoscaling = Autoscaling(minWorkers: settings.autoscalingLeast, maxWorkers: settings.autoscalingMost)
+    watched.autoscaling = Autoscaling(minWorkers: settings.autoscalingMinimum, maxWorkers: settings.autoscalingMaximum)
     let size = settings.workerSize(known: kinds.queues)
     watched.usualConcurrency = max(1, size.totalConcurrency / max(1, size.concurrency.count))
     if let url = settings.alarmWebhook {

@@ -87,7 +87,7 @@ extension Setting {
     "feed.days",
     "how many days of posts are stored as feed rows, 0 for all; older pages are assembled when they are read",
     default: "90")
-  public static let feedMostPushed = Setting(
+  public static let feedPushLimit = Setting(
     "feed.most.pushed",
     """
     the most followers an author may have whose posts are written into each feed; other authors' posts are added when \
@@ -295,9 +295,9 @@ extension Setting {
     "otlp.url",
     "the OpenTelemetry collector that gets spans, by OTLP over HTTP; if unset, none are made",
     isSecret: true, example: "http://collector:4318")
-  public static let autoscalingLeast = Setting(
+  public static let autoscalingMinimum = Setting(
     "autoscaling.least", "the minimum number of workers reported for a queue", default: "1")
-  public static let autoscalingMost = Setting(
+  public static let autoscalingMaximum = Setting(
     "autoscaling.most", "the maximum number of workers reported for a queue", default: "20")
   public static let logLevel = Setting(
     "log.level", "the least severe event that is logged", default: "info")
@@ -310,7 +310,7 @@ extension Setting {
   public static let all: [Setting] = [
     postgresURL, postgresReplicaURL, postgresPool, redisURL, host, apiPort, requestTimeout, httpHeadTimeout,
     httpBodyTimeout, httpIdleTimeout, httpConnections, httpClientConnections, workerPort, workerConcurrency, queues,
-    scheduler, jobsPayloadLimit, feedDays, feedMostPushed, feedSleepDays,
+    scheduler, jobsPayloadLimit, feedDays, feedPushLimit, feedSleepDays,
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
@@ -320,7 +320,7 @@ extension Setting {
     emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota,
     mediaUploadRate, mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, rankingPoints,
     endedDays, deadDays, deadLimit,
-    actionsDays, actionsLimit, alarms, alarmWebhook, alarmSecret, otlpURL, autoscalingLeast, autoscalingMost,
+    actionsDays, actionsLimit, alarms, alarmWebhook, alarmSecret, otlpURL, autoscalingMinimum, autoscalingMaximum,
     logLevel, logFormat, shutdownTimeout,
   ]
 }

@@ -30,18 +30,18 @@ extension Settings {
       }
       settings.alarmSecret = Secret(text)
     }
-    try take(.autoscalingLeast, reader.number(.autoscalingLeast, in: 0...10_000)) { $0.autoscalingLeast = $1 }
-    try take(.autoscalingMost, reader.number(.autoscalingMost, in: 1...10_000)) { $0.autoscalingMost = $1 }
-    if autoscalingMost < autoscalingLeast {
+    try take(.autoscalingMinimum, reader.number(.autoscalingMinimum, in: 0...10_000)) { $0.autoscalingMinimum = $1 }
+    try take(.autoscalingMaximum, reader.number(.autoscalingMaximum, in: 1...10_000)) { $0.autoscalingMaximum = $1 }
+    if autoscalingMaximum < autoscalingMinimum {
       // Blame the setting that was given, or the upper one if both were.
-      let least = Setting.autoscalingLeast.variable
-      if isSet(.autoscalingMost) {
+      let minimum = Setting.autoscalingMinimum.variable
+      if isSet(.autoscalingMaximum) {
         throw refusal(
-          of: .autoscalingMost, value: "\(autoscalingMost)", because: "less than \(least), \(autoscalingLeast)")
+          of: .autoscalingMaximum, value: "\(autoscalingMaximum)", because: "less than \(minimum), \(autoscalingMinimum)")
       }
       throw refusal(
-        of: .autoscalingLeast, value: "\(autoscalingLeast)",
-        because: "more than \(Setting.autoscalingMost.variable), \(autoscalingMost)")
+        of: .autoscalingMinimum, value: "\(autoscalingMinimum)",
+        because: "more than \(Setting.autoscalingMaximum.variable), \(autoscalingMaximum)")
     }
   }
 }

@@ -48,7 +48,7 @@ extension Settings {
       $0.jobsPayloadLimit = $1
     }
     try settings.take(.feedDays, reader.number(.feedDays, in: 0...36_500)) { $0.feedDays = $1 }
-    try settings.take(.feedMostPushed, reader.number(.feedMostPushed, in: 0...1_000_000_000)) { $0.feedMostPushed = $1 }
+    try settings.take(.feedPushLimit, reader.number(.feedPushLimit, in: 0...1_000_000_000)) { $0.feedPushLimit = $1 }
     try settings.take(.feedSleepDays, reader.number(.feedSleepDays, in: 0...36_500)) { $0.feedSleepDays = $1 }
     try settings.take(.youtubeURL, reader.text(.youtubeURL)) { settings, text throws(Wrong) in
       guard let url = URL(string: text), url.scheme == "https" || url.scheme == "http", url.host != nil else {

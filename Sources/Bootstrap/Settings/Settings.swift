@@ -40,7 +40,7 @@ public struct Settings: Sendable {
   public var jobsPayloadLimit = PayloadLimit.standard
   /// 0 means all.
   public var feedDays = 90
-  public var feedMostPushed = 1_000_000
+  public var feedPushLimit = 1_000_000
   public var feedSleepDays = 0
   public var youtubeURL = "https://www.googleapis.com"
   public var youtubeKeys: [Secret] = []
@@ -110,8 +110,8 @@ public struct Settings: Sendable {
   /// The collector of spans; nil for none.
   public var otlpURL: Secret?
   public var alarmSecret: Secret?
-  public var autoscalingLeast = 1
-  public var autoscalingMost = 20
+  public var autoscalingMinimum = 1
+  public var autoscalingMaximum = 20
   public var logLevel = Logger.Level.info
   public var logFormat = LogFormat.text
   public var shutdownTimeout = Duration.seconds(30)

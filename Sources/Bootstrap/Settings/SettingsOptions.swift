@@ -26,7 +26,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.scheduler.flagName, help: Setting.scheduler.help) var scheduler: String?
   @Option(name: Setting.jobsPayloadLimit.flagName, help: Setting.jobsPayloadLimit.help) var jobsPayloadLimit: String?
   @Option(name: Setting.feedDays.flagName, help: Setting.feedDays.help) var feedDays: String?
-  @Option(name: Setting.feedMostPushed.flagName, help: Setting.feedMostPushed.help) var feedMostPushed: String?
+  @Option(name: Setting.feedPushLimit.flagName, help: Setting.feedPushLimit.help) var feedPushLimit: String?
   @Option(name: Setting.feedSleepDays.flagName, help: Setting.feedSleepDays.help) var feedSleepDays: String?
   @Option(name: Setting.youtubeURL.flagName, help: Setting.youtubeURL.help) var youtubeURL: String?
   @Option(name: Setting.youtubeKeys.flagName, help: Setting.youtubeKeys.help) var youtubeKeys: String?
@@ -92,9 +92,9 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.alarms.flagName, help: Setting.alarms.help) var alarms: String?
   @Option(name: Setting.alarmWebhook.flagName, help: Setting.alarmWebhook.help) var alarmWebhook: String?
   @Option(name: Setting.alarmSecret.flagName, help: Setting.alarmSecret.help) var alarmSecret: String?
-  @Option(name: Setting.autoscalingLeast.flagName, help: Setting.autoscalingLeast.help) var autoscalingLeast: String?
+  @Option(name: Setting.autoscalingMinimum.flagName, help: Setting.autoscalingMinimum.help) var autoscalingMinimum: String?
   @Option(name: Setting.otlpURL.flagName, help: Setting.otlpURL.help) var otlpURL: String?
-  @Option(name: Setting.autoscalingMost.flagName, help: Setting.autoscalingMost.help) var autoscalingMost: String?
+  @Option(name: Setting.autoscalingMaximum.flagName, help: Setting.autoscalingMaximum.help) var autoscalingMaximum: String?
   @Option(name: Setting.logLevel.flagName, help: Setting.logLevel.help) var logLevel: String?
   @Option(name: Setting.logFormat.flagName, help: Setting.logFormat.help) var logFormat: String?
   @Option(name: Setting.shutdownTimeout.flagName, help: Setting.shutdownTimeout.help) var shutdownTimeout: String?
@@ -110,7 +110,7 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .httpConnections: httpConnections, .httpClientConnections: httpClientConnections,
       .workerPort: workerPort, .workerConcurrency: workerConcurrency, .queues: queues, .scheduler: scheduler,
       .jobsPayloadLimit: jobsPayloadLimit, .feedDays: feedDays,
-      .feedMostPushed: feedMostPushed, .feedSleepDays: feedSleepDays, .youtubeURL: youtubeURL,
+      .feedPushLimit: feedPushLimit, .feedSleepDays: feedSleepDays, .youtubeURL: youtubeURL,
       .youtubeKeys: youtubeKeys,
       .youtubeSearches: youtubeSearches, .youtubeUnits: youtubeUnits, .youtubeSearchUnits: youtubeSearchUnits,
       .youtubeAccountPercent: youtubeAccountPercent,
@@ -134,8 +134,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .endedDays: endedDays,
       .deadDays: deadDays, .deadLimit: deadLimit, .actionsDays: actionsDays, .actionsLimit: actionsLimit,
       .alarms: alarms, .alarmWebhook: alarmWebhook, .alarmSecret: alarmSecret, .otlpURL: otlpURL,
-      .autoscalingLeast: autoscalingLeast,
-      .autoscalingMost: autoscalingMost, .logLevel: logLevel, .logFormat: logFormat,
+      .autoscalingMinimum: autoscalingMinimum,
+      .autoscalingMaximum: autoscalingMaximum, .logLevel: logLevel, .logFormat: logFormat,
       .shutdownTimeout: shutdownTimeout,
     ]
     return given.compactMapValues(\.self)

@@ -32,7 +32,7 @@ public struct WorkerSize: Sendable, Hashable {
       if let set = queue.concurrency {
         concurrency[queue.name] = set
       } else if settings.isSet(.workerConcurrency) {
-        concurrency[queue.name] = min(settings.workerConcurrency, Share(of: queue.name).most)
+        concurrency[queue.name] = min(settings.workerConcurrency, Share(of: queue.name).maximum)
       }
     }
     let open = served.map(\.name).filter { concurrency[$0] == nil }
@@ -41,7 +41,7 @@ public struct WorkerSize: Sendable, Hashable {
     // Limits set for some queues do not reduce the others, unless the pool is set.
     let usual = isPoolSet ? 0 : open.reduce(0) { $0 + Share(of: $1).usual }
     let budget = max((isPoolSet ? settings.postgresPool : Self.usualPool) - set, usual)
-    for (queue, count) in Self.deal(budget, to: open, most: settings.workerConcurrency) { concurrency[queue] = count }
+    for (queue, count) in Self.deal(budget, to: open, limit: settings.workerConcurrency) { concurrency[queue] = count }
     self.concurrency = concurrency
     let jobs = Self.connections(for: concurrency)
     connections = WorkerConnections(
@@ -64,11 +64,11 @@ public struct WorkerSize: Sendable, Hashable {
   /// use.
   ///
   /// - Returns: the number of jobs per queue that share them.
-  private static func deal(_ budget: Int, to queues: [QueueName], most: Int) -> [QueueName: Int] {
+  private static func deal(_ budget: Int, to queues: [QueueName], limit: Int) -> [QueueName: Int] {
     var lots = queues.map { (queue: $0, count: 1, share: Share(of: $0)) }
     for _ in lots.count..<max(lots.count, budget) {
       let open = lots.indices.filter { index in
-        lots[index].count < min(lots[index].share.connections(for: most), lots[index].share.most)
+        lots[index].count < min(lots[index].share.connections(for: limit), lots[index].share.maximum)
       }
       // The queue furthest below its usual share.
       let next = open.min { lots[$0].count * lots[$1].share.usual < lots[$1].count * lots[$0].share.usual }
@@ -76,7 +76,7 @@ public struct WorkerSize: Sendable, Hashable {
       lots[next].count += 1
     }
     return Dictionary(
-      uniqueKeysWithValues: lots.map { ($0.queue, min(most, $0.count * $0.share.jobsPerConnection)) })
+      uniqueKeysWithValues: lots.map { ($0.queue, min(limit, $0.count * $0.share.jobsPerConnection)) })
   }
 
   /// A queue's share of a worker, in connections.
@@ -84,18 +84,18 @@ public struct WorkerSize: Sendable, Hashable {
     /// The share in a worker that serves all of the app's queues.
     let usual: Int
     /// The share beyond which jobs only wait for one another.
-    let most: Int
+    let maximum: Int
     let jobsPerConnection: Int
 
     init(of queue: QueueName) {
       switch queue {
-      case SocialJobs.fanOutQueue, SocialJobs.lookupQueue: (usual, most) = (4, .max)
+      case SocialJobs.fanOutQueue, SocialJobs.lookupQueue: (usual, maximum) = (4, .max)
       // A chunk keeps one Postgres CPU busy. With two chunks at once on two CPUs, small posts wait twice as long.
-      case SocialJobs.bulkQueue: (usual, most) = (1, 1)
-      case SocialJobs.notificationQueue, SocialJobs.countQueue: (usual, most) = (2, 2)
-      case SocialJobs.rankingQueue: (usual, most) = (1, 2)
-      case SocialJobs.pictureQueue: (usual, most) = (1, .max)
-      default: (usual, most) = (2, .max)
+      case SocialJobs.bulkQueue: (usual, maximum) = (1, 1)
+      case SocialJobs.notificationQueue, SocialJobs.countQueue: (usual, maximum) = (2, 2)
+      case SocialJobs.rankingQueue: (usual, maximum) = (1, 2)
+      case SocialJobs.pictureQueue: (usual, maximum) = (1, .max)
+      default: (usual, maximum) = (2, .max)
       }
       jobsPerConnection =
         switch queue {

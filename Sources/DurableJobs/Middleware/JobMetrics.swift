@@ -13,7 +13,7 @@ public struct JobMetrics: JobMiddleware {
   }
 }
 
-/// The counters and timers of one kind in one queue, made once. Those of a kind outside its own queue are made with its
+/// The counters and timers of one kind in one queue, created once. A kind outside its own queue gets them with its
 /// first job there, since most kinds never run there.
 private struct KindMetrics: JobMiddleware {
   private struct Handles: Sendable {
@@ -40,7 +40,7 @@ private struct KindMetrics: JobMiddleware {
 
   var hooks: JobHooks { .ended }
 
-  /// - Parameter isHome: whether the queue is the kind's own: its series exist from the beginning, with 0.
+  /// - Parameter isHome: whether the queue is the kind's own; its series then start at 0 with the worker.
   init(queue: QueueName, kind: JobKind, isHome: Bool) {
     self.queue = queue
     self.kind = kind

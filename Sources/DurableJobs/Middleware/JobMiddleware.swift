@@ -16,25 +16,25 @@ public protocol JobMiddleware: Sendable {
   /// The hooks that it implements; the others are not called.
   var hooks: JobHooks { get }
 
-  /// Runs around an enqueue or a push: within the transaction for durable jobs. It may change the jobs, leave some out,
-  /// or refuse them all by throwing.
+  /// Runs around an enqueue or a push, within the transaction for durable jobs. It may change the jobs, drop some, or
+  /// reject them all by throwing.
   ///
-  /// - Parameter next: goes on with these jobs and returns the ids of those that were added.
+  /// - Parameter next: continues with these jobs and returns the ids of those that were added.
   func enqueue(_ jobs: [JobRecord], next: ([JobRecord]) async throws -> [JobID]) async throws -> [JobID]
 
-  /// Runs around each call of a handler. An error that it throws counts as the handler's own; a handler that it does
-  /// not call has done nothing, and its jobs are complete.
+  /// Runs around each call of a handler. Its errors count as the handler's own. If it does not call the handler, the
+  /// jobs are complete without having run.
   ///
-  /// - Parameter next: calls the handler, and throws what that throws.
+  /// - Parameter next: calls the handler, and throws its errors.
   func run(_ attempt: JobAttempt, next: () async throws -> Void) async throws
 
-  /// Hears of the end of each attempt, once it is decided what follows. It must not block.
+  /// Called at the end of each attempt, once its outcome is decided. It must not block.
   func ended(_ end: AttemptEnd, logger: Logger)
 
-  /// The middleware for a kind in a queue, asked for once when a worker begins: for one that keeps state by kind, such
-  /// as counters.
+  /// The middleware for a kind in a queue, requested once when a worker starts: for middleware with state per kind,
+  /// such as counters.
   ///
-  /// - Parameter isHome: whether it is the kind's own queue.
+  /// - Parameter isHome: whether the queue is the kind's own.
   func serving(_ kind: JobKind, in queue: QueueName, isHome: Bool) -> any JobMiddleware
 }
 
@@ -52,7 +52,7 @@ extension JobMiddleware {
   public func serving(_ kind: JobKind, in queue: QueueName, isHome: Bool) -> any JobMiddleware { self }
 }
 
-/// Places at which middleware is called.
+/// The points at which middleware is called.
 public struct JobHooks: OptionSet, Sendable {
   public let rawValue: Int
 
@@ -64,9 +64,9 @@ public struct JobHooks: OptionSet, Sendable {
   public static let all: JobHooks = [.enqueue, .run, .ended]
 }
 
-/// One call of a handler: with one job, or with those of a batch.
+/// One call of a handler, with one job or with those of a batch.
 public struct JobAttempt: Sendable {
-  /// At least one. Their attempts are counted from 1.
+  /// At least one. Attempts count from 1.
   public let claims: [Claim]
   /// The kind of all of them.
   public let kind: JobKind
@@ -77,7 +77,7 @@ public struct JobAttempt: Sendable {
 
 /// How an attempt at a job ended.
 public struct AttemptEnd: Sendable {
-  /// What follows, open for more.
+  /// The outcome, open for more.
   public struct Outcome: Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
@@ -89,26 +89,26 @@ public struct AttemptEnd: Sendable {
     public static let dead = Outcome(description: "dead")
     /// The handler discarded the job (`JobDiscard`).
     public static let discarded = Outcome(description: "discarded")
-    /// The handler put the job off by `delay` (`JobSnooze`); no attempt is counted.
+    /// The handler snoozed the job for `delay` (`JobSnooze`); no attempt is counted.
     public static let snoozed = Outcome(description: "snoozed")
-    /// A shortage, such as of connections, kept the handler from its work (`JobHandback`); no attempt is counted.
+    /// A shortage, for example of connections, stopped the handler (`JobHandback`); no attempt is counted.
     public static let handedBack = Outcome(description: "handed back")
-    /// The worker stops; no attempt is counted.
+    /// The worker is stopping; no attempt is counted.
     public static let released = Outcome(description: "released")
-    /// The worker does not know the kind or the payload's version.
+    /// The worker does not know the kind or the payload version.
     public static let parked = Outcome(description: "parked")
     /// An operator cancelled the job.
     public static let cancelled = Outcome(description: "cancelled")
   }
 
   public let outcome: Outcome
-  /// The job, and the number of the attempt.
+  /// The job, with the number of the attempt.
   public let claim: Claim
-  /// The error, or the reason of a discarded job; nil for other outcomes.
+  /// The error, or the reason for a discard; nil for other outcomes.
   public let error: String?
-  /// Until the job is ready again; nil where it is not, or at once.
+  /// Time until the job is ready again; nil if it is not retried, or at once.
   public let delay: Duration?
-  /// How long the handler ran. A job of a batch has its share of the batch's time.
+  /// How long the handler ran. A job of a batch gets its share of the batch's time.
   public let runTime: Duration
   /// How long the job was ready before the attempt began.
   public let waitTime: Duration

@@ -1,6 +1,6 @@
 import Logging
 
-/// Middleware by hook, so that one that does not implement a hook costs nothing there.
+/// Middleware grouped by hook, so that it costs nothing at hooks that it does not implement.
 struct MiddlewareChain: Sendable {
   private let all: [any JobMiddleware]
   private let enqueuing: [any JobMiddleware]
@@ -21,7 +21,7 @@ struct MiddlewareChain: Sendable {
     MiddlewareChain(all.map { $0.serving(kind, in: queue, isHome: isHome) })
   }
 
-  /// - Parameter check: checks each job as the middleware left it.
+  /// - Parameter check: checks each job after the middleware.
   func enqueue(
     _ jobs: [JobRecord], checking check: (JobRecord) throws -> Void, _ body: ([JobRecord]) async throws -> [JobID]
   ) async throws -> [JobID] {
@@ -59,10 +59,10 @@ struct MiddlewareChain: Sendable {
   }
 }
 
-/// What every enqueue of a client goes through.
+/// The common context of a client's enqueues.
 struct Enqueuing: Sendable {
   let middleware: MiddlewareChain
-  /// Delays are counted by it.
+  /// Delays count from its time.
   let clock: any WallClock
 
   static let plain = Enqueuing(middleware: .none, clock: .system)

@@ -1,8 +1,8 @@
 extension Array<UInt8> {
-  /// Where the first byte stands that is not part of text in UTF-8, counted from 0; nil for text. A zero byte is no
-  /// text either: Postgres keeps none.
+  /// The offset of the first byte that is not UTF-8 text; nil if all is text. Zero bytes do not count as text either,
+  /// since Postgres cannot store them.
   var firstByteThatIsNoText: Int? {
-    // Most payloads are ASCII: one pass without decoding.
+    // Most payloads are ASCII, which needs no decoding.
     guard let first = firstIndex(where: { $0 == 0 || $0 >= 0x80 }) else { return nil }
     if self[first] == 0 { return first }
     var place = first

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// How payloads are written and read unless a kind brings a form of its own: JSON, dates as ISO 8601.
+/// The default encoding of payloads: JSON, with ISO 8601 dates.
 enum PayloadCoding {
   static func encode(_ value: some Encodable) throws -> [UInt8] {
     if let text = try PayloadText.json(of: value) { return text }
@@ -25,7 +25,7 @@ enum PayloadCoding {
 
   private static let decoder: JSONDecoder = {
     let decoder = JSONDecoder()
-    // As `.iso8601` reads it, but with the field in its error.
+    // Like `.iso8601`, but with the field in its error.
     decoder.dateDecodingStrategy = .custom { decoder in
       let text = try decoder.singleValueContainer().decode(String.self)
       do {
@@ -39,7 +39,7 @@ enum PayloadCoding {
   }()
 }
 
-/// Whether Foundation's encoder writes a type differently from what the type says of itself.
+/// Whether Foundation's encoder writes a type differently from the type's own `Codable` conformance.
 func isForeign(_ type: any Any.Type) -> Bool {
   type == Date.self || type == Data.self || type == URL.self || type == Decimal.self || type == Double.self
     || type == Float.self

@@ -1,8 +1,8 @@
-/// A payload that its kind cannot read: the job's fault, not the worker's, so it is never retried.
+/// A payload that does not decode. The job is at fault, not the worker, so it is never retried.
 public struct PayloadError: Error, CustomStringConvertible {
-  /// Of the job.
+  /// The job's kind.
   public let kind: JobKind
-  /// Which field is wrong and what was expected there. Never the value that was found.
+  /// Which field is wrong and what was expected. Never contains the value.
   public let problem: String
 
   public init(kind: JobKind, underlying error: any Error) {
@@ -14,7 +14,7 @@ public struct PayloadError: Error, CustomStringConvertible {
       case .valueNotFound(let type, let context):
         "field '\(Self.path(context))' is null instead of \(Self.article(type))"
       case .dataCorrupted(let context):
-        // Foundation says the same, without a path, of a number that is too large for its field.
+        // Foundation reports a number too large for its field the same way, without a path.
         context.codingPath.isEmpty
           ? "it is not valid JSON, or a number in it does not fit its field"
           : "field '\(Self.path(context))' has an invalid value"

@@ -4,12 +4,12 @@
   import Foundation
 #endif
 
-/// One field of a kind's payload, for people who ask for jobs by hand.
+/// One field of a kind's payload, for people who enqueue jobs by hand.
 public struct PayloadField: Codable, Sendable, Hashable {
   public let name: String
   /// Such as `integer`, `text`, `true or false`, `time`, `list`.
   public let type: String
-  /// Whether a payload without it does not decode.
+  /// Whether decoding fails without it.
   public let isRequired: Bool
 
   public init(name: String, type: String, isRequired: Bool) {
@@ -18,28 +18,28 @@ public struct PayloadField: Codable, Sendable, Hashable {
     self.isRequired = isRequired
   }
 
-  /// The fields that a type asks its decoder for; nil if it is no object, or cannot be made of empty values.
+  /// The fields that a type requests from its decoder; nil if it is not an object or rejects empty values.
   static func all(of type: (some Decodable).Type) -> [PayloadField]? {
     let found = Found()
     do {
       _ = try type.init(from: Probe(found: found))
       return found.isOther ? nil : found.fields
     } catch {
-      // A type that looks into its values cannot be asked this way.
+      // A type that validates its values cannot be probed.
       return nil
     }
   }
 
-  /// What the probe was asked for.
+  /// The fields requested from the probe.
   private final class Found {
     var fields: [PayloadField] = []
-    /// Whether it is a list or a single value. A type without fields asks for nothing at all.
+    /// Whether it is a list or a single value. A type without fields requests nothing.
     var isOther = false
   }
 
   private struct Unanswerable: Error {}
 
-  /// A decoder that has an empty value for every question and notes the questions.
+  /// A decoder that returns an empty value for every request and records the requests.
   private struct Probe: Decoder {
     let found: Found
     var codingPath: [any CodingKey] { [] }
@@ -110,7 +110,7 @@ public struct PayloadField: Codable, Sendable, Hashable {
       note(key, type, isRequired: false)
       return nil
     }
-    // The standard library asks for these types by methods of their own.
+    // The standard library has separate methods for these types.
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) -> Bool? { absent(type, key) }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) -> String? { absent(type, key) }
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) -> Double? { absent(type, key) }

@@ -1,25 +1,25 @@
 import Synchronization
 
-/// How large payloads may be, and how many bytes of them travel together.
+/// Limits on the size of payloads, alone and in batches.
 ///
-/// The ledger keeps payloads of any size up to the limit. The broker carries small ones, so that a job costs no other
-/// read; a larger payload of a durable job stays in the ledger, and the worker that runs the job reads it there.
+/// The ledger stores payloads of any size up to the limit. The broker carries small ones, so that a job needs no other
+/// read; a durable job's larger payload stays in the ledger, and the worker reads it there when the job runs.
 public enum PayloadLimit {
-  /// The most bytes that the broker carries of a durable job: 16 KiB. A larger payload stays in the ledger.
+  /// The largest payload of a durable job that the broker carries: 16 KiB. A larger one stays in the ledger.
   public static let carried = 16 << 10
-  /// The most bytes of a job that is pushed without a record in the ledger: 64 KiB.
+  /// The largest payload of a job pushed without a record in the ledger: 64 KiB.
   public static let unrecorded = 64 << 10
-  /// The most bytes of payloads in one push, claim, read or write: 4 MiB. A larger payload travels alone.
+  /// The most payload bytes in one push, claim, read or write: 4 MiB. A larger payload travels alone.
   public static let batch = 4 << 20
-  /// The limit unless a process sets another one: 1 MiB.
+  /// The default limit: 1 MiB.
   public static let standard = 1 << 20
 
   private static let limit = Atomic<Int>(standard)
 
-  /// The most bytes of a payload that this process takes in. Jobs that are pending already run whatever their size.
+  /// The largest payload that this process accepts, in bytes. Pending jobs run regardless of their size.
   public static var job: Int { limit.load(ordering: .relaxed) }
 
-  /// Sets the limit for this process, when it starts.
+  /// Sets the limit for this process, at its start.
   public static func set(_ bytes: Int) {
     precondition(bytes > 0, "a payload limit must be at least one byte")
     limit.store(bytes, ordering: .relaxed)
@@ -27,15 +27,15 @@ public enum PayloadLimit {
 }
 
 extension JobRecord {
-  /// How many bytes the payload has, wherever it is.
+  /// The payload's size in bytes, wherever it is stored.
   public var payloadSize: Int { payloadInLedger ?? payload.count }
 
-  /// How many bytes of the payload stay in the ledger when the broker gets the record; nil where the broker carries it.
+  /// The payload bytes that stay in the ledger when the job is pushed; nil if the broker carries the payload.
   package var leftBytes: Int? {
     payloadInLedger ?? (isDurable && payload.count > PayloadLimit.carried ? payload.count : nil)
   }
 
-  /// How many bytes of the payload the broker carries.
+  /// The payload bytes that the broker carries.
   package var carriedBytes: Int { leftBytes == nil ? payload.count : 0 }
 
   /// The record as the broker carries it.
@@ -56,10 +56,10 @@ extension Collection<JobRecord> {
 }
 
 extension ArraySlice<JobRecord> {
-  /// The records in order, at most `count` in a batch and at most `PayloadLimit.batch` bytes of payloads. A larger
+  /// The records in order, in batches of at most `count` records and `PayloadLimit.batch` bytes of payloads. A larger
   /// payload is a batch of its own.
   ///
-  /// - Parameter isWhole: whether payloads are counted that stay in the ledger when the broker gets the record.
+  /// - Parameter isWhole: whether payloads count that stay in the ledger when the job is pushed.
   package func batches(of count: Int = .max, isWhole: Bool = false) -> [ArraySlice] {
     var batches: [ArraySlice] = []
     var (start, bytes) = (startIndex, 0)

@@ -1,13 +1,13 @@
-/// Reads simple payloads several times as fast as Foundation does, and leaves to it whatever is not simple or not
-/// right: then its decoder begins anew, so that values, errors and their paths are always Foundation's.
+/// Reads simple payloads several times as fast as Foundation. Anything complex or invalid goes to Foundation's decoder
+/// from the start, so that values, errors and their paths are always Foundation's.
 final class PayloadReader {
   fileprivate let tape: PayloadTape
-  /// Whether something came up that Foundation has to judge. The type that decodes may have caught the error.
+  /// Whether Foundation has to decide. A flag, since the decoding type may have caught the error.
   fileprivate var isDoubtful = false
 
   private init(_ tape: PayloadTape) { self.tape = tape }
 
-  /// - Returns: nil where Foundation has to read.
+  /// - Returns: nil if Foundation has to read the payload.
   static func value<Value: Decodable>(_ type: Value.Type, from payload: [UInt8]) -> Value? {
     guard !isForeign(type), let tape = PayloadTape(payload) else { return nil }
     let reader = PayloadReader(tape)
@@ -15,16 +15,16 @@ final class PayloadReader {
       let value = try Value(from: Place(reader: reader, index: 0))
       return reader.isDoubtful ? nil : value
     } catch {
-      // Foundation's decoder meets it again, and says what it is.
+      // Foundation's decoder meets the error again and describes it.
       return nil
     }
   }
 }
 
-/// Something that only Foundation's decoder can judge.
+/// Thrown for values that only Foundation's decoder can judge.
 private struct Doubt: Error {}
 
-/// Where a value stands.
+/// A value's position on the tape.
 private struct Place: Decoder, SingleValueDecodingContainer {
   let reader: PayloadReader
   let index: Int
@@ -104,7 +104,7 @@ private struct Fields<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let place: Place
   var codingPath: [any CodingKey] { [] }
 
-  /// The indices of the keys; each value stands behind its key.
+  /// The indices of the keys; each value follows its key.
   private var keys: [Int] {
     var keys: [Int] = []
     var index = place.index + 1
@@ -132,7 +132,7 @@ private struct Fields<Key: CodingKey>: KeyedDecodingContainerProtocol {
       while index < end {
         let entry = tape.entries[index]
         if entry.end - entry.first == name.count, tape.bytes[entry.first..<entry.end].elementsEqual(name) {
-          // Which of two fields of one name counts, Foundation decides.
+          // Foundation decides which of two fields with the same name counts.
           if found != nil { place.reader.isDoubtful = true }
           found = Place(reader: place.reader, index: index + 1)
         }
@@ -179,7 +179,7 @@ private struct Fields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
 private struct Elements: UnkeyedDecodingContainer {
   private let place: Place
-  /// The entry that is decoded next.
+  /// The next entry to decode.
   private var index: Int
   private(set) var currentIndex = 0
   var codingPath: [any CodingKey] { [] }

@@ -1,5 +1,5 @@
-/// The values of a simple JSON text in the order in which they stand there, each with where it ends: read once, then
-/// looked at in place.
+/// The values of a simple JSON text in document order, each with its end. The text is parsed once and then read in
+/// place.
 struct PayloadTape {
   enum Kind {
     case object, array, string, integer, yes, no, null
@@ -7,10 +7,10 @@ struct PayloadTape {
 
   struct Entry {
     var kind: Kind
-    /// Where the value's bytes are; a string's without its quotes. Of use for strings and numbers only.
+    /// The range of the value's bytes, without a string's quotes. Used only for strings and numbers.
     var first: Int
     var end: Int
-    /// The entry after this value and all that is in it.
+    /// The entry after this value and its contents.
     var next: Int
   }
 
@@ -19,13 +19,12 @@ struct PayloadTape {
   private(set) var entries: [Entry] = []
   private var position = 0
 
-  /// How deep values may lie in one another.
+  /// The maximum nesting depth.
   private static let deepest = 32
 
-  /// Reads a text of RFC 8259.
+  /// Parses JSON (RFC 8259).
   ///
-  /// - Returns: nil for one that is not valid, and for one with fractions, exponents or escapes, which are left to
-  ///   Foundation.
+  /// - Returns: nil for invalid JSON, and for fractions, exponents and escapes, which are left to Foundation.
   init?(_ bytes: [UInt8]) {
     self.bytes = bytes
     entries.reserveCapacity(16)
@@ -93,7 +92,7 @@ struct PayloadTape {
     }
     let end = position
     guard take("\"") else { return false }
-    // Keys are compared byte by byte here, and Foundation knows that one letter can be written in several ways.
+    // Keys are compared byte by byte here, whereas Foundation treats canonically equivalent strings as equal.
     if !isASCII, isKey { return false }
     if !isASCII, String(validating: bytes[first..<end], as: UTF8.self) == nil { return false }
     entries.append(Entry(kind: .string, first: first, end: end, next: entries.count + 1))
@@ -113,7 +112,7 @@ struct PayloadTape {
     _ = take("-")
     let digits = position
     while let byte, 48...57 ~= byte { position += 1 }
-    // A number does not begin with 0, unless it is 0.
+    // JSON allows no leading zero.
     guard position > digits, position == digits + 1 || bytes[digits] != 48 else { return false }
     if let byte, byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e") { return false }
     entries.append(Entry(kind: .integer, first: first, end: position, next: entries.count + 1))

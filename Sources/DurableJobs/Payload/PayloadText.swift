@@ -1,10 +1,10 @@
-/// The JSON of a payload under construction, written straight from what a `Codable` type says of itself.
+/// Writes a payload's JSON directly from a type's `Encodable` calls.
 ///
-/// Foundation's encoder builds a tree first and costs some 3 µs for a small payload, half of what asking for a job in
-/// bulk costs altogether. This one knows flags, integers, texts, and objects and arrays of such. What else a type may
-/// encode (dates, fractions, inherited parts) it does not know, says so, and leaves it to Foundation's.
+/// Foundation's encoder builds a tree first and takes about 3 µs for a small payload, half the total cost of enqueueing
+/// a job in bulk. This one writes booleans, integers, strings, and objects and arrays of them. Anything else (dates,
+/// fractions, inherited parts) it reports as unsupported and leaves to Foundation's encoder.
 final class PayloadText {
-  /// What the value that is being encoded has begun to be.
+  /// The form of the value being encoded, so far.
   fileprivate enum Form {
     case nothing, object, array, single
   }
@@ -13,8 +13,8 @@ final class PayloadText {
   fileprivate private(set) var isComplete = true
   private var form = Form.nothing
 
-  /// - Returns: the payload as UTF-8 text, or nil if it holds what only Foundation's encoder knows.
-  /// - Throws: what the type's own `encode(to:)` throws.
+  /// - Returns: the payload as UTF-8 text, or nil if it contains values that only Foundation's encoder supports.
+  /// - Throws: any error of the type's `encode(to:)`.
   static func json(of value: some Encodable) throws -> [UInt8]? {
     let text = PayloadText()
     text.bytes.reserveCapacity(128)
@@ -22,7 +22,7 @@ final class PayloadText {
     return text.isComplete ? text.bytes : nil
   }
 
-  /// Leaves it to the other encoder.
+  /// Leaves the value to Foundation's encoder.
   fileprivate func giveUp() { isComplete = false }
 
   fileprivate func begin(_ new: Form) {
@@ -52,7 +52,7 @@ final class PayloadText {
     form = outer
   }
 
-  /// Begins an element or a field: all but the first come after a comma.
+  /// Begins an element or a field: all but the first follow a comma.
   fileprivate func separate() {
     if bytes.last != UInt8(ascii: "{"), bytes.last != UInt8(ascii: "[") { bytes.append(UInt8(ascii: ",")) }
   }
@@ -95,7 +95,7 @@ final class PayloadText {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// What RFC 8259, section 7, does not allow as it is.
+  /// RFC 8259, section 7.
   private static func needsEscape(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
@@ -165,7 +165,7 @@ private struct ObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     try field(key) { try $0.append(value: value) }
   }
 
-  // A container within a container stays open beside it: a form that only the other encoder knows.
+  // A nested container stays open while its parent is written to; only Foundation's encoder supports that.
   mutating func nestedContainer<Nested: CodingKey>(
     keyedBy keyType: Nested.Type, forKey key: Key
   ) -> KeyedEncodingContainer<Nested> { text.elsewhere.container(keyedBy: keyType) }
@@ -241,7 +241,7 @@ private struct SingleContainer: SingleValueEncodingContainer {
 }
 
 extension PayloadText {
-  /// Where to write what is not kept, since the other encoder begins anew.
+  /// A sink for unsupported values; Foundation's encoder starts over.
   fileprivate var elsewhere: PayloadTextEncoder {
     giveUp()
     return PayloadTextEncoder(text: PayloadText())

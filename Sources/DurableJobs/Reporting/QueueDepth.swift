@@ -1,23 +1,29 @@
-/// What the broker holds of a queue, told without walking through it.
-public struct QueueDepth: Sendable, Hashable, Codable {
-  /// Waiting to be claimed, by priority.
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The number of jobs of a queue in the broker by state, read without scanning it.
+public struct QueueDepth: Sendable, Hashable {
+  /// Ready to claim, by priority.
   public var high: Int
   public var normal: Int
   public var low: Int
-  /// In the hands of workers.
+  /// Claimed by workers.
   public var claimed: Int
-  /// Waiting for their time.
+  /// Waiting until they are due.
   public var delayed: Int
-  /// Durable jobs that it knows: ready, delayed or claimed. What the ledger owes besides is parked or on its way here.
+  /// Durable jobs in the broker: ready, delayed or claimed. The ledger's other pending jobs are parked or in flight.
   public var known: Int
-  /// Consumers that are alive.
+  /// Live consumers.
   public var workers: Int
-  /// Milliseconds since 1970 at which the job became ready that has been so longest; nil where none is ready.
-  public var oldestReadyAt: Int64?
+  /// When the job that has been ready longest became ready; nil if none is ready.
+  public var oldestReadyAt: Date?
 
   public init(
     high: Int = 0, normal: Int = 0, low: Int = 0, claimed: Int = 0, delayed: Int = 0, known: Int = 0,
-    workers: Int = 0, oldestReadyAt: Int64? = nil
+    workers: Int = 0, oldestReadyAt: Date? = nil
   ) {
     self.high = high
     self.normal = normal
@@ -29,6 +35,6 @@ public struct QueueDepth: Sendable, Hashable, Codable {
     self.oldestReadyAt = oldestReadyAt
   }
 
-  /// Waiting to be claimed.
+  /// Jobs ready to claim.
   public var ready: Int { high + normal + low }
 }

@@ -1,12 +1,12 @@
-/// What operators want of a worker.
+/// Operators' commands for a worker.
 public struct WorkerCommands: Sendable, Hashable {
-  /// Claim no more, from any queue.
+  /// Stop claiming, from any queue.
   public var isQuiet: Bool
-  /// End, as after SIGTERM.
+  /// Shut down, as after SIGTERM.
   public var isStopped: Bool
-  /// Claim no more from these.
+  /// Stop claiming from these queues.
   public var pausedQueues: Set<QueueName>
-  /// Jobs that are not wanted any more: those that run here are cancelled.
+  /// Cancelled jobs: those running here are cancelled too.
   public var cancelled: Set<JobID>
 
   public init(
@@ -18,6 +18,6 @@ public struct WorkerCommands: Sendable, Hashable {
     self.cancelled = cancelled
   }
 
-  /// Whether nothing is to be claimed from a queue.
+  /// Whether the worker must not claim from a queue.
   public func isPaused(_ queue: QueueName) -> Bool { isQuiet || isStopped || pausedQueues.contains(queue) }
 }

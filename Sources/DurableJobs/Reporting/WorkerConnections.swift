@@ -1,36 +1,35 @@
-/// How many connections a worker has to the server that keeps its ledger.
+/// A worker's connections to its ledger's server.
 public struct WorkerConnections: Codable, Sendable, Hashable {
-  /// The pool that its jobs and its own statements share.
+  /// The size of the pool that its jobs and its own statements share.
   public let pool: Int
-  /// How many it opens at most: the pool's, and those that it keeps beside it.
+  /// The most connections that it opens: the pool's, and those that it holds beside it.
   public let total: Int
-  /// How many of the pool's its jobs use when as many run as may at once.
+  /// The pool connections that its jobs use at full concurrency.
   public let jobs: Int
 
   private enum CodingKeys: String, CodingKey {
     case pool
-    // Workers of the version before write and read it under this name.
+    // The previous version's workers use this name.
     case total = "most"
     case jobs
   }
 
   /// - Parameters:
-  ///   - pool: how many its jobs and its own statements share.
-  ///   - kept: how many it keeps beside them.
-  ///   - jobs: how many its jobs use at once.
+  ///   - pool: the connections that its jobs and its own statements share.
+  ///   - kept: the connections that it holds beside the pool.
+  ///   - jobs: the connections that its jobs use at once.
   public init(pool: Int, kept: Int, jobs: Int) {
     self.pool = pool
     self.jobs = jobs
     total = pool + kept
   }
 
-  /// How many of the pool's a worker takes beside its jobs: to settle those that have ended, and to find those that are
-  /// pending.
+  /// The pool connections that a worker uses for itself: to settle jobs, and to find pending ones.
   public static let ownShare = 2
 
-  /// The pool in which no job waits for a connection: what the jobs use, and the worker's own share.
+  /// The smallest pool in which no job waits for a connection: those of the jobs, plus the worker's own share.
   public static func pool(for jobs: Int) -> Int { jobs + ownShare }
 
-  /// Whether no job waits for a connection.
+  /// Whether the pool is large enough that no job waits for a connection.
   public var fits: Bool { pool >= Self.pool(for: jobs) }
 }

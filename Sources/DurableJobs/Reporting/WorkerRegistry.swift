@@ -1,13 +1,13 @@
-/// Where workers say what they do and are told what operators want of them.
+/// Where workers report their status and receive operators' commands.
 ///
-/// Jobs do not depend on it: a worker that cannot reach its registry goes on as it was last told.
+/// Jobs do not depend on it: a worker that cannot reach its registry keeps following the last commands.
 public protocol WorkerRegistry: Sendable {
-  /// Notes that a worker is there, and adds its minutes to what was counted before: once, however often their batch is
-  /// told.
+  /// Records that a worker is alive, and adds its minutes to the totals: each batch only once, even if it is reported
+  /// repeatedly.
   ///
-  /// - Returns: what is asked of it now.
+  /// - Returns: the current commands for the worker.
   func heartbeat(_ report: WorkerReport) async throws -> WorkerCommands
 
-  /// Forgets a worker, once it runs nothing any more, and adds its last minutes.
+  /// Removes a worker that no longer runs anything, and adds its last minutes.
   func leave(_ report: WorkerReport) async throws
 }

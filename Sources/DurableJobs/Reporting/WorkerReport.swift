@@ -1,21 +1,27 @@
-/// What a worker says of itself.
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A worker's report on itself.
 public struct WorkerReport: Sendable, Hashable {
-  /// How it stands with a worker.
+  /// A worker's state.
   public enum State: String, Codable, Sendable, CaseIterable {
     case running
-    /// It claims no more; what runs goes on.
+    /// It claims no more jobs; running jobs continue.
     case quiet
-    /// It claims no more and ends when nothing runs any more.
+    /// It claims no more jobs and ends once none is running.
     case stopping
   }
 
-  /// A queue that it serves.
+  /// A queue that the worker serves.
   public struct Queue: Codable, Sendable, Hashable {
     public let queue: QueueName
     /// How many of its jobs run at once.
     public let concurrency: Int
 
-    // The registry and JSON keep the name that they always had.
+    // The registry and JSON keep the original name.
     private enum CodingKeys: String, CodingKey {
       case queue
       case concurrency = "slots"
@@ -27,54 +33,75 @@ public struct WorkerReport: Sendable, Hashable {
     }
   }
 
-  /// A job that it runs.
+  /// A job that the worker is running.
   public struct Running: Codable, Sendable, Hashable {
     public let id: JobID
     public let kind: JobKind
     public let queue: QueueName
     /// 1 for the first.
     public let attempt: Int
-    /// Milliseconds since 1970 at which its handler was called.
-    public let since: Int64
+    /// When its handler was called, in whole milliseconds.
+    public let since: Date
 
-    public init(id: JobID, kind: JobKind, queue: QueueName, attempt: Int, since: Int64) {
+    public init(id: JobID, kind: JobKind, queue: QueueName, attempt: Int, since: Date) {
       self.id = id
       self.kind = kind
       self.queue = queue
       self.attempt = attempt
       self.since = since
     }
+
+    private enum CodingKeys: String, CodingKey {
+      case id, kind, queue, attempt, since
+    }
+
+    /// The registry keeps milliseconds since 1970.
+    public init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: CodingKeys.self)
+      id = try values.decode(JobID.self, forKey: .id)
+      kind = try values.decode(JobKind.self, forKey: .kind)
+      queue = try values.decode(QueueName.self, forKey: .queue)
+      attempt = try values.decode(Int.self, forKey: .attempt)
+      since = Date(unixMilliseconds: try values.decode(Int64.self, forKey: .since))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+      var values = encoder.container(keyedBy: CodingKeys.self)
+      try values.encode(id, forKey: .id)
+      try values.encode(kind, forKey: .kind)
+      try values.encode(queue, forKey: .queue)
+      try values.encode(attempt, forKey: .attempt)
+      try values.encode(since.unixMilliseconds, forKey: .since)
+    }
   }
 
-  /// Unique among all workers that ever were.
+  /// Unique among all workers, past ones included.
   public var name: String
-  /// Where its process is.
+  /// The host of its process.
   public var host: String
-  /// Of its process, on its host.
+  /// The id of its process on that host.
   public var pid: Int32
-  /// Of the program.
+  /// The program's version.
   public var version: String
-  /// Milliseconds since 1970.
-  public var startedAt: Int64
+  public var startedAt: Date
   public var state: State
   public var queues: [Queue]
-  /// To the ledger's server; nil where the worker does not say.
+  /// To the ledger's server; nil if unknown.
   public var connections: WorkerConnections?
-  /// The first of them, where batches make them many.
+  /// The running jobs, at most `maxRunning` of them.
   public var running: [Running]
-  /// What was done since the batch before; empty in most reports.
+  /// Counts since the previous batch; empty in most reports.
   public var minutes: [JobMinute]
-  /// Counts the worker's batches of minutes. A report that was not answered brings its batch again under the same
-  /// number.
+  /// The number of this batch of minutes. An unanswered report's batch is sent again under the same number.
   public var batch: Int64
-  /// How long workers may be silent before their jobs are others'. Sessions of workers that are go with their leases.
+  /// How long a worker may be silent before its jobs are redelivered. Sessions of lost workers end with their leases.
   public var lease: Duration
 
-  /// How many running jobs a report names at most.
+  /// The maximum number of running jobs in a report.
   public static let maxRunning = 200
 
   public init(
-    name: String, host: String, pid: Int32, version: String, startedAt: Int64, state: State = .running,
+    name: String, host: String, pid: Int32, version: String, startedAt: Date, state: State = .running,
     queues: [Queue] = [], connections: WorkerConnections? = nil, running: [Running] = [], minutes: [JobMinute] = [],
     batch: Int64 = 0, lease: Duration = .seconds(3)
   ) {
@@ -93,45 +120,18 @@ public struct WorkerReport: Sendable, Hashable {
   }
 }
 
-/// What became of one kind's jobs of one queue in one minute.
+/// The outcomes of one kind's jobs of one queue in one minute.
 public struct JobMinute: Sendable, Hashable {
-  /// Milliseconds since 1970 at which the minute began.
-  public var minute: Int64
+  /// The start of the minute.
+  public var minute: Date
   public var queue: QueueName
   public var kind: JobKind
   public var counts: JobCounts
 
-  public init(minute: Int64, queue: QueueName, kind: JobKind, counts: JobCounts) {
+  public init(minute: Date, queue: QueueName, kind: JobKind, counts: JobCounts) {
     self.minute = minute
     self.queue = queue
     self.kind = kind
     self.counts = counts
-  }
-}
-
-/// What became of jobs, and how long they took: sums.
-public struct JobCounts: Sendable, Hashable {
-  /// Jobs that are done.
-  public var completed = 0
-  /// Attempts that failed and are made again.
-  public var failed = 0
-  /// Jobs that are not tried any more.
-  public var dead = 0
-  /// For how long attempts ran, in nanoseconds. A job of a batch took its part of the batch's time.
-  public var run: Int64 = 0
-  /// How long the jobs were ready before they began, in nanoseconds.
-  public var wait: Int64 = 0
-
-  public init() {}
-
-  /// Whether nothing was done.
-  public var isEmpty: Bool { completed + failed + dead == 0 }
-
-  public static func += (sum: inout JobCounts, more: JobCounts) {
-    sum.completed += more.completed
-    sum.failed += more.failed
-    sum.dead += more.dead
-    sum.run += more.run
-    sum.wait += more.wait
   }
 }

@@ -1,4 +1,4 @@
-/// A date of the Gregorian calendar, also before it was introduced.
+/// A date of the proleptic Gregorian calendar.
 struct CivilDate: Hashable, Sendable {
   var year: Int64
   /// 1–12.
@@ -12,8 +12,8 @@ struct CivilDate: Hashable, Sendable {
     self.day = day
   }
 
-  /// - Parameter day: days since 1970-01-01. The years are counted from March, so that the leap day is a year's last,
-  ///   and the calendar repeats every 146,097 days (E. G. Richards, "Calendars", in: Explanatory Supplement to the
+  /// - Parameter day: days since 1970-01-01. Years are counted from March, so that the leap day is a year's last day;
+  ///   the calendar repeats every 146,097 days (E. G. Richards, "Calendars", in: Explanatory Supplement to the
   ///   Astronomical Almanac, 3rd ed., 2013).
   init(day: Int64) {
     // 719,468 days lie between 0000-03-01 and 1970-01-01.

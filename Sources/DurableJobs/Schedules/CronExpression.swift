@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// A cron expression: five fields, which say at which minutes something happens.
+/// A cron expression: five fields that select minutes.
 ///
 ///     ┌ minute (0–59)
 ///     │ ┌ hour (0–23)
@@ -13,31 +13,30 @@
 ///     │ │ │ │ ┌ day of week (0–7 or sun–sat; 0 and 7 are Sunday)
 ///     0 3 * * mon-fri
 ///
-/// A field is `*`, a value, a range `a-b`, a step `*/n` or `a-b/n`, or a list of those, joined by commas. `@hourly`,
-/// `@daily` (`@midnight`), `@weekly`, `@monthly` and `@yearly` (`@annually`) stand for whole expressions.
+/// A field is `*`, a value, a range `a-b`, a step `*/n` or `a-b/n`, or a comma-separated list of those. `@hourly`,
+/// `@daily` (`@midnight`), `@weekly`, `@monthly` and `@yearly` (`@annually`) abbreviate whole expressions.
 ///
-/// The two day fields combine as in Vixie cron: where neither begins with `*`, a day that either of them names will do
-/// (`0 0 13 * fri` is each 13th and each Friday); otherwise it takes both.
+/// The two day fields combine as in Vixie cron: if neither begins with `*`, a day that matches either is enough
+/// (`0 0 13 * fri` is each 13th and each Friday); otherwise a day must match both.
 ///
-/// **Daylight saving.** Clocks are put forward, and an hour never happens; they are put back, and one happens twice.
-/// Then:
-/// | | an hour that never happens | an hour that happens twice |
+/// **Daylight saving.** When clocks move forward, an hour is skipped; when they move back, an hour is repeated:
+/// | | skipped hour | repeated hour |
 /// |---|---|---|
 /// | the hour field begins with `*` | its ticks do not happen | they happen in both |
 /// | the hour is fixed, the minute field begins with `*` | one tick, right after the gap | they happen in both |
 /// | hour and minute are fixed | one tick, right after the gap | they happen in the first |
 ///
-/// So work of a certain hour is done once on each day, and work every so many minutes goes on at its pace.
+/// So a job at a fixed hour runs once each day, and a job every few minutes keeps its pace.
 public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
   let minute: CronField
   let hour: CronField
   let dayOfMonth: CronField
   let month: CronField
   let dayOfWeek: CronField
-  /// As it was written, with single spaces.
+  /// The expression as written, with single spaces.
   public let description: String
 
-  /// - Throws: `.expression`: which field is wrong, what is wrong with it, what would be right.
+  /// - Throws: `.expression`, with the invalid field, its error and its valid values.
   public init(_ text: String) throws(ScheduleError) {
     let words = text.split(whereSeparator: \.isWhitespace)
     description = words.joined(separator: " ")
@@ -75,7 +74,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension CronExpression {
-  /// The first tick after `moment` by the clocks of `zone`; nil if there never is one, such as on 30 February.
+  /// The first tick after `moment` by the clocks of `zone`; nil if there is none, such as for 30 February.
   public func next(after moment: Date, in zone: TimeZone) -> Date? {
     next(after: moment.unixMilliseconds.floored(by: 1000), in: zone).map { Date(timeIntervalSince1970: Double($0)) }
   }
@@ -89,7 +88,7 @@ extension CronExpression {
     }
   }
 
-  /// No clock differs from UTC by as much, in seconds.
+  /// More than any clock's offset from UTC, in seconds.
   private static var reach: Int64 { 36 * 3600 }
   private static var day: Int64 { 86400 }
 
@@ -99,7 +98,7 @@ extension CronExpression {
     let horizon = from + 400 * 366 * Self.day
     while from < horizon {
       guard let wall = firstWallTime(from: from - Self.reach) else { return nil }
-      // Nothing ticks before this, so that a leap day is not looked for day by day.
+      // Nothing ticks before this, so the search for a leap day skips the days until then.
       from = max(from, wall - Self.reach)
       let end = from + 4 * Self.day
       if let tick = firstTick(from: from, before: end, in: zone) { return tick }
@@ -108,12 +107,12 @@ extension CronExpression {
     return nil
   }
 
-  /// Follows the wall's clock from two days earlier on, so that a time is known that happens for the second time.
+  /// Follows the wall clock from two days earlier, in order to recognize repeated times.
   private func firstTick(from start: Int64, before end: Int64, in zone: TimeZone) -> Int64? {
     var shown: Int64?
     for span in ClockSpans(of: zone, from: start - 2 * Self.day, before: end) {
       let begin = span.start + span.offset
-      // What the clock has shown or jumped over; it reaches `begin` where nothing unusual happens.
+      // The latest wall time shown or skipped so far; normally equal to `begin`.
       let reached = shown ?? begin
       shown = max(reached, span.end + span.offset)
       guard span.end > start else { continue }
@@ -130,13 +129,13 @@ extension CronExpression {
   }
 }
 
-/// Stretches of time through which a zone's clocks run evenly, one after another.
+/// Consecutive spans of time in which a zone's UTC offset is constant.
 private struct ClockSpans: Sequence, IteratorProtocol {
   struct Span {
     /// Seconds since 1970.
     let start: Int64
     let end: Int64
-    /// Seconds that the clocks are ahead of UTC.
+    /// Seconds by which the clocks are ahead of UTC.
     let offset: Int64
   }
 
@@ -152,8 +151,8 @@ private struct ClockSpans: Sequence, IteratorProtocol {
     offset = Self.offset(of: zone, at: start)
   }
 
-  /// Looks a day ahead, since clocks are not changed twice in a day. What Foundation says of the next change leaves out
-  /// those that are not for daylight saving.
+  /// Checks one day ahead, since clocks do not change twice in a day. Foundation's next transition covers only daylight
+  /// saving, not other changes.
   mutating func next() -> Span? {
     if start >= limit { return nil }
     var end = Swift.min(start + 86400, limit)
@@ -177,12 +176,12 @@ private struct ClockSpans: Sequence, IteratorProtocol {
   }
 }
 
-/// Which minutes an expression names on a calendar without time zones.
+/// Matches an expression against the calendar, without time zones.
 ///
-/// Times are seconds since 1970-01-01T00:00:00 as the clock on the wall shows them.
+/// Times are seconds since 1970-01-01T00:00:00 on the wall clock.
 extension CronExpression {
-  /// The first minute it names that does not begin before `wall`; nil if there is none in 400 years, after which the
-  /// calendar repeats itself with the same days of the week.
+  /// The first matching minute that does not begin before `wall`; nil if there is none within 400 years, after which
+  /// dates and weekdays repeat.
   func firstWallTime(from wall: Int64) -> Int64? {
     let first = (wall + 59).floored(by: 60)
     let day = first.floored(by: 1440)
@@ -191,7 +190,7 @@ extension CronExpression {
     return (next * 1440 + minutes) * 60
   }
 
-  /// The first time of a day, in minutes, that it names and that is not before `minutes`.
+  /// The first matching time of day at or after `minutes`, in minutes.
   private func timeOfDay(from minutes: Int) -> Int64? {
     let (startHour, startMinute) = minutes.quotientAndRemainder(dividingBy: 60)
     if hour.contains(startHour), let minute = minute.first(from: startMinute) { return Int64(startHour * 60 + minute) }

@@ -1,6 +1,6 @@
-/// One of the five fields of a cron expression: which values it names.
+/// The values of one of a cron expression's five fields.
 struct CronField: Sendable, Hashable {
-  /// What a field is about: its name, its bounds, the names that stand for numbers.
+  /// A field's name, bounds and names for values.
   struct Kind: Sendable {
     let name: String
     let bounds: ClosedRange<Int>
@@ -12,16 +12,16 @@ struct CronField: Sendable, Hashable {
     static let month = Kind(
       name: "month", bounds: 1...12,
       names: ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"])
-    /// 7 is Sunday as 0 is.
+    /// 7 is Sunday, like 0.
     static let dayOfWeek = Kind(
       name: "day of week", bounds: 0...7, names: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"])
-    /// What `*` names: of the days of the week 0 to 6, since 7 says one of them once more.
+    /// The values of `*`: 0 to 6 for days of the week, since 7 repeats Sunday.
     var wildcard: ClosedRange<Int> { isWeek ? 0...6 : bounds }
     var isWeek: Bool { bounds.upperBound == 7 }
 
     static let all = [minute, hour, dayOfMonth, month, dayOfWeek]
 
-    /// What belongs there, for a message.
+    /// The valid values, for a message.
     var right: String {
       let numbers = "a number from \(bounds.lowerBound) to \(bounds.upperBound)"
       guard let first = names.first, let last = names.last else { return numbers }
@@ -29,23 +29,23 @@ struct CronField: Sendable, Hashable {
     }
   }
 
-  /// Bit n is set if n is named.
+  /// Bit n is set if the field includes n.
   private(set) var bits: UInt64 = 0
-  /// Whether it begins with `*`: with a step too, as Vixie cron has it.
+  /// Whether it begins with `*`, also with a step, as in Vixie cron.
   let isWildcard: Bool
 
   func contains(_ value: Int) -> Bool { bits >> UInt64(value) & 1 == 1 }
 
-  /// The least value that is named and not less than `value`.
+  /// The smallest included value not less than `value`.
   func first(from value: Int) -> Int? {
     if value > 63 { return nil }
     let rest = bits >> UInt64(value)
     return rest == 0 ? nil : value + rest.trailingZeroBitCount
   }
 
-  /// Reads a field: values, ranges `a-b`, steps `*/n` and `a-b/n`, and lists of them.
+  /// Parses a field: values, ranges `a-b`, steps `*/n` and `a-b/n`, and lists of them.
   ///
-  /// - Throws: what is wrong, and what would be right.
+  /// - Throws: the error, with the valid values.
   init(_ text: Substring, _ kind: Kind) throws(Wrong) {
     isWildcard = text.first == "*"
     for item in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -69,14 +69,14 @@ struct CronField: Sendable, Hashable {
     return stride(from: range.lowerBound, through: range.upperBound, by: step)
   }
 
-  /// - Returns: the values, and whether they were written as more than one.
+  /// - Returns: the values, and whether the text is a range.
   private static func range(_ text: Substring, _ kind: Kind) throws(Wrong) -> (ClosedRange<Int>, Bool) {
     if text == "*" { return (kind.wildcard, true) }
     let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
     let first = try value(ends[0], kind)
     if ends.count == 1 { return (first...first, false) }
     var last = try value(ends[1], kind)
-    // A week may end with Sunday: sat-sun.
+    // A range may end with Sunday, such as sat-sun.
     if last == 0, first > 0, kind.isWeek { last = 7 }
     guard first <= last else {
       throw Wrong("the range '\(text)' ends before it begins; write two ranges, separated by a comma")
@@ -94,12 +94,12 @@ struct CronField: Sendable, Hashable {
     return value
   }
 
-  /// A number as digits alone.
+  /// Digits only, without a sign.
   private static func number(_ text: Substring) -> Int? {
     (1...2).contains(text.utf8.count) && text.utf8.allSatisfy { 48...57 ~= $0 } ? Int(text) : nil
   }
 
-  /// Why a field cannot be read, before it is known where it stood.
+  /// Why a field is invalid, without its place in the expression.
   struct Wrong: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }

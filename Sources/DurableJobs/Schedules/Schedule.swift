@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// A job that is asked for again and again, at the ticks of a timing.
+/// A job that is enqueued repeatedly, at the ticks of a timing.
 ///
 /// ```swift
 /// Schedule("rankings.daily", try .cron("0 0 * * *", zone)) { tick in ComputeRanking(day: tick.time) }
@@ -13,22 +13,22 @@
 /// }
 /// ```
 ///
-/// A tick fires once, whatever the number of workers: it asks for its job in the transaction that notes it as fired.
-/// Like every durable job, that one may be delivered twice, and what it does outside its transaction must bear that.
+/// A tick fires once, regardless of the number of workers: its job is enqueued in the transaction that records the
+/// tick. Like every durable job, it may be delivered twice, so its effects outside its transaction must be idempotent.
 public struct Schedule: Sendable {
-  /// Under which its ticks and its pause are kept: rename it, and it begins anew.
+  /// Identifies its ticks and its pause: a renamed schedule starts over.
   public let name: ScheduleName
   /// When it ticks.
   public let timing: Timing
-  /// What becomes of ticks while no worker runs.
+  /// What happens to ticks while no scheduler is running.
   public let missed: MissedTicks
-  /// The kind of the jobs that it asks for.
+  /// The kind of the jobs that it enqueues.
   public let kind: JobKind
   let record: @Sendable (Tick) throws -> JobRecord
 
   /// - Parameters:
-  ///   - options: of each job. With a unique key, a tick whose predecessor's job is still pending asks for none.
-  ///   - job: the job of one tick.
+  ///   - options: of each job. With a unique key, a tick is skipped while an earlier tick's job is pending.
+  ///   - job: creates a tick's job.
   public init<J: Job>(
     _ name: ScheduleName, _ timing: Timing, missed: MissedTicks = .latest, options: JobOptions = JobOptions(),
     job: @escaping @Sendable (Tick) -> J
@@ -40,12 +40,12 @@ public struct Schedule: Sendable {
     record = { tick in try JobRecord(job(tick), options: options, isDurable: true) }
   }
 
-  /// The job that a tick asks for, to be added to a transaction.
+  /// A tick's job, to add to a transaction.
   ///
-  /// - Throws: what the kind's encoder throws.
+  /// - Throws: any error of the kind's encoder.
   public func job(at tick: Tick) throws -> JobRecord { try record(tick) }
 
-  /// Checks what the kinds of a list cannot say: each name is one, and stands there once.
+  /// Checks that each name in a list is valid and unique.
   ///
   /// - Throws: `.name`.
   public static func check(_ schedules: [Schedule]) throws(ScheduleError) {
@@ -62,26 +62,23 @@ public struct Schedule: Sendable {
   }
 }
 
-/// One moment at which a schedule fires.
+/// A moment at which a schedule fires.
 public struct Tick: Sendable, Hashable {
   public let schedule: ScheduleName
-  /// Milliseconds since 1970.
-  public let milliseconds: Int64
+  /// When it is due by its timing, in whole milliseconds; it may fire a little later.
+  public let time: Date
 
-  public init(schedule: ScheduleName, milliseconds: Int64) {
+  public init(schedule: ScheduleName, time: Date) {
     self.schedule = schedule
-    self.milliseconds = milliseconds
+    self.time = time
   }
-
-  /// When it is due by its timing; it may fire a little later.
-  public var time: Date { Date(unixMilliseconds: milliseconds) }
 }
 
 extension Date {
   /// - Parameter milliseconds: since 1970.
   package init(unixMilliseconds milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-  /// Milliseconds since 1970, to the nearest one; what lies beyond a million years is brought to that.
+  /// Milliseconds since 1970, rounded, and clamped to about a million years.
   package var unixMilliseconds: Int64 {
     let bound = 3.2e16
     let milliseconds = (timeIntervalSince1970 * 1000).rounded()

@@ -1,22 +1,22 @@
-/// A schedule that cannot be. The message says what is wrong, where, and what would be right.
+/// An invalid schedule, or one that is locked. The message says what is wrong, where, and what would be valid.
 public struct ScheduleError: Error, Sendable, CustomStringConvertible {
-  /// The kind of mistake, open for more.
+  /// The kind of error, open for more.
   public struct Code: Hashable, Sendable {
     private let name: String
     private init(_ name: String) { self.name = name }
 
-    /// A cron expression that cannot be read.
+    /// A cron expression is invalid.
     public static let expression = Code("expression")
-    /// An interval that is too short, or no whole number of milliseconds.
+    /// An interval is out of range, or not a whole number of milliseconds.
     public static let interval = Code("interval")
-    /// A name that cannot be one, or that two schedules have.
+    /// A name is invalid, or two schedules share it.
     public static let name = Code("name")
-    /// Another transaction has the schedule's state and does not end.
+    /// Another transaction has locked the schedule's state and does not end.
     public static let held = Code("held")
   }
 
   public let code: Code
-  /// What is wrong, where, and what would be right.
+  /// What is wrong, where, and what would be valid.
   public let message: String
   public var description: String { message }
 
@@ -25,10 +25,10 @@ public struct ScheduleError: Error, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// How long a store waits for a transaction that holds a schedule's state.
+  /// How long a store waits for a transaction that has locked a schedule's state.
   public static let lockLimit = Duration.seconds(1)
 
-  /// A state that another transaction had for all of the limit.
+  /// Another transaction held the state's lock for the whole limit.
   public init(held schedule: ScheduleName) {
     self.init(
       .held,

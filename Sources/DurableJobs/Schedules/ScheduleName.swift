@@ -1,4 +1,4 @@
-/// Names a schedule, for ever: what it has fired and whether it is paused is kept under this name, such as
+/// Identifies a schedule, permanently: its fired ticks and its pause are stored under this name, such as
 /// `rankings.daily`.
 public struct ScheduleName: RawRepresentable, Hashable, Sendable, Codable, ExpressibleByStringLiteral, Comparable,
   CustomStringConvertible
@@ -9,6 +9,6 @@ public struct ScheduleName: RawRepresentable, Hashable, Sendable, Codable, Expre
   public var description: String { rawValue }
   public static func < (one: ScheduleName, other: ScheduleName) -> Bool { one.rawValue < other.rawValue }
 
-  /// 1–64 letters, digits, `-`, `_`, `.`, as a queue's name is.
+  /// 1–64 letters, digits, `-`, `_`, `.`, as for a queue name.
   public var isValid: Bool { QueueName(rawValue: rawValue).isValid }
 }

@@ -1,23 +1,29 @@
-/// What is kept of a schedule, for whoever fires it next and for whoever looks at it.
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A schedule's stored state, for the schedulers and for inspection.
 ///
-/// Moments are milliseconds since 1970.
+/// Moments are whole milliseconds.
 public struct ScheduleState: Sendable, Hashable {
   public var name: ScheduleName
-  /// The timing's text. Another one than the schedule's own says that it was changed.
+  /// The timing's text. If it differs from the schedule's, the timing was changed.
   public var timing: String
-  /// The kind of the jobs that it asks for.
+  /// The kind of the jobs that it enqueues.
   public var kind: JobKind
   public var isPaused: Bool
   /// Ticks up to this moment have fired or never will.
-  public var decidedUntil: Int64
-  /// The last tick that fired, by the timing or by hand; nil before the first.
-  public var lastTick: Int64?
-  /// The next tick, as it looked when the state was saved; nil if there is none.
-  public var nextTick: Int64?
+  public var decidedUntil: Date
+  /// The last tick that fired, on schedule or manually; nil before the first.
+  public var lastTick: Date?
+  /// The next tick, as of the last save; nil if there is none.
+  public var nextTick: Date?
 
   public init(
-    name: ScheduleName, timing: String, kind: JobKind, isPaused: Bool = false, decidedUntil: Int64,
-    lastTick: Int64? = nil, nextTick: Int64? = nil
+    name: ScheduleName, timing: String, kind: JobKind, isPaused: Bool = false, decidedUntil: Date,
+    lastTick: Date? = nil, nextTick: Date? = nil
   ) {
     self.name = name
     self.timing = timing
@@ -28,23 +34,23 @@ public struct ScheduleState: Sendable, Hashable {
     self.nextTick = nextTick
   }
 
-  /// As a schedule begins: with nothing in the past to fire.
-  public init(beginning schedule: Schedule, at now: Int64) {
+  /// The state of a new schedule, with no past ticks to fire.
+  public init(beginning schedule: Schedule, at now: Date) {
     self.init(
       name: schedule.name, timing: schedule.timing.description, kind: schedule.kind, decidedUntil: now,
       nextTick: schedule.timing.next(after: now))
   }
 
-  /// Fires no more from now on.
+  /// Stops firing.
   public mutating func pause() {
     isPaused = true
     nextTick = nil
   }
 
-  /// Lets it fire again. The ticks of the pause are not made up for: they were not to happen.
+  /// Resumes firing. Ticks during the pause do not fire later.
   ///
-  /// - Parameter schedule: nil where only its name is known.
-  public mutating func resume(_ schedule: Schedule?, at now: Int64) {
+  /// - Parameter schedule: nil if only its name is known.
+  public mutating func resume(_ schedule: Schedule?, at now: Date) {
     isPaused = false
     decidedUntil = max(decidedUntil, now)
     nextTick = schedule?.timing.next(after: decidedUntil)
@@ -53,12 +59,12 @@ public struct ScheduleState: Sendable, Hashable {
 
 /// A tick that has fired.
 public struct FiredTick: Sendable, Hashable {
-  /// Milliseconds since 1970.
-  public var tick: Int64
-  /// The job that it asked for, which the ledger left out if its unique key was pending.
+  /// In whole milliseconds.
+  public var tick: Date
+  /// The job it enqueued, which the ledger left out if its unique key was pending.
   public var job: JobID
 
-  public init(tick: Int64, job: JobID) {
+  public init(tick: Date, job: JobID) {
     self.tick = tick
     self.job = job
   }

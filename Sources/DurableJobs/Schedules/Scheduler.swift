@@ -7,13 +7,13 @@ import Logging
 import Metrics
 import ServiceLifecycle
 
-/// Fires schedules: asks for a job at each tick of each.
+/// Fires schedules: enqueues a job at each tick.
 ///
-/// Every worker runs one; one of them leads, and when it goes another leads within 5 seconds. What makes a tick fire
-/// once is not the leadership, which two may believe in for a moment, but the transaction of each firing: it locks the
-/// schedule's state, notes the ticks under a unique key and owes their jobs, all or nothing.
+/// Run one beside every worker. One of them leads, and if it dies another takes over within 5 seconds. Leadership does
+/// not make a tick fire once, since two may briefly believe that they lead; the transaction of each firing does: it
+/// locks the schedule's state, records the ticks under a unique key and enqueues their jobs, all or nothing.
 ///
-/// `run()` serves until a graceful shutdown is asked for.
+/// `run()` runs until a graceful shutdown is requested.
 public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service where Store.Transaction == L.Transaction {
   private let schedules: [Schedule]
   private let client: JobClient<B, L>
@@ -23,10 +23,10 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
   private let logger: Logger
   private let metrics: ScheduleMetrics
 
-  /// The role on the ledger.
+  /// The leadership role on the ledger.
   public static var role: String { "scheduler" }
 
-  /// - Throws: `.name` where a name cannot be one or stands there twice.
+  /// - Throws: `.name` if a name is invalid or occurs twice.
   public init(
     _ schedules: [Schedule], client: JobClient<B, L>, store: Store,
     configuration: SchedulerConfiguration = SchedulerConfiguration(), clock: any WallClock = .system, logger: Logger
@@ -56,27 +56,27 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
     }
   }
 
-  /// Fires what is due, until cancelled: each schedule by itself, so that one that is held up holds up no other.
+  /// Fires due ticks until cancelled: each schedule in a separate task, so that a blocked one delays no other.
   private func lead() async throws {
     logger.info("this process fires the schedules", metadata: [LogKeys.count: "\(schedules.count)"])
     try await withThrowingTaskGroup(of: Void.self) { group in
       for schedule in schedules { group.addTask { try await attend(schedule) } }
-      // Leading goes on without schedules.
+      // Keeps leading even without schedules.
       if schedules.isEmpty { group.addTask { while true { try await sleep(until: nil) } } }
       try await group.waitForAll()
     }
   }
 
-  /// Fires one schedule, until cancelled.
+  /// Fires one schedule until cancelled.
   private func attend(_ schedule: Schedule) async throws {
-    // Decided on at once, so that it is known, and what was missed is decided on.
+    // Decides at once, to store the schedule and to handle missed ticks.
     var due: Int64? = .min
-    // How many ticks may have to be forgotten.
+    // Ticks that may have to be pruned.
     var unpruned = configuration.pruneEvery
     while true {
       if let moment = due, moment <= now {
         do {
-          // A trace for each firing: its jobs, and what they ask for, are found by it.
+          // Each firing gets a trace, which its jobs and the jobs they enqueue follow.
           let decision = try await TraceContext.begin().run { try await fire(schedule) }
           due = decision.next
           unpruned += decision.ticks.count
@@ -96,28 +96,30 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
     }
   }
 
-  /// - Parameter moment: nil where nothing is ahead.
+  /// - Parameter moment: nil if nothing is scheduled.
   private func sleep(until moment: Int64?) async throws {
     try await clock.sleep(until: Date(unixMilliseconds: moment ?? now + 3_600_000))
   }
 
-  /// Fires the ticks of a schedule that are due, in one transaction.
+  /// Fires a schedule's due ticks in one transaction.
   func fire(_ schedule: Schedule) async throws -> Decision {
     let decision = try await client.transaction { transaction in
-      let kept = try await store.lock(ScheduleState(beginning: schedule, at: now), in: transaction.sql)
-      // The time after the wait for the lock: what another leader has decided on meanwhile is decided.
+      let kept = try await store.lock(ScheduleState(beginning: schedule, at: Date(unixMilliseconds: now)), in: transaction.sql)
+      // The time after the lock was acquired: another leader may have decided meanwhile.
       var decision = Decision(schedule, kept, now: now, grace: configuration.grace.milliseconds)
       if decision.isTakenBack {
-        // What fired far too early fires again in time.
+        // Ticks that fired far too early fire again when due.
         let moment = now + configuration.grace.milliseconds
-        try await store.forget(ticksAfter: moment, of: schedule.name, in: transaction.sql)
+        try await store.forget(ticksAfter: Date(unixMilliseconds: moment), of: schedule.name, in: transaction.sql)
       }
-      let records = try decision.ticks.map { try schedule.job(at: Tick(schedule: schedule.name, milliseconds: $0)) }
+      let records = try decision.ticks.map {
+        try schedule.job(at: Tick(schedule: schedule.name, time: Date(unixMilliseconds: $0)))
+      }
       if !records.isEmpty {
         let new = try await store.record(
-          zip(decision.ticks, records).map { FiredTick(tick: $0, job: $1.id) }, of: schedule.name, in: transaction.sql)
-        try await transaction.add(zip(decision.ticks, records).filter { new.contains($0.0) }.map(\.1))
-        decision.ticks.removeAll { !new.contains($0) }
+          zip(decision.ticks, records).map { FiredTick(tick: Date(unixMilliseconds: $0), job: $1.id) }, of: schedule.name, in: transaction.sql)
+        try await transaction.add(zip(decision.ticks, records).filter { new.contains(Date(unixMilliseconds: $0.0)) }.map(\.1))
+        decision.ticks.removeAll { !new.contains(Date(unixMilliseconds: $0)) }
       }
       if decision.state != kept { try await store.save(decision.state, in: transaction.sql) }
       return decision
@@ -157,7 +159,7 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
   private var now: Int64 { clock.now.unixMilliseconds }
 }
 
-/// The counters of the schedules: made once, for names that stand in the program.
+/// The counters of the schedules, created once: the names are fixed in the program.
 struct ScheduleMetrics: Sendable {
   private struct Handles: Sendable {
     let fired: Counter
@@ -180,6 +182,6 @@ struct ScheduleMetrics: Sendable {
   }
 
   func fired(_ name: ScheduleName, count: Int) { handles[name]?.fired.increment(by: count) }
-  /// Once for a stretch in which ticks were missed.
+  /// Counts once per gap in which ticks were missed.
   func skipped(_ name: ScheduleName) { handles[name]?.skipped.increment() }
 }

@@ -1,13 +1,13 @@
-/// How a scheduler works. The defaults suit every service.
+/// A scheduler's settings. The defaults suit every service.
 public struct SchedulerConfiguration: Sendable {
-  /// A tick that is later than this was missed: it fires if its schedule makes up for missed ones. Longer than it takes
-  /// another process to lead after the leader's death, which is at most 5 seconds.
+  /// A tick later than this counts as missed, and fires only as its schedule's `missed` says. Longer than the time
+  /// until another process leads after the leader's death, which is at most 5 seconds.
   public var grace: Duration = .seconds(10)
-  /// How many fired ticks of a schedule are kept at least.
+  /// The minimum number of fired ticks kept for each schedule.
   public var keptTicks = 1000
-  /// After so many more the oldest are forgotten.
+  /// Prunes the oldest ticks after this many new ones.
   public var pruneEvery = 100
-  /// After a failure, until the schedule is looked at again.
+  /// The pause before a schedule is retried after a failure.
   public var retryAfter: Duration = .seconds(1)
 
   public init() {}

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// When a schedule ticks. Every process works out the same ticks from it.
+/// When a schedule ticks. Every process computes the same ticks from it.
 public struct Timing: Sendable, Hashable {
   private enum Form: Sendable, Hashable {
     case every(milliseconds: Int64)
@@ -16,10 +16,10 @@ public struct Timing: Sendable, Hashable {
   /// The shortest interval.
   public static let shortestInterval = Duration.milliseconds(100)
 
-  /// At each multiple of `interval` since 1970-01-01T00:00:00Z, whenever a process was started: every 6 hours is at 0,
-  /// 6, 12 and 18 o'clock UTC.
+  /// At each multiple of `interval` since 1970-01-01T00:00:00Z, regardless of when a process started: every 6 hours is
+  /// at 0, 6, 12 and 18 o'clock UTC.
   ///
-  /// - Throws: `.interval` if it is under 100 ms or no whole number of milliseconds.
+  /// - Throws: `.interval` if it is under 100 ms, over 366 days, or not a whole number of milliseconds.
   public static func every(_ interval: Duration) throws(ScheduleError) -> Timing {
     let isWhole = interval.components.attoseconds % 1_000_000_000_000_000 == 0
     guard interval >= shortestInterval, interval <= .seconds(366 * 86400), isWhole else {
@@ -30,14 +30,14 @@ public struct Timing: Sendable, Hashable {
     return Timing(form: .every(milliseconds: interval.milliseconds))
   }
 
-  /// As a ``CronExpression`` says, by the clocks of `zone`.
+  /// At the ticks of a ``CronExpression``, by the clocks of `zone`.
   ///
-  /// - Throws: `.expression`, naming the field.
+  /// - Throws: `.expression`, with the invalid field.
   public static func cron(_ expression: String, _ zone: TimeZone) throws(ScheduleError) -> Timing {
     Timing(form: .cron(try CronExpression(expression), zone))
   }
 
-  /// The first tick after `moment`; nil if there is none, such as on 30 February.
+  /// The first tick after `moment`; nil if there is none, such as for 30 February.
   public func next(after moment: Date) -> Date? {
     next(after: moment.unixMilliseconds).map { Date(unixMilliseconds: $0) }
   }
@@ -51,15 +51,15 @@ public struct Timing: Sendable, Hashable {
     }
   }
 
-  /// The newest ticks in a stretch of time, oldest first.
+  /// The newest ticks in a range of time, oldest first.
   ///
   /// - Parameters:
-  ///   - count: how many at most.
-  ///   - after: milliseconds since 1970; a tick at that very moment is not among them.
-  ///   - end: milliseconds since 1970; a tick at that very moment is.
+  ///   - count: the maximum number.
+  ///   - after: milliseconds since 1970, exclusive.
+  ///   - end: milliseconds since 1970, inclusive.
   func newest(_ count: Int, after: Int64, through end: Int64) -> [Int64] {
     if count <= 0 || after >= end { return [] }
-    // From the end backwards in ever larger steps: a year without a worker may hold millions of ticks.
+    // Searches back from the end in growing steps: a year without a scheduler may contain millions of ticks.
     var stretch: Int64 = 3_600_000
     while true {
       let start = max(after, end - min(stretch, end - after))
@@ -89,7 +89,7 @@ extension Timing: CustomStringConvertible {
 }
 
 extension FixedWidthInteger {
-  /// Divided by `divisor`, which is positive, and rounded down, also below zero.
+  /// Division by a positive `divisor`, rounded down, also for negative values.
   func floored(by divisor: Self) -> Self {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? quotient - 1 : quotient

@@ -4,15 +4,15 @@
   import Foundation
 #endif
 
-/// The time, and ways to wait for it. Tests bring a clock of their own and move it, so that a day passes at once.
+/// The time, and ways to wait for it. Tests supply a clock that they advance themselves.
 public protocol WallClock: Sendable {
   /// The time of day.
   var now: Date { get }
-  /// A moment that only goes forward, whatever becomes of the time of day.
+  /// A monotonic instant, independent of the time of day.
   var instant: ContinuousClock.Instant { get }
-  /// Waits for `moment`, or for less: callers compare `now` again.
+  /// Waits until `moment` or less: callers check `now` again.
   func sleep(until moment: Date) async throws
-  /// Waits for as long as `instant` takes to advance by `duration`.
+  /// Waits until `instant` has advanced by `duration`.
   func sleep(for duration: Duration) async throws
 }
 
@@ -21,13 +21,13 @@ extension WallClock {
   public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }
 
-/// The system's clock, corrected by the ledger's (`JobClock`).
+/// The system clock, corrected by the ledger's (`JobClock`).
 public struct SystemWallClock: WallClock {
   public init() {}
 
   public var now: Date { JobClock.now }
 
-  /// Naps of a second at most, so that a clock that is set meanwhile is noticed.
+  /// Sleeps at most a second at a time, in order to notice clock changes.
   public func sleep(until moment: Date) async throws {
     let seconds = max(0, min(1, moment.timeIntervalSince(JobClock.now)))
     try await Task.sleep(for: .milliseconds(Int64((seconds * 1000).rounded(.up))))
@@ -35,6 +35,6 @@ public struct SystemWallClock: WallClock {
 }
 
 extension WallClock where Self == SystemWallClock {
-  /// The system's clock, corrected by the ledger's.
+  /// The system clock, corrected by the ledger's.
   public static var system: SystemWallClock { SystemWallClock() }
 }

@@ -1,16 +1,15 @@
 import Instrumentation
 
-/// Where in a trace one is: what travels from process to process as the header `traceparent`, and within a process with
-/// the task.
+/// The current position in a trace. It travels between processes as the header `traceparent`, within one by task.
 ///
-/// It rides in swift-distributed-tracing's context, so that it goes wherever that goes. A job asked for inside takes
-/// it along (`JobRecord.trace`), and its handler runs in the same trace.
+/// It is stored in swift-distributed-tracing's context and propagates with it. A job enqueued inside carries it
+/// (`JobRecord.trace`), and its handler runs in the same trace.
 public struct TraceContext: Hashable, Sendable {
   /// The trace.
   public let id: TraceID
-  /// Names the one step of the trace that is under way; not 0.
+  /// Identifies the current span; not 0.
   public let span: UInt64
-  /// Whether whoever began the trace keeps it.
+  /// Whether the trace's origin records it.
   public let isSampled: Bool
 
   public init(id: TraceID, span: UInt64, isSampled: Bool = true) {
@@ -19,7 +18,7 @@ public struct TraceContext: Hashable, Sendable {
     self.isSampled = isSampled
   }
 
-  /// A step of its own in the trace that a request came with; of a new trace, if it came with none that can be read.
+  /// A new span in a request's trace, or in a new trace if the request has no valid header.
   ///
   /// - Parameter traceparent: the request's header.
   public static func begin(following traceparent: String? = nil) -> TraceContext {
@@ -30,13 +29,13 @@ public struct TraceContext: Hashable, Sendable {
     return TraceContext(id: caller.id, span: span, isSampled: caller.isSampled)
   }
 
-  /// A step of its own in a trace.
+  /// A new span in a trace.
   public static func begin(in trace: TraceID) -> TraceContext {
     TraceContext(id: trace, span: .random(in: 1...UInt64.max))
   }
 
   /// - Parameter traceparent: version, trace id, parent id and flags
-  ///   (https://www.w3.org/TR/trace-context/#traceparent-header); of a version later than 00, what begins the same.
+  ///   (https://www.w3.org/TR/trace-context/#traceparent-header); versions after 00 must begin the same way.
   public init?(traceparent: String) {
     let text = Array(traceparent.utf8)
     guard text.count >= 55, text[2] == 0x2D, text[35] == 0x2D, text[52] == 0x2D,
@@ -49,20 +48,20 @@ public struct TraceContext: Hashable, Sendable {
     self.init(id: id, span: span, isSampled: flags & 1 == 1)
   }
 
-  /// The header with which a call to another process goes on with the trace.
+  /// The header that continues the trace in another process.
   public var traceparent: String { "00-\(id)-\(TraceHex.text(span))-0\(isSampled ? 1 : 0)" }
 
-  // MARK: The task's
+  // MARK: Task context
 
   fileprivate enum Key: InstrumentationContextKey {
     typealias Value = TraceContext
     static var nameOverride: String? { "traceparent" }
   }
 
-  /// The trace of the task that asks; nil outside any.
+  /// The current task's trace; nil outside any.
   public static var current: TraceContext? { InstrumentationContext.current?.traceContext }
 
-  /// Runs `body`, and every task that it begins, in this step of the trace.
+  /// Runs `body`, and every task that it starts, in this span of the trace.
   public func run<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
   ) async rethrows -> Result {
@@ -73,7 +72,7 @@ public struct TraceContext: Hashable, Sendable {
 }
 
 extension InstrumentationContext {
-  /// The step of a trace that the context is in; nil outside of any.
+  /// The context's span of a trace; nil outside any.
   public var traceContext: TraceContext? {
     get { self[TraceContext.Key.self] }
     set { self[TraceContext.Key.self] = newValue }
@@ -81,7 +80,7 @@ extension InstrumentationContext {
 }
 
 extension JobRecord {
-  /// Runs `body` in the job's trace; a job without one costs nothing here.
+  /// Runs `body` in the job's trace. Free for jobs without one.
   func inTrace<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
   ) async rethrows -> Result {

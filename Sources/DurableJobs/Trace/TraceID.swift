@@ -1,12 +1,12 @@
-/// Names a trace: a request and all that follows from it, in whatever process. 16 bytes, not all of them zero, as W3C
-/// Trace Context has it (https://www.w3.org/TR/trace-context/#trace-id).
+/// Identifies a trace: a request and everything that follows from it, in any process. 16 bytes, not all zero, as in W3C
+/// Trace Context (https://www.w3.org/TR/trace-context/#trace-id).
 public struct TraceID: Hashable, Sendable {
   /// The first eight bytes, most significant first.
   public let high: UInt64
   /// The last eight bytes.
   public let low: UInt64
 
-  /// - Returns: nil for all zeroes, which name nothing.
+  /// - Returns: nil for all zeroes, which are invalid.
   public init?(high: UInt64, low: UInt64) {
     if high == 0, low == 0 { return nil }
     self.high = high
@@ -18,17 +18,17 @@ public struct TraceID: Hashable, Sendable {
     self.low = low
   }
 
-  /// A new one that nobody else has.
+  /// A new random id.
   public static func random() -> TraceID {
     TraceID(.random(in: 0...UInt64.max), nonzero: .random(in: 1...UInt64.max))
   }
 }
 
 extension TraceID: CustomStringConvertible, LosslessStringConvertible {
-  /// 32 hexadecimal digits, small letters.
+  /// 32 lowercase hexadecimal digits.
   public var description: String { TraceHex.text(high) + TraceHex.text(low) }
 
-  /// - Parameter text: 32 hexadecimal digits with small letters, not all zero.
+  /// - Parameter text: 32 lowercase hexadecimal digits, not all zero.
   public init?(_ text: String) {
     let digits = Array(text.utf8)
     guard digits.count == 32, let high = TraceHex.number(digits[..<16]), let low = TraceHex.number(digits[16...]) else {
@@ -38,7 +38,7 @@ extension TraceID: CustomStringConvertible, LosslessStringConvertible {
   }
 }
 
-/// Hexadecimal digits as trace ids have them: of fixed length, with small letters.
+/// Hexadecimal digits as in trace ids: fixed length, lowercase.
 enum TraceHex {
   private static let digits = Array("0123456789abcdef".utf8)
 
@@ -50,7 +50,7 @@ enum TraceHex {
     }
   }
 
-  /// - Returns: nil for anything else than 1 to 16 digits.
+  /// - Returns: nil unless there are 1 to 16 digits.
   static func number(_ text: some Collection<UInt8>) -> UInt64? {
     guard (1...16).contains(text.count) else { return nil }
     var number: UInt64 = 0

@@ -1,7 +1,7 @@
 import Locking
 import Logging
 
-/// A claim that runs in a batch, with its payload, and its place among the claims of its work item.
+/// A claim that runs in a batch, with its payload, and its index among the claims of its work item.
 struct BatchMember: Sendable {
   let place: Int
   let claim: Claim
@@ -15,9 +15,9 @@ struct BatchExecutor<B: Broker, L: Ledger>: Sendable {
   let client: JobClient<B, L>
   let logger: Logger
 
-  /// Runs the members of a batch, whose jobs differ.
+  /// Runs the members of a batch, which have distinct jobs.
   ///
-  /// - Returns: what became of each, by its place.
+  /// - Returns: the result of each, with its place.
   func run(_ members: [BatchMember], _ kind: RunnableKind<L>) async -> Results {
     var results: Results = []
     switch kind.entry.handler {
@@ -60,7 +60,7 @@ struct BatchExecutor<B: Broker, L: Ledger>: Sendable {
         results.append((member.place, isHeld ? .failed(JobHeld()) : .ended(.acknowledge)))
       }
     } catch {
-      // Where the ledger could not even begin, smaller batches would fail one after another for the same reason.
+      // If the ledger could not even begin the transaction, smaller batches would fail for the same reason.
       if members.count == 1 || Task.isCancelled || !hasBegun.withLock({ $0 }) {
         results += members.map { ($0.place, .failed(error)) }
         return
@@ -107,8 +107,7 @@ struct BatchExecutor<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Runs a batch in the trace of its jobs, if all are of one: else it could not be said which of them a line belongs
-  /// to.
+  /// Runs a batch in its jobs' trace if they share one; otherwise a log line could belong to any of them.
   private static func inTrace(of claims: [Claim], _ body: () async throws -> Void) async rethrows {
     guard let first = claims.first, claims.allSatisfy({ $0.record.trace?.id == first.record.trace?.id }) else {
       return try await body()
@@ -116,7 +115,7 @@ struct BatchExecutor<B: Broker, L: Ledger>: Sendable {
     try await first.record.inTrace(body)
   }
 
-  /// Those that decode; the others have failed.
+  /// The members that decode; records the others as failed.
   private func withoutUndecodable(
     _ members: ArraySlice<BatchMember>, _ entry: JobRegistry<L>.Entry, _ results: inout Results
   ) -> ArraySlice<BatchMember> {

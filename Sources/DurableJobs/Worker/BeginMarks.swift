@@ -1,17 +1,17 @@
 import Logging
 
-/// Marks in the broker which jobs have begun: a mark is an attempt.
+/// Marks begun jobs in the broker; a mark counts as an attempt.
 struct BeginMarks<C: BrokerConsumer>: Sendable {
   let consumer: C
   let state: SharedQueueState
-  /// Between two rounds that mark what runs.
+  /// The interval between rounds that mark running jobs.
   let interval: Duration
   let clock: any WallClock
   let logger: Logger
 
-  /// Tells the broker that jobs begin which must not begin without its knowing.
+  /// Marks jobs that must not begin before the broker has recorded it.
   ///
-  /// - Returns: the receipts of those claims that are still this worker's; nil where it stops before it could say so.
+  /// - Returns: the receipts of the claims that this worker still holds; nil if it stops before the broker answered.
   func begin(_ claims: [Claim], until stop: StopSignal) async -> Set<String>? {
     var backoff = Backoff()
     while !Task.isCancelled {
@@ -26,7 +26,7 @@ struct BeginMarks<C: BrokerConsumer>: Sendable {
     return nil
   }
 
-  /// Marks jobs that began a moment ago and still run. Most end sooner, and are never marked.
+  /// Marks jobs that began a moment ago and are still running. Most end sooner and are never marked.
   func run() async {
     while !Task.isCancelled {
       do { try await clock.sleep(for: interval) } catch { return }
@@ -39,7 +39,7 @@ struct BeginMarks<C: BrokerConsumer>: Sendable {
           return []
         }
       } catch {
-        // The next round tries again.
+        // The next round retries.
         logger.debug("cannot mark running jobs yet", metadata: [LogKeys.error: "\(error)"])
       }
     }

@@ -1,7 +1,7 @@
 import Logging
 
-/// Renews a worker's lease on a queue, and acts on what the broker says with it: a lease that was lost, claims that
-/// never arrived, jobs that are due.
+/// Renews a worker's lease on a queue and handles the heartbeat's result: a lost lease, claims that never arrived, jobs
+/// that are due.
 struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
   let queue: QueueName
   let consumer: C
@@ -10,7 +10,7 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
   let state: SharedQueueState
   let logger: Logger
 
-  /// Beats until cancelled.
+  /// Sends heartbeats until cancelled.
   func run() async {
     var isFailing = false
     var incarnation = 0
@@ -35,7 +35,7 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
           logger.warning("the lease was lost and replaced by a new one", metadata: [LogKeys.count: "\(lost)"])
         }
         if heartbeat.reaped > 0 {
-          logger.info("handed on a dead worker's jobs", metadata: [LogKeys.count: "\(heartbeat.reaped)"])
+          logger.info("redelivered a dead worker's jobs", metadata: [LogKeys.count: "\(heartbeat.reaped)"])
         }
         if let due = heartbeat.nextDue { pause = min(pause, max(due, .milliseconds(2))) }
         if isFailing { logger.info("the heartbeat works again") }
@@ -49,7 +49,7 @@ struct HeartbeatLoop<C: BrokerConsumer>: Sendable {
     }
   }
 
-  /// Gives back claims that the broker made for this worker and that never arrived here: their reply was lost.
+  /// Hands back claims of this worker that never arrived because the broker's reply was lost.
   private func returnUnreceived(_ held: [String]) async throws {
     let mine = Set(state.read { $0.receipts })
     let lost = held.filter { !mine.contains($0) }

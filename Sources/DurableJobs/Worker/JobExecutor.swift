@@ -1,7 +1,7 @@
 import Locking
 import Logging
 
-/// Runs the handlers of one queue's jobs and says how each claim ended.
+/// Runs the handlers of one queue's jobs and returns the outcome of each claim.
 struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   private let queue: QueueName
   private let worker: String
@@ -9,7 +9,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   private let kinds: [RunnableKind<L>]
   private let client: JobClient<B, L>
   private let batches: BatchExecutor<B, L>
-  /// `run` it beside the processors.
+  /// Its `run` runs beside the processors.
   let payloads: PayloadReads<L>
   private let logger: Logger
 
@@ -25,8 +25,8 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
 
   /// Runs an item.
   ///
-  /// - Parameter cutoff: says why the handlers were cancelled; nil where they were not, or because the worker stops. It
-  ///   is asked when they are over, and only where it matters.
+  /// - Parameter cutoff: returns why the handlers were cancelled; nil if they were not, or if the worker is stopping.
+  ///   It is called after the handlers, and only if the reason matters.
   func run(_ item: WorkItem, cutoff: () -> Processors.Cutoff?) async -> JobOutcomes {
     guard let kind = item.kind.map({ kinds[$0] }) else { return .one(.park) }
     switch item.content {
@@ -41,7 +41,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Tells the middleware how an item's attempts ended.
+  /// Reports the outcomes of an item's attempts to the middleware.
   func report(_ outcomes: JobOutcomes, of item: WorkItem, from began: Moment, to ended: Moment) {
     let middleware = item.kind.map { kinds[$0].middleware } ?? client.enqueuing.middleware
     guard middleware.isHearing else { return }
@@ -93,7 +93,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   }
 
   private func run(_ claims: [Claim], _ kind: RunnableKind<L>) async -> [AttemptResult] {
-    // What nothing else is said of below goes back.
+    // Claims without another result below are handed back.
     var results = Array(repeating: AttemptResult.ended(.release), count: claims.count)
     var members: [BatchMember] = []
     var seen: Set<JobID> = []
@@ -103,7 +103,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       } else if seen.insert(claim.record.id).inserted {
         members.append(BatchMember(place: place, claim: claim))
       } else {
-        // Two deliveries of one job: the one that runs stands for both.
+        // Two deliveries of one job: running one settles both.
         results[place] = .ended(.acknowledge)
       }
     }
@@ -124,7 +124,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
 
   // MARK: Outcomes
 
-  /// The outcome of a claim that is not run; nil where it is.
+  /// The outcome of a claim that must not run; nil if it may.
   private func refusal(of claim: Claim, _ kind: RunnableKind<L>) -> JobOutcome? {
     if claim.record.version > kind.entry.version { return .park }
     let maxAttempts = claim.record.maxAttempts ?? kind.entry.retry.maxAttempts
@@ -140,7 +140,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   ) -> JobOutcome {
     switch (result, cutoff) {
     case (.ended(.acknowledge), .unwanted(let ids)) where ids.contains(claim.record.id):
-      // Another delivery ended it, as was wanted, or it was faster: either way nothing is pending.
+      // Another delivery ended it, as requested, or it finished first: either way nothing is pending.
       return .cancel
     case (.ended(let outcome), _): return outcome
     case (.failed, .unwanted(let ids)):
@@ -151,7 +151,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
       let text = "it ran longer than its limit of \(kind.timeout(of: claim) ?? .zero) and was cancelled"
       return failure(of: claim, kind, text, isFinal: false)
     case (.failed(let error), nil):
-      // A handler that a shutdown cancelled has not failed.
+      // A handler cancelled by a shutdown has not failed.
       if Task.isCancelled { return .release }
       if let error = error as? any JobHandback, error.handsJobBack {
         return .handBack(reason: "\(error)")
@@ -179,7 +179,7 @@ struct JobExecutor<B: Broker, L: Ledger>: Sendable {
   }
 }
 
-/// What running a claim came to, before it is known whether a time limit or an operator cut it off.
+/// The result of running a claim, before a time limit or an operator's cancellation is taken into account.
 enum AttemptResult: Sendable {
   case ended(JobOutcome)
   case failed(any Error)

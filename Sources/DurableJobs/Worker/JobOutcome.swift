@@ -1,32 +1,32 @@
-/// How a claim ended: decided once, where its handler ran, and carried out by ledger and broker.
+/// How a claim ended: decided once, after its handler, and carried out by ledger and broker.
 enum JobOutcome: Sendable {
-  /// Nothing is pending any more: the broker forgets the job.
+  /// Nothing is pending any more: the broker removes the job.
   case acknowledge
-  /// Done, and still pending in the ledger, which ends it first.
+  /// Done, but still pending in the ledger, which ends it first.
   case complete
-  /// The attempt failed; the next one comes after a delay.
+  /// The attempt failed; the next one follows after a delay.
   indirect case retry(JobFailure, delay: Duration)
   /// The last attempt failed.
   indirect case deadLetter(JobFailure)
-  /// Its handler has discarded it.
+  /// The handler discarded it.
   indirect case discard(JobFailure)
-  /// This worker cannot run it; it waits for one that can.
+  /// This worker cannot run it; it is parked for one that can.
   case park
-  /// An operator does not want it any more.
+  /// An operator cancelled it.
   case cancel
-  /// Ready again at once; the attempt does not count.
+  /// Ready again at once; the attempt is not counted.
   case release
-  /// It could not run just now: ready again after a pause; the attempt does not count.
+  /// It could not run now: ready again after a pause; the attempt is not counted.
   indirect case handBack(reason: String)
-  /// The handler has put it off: ready again after a delay; the attempt does not count.
+  /// The handler snoozed it: ready again after a delay; the attempt is not counted.
   case snooze(Duration)
 
-  /// What the attempt counts as.
+  /// What an attempt is counted as.
   enum Attempt: Sendable {
     case completed, failed, dead, discarded
   }
 
-  /// What the attempt counts as; nil where there was none.
+  /// What the attempt is counted as; nil if it is not counted.
   var attempt: Attempt? {
     switch self {
     case .acknowledge, .complete: .completed
@@ -44,14 +44,14 @@ struct EndedClaim: Sendable {
   let outcome: JobOutcome
 }
 
-/// How the claims of a work item ended, in their order.
+/// The outcomes of a work item's claims, in their order.
 enum JobOutcomes: Sendable {
   case one(JobOutcome)
   case each([JobOutcome])
 }
 
 extension JobCounts {
-  /// Adds what became of a claim, if that was an attempt.
+  /// Adds a claim's outcome, if it counts as an attempt.
   ///
   /// - Parameters:
   ///   - began: milliseconds since 1970.
@@ -63,8 +63,11 @@ extension JobCounts {
     case .dead: dead += 1
     case nil: return
     }
-    self.run += run
-    wait += claim.wait(until: began)
+    let waited = claim.wait(until: began)
+    self.run += .nanoseconds(run)
+    wait += .nanoseconds(waited)
+    runTimes.add(nanoseconds: run)
+    waitTimes.add(nanoseconds: waited)
   }
 }
 

@@ -1,21 +1,21 @@
-/// What a queue's state has to know of a kind that runs here.
+/// A kind's limits that a queue's state uses.
 struct KindLimits: Sendable {
-  /// How many of its jobs run together; nil for a kind that runs one by one.
+  /// The maximum number of its jobs that run together; nil for a kind that runs one by one.
   var batch: Int?
-  /// How long its handler may take; nil for as long as it likes.
+  /// How long its handler may run; nil for no limit.
   var timeout: Duration?
-  /// After how many attempts a job that fails is dead.
+  /// Number of attempts after which a failing job is dead.
   var maxAttempts = Int.max
 }
 
-/// The kinds that run here, each under a number, so that a claim's kind is looked up once.
+/// The kinds that run here, each with an index, so that a claim's kind is looked up once.
 struct KindTable: Sendable {
   private let places: [JobKind: Int]
   private let limits: [KindLimits]
-  /// As many jobs as two batches of the largest kind hold.
+  /// Number of jobs in two batches of the largest kind.
   let twoBatches: Int
 
-  /// - Parameter kinds: in the order of their places.
+  /// - Parameter kinds: in the order of their indices.
   init(_ kinds: [(kind: JobKind, limits: KindLimits)]) {
     places = Dictionary(uniqueKeysWithValues: zip(kinds.map(\.kind), kinds.indices))
     limits = kinds.map(\.limits)
@@ -35,7 +35,7 @@ struct KindTable: Sendable {
 
   var count: Int { limits.count }
 
-  /// A kind's place; nil for one that does not run here.
+  /// A kind's index; nil for one that does not run here.
   func place(of kind: JobKind) -> Int? { places[kind] }
 
   subscript(place: Int) -> KindLimits { limits[place] }

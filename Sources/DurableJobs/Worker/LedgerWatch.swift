@@ -1,16 +1,16 @@
 import Locking
 import Logging
 
-/// Asks the ledger all the time whether it answers, and has a worker claim nothing while it does not: what such a
-/// worker claims it cannot do, while another may be able to.
+/// Pings the ledger continuously, and stops a worker from claiming while it does not answer: the worker could not end
+/// what it claims, while another might.
 struct LedgerWatch<B: Broker, L: Ledger>: Sendable {
   let ledger: L
   let runners: [QueueRunner<B, L>]
   let logger: Logger
 
-  /// Between two questions.
+  /// The interval between pings.
   private static var interval: Duration { .milliseconds(400) }
-  /// After so long without an answer the ledger counts as silent.
+  /// How long without an answer until the ledger counts as silent.
   private static var patience: Duration { .seconds(1) }
 
   func run() async {
@@ -34,13 +34,13 @@ struct LedgerWatch<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Apart from the questions, which may hang.
+  /// Runs apart from the pings, which may hang.
   private func judge(_ answered: Locked<ContinuousClock.Instant>) async {
     var last = ContinuousClock.now
     while !Task.isCancelled {
       do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
       let now = ContinuousClock.now
-      // A process that stood still itself has heard nothing either: only its own time counts.
+      // A suspended process received no answers either: only time in which it ran counts.
       if now - last > .milliseconds(500) { answered.withLock { $0 = max($0, now - Self.patience / 2) } }
       last = now
       let isSilent = now - answered.withLock { $0 } > Self.patience

@@ -1,4 +1,4 @@
-/// A moment by the clock that only goes forward, and the time of day at it.
+/// An instant of the monotonic clock, with the time of day.
 struct Moment: Sendable {
   let instant: ContinuousClock.Instant
   /// Milliseconds since 1970.

@@ -1,8 +1,8 @@
 import DequeModule
 import Locking
 
-/// Reads the payloads of one queue's jobs that stayed in the ledger, when the jobs are about to run. What several
-/// processors ask for while a read is under way goes into the next one, up to a batch of bytes.
+/// Reads payloads that stayed in the ledger, for one queue's jobs that are about to run. Requests that arrive during a
+/// read go together into the next one, up to a batch of bytes.
 final class PayloadReads<L: Ledger>: Sendable {
   private typealias Waiter = CheckedContinuation<[JobID: [UInt8]], any Error>
   private typealias Reader = CheckedContinuation<[Request]?, Never>
@@ -15,7 +15,7 @@ final class PayloadReads<L: Ledger>: Sendable {
 
   private struct State {
     var requests: Deque<Request> = []
-    /// By the numbers of their requests. Who takes one out resumes it.
+    /// By the numbers of their requests. The code that removes a waiter resumes it.
     var waiters: [Int: Waiter] = [:]
     var last = 0
     var reader: Reader?
@@ -31,10 +31,10 @@ final class PayloadReads<L: Ledger>: Sendable {
     self.queue = queue
   }
 
-  /// The payloads of jobs, of those that are pending.
+  /// The payloads of those jobs that are pending.
   ///
-  /// - Parameter records: a batch of bytes at most.
-  /// - Throws: what the ledger throws, `CancellationError`.
+  /// - Parameter records: at most a batch of bytes.
+  /// - Throws: the ledger's error, or `CancellationError`.
   func read(_ records: [JobRecord]) async throws -> [JobID: [UInt8]] {
     let number = state.withLock { state in
       state.last += 1
@@ -64,17 +64,17 @@ final class PayloadReads<L: Ledger>: Sendable {
     }
   }
 
-  /// A claim and its payload.
+  /// The result of reading a claim's payload.
   enum Filled {
     /// With its payload.
     case claim(Claim)
-    /// Its job has no row any more: it is done.
+    /// Its job no longer has a row: it is done.
     case done
-    /// The ledger could not be asked for it.
+    /// The ledger could not be read.
     case unread(any Error)
   }
 
-  /// Reads the payloads of claims, in their order; those that have theirs pass through.
+  /// Reads the payloads of claims, in their order. Claims that have theirs pass through.
   func filled(_ claims: [Claim]) async -> [Filled] {
     let found: [JobID: [UInt8]]
     do {
@@ -92,10 +92,10 @@ final class PayloadReads<L: Ledger>: Sendable {
     }
   }
 
-  /// How many reads have not begun.
+  /// The number of requests whose read has not begun.
   var waitingCount: Int { state.withLock { $0.requests.count } }
 
-  /// Reads what is asked for until `close`.
+  /// Serves requests until `close`.
   func run() async {
     while let batch = await next() {
       do {
@@ -107,7 +107,7 @@ final class PayloadReads<L: Ledger>: Sendable {
     }
   }
 
-  /// Nothing more will be asked for.
+  /// Ends `run` once all requests are served.
   func close() {
     let reader = state.withLock { state in
       state.isClosed = true
@@ -146,7 +146,7 @@ final class PayloadReads<L: Ledger>: Sendable {
   }
 }
 
-/// The ledger could not be asked for a payload just now, which says nothing about the job.
+/// The ledger could not be read just now; the job is not at fault.
 struct PayloadUnread: JobHandback, CustomStringConvertible {
   let underlying: any Error
   var description: String { "the payload could not be read from the ledger: \(underlying)" }

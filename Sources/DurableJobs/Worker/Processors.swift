@@ -1,49 +1,49 @@
 import DequeModule
 
-/// What runs in each of a queue's processors, and which of them wait for work.
+/// A queue's processors: which items they run, and which of them wait for work.
 ///
-/// A processor is a long-lived task that runs one item after another, so that a job costs no task. The task of a
-/// handler that is past its limit, or whose job an operator cancelled, is cancelled; its processor goes on in a new
+/// A processor is a long-lived task that runs one item after another, so that a job needs no task of its own. When a
+/// handler exceeds its limit or an operator cancels its job, the task is cancelled and the processor continues in a new
 /// one.
 struct Processors {
   /// Why a handler was cancelled.
   enum Cutoff: Sendable {
-    /// It took longer than its kind may.
+    /// It ran longer than its kind's limit.
     case timeLimit
-    /// These of its jobs are not wanted any more.
+    /// These of its jobs were cancelled.
     case unwanted(Set<JobID>)
   }
 
   private enum Stage {
-    /// The handler has not begun, or is over.
+    /// The handler has not begun, or has returned.
     case idle
-    /// The handler runs.
+    /// The handler is running.
     case running
   }
 
   private struct Processor {
-    /// What it has taken, until its outcome is known.
+    /// The item it has taken, until its outcome is known.
     var item: WorkItem?
     var stage = Stage.idle
     var began: Moment?
     var deadline: ContinuousClock.Instant?
-    /// Whether the broker knows that the item began.
+    /// Whether the broker has recorded that the item began.
     var isMarked = false
-    /// Counts the items, so that a mark that comes late meets the item that it was meant for.
+    /// Counts the items, so that a late mark applies only to its own item.
     var number = 0
     var cutoff: Cutoff?
   }
 
   private var all: [Processor]
-  /// Those that wait for work, longest first.
+  /// Processors that wait for work, longest first.
   private var waiting: Deque<Int> = []
 
   init(count: Int) { all = Array(repeating: Processor(), count: count) }
 
-  /// The processor waits for work from now on.
+  /// Adds the processor to the waiting ones.
   mutating func wait(_ processor: Int) { waiting.append(processor) }
 
-  /// The one that has waited longest; it waits no more.
+  /// Removes and returns the processor that has waited longest.
   mutating func popWaiting() -> Int? { waiting.popFirst() }
 
   var isAnyWaiting: Bool { !waiting.isEmpty }
@@ -62,7 +62,7 @@ struct Processors {
     all[processor].number += 1
   }
 
-  /// The handler is over: nothing cuts it off any more.
+  /// Records that the handler has returned: it can no longer be cut off.
   ///
   /// - Returns: why it was cancelled; nil if it was not.
   mutating func returned(_ processor: Int) -> Cutoff? {
@@ -70,9 +70,9 @@ struct Processors {
     return all[processor].cutoff
   }
 
-  /// The processor has its hands free.
+  /// Makes the processor idle.
   ///
-  /// - Returns: what it had, and when that began.
+  /// - Returns: its item, and when that began.
   mutating func clear(_ processor: Int) -> (item: WorkItem, began: Moment?)? {
     guard let item = all[processor].item else { return nil }
     all[processor].stage = .idle
@@ -83,12 +83,12 @@ struct Processors {
   /// Whether the processor's task is cancelled, or about to be, so that it can run nothing more.
   func isCutOff(_ processor: Int) -> Bool { all[processor].cutoff != nil }
 
-  /// The processor goes on in a new task.
+  /// The processor continues in a new task.
   mutating func restart(_ processor: Int) { all[processor].cutoff = nil }
 
-  // MARK: What runs
+  // MARK: Running items
 
-  /// What runs, each with when it began.
+  /// The running items, each with its start.
   var running: [(item: WorkItem, since: ContinuousClock.Instant)] {
     all.compactMap { processor in
       guard processor.stage == .running, let item = processor.item, let began = processor.began else { return nil }
@@ -98,10 +98,10 @@ struct Processors {
 
   var isAnyRunning: Bool { all.contains { $0.stage == .running } }
 
-  /// All claims that processors have taken and whose outcome is not known.
+  /// All claims that processors have taken and whose outcome is unknown.
   var claims: [Claim] { all.flatMap { $0.item?.claims ?? [] } }
 
-  /// What runs and is not marked as begun.
+  /// A running item that is not marked as begun.
   struct Unmarked: Sendable {
     let processor: Int
     let number: Int

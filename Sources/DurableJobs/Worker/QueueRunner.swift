@@ -1,7 +1,12 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import Logging
 
-/// One worker's work on one queue: a loop that claims, processors that run, a loop that settles, a heartbeat apart from
-/// all of them. It owns their tasks and does their I/O; `QueueState` decides.
+/// One worker's work on one queue: a claim loop, processors, a settle loop, and a separate heartbeat. It owns their
+/// tasks and does their I/O; `QueueState` decides.
 final class QueueRunner<B: Broker, L: Ledger>: Sendable {
   let queue: QueueName
   private let kinds: [JobKind]
@@ -17,7 +22,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   /// - Parameters:
   ///   - concurrency: how many jobs run at once.
-  ///   - holds: why nothing is claimed at first.
+  ///   - holds: initial reasons not to claim.
   init(
     queue: QueueName, concurrency: Int, broker: B, ledger: L, registry: JobRegistry<L>,
     configuration: WorkerConfiguration, epochs: Epochs, holds: QueueState.Holds = [], logger: Logger
@@ -74,12 +79,12 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       try await consumer.leave()
     } catch {
       logger.warning(
-        "cannot leave the queue; its claims are handed on when the lease ends",
+        "cannot leave the queue; its claims are redelivered when the lease expires",
         metadata: [LogKeys.error: "\(error)"])
     }
   }
 
-  /// Joins the queue, however long the broker is away.
+  /// Joins the queue, retrying while the broker is unavailable.
   private func join(until stop: StopSignal) async -> B.Consumer? {
     var backoff = Backoff()
     while !stop.isStopping {
@@ -95,7 +100,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   // MARK: Claim and run
 
-  /// Claims and runs until the stop; past the shutdown limit cancels what still runs.
+  /// Claims and runs jobs until the stop; cancels those that still run after the shutdown limit.
   private func work(_ consumer: B.Consumer, _ marks: BeginMarks<B.Consumer>, _ stop: StopSignal) async {
     await withTaskGroup(of: Bool.self) { group in
       group.addTask(executorPreference: broker.executor) {
@@ -113,7 +118,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         do { try await clock.sleep(for: shutdownLimit) } catch { return false }
         return true
       }
-      // The limit is the one child that may outlive the work: as soon as the others are through, nothing waits for it.
+      // The limit's task may outlive the work: it is cancelled once the others have ended.
       var left = concurrency + 1
       for await isPastLimit in group {
         if isPastLimit {
@@ -144,7 +149,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Redelivered jobs that were done meanwhile, so that what their handlers do outside is not done twice.
+  /// Redelivered jobs that are already done. Skipping them avoids repeating their handlers' outside effects.
   private func done(of claims: [Claim]) async -> Set<JobID> {
     let doubtful = claims.filter { $0.record.isDurable && ($0.attempt > 1 || $0.isRedelivered) }.map(\.record.id)
     if doubtful.isEmpty { return [] }
@@ -155,15 +160,15 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     do {
       return Set(doubtful).subtracting(try await ledger.pending(doubtful, queue: queue))
     } catch {
-      // The transaction that ends a job finds out by itself; only work is wasted.
+      // The transaction that ends a job notices by itself; only work is wasted.
       logger.warning("cannot read pending jobs from the ledger", metadata: [LogKeys.error: "\(error)"])
       return []
     }
   }
 
-  /// Runs one item after another in a processor.
+  /// Runs one item after another on a processor.
   ///
-  /// - Returns: false when the processor needs another task, because this one was cancelled.
+  /// - Returns: false if the processor needs a new task, because this one was cancelled.
   private func process(_ processor: Int, _ marks: BeginMarks<B.Consumer>, _ stop: StopSignal) async -> Bool {
     var now = clock.moment
     var turn = state.turn(of: processor, at: now)
@@ -191,7 +196,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   // MARK: Orders
 
-  /// Does what the state asks of the broker.
+  /// Sends the state's orders to the broker.
   private func obeyOrders(_ consumer: B.Consumer) async {
     for await order in state.orders {
       switch order {
@@ -213,7 +218,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Apart from the heartbeat, whose broker may keep it waiting: time limits hold all the same.
+  /// Runs apart from the heartbeat, so that time limits hold even if the broker keeps that waiting.
   private func tick() async {
     while !Task.isCancelled {
       state.update { $0.tick(clock.instant) }
@@ -223,7 +228,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
 
   private var tickInterval: Duration { min(configuration.heartbeat, .milliseconds(250)) }
 
-  /// Claims no more, or again. Until the first call nothing is claimed where the worker has a registry.
+  /// Pauses or resumes claiming. A worker with a registry claims nothing until the first call.
   func pause(_ isPaused: Bool) {
     if isPaused {
       let isNew = state.update { $0.hold(.paused, insteadOf: .unknown) }
@@ -234,10 +239,10 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Whether it is still unknown whether the queue is paused.
+  /// Whether it is still unknown if the queue is paused.
   var awaitsState: Bool { state.read { $0.holds.contains(.unknown) } }
 
-  /// Claims nothing, and gives back what has not begun, while the ledger is silent.
+  /// Stops claiming and hands back claims that have not begun while the ledger is silent.
   func ledgerIsSilent(_ isSilent: Bool) {
     if isSilent {
       let isNew = state.update { $0.hold(.silence) }
@@ -248,21 +253,21 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Cancels what runs of `ids`; what has not begun of them never does.
+  /// Cancels the running jobs of `ids`; those that have not begun never do.
   func cancel(_ ids: Set<JobID>) { state.update { $0.cancel(ids) } }
 
   // MARK: Report
 
-  /// What runs now.
+  /// The running jobs.
   ///
   /// - Parameters:
-  ///   - now: the moment in milliseconds since 1970 that `instant` is.
-  ///   - most: how many jobs are named at most.
-  func running(at now: Int64, _ instant: ContinuousClock.Instant, most: Int) -> [WorkerReport.Running] {
+  ///   - now: the time of `instant`, in milliseconds since 1970.
+  ///   - most: the maximum number of jobs.
+  func running(at now: Date, _ instant: ContinuousClock.Instant, limit: Int) -> [WorkerReport.Running] {
     var named: [WorkerReport.Running] = []
     for (item, since) in state.read({ $0.running }) {
-      let began = now - (instant - since).milliseconds
-      for claim in item.claims.prefix(most - named.count) {
+      let began = now.addingTimeInterval(-((instant - since) / .seconds(1)))
+      for claim in item.claims.prefix(limit - named.count) {
         named.append(
           WorkerReport.Running(
             id: claim.record.id, kind: claim.record.kind, queue: queue, attempt: claim.attempt, since: began))
@@ -271,7 +276,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
     return named
   }
 
-  /// What was done since the last call.
+  /// The counts since the last call.
   func takeCounts() -> [(JobKind, JobCounts)] {
     let counts = state.update { ($0.takeCounts(), []) }
     return zip(kinds, counts).filter { !$0.1.isEmpty }

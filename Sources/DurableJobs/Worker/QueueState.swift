@@ -1,70 +1,70 @@
-/// All that one worker knows of one queue: what is claimed, what runs, what ended and is not settled yet, and why
-/// nothing is claimed.
+/// One worker's view of one queue: claims that wait, run, or have ended and are not settled yet, and the reasons not to
+/// claim.
 ///
-/// It decides and does nothing: each event changes it and returns what is to be done. `SharedQueueState` holds it under
-/// one lock and acts. A claim passes through it like this, and leaves it exactly once:
+/// It decides without I/O: each event changes it and returns the actions to perform. `SharedQueueState` guards it with
+/// one lock and performs them. A claim takes this path, and leaves it exactly once:
 ///
 ///     received ─ claimed ─ waiting ─ taken by a processor ─ ended ─ settled
 ///                             │              │                └─ under way to ledger and broker
 ///                             │              └─ lost with its lease before it began
 ///                             └─ released: the queue is paused, the ledger is silent, the lease is lost, a stop
 struct QueueState {
-  /// What is to be done.
+  /// An action to perform.
   enum Action: Sendable {
-    /// The loop that claims can go on.
+    /// The claim loop can continue.
     case wakeClaimer
-    /// The loop that settles can go on.
+    /// The settle loop can continue.
     case wakeSettler
-    /// A processor can go on.
+    /// A processor can continue.
     case wake(processor: Int)
-    /// The task of a processor is to be cancelled.
+    /// Cancel a processor's task.
     case cancel(processor: Int)
     case broker(BrokerOrder)
   }
 
-  /// What is asked of the broker, in this order.
+  /// A request to the broker, sent in this order.
   enum BrokerOrder: Sendable {
-    /// The claim that waits is to end.
+    /// End the waiting claim.
     case wakeClaim
-    /// The claim that waits is to end, and every later one.
+    /// End the waiting claim and every later one.
     case stopClaiming
-    /// Claims go back; `released` or `notReleased` follows.
+    /// Hand claims back; `released` or `notReleased` follows.
     case release([Claim])
   }
 
-  /// What a processor does next.
+  /// A processor's next step.
   enum Turn: Sendable {
     case run(WorkItem)
-    /// The broker has to know that the item begins before it does; `marked` follows.
+    /// The broker must record that the item begins before it does; `marked` follows.
     case mark(WorkItem)
     case wait
-    /// Its task is cancelled: it goes on in a new one.
+    /// Its task is cancelled: it continues in a new one.
     case restart
     case stop
   }
 
-  /// What the loop that claims does next.
+  /// The claim loop's next step.
   enum ClaimTurn: Sendable, Equatable {
     case claim(Int)
     case wait
     case stop
   }
 
-  /// What the loop that settles does next.
+  /// The settle loop's next step.
   enum SettleTurn: Sendable {
     case settle([EndedClaim])
     case wait
     case stop
   }
 
-  /// Why nothing is claimed.
+  /// Reasons not to claim.
   struct Holds: OptionSet, Sendable {
     let rawValue: Int
     /// An operator paused the queue, or quieted the worker.
     static let paused = Holds(rawValue: 1)
-    /// The registry has not yet answered whether it is paused.
+    /// The registry has not answered yet whether the queue is paused.
     static let unknown = Holds(rawValue: 2)
-    /// The ledger is silent: what is claimed could not be done.
+    /// The ledger is silent: claimed jobs could not be ended.
     static let silence = Holds(rawValue: 4)
   }
 
@@ -72,19 +72,19 @@ struct QueueState {
   let concurrency: Int
   private let kinds: KindTable
   private(set) var holds: Holds
-  /// Claimed, while the ledger is asked whether they are done already.
+  /// Claimed, while the ledger is asked whether they are already done.
   private var received: [Claim] = []
   private var waiting: WaitingClaims
   private var processors: Processors
-  /// How many jobs processors have taken.
+  /// The number of jobs that processors have taken.
   private var taken = 0
   private var unsettled = Unsettled()
-  /// The consumer's life, as far as it is known: what it claimed in earlier ones is not its own any more.
+  /// The consumer's incarnation, as far as known: it no longer holds claims of earlier ones.
   private var incarnation = 0
-  /// On their way back to the broker, by receipt.
+  /// Claims on their way back to the broker, by receipt.
   private var returning: [String: Claim] = [:]
   private var pace: JobPace
-  /// By the kinds' places.
+  /// By kind index.
   private var counts: [JobCounts]
   private var claimerWaits = false
   private var settlerWaits = false
@@ -92,8 +92,8 @@ struct QueueState {
   private var isOver = false
 
   /// - Parameters:
-  ///   - assumed: how long a job is taken to last until one has ended.
-  ///   - holds: why nothing is claimed at first.
+  ///   - assumed: the assumed duration of a job until one has ended.
+  ///   - holds: initial reasons not to claim.
   init(concurrency: Int, kinds: KindTable, assumed: Duration? = nil, holds: Holds = []) {
     self.concurrency = concurrency
     self.kinds = kinds
@@ -114,10 +114,10 @@ struct QueueState {
     return .wait
   }
 
-  /// Claims arrived, and the ledger is asked which of them are done already.
+  /// Claims arrived, and the ledger is asked which of them are already done.
   mutating func received(_ claims: [Claim]) { received = claims }
 
-  /// Claims are to run, but for those of `done` jobs.
+  /// Queues claims to run, except those of `done` jobs.
   mutating func claimed(_ claims: [Claim], done: Set<JobID> = []) -> [Action] {
     received = []
     var pending = claims
@@ -127,30 +127,30 @@ struct QueueState {
       pending.removeAll(where: isDone)
     }
     if isStopping || !holds.isEmpty { return release(pending) + wakeSettler() }
-    // The lease may have ended while they were on their way, or while the ledger was asked.
+    // The lease may have expired while they were in flight, or while the ledger was asked.
     let lost = pending.filter { $0.incarnation < incarnation }
     if !lost.isEmpty { pending.removeAll { $0.incarnation < incarnation } }
     waiting.add(pending)
     return release(lost) + assign() + wakeSettler()
   }
 
-  /// The consumer lives a new life: what it claimed in earlier ones and has not begun is not its own any more.
+  /// The consumer has a new incarnation: it no longer holds earlier claims that have not begun.
   ///
-  /// - Returns: how many those are. They are handed back all the same, since no other consumer has those that were
-  ///   claimed after the lease had ended.
+  /// - Returns: the number of lost claims. They are handed back anyway, since no other consumer has those claimed after
+  ///   the lease expired.
   mutating func leaseLost(to incarnation: Int) -> (lost: Int, actions: [Action]) {
     self.incarnation = max(self.incarnation, incarnation)
     let lost = waiting.remove { $0.incarnation < incarnation }
     return (lost.count, release(lost) + wakeClaimer())
   }
 
-  /// Claims are back at the broker.
+  /// Claims were handed back.
   mutating func released(_ claims: [Claim]) {
     for claim in claims { returning[claim.receipt] = nil }
   }
 
-  /// Claims could not be handed back. No other worker would get them while this one lives, so it tries again, with all
-  /// else that is settled.
+  /// Claims could not be handed back. While this worker lives no other one would get them, so they are retried together
+  /// with the next settlements.
   mutating func notReleased(_ claims: [Claim]) -> [Action] {
     released(claims)
     unsettled.add(claims, .release)
@@ -159,7 +159,7 @@ struct QueueState {
 
   // MARK: Processors
 
-  /// What a processor does next, from `now` on.
+  /// A processor's next step, as of `now`.
   mutating func turn(of processor: Int, at now: Moment) -> Turn {
     if processors.isCutOff(processor) { return .restart }
     if let item = processors.item(of: processor) { return begin(item, processor, now) }
@@ -172,10 +172,10 @@ struct QueueState {
     return begin(item, processor, now)
   }
 
-  /// The broker knows that an item begins.
+  /// The broker has recorded that an item begins.
   ///
-  /// - Parameter own: the receipts of those of its claims that are still this worker's: the others are dropped. nil
-  ///   where the broker could not be asked, and the item does not begin.
+  /// - Parameter own: the receipts of its claims that this worker still holds; the others are dropped. nil if the
+  ///   broker did not answer, and then the item does not begin.
   mutating func marked(_ processor: Int, own: Set<String>?, at now: Moment) -> (turn: Turn, actions: [Action]) {
     guard let (item, _) = processors.clear(processor) else { return (turn(of: processor, at: now), []) }
     taken -= item.count
@@ -188,7 +188,7 @@ struct QueueState {
     return (turn(of: processor, at: now), wakeSettler() + wakeClaimer())
   }
 
-  /// A handler is over, and its outcome depends on why it was cancelled, if it was. Nothing cuts it off from now on.
+  /// A handler has returned: it can no longer be cut off. Its outcome depends on whether and why it was cancelled.
   mutating func returned(_ processor: Int) -> Processors.Cutoff? { processors.returned(processor) }
 
   /// A processor's item ended.
@@ -206,18 +206,18 @@ struct QueueState {
     return wakeSettler() + wakeClaimer()
   }
 
-  /// A processor goes on in a new task.
+  /// A processor continues in a new task.
   mutating func restarted(_ processor: Int) { processors.restart(processor) }
 
-  /// Whether a processor's task is to be cancelled. One that had just been started could not be.
+  /// Whether a processor's task must be cancelled, for a task that was not yet stored when the action was performed.
   func isCutOff(_ processor: Int) -> Bool { processors.isCutOff(processor) }
 
-  /// Cancels handlers that are past their limit.
+  /// Cancels handlers that exceed their time limit.
   mutating func tick(_ now: ContinuousClock.Instant) -> [Action] {
     processors.cutOff(overdueAt: now).map { .cancel(processor: $0) }
   }
 
-  /// Operators do not want these jobs any more: those that run are cancelled, the others never begin.
+  /// An operator cancelled these jobs: running ones are cancelled, the others never begin.
   mutating func cancel(_ ids: Set<JobID>) -> [Action] {
     let cut = processors.cutOff(running: ids)
     unsettled.add(waiting.remove { $0.record.isDurable && ids.contains($0.record.id) }, .cancel)
@@ -226,7 +226,7 @@ struct QueueState {
 
   // MARK: Settling
 
-  /// What the loop that settles does now. The batch before is settled.
+  /// The settle loop's next step. The previous batch is settled.
   mutating func settleTurn() -> (turn: SettleTurn, actions: [Action]) {
     let batch = unsettled.take()
     if !batch.isEmpty { return (.settle(batch), wakeClaimer()) }
@@ -237,9 +237,9 @@ struct QueueState {
 
   // MARK: Holds
 
-  /// Claims nothing, and gives back what has not begun.
+  /// Stops claiming, and hands back claims that have not begun.
   ///
-  /// - Parameter former: reasons that this one takes the place of.
+  /// - Parameter former: the reasons that this one replaces.
   /// - Returns: whether the reason is new.
   mutating func hold(_ reason: Holds, insteadOf former: Holds = []) -> (isNew: Bool, actions: [Action]) {
     let isNew = !holds.contains(reason)
@@ -248,22 +248,22 @@ struct QueueState {
     return (isNew, isNew ? [.broker(.wakeClaim)] + release(waiting.remove()) : [])
   }
 
-  /// Claims again, unless another reason is left not to.
+  /// Resumes claiming, unless another reason remains.
   ///
-  /// - Returns: which of the reasons there were.
+  /// - Returns: the reasons that were lifted.
   mutating func lift(_ reasons: Holds) -> (lifted: Holds, actions: [Action]) {
     let lifted = holds.intersection(reasons)
     holds.subtract(reasons)
     return (lifted, wakeClaimer())
   }
 
-  /// Whether the worker's lease may end: what runs cannot be ended while the ledger is silent, and a worker with a
-  /// ledger gets it then.
+  /// Whether to let the worker's lease expire: its running jobs cannot be ended while its ledger is silent, so a worker
+  /// with a working ledger should get them.
   var letsLeaseEnd: Bool { holds.contains(.silence) && processors.isAnyRunning }
 
   // MARK: Stop
 
-  /// Begins nothing more, and gives back what has not begun.
+  /// Begins no more items, and hands back claims that have not begun.
   mutating func stop() -> [Action] {
     if isStopping { return [] }
     isStopping = true
@@ -272,7 +272,7 @@ struct QueueState {
     return actions + wakeClaimer()
   }
 
-  /// Nothing runs any more: the loop that settles ends with what is left.
+  /// No item is running any more: the settle loop ends with the remaining claims.
   mutating func finish() -> [Action] {
     isOver = true
     return wakeSettler()
@@ -280,21 +280,21 @@ struct QueueState {
 
   // MARK: Reports
 
-  /// What runs, each with when it began.
+  /// The running items, each with its start.
   var running: [(item: WorkItem, since: ContinuousClock.Instant)] { processors.running }
 
-  /// What runs and is not marked as begun.
+  /// The running items that are not marked as begun.
   var unmarked: [Processors.Unmarked] { processors.unmarked }
 
   mutating func mark(_ marked: [Processors.Unmarked]) { processors.mark(marked) }
 
-  /// The receipts of all claims that are in here.
+  /// The receipts of all claims in this state.
   var receipts: [String] {
     let claims = received + waiting.claims + processors.claims + unsettled.claims
     return claims.map(\.receipt) + returning.keys
   }
 
-  /// What was done since the last call, by the kinds' places.
+  /// The counts since the last call, by kind index.
   mutating func takeCounts() -> [JobCounts] {
     let taken = counts
     counts = Array(repeating: JobCounts(), count: kinds.count)
@@ -305,19 +305,18 @@ struct QueueState {
 
   /// How many jobs may be claimed; nil for none now.
   ///
-  /// As much is claimed as the processors begin within a moment at the pace of late, and nothing beyond them where jobs
-  /// are slow, so that no job waits behind a busy worker while another is idle.
+  /// Claims ahead as many jobs as the processors will begin within a moment at the recent pace. Slow jobs are not
+  /// claimed ahead, so that none waits behind a busy worker while another is idle.
   private var room: Int? {
     guard holds.isEmpty, unsettled.hasRoom, waiting.bytes < PayloadLimit.batch else { return nil }
     let ahead = pace.ahead(concurrency)
-    // Room for batches is made where batches come: kinds that run one by one would only be kept from idle workers by
-    // it.
+    // Extra room only if batched kinds arrive: jobs that run one by one would just be kept from idle workers.
     let base = max(concurrency, min(2 * waiting.lastBatched, kinds.twoBatches))
     let room = base + ahead - waiting.count - taken
     return room >= max(1, ahead / 2) ? room : nil
   }
 
-  /// Gives what waits to the processors that wait.
+  /// Gives waiting items to waiting processors.
   private mutating func assign() -> [Action] {
     var actions: [Action] = []
     while processors.isAnyWaiting, let item = waiting.popFirst(), let processor = processors.popWaiting() {
@@ -338,8 +337,8 @@ struct QueueState {
     return .run(item)
   }
 
-  /// Whether the broker must know that an item's jobs begin before they do: those that came back once, since they may
-  /// be what killed a worker, and those on their last attempt, which must not be made twice.
+  /// Whether the broker must record an item's start before it begins: for redelivered jobs, which may have killed a
+  /// worker, and for jobs on their last attempt, which must not be repeated.
   private func mustBeMarked(_ item: WorkItem) -> Bool {
     guard let kind = item.kind else { return false }
     let last = kinds[kind].maxAttempts

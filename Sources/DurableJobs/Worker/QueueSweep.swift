@@ -1,31 +1,30 @@
-/// Decides which of a queue's jobs the relay compares with the broker next. A value without I/O; `Relay` does what it
-/// says.
+/// Decides which of a queue's jobs the relay compares with the broker next. A value without I/O; `Relay` carries out
+/// its steps.
 ///
-/// Where one page holds all that is pending, that page is read at each interval. Where more waits, the work is split
-/// three ways, so that a backlog of any size does not delay what matters:
-/// - an *increment* reads what has become old enough since the last one, at each interval;
+/// If all pending jobs fit in one page, that page is read at each interval. Otherwise the work is split three ways, so
+/// that a backlog of any size does not delay urgent work:
+/// - an *increment* reads the jobs that have become old enough since the last one, at each interval;
 /// - a *recheck* asks the broker again about ids of the last minute, without reading the ledger;
-/// - a *pass* walks through all that is pending, newest first and at leisure, and finds the rest.
+/// - a *pass* slowly walks all pending jobs, newest first, and finds the rest.
 ///
-/// A broker that has refused jobs is filled in the other order, oldest first, and takes no other pushes until it holds
+/// A broker that has refused jobs is filled in the opposite order, oldest first, and takes no other pushes until it has
 /// them all.
 ///
-/// A snapshot that is held for long keeps the entries of jobs that are done in the index, and every read of a range
-/// walks over them. So a pass reads ranges of time that become shorter where reading is slow, and rests in proportion
-/// to what it cost.
+/// A long-lived snapshot keeps index entries of finished jobs, and every range read scans them. So a pass reads shorter
+/// time ranges if reads are slow, and rests in proportion to its cost.
 struct QueueSweep {
   typealias Instant = ContinuousClock.Instant
 
-  /// What to compare. The bounds of a range are not part of it.
+  /// What to compare. The bounds of a range are exclusive.
   enum Step: Equatable {
     /// The newest page of a range.
     case page(after: JobID, before: JobID, age: Duration, limit: Int)
-    /// The oldest page beyond an id.
+    /// The oldest page after an id.
     case oldest(after: JobID, limit: Int)
-    /// Ids that were seen lately.
+    /// Recently seen ids.
     case recheck([JobID])
 
-    /// How many ids it compares at most.
+    /// The maximum number of ids it compares.
     fileprivate var limit: Int {
       switch self {
       case .page(_, _, _, let limit), .oldest(_, let limit): limit
@@ -34,15 +33,15 @@ struct QueueSweep {
     }
   }
 
-  /// How a step went.
+  /// The result of a step.
   struct Outcome {
-    /// What was compared, in the order of the page.
+    /// The compared ids, in page order.
     var ids: [JobID]
-    /// Those of them that the broker did not know.
+    /// Those that the broker did not know.
     var missing: [JobID] = []
-    /// How long reading the ledger took.
+    /// Time spent reading the ledger.
     var read: Duration = .zero
-    /// How long all of it took.
+    /// Total time.
     var took: Duration = .zero
   }
 
@@ -53,21 +52,21 @@ struct QueueSweep {
 
   private struct Pass {
     var begun: Instant
-    /// Whether the broker has forgotten all.
+    /// Whether it follows the loss of the broker's data.
     var isRestart = false
     var age: Duration
-    /// What is not read yet begins below it.
+    /// The unread part begins below it.
     var cursor = JobID.greatest
-    /// Milliseconds of ids that one read takes; nil for all.
+    /// Milliseconds of ids in one read; nil for all.
     var width: Int64?
     var narrowest: Int64?
     var busy = Duration.zero
     var pages = 0
-    /// When its next page may be read.
+    /// When the next page may be read.
     var due: Instant
   }
 
-  /// Ids seen lately in one page.
+  /// Recently seen ids of one page.
   private struct Recent {
     var ids: [JobID]
     var until: Instant
@@ -78,12 +77,11 @@ struct QueueSweep {
 
   private let interval: Duration
   private let age: Duration
-  /// The most ids of a step.
+  /// The maximum number of ids in a step.
   private let page: Int
-  /// How many it has now: fewer after the broker did not answer, since it may only be too slow for so many.
+  /// The current number: smaller after the broker did not answer, since it may only be too slow for so many.
   private var size: Int
-  /// Transactions that commit their jobs so much later than they made the ids are found by increments; others by a
-  /// pass.
+  /// Increments find jobs whose transactions commit up to this long after creating the ids; passes find later ones.
   private let overlap = Duration.seconds(5)
   private let lately = Duration.seconds(60)
   private let recheckInterval: Duration
@@ -98,18 +96,18 @@ struct QueueSweep {
   private var read: JobID?
   private var nextIncrement: Instant
   private var recent: [Recent] = []
-  /// With which a pass begins. The first one reads little at a time: what it will meet is not known yet.
+  /// The initial width of a pass. The first one reads little at a time, since the amount is still unknown.
   private var width: Int64? = 60_000
   private var current: Current?
-  /// Up to where what the broker had refused is in it again.
+  /// The position up to which refused jobs have been pushed again.
   private var drained: JobID?
   private var drainDue: Instant
   /// Milliseconds since 1970, as of the last step.
   private var time: Int64 = 0
 
   /// - Parameters:
-  ///   - interval: between two increments, or passes where little is pending.
-  ///   - age: how old a job is before it is compared: its push is on its way until then.
+  ///   - interval: between two increments, or between two passes if little is pending.
+  ///   - age: the minimum age of a compared job; until then its push may be in flight.
   init(interval: Duration, age: Duration, page: Int = 1000, at now: Instant) {
     self.interval = interval
     self.age = age
@@ -121,7 +119,7 @@ struct QueueSweep {
     drainDue = now
   }
 
-  /// Reads all again, however young, since the broker has forgotten what it knew.
+  /// Reads everything again, regardless of age, since the broker has lost its data.
   mutating func restart(at now: Instant, time: Int64) {
     pass = Pass(begun: now, isRestart: true, age: .zero, width: width, due: now)
     recent = []
@@ -131,10 +129,10 @@ struct QueueSweep {
     nextIncrement = now + interval
   }
 
-  /// Whether `restart` has not been carried through yet.
+  /// Whether the pass started by `restart` is still in progress.
   var isRestarting: Bool { pass?.isRestart ?? false }
 
-  /// Compares nothing but what is pending from `id` on, oldest first, until all of that is known to the broker.
+  /// Compares only jobs pending from `id` on, oldest first, until the broker knows all of them.
   mutating func drain(from id: JobID, at now: Instant) {
     drained = id
     drainDue = now
@@ -147,7 +145,7 @@ struct QueueSweep {
   var isDraining: Bool { drained != nil }
 
   /// - Parameter time: milliseconds since 1970 by the ledger's clock.
-  /// - Returns: nil where nothing is due.
+  /// - Returns: nil if nothing is due.
   mutating func next(at now: Instant, time: Int64) -> Step? {
     self.time = time
     if let drained {
@@ -185,7 +183,7 @@ struct QueueSweep {
     return .page(after: lowest(of: pass, time), before: pass.cursor, age: pass.age, limit: size)
   }
 
-  /// When `next` has something, unless it has at once.
+  /// When `next` will have a step, unless one is due now.
   var due: Instant {
     if isDraining { return drainDue }
     if increment != nil { return nextIncrement - interval }
@@ -194,17 +192,17 @@ struct QueueSweep {
     return recent.reduce(due) { min($0, $1.due) }
   }
 
-  /// Takes in how the last step went.
+  /// Takes the outcome of the last step into account.
   mutating func finish(_ outcome: Outcome, of step: Step, at now: Instant) {
     defer { current = nil }
     size = min(page, size + max(1, page / 100))
     switch current {
     case .drain:
       drained = outcome.ids.count == step.limit ? outcome.ids.last : nil
-      // What has come meanwhile, or was pushed under an older id, is found at once.
+      // Finds at once the jobs added meanwhile, or pushed under an older id.
       if drained == nil { (nextPass, nextIncrement) = (now, now) }
     case .increment:
-      // What the last increment has seen, too, is noted already.
+      // Ids that the previous increment saw are already noted.
       note(outcome.ids.filter { $0 > read ?? $0 }, outcome, at: now)
       if outcome.ids.count == step.limit, let last = outcome.ids.last {
         increment?.before = last
@@ -214,7 +212,7 @@ struct QueueSweep {
       }
     case .recheck(var lately):
       let missing = Set(outcome.missing)
-      // What was pushed again is known from now on, and the rest is settled: either way a pass will do.
+      // Jobs pushed again are known from now on, and the rest is settled: a pass suffices for both.
       lately.ids.removeAll { missing.contains($0) }
       lately.due = now + recheckInterval
       recent.append(lately)
@@ -225,9 +223,9 @@ struct QueueSweep {
     }
   }
 
-  /// Puts off what is next, since the broker did not do it.
+  /// Delays the next steps, since the broker failed to do this one.
   ///
-  /// - Parameter isUnanswered: whether it gave no answer in time, so that less is asked at once.
+  /// - Parameter isUnanswered: whether it did not answer in time, so that the next steps ask about fewer ids.
   mutating func postpone(until moment: Instant, isUnanswered: Bool = false) {
     if isUnanswered { size = max(min(page, Self.minSize), size / 2) }
     if case .recheck(let lately) = current { recent.append(lately) }
@@ -237,16 +235,16 @@ struct QueueSweep {
     if let due = pass?.due { pass?.due = max(due, moment) }
     nextIncrement = max(nextIncrement, moment)
     for index in recent.indices { recent[index].due = max(recent[index].due, moment) }
-    // Where it was is not lost: the increment begins again from its start.
+    // Its position is not lost: the increment starts over from its beginning.
     increment = nil
   }
 
-  /// Whether a pass takes longer than the interval, so that it does not find what is new by itself.
+  /// Whether a pass takes longer than the interval, so that passes alone do not find new jobs in time.
   private var isBehind: Bool { !isSmall }
 
   private func lowest(of pass: Pass, _ time: Int64) -> JobID {
     guard let width = pass.width else { return JobID(high: 0, low: 0) }
-    // What lies ahead of the time is one range: the ids of a clock that was ahead.
+    // Ids ahead of the current time, from a clock that was ahead, are one range.
     if pass.cursor.milliseconds > time + 1000 { return JobID.min(atMilliseconds: time + 1000) }
     return JobID.min(atMilliseconds: max(0, pass.cursor.milliseconds - width))
   }
@@ -261,7 +259,7 @@ struct QueueSweep {
       note(outcome.ids.filter { $0 > latest }, outcome, at: now)
     }
     adapt(&pass, outcome, isFull: isFull)
-    // What the broker lacks is pushed without a pause; looking through what it has must not compete with the work.
+    // Missing jobs are pushed without a pause; a scan that finds nothing must not compete with the workers.
     pass.due = outcome.missing.isEmpty ? now + max(.milliseconds(10), min(outcome.took, .milliseconds(200))) : now
     if isFull, let last = outcome.ids.last {
       pass.cursor = last
@@ -273,7 +271,7 @@ struct QueueSweep {
     self.pass = pass
   }
 
-  /// Reads less at a time where reading is slow, and more where it is quick.
+  /// Reads less at a time if reads are slow, and more if they are fast.
   private func adapt(_ pass: inout Pass, _ outcome: Outcome, isFull: Bool) {
     if outcome.read > .milliseconds(100), !isFull {
       let width = max(1000, (pass.width ?? 120_000) / 2)
@@ -284,7 +282,7 @@ struct QueueSweep {
     }
   }
 
-  /// Beyond ten years all is one range.
+  /// Beyond ten years, all ids are one range.
   private static func wider(_ width: Int64, by factor: Int64) -> Int64? {
     width > 315_000_000_000 ? nil : width * factor
   }
@@ -297,14 +295,14 @@ struct QueueSweep {
     } else if let began = width {
       width = Self.wider(began, by: 64)
     }
-    // What a pass just misses, the next one finds: both together take 150 intervals at most, five minutes by default.
+    // The next pass finds what this one just missed: together they take at most 150 intervals, five minutes by default.
     let longest = max(interval * 75, interval * 145 - pass.begun.duration(to: now))
     let rest = isSmall ? interval : min(max(interval, pass.busy * 20), longest)
     nextPass = max(pass.begun + rest, now + interval)
     self.pass = nil
   }
 
-  /// Keeps ids of the last minute, to ask about them again.
+  /// Keeps ids of the last minute for rechecks.
   private mutating func note(_ seen: [JobID], _ outcome: Outcome, at now: Instant) {
     guard !seen.isEmpty, recent.count < maxRecent else { return }
     let missing = Set(outcome.missing)

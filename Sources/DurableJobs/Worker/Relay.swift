@@ -2,11 +2,11 @@ import Locking
 import Logging
 import Metrics
 
-/// Pushes again what the ledger owes and the broker does not know: the jobs of a process that died between commit and
-/// push, of a push that the broker shed, of a broker that lost its memory.
+/// Pushes pending jobs of the ledger that the broker does not know: after a process died between commit and push, after
+/// the broker refused a push, or after it lost its data.
 ///
-/// One worker at a time does it for all that serve the same queues, as long as it reaches the broker. What it compares
-/// when, `QueueSweep` says; the queues take turns page by page, so that a backlog in one delays no other.
+/// One worker at a time does this for all workers of the same queues, as long as it reaches the broker. `QueueSweep`
+/// decides what to compare; the queues take turns page by page, so that a backlog in one delays no other.
 struct Relay<B: Broker, L: Ledger>: Sendable {
   let broker: B
   let ledger: L
@@ -15,21 +15,21 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   let epochs: Epochs
   let logger: Logger
   private var clock: any WallClock { configuration.clock }
-  /// How many jobs of other programs are pushed at once.
+  /// The maximum number of other programs' jobs in one push.
   private static var addedAtOnce: Int { 1000 }
-  /// How long the broker may take to say which jobs it knows.
+  /// How long the broker may take to answer which jobs it knows.
   private static var patience: Duration { .seconds(1) }
-  /// Jobs that were pushed again.
+  /// Counts jobs pushed again.
   private let relayed: [QueueName: Counter]
 
-  /// What the relay knows of one queue while it leads.
+  /// The leader's state for one queue.
   private struct Served {
     var sweep: QueueSweep
     var epoch: String?
-    /// How many were pushed since the last line in the log.
+    /// The number of pushed jobs since the last log line.
     var pushed = 0
     var isTroubled = false
-    /// Jobs that cannot be pushed, as far as they have been reported.
+    /// Jobs that cannot be pushed and have been reported.
     var refused: Set<JobID> = []
   }
 
@@ -54,7 +54,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     var backoff = Backoff()
     while !Task.isCancelled {
       do {
-        // A worker that does not reach the broker leaves the lead to one that may.
+        // A worker that cannot reach the broker leaves the lead to another.
         if await reachesBroker() { try await ledger.lead(role) { try await lead() } }
       } catch {
         if Task.isCancelled { return }
@@ -94,7 +94,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
 
   private func pushAdded(to queue: QueueName) async throws {
     var refused: Set<JobID> = []
-    // Jobs that the broker refused go first: the sweep drains them, and finds these behind them.
+    // Refused jobs go first: the sweep drains them, and then finds these.
     if try await broker.hold(of: queue) != nil { return }
     while true {
       let ids = try await ledger.takeUnpushed(queue: queue, limit: Self.addedAtOnce)
@@ -103,7 +103,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Compares ledger and broker, page by page, the queues taking turns, until cancelled.
+  /// Compares ledger and broker page by page until cancelled; the queues take turns.
   private func relay() async throws {
     var served: [QueueName: Served] = [:]
     while true {
@@ -112,7 +112,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         let now = clock.instant
         var state = served[queue] ?? Served(sweep: sweep(at: now))
         if state.epoch != epoch {
-          // The broker may know nothing: all that is pending is compared, however young.
+          // The broker may know nothing: all pending jobs are compared, regardless of age.
           state.epoch = epoch
           state.sweep.restart(at: now, time: clock.now.unixMilliseconds)
         }
@@ -130,7 +130,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     QueueSweep(interval: configuration.relayInterval, age: configuration.relayAge, at: now)
   }
 
-  /// Waits until something is due, or epochs are to be compared again.
+  /// Waits until a step is due, or until it is time to check the epochs again.
   private func pause(until due: ContinuousClock.Instant?) async throws {
     let now = clock.instant
     let longest = now + min(configuration.heartbeat, configuration.relayInterval) / 2
@@ -157,7 +157,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
       state.sweep.finish(outcome, of: step, at: clock.instant)
       if wasDraining, !state.sweep.isDraining {
         try await broker.endHold(of: queue)
-        // What was refused between the last page and the end of the hold.
+        // Jobs refused between the last page and the end of the hold.
         if case .oldest(let after, let limit) = step {
           let rest = QueueSweep.Step.oldest(after: ids.last ?? after, limit: limit)
           let late = try await missing(try await self.ids(of: rest, in: queue).0, in: queue)
@@ -167,7 +167,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
       state.isTroubled = false
       tell(queue, &state, wasRestarting: wasRestarting)
     } catch let error as BrokerError {
-      // The other queues go on: in a cluster their masters may be well.
+      // The other queues continue: in a cluster their masters may be up.
       state.sweep.postpone(
         until: clock.instant + min(configuration.heartbeat, configuration.relayInterval) / 2,
         isUnanswered: error.code == .unavailable)
@@ -193,7 +193,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
             _ = try await missing([JobID.greatest], in: queue)
             return true
           } catch let error as BrokerError {
-            // A refusal is an answer.
+            // A refusal is an answer, too.
             return error.code != .unavailable
           } catch {
             return false
@@ -206,8 +206,8 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Those of `ids` that the broker does not know. No answer within a second counts as none: the leader's silence is
-  /// that of all, so it is noticed long before a connection's own limit.
+  /// Those of `ids` that the broker does not know. The limit of a second is far below a connection's own: while the
+  /// leader waits, no job of any queue is relayed.
   private func missing(_ ids: [JobID], in queue: QueueName) async throws -> [JobID] {
     try await withThrowingTaskGroup(of: [JobID].self) { group in
       group.addTask { [broker] in try await broker.missing(ids, in: queue) }
@@ -233,7 +233,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// Says what was pushed: of a broker that had forgotten all at once when all is pushed, else as it comes.
+  /// Logs the pushed jobs: in one line at the end of a restart or drain, otherwise step by step.
   private func tell(_ queue: QueueName, _ state: inout Served, wasRestarting: Bool) {
     if state.pushed == 0 || state.sweep.isRestarting || state.sweep.isDraining { return }
     let metadata: Logger.Metadata = [LogKeys.queue: "\(queue)", LogKeys.count: "\(state.pushed)"]
@@ -245,12 +245,12 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     state.pushed = 0
   }
 
-  // MARK: Push again
+  // MARK: Pushing again
 
-  /// - Returns: how many jobs were pushed again.
+  /// - Returns: the number of jobs pushed again.
   private func push(_ ids: [JobID], in queue: QueueName, _ refused: inout Set<JobID>) async throws -> Int {
-    // Read again: a job that was settled between the two questions is neither pending nor known. In the order of their
-    // ids: what is older runs first. A batch of bytes at a time, which mostly is all.
+    // Reads the ledger again: a job settled between the two reads is neither pending nor known. In id order, so that
+    // older jobs run first, and one batch of bytes at a time, which usually is all.
     var pushed = 0
     var rest = ids.sorted()[...]
     while !rest.isEmpty {
@@ -281,7 +281,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
     return sound.count
   }
 
-  /// Reports, once each, jobs that cannot be pushed: another program has written their rows.
+  /// Reports each job that cannot be pushed once: another program wrote its row.
   private func report(_ refusals: [JobID: String], in queue: QueueName, _ refused: inout Set<JobID>) async throws {
     let new = refusals.filter { !refused.contains($0.key) }
     if new.isEmpty { return }
@@ -291,15 +291,15 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         metadata: [LogKeys.queue: "\(queue)", LogKeys.job: "\(id)", LogKeys.error: "\(reason)"])
     }
     try await ledger.refuse(new, queue: queue)
-    // More than these are reported again, which changes nothing.
+    // Beyond this number jobs are reported again, which does no harm.
     if refused.count > 10_000 { refused = [] }
     refused.formUnion(new.keys)
   }
 
   // MARK: Parked jobs
 
-  /// Owes again what is parked and this worker can run, until cancelled: every worker does it, for each may know kinds
-  /// that the others do not. Being old and missing from the broker, the jobs are then pushed by the relay's leader.
+  /// Unparks jobs that this worker can run, until cancelled. Every worker does this, since each may know different
+  /// kinds. The jobs are then old and missing from the broker, so the relay's leader pushes them.
   func unpark() async {
     while !Task.isCancelled {
       do {
@@ -319,7 +319,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   }
 }
 
-/// The broker's epoch of each queue that the worker serves, as its heartbeats found it.
+/// The broker's epoch of each of the worker's queues, as of the last heartbeats.
 final class Epochs: Sendable {
   private let epochs = Locked<[QueueName: String]>([:])
 

@@ -6,14 +6,14 @@
 import Glibc
 import Logging
 
-/// Says once a second what a worker does, and has it do what operators want.
+/// Reports a worker's status every second, and carries out operators' commands.
 final class Reporter<B: Broker, L: Ledger>: Sendable {
   private let workers: any WorkerRegistry
   private let broker: B
   private let runners: [QueueRunner<B, L>]
   private let configuration: WorkerConfiguration
   private let clock: any WallClock
-  private let startedAt: Int64
+  private let startedAt: Date
   private let logger: Logger
 
   init(
@@ -26,22 +26,22 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     self.configuration = configuration
     clock = configuration.clock
     self.logger = logger
-    startedAt = clock.now.unixMilliseconds
+    startedAt = clock.now
   }
 
-  /// Reports until cancelled, then takes the worker out of the registry.
+  /// Reports until cancelled, then removes the worker from the registry.
   func run(until stop: StopSignal) async {
     var (reports, isQuiet, isFailing) = (0, false, false)
-    var untold = UntoldMinutes()
-    // What the broker remembers of pauses, as far as this worker has told it.
+    var pending = PendingMinutes()
+    // The pauses that this worker has stored in the broker.
     var remembered: [QueueName: Bool] = [:]
     while !Task.isCancelled {
       reports += 1
-      if reports % max(1, configuration.reportsPerCount) == 0 { untold.add(takeMinutes()) }
+      if reports % max(1, configuration.reportsPerCount) == 0 { pending.add(takeMinutes()) }
       do {
         let commands = try await workers.heartbeat(
-          report(stop.isStopping ? .stopping : isQuiet ? .quiet : .running, untold.next()))
-        untold.confirm()
+          report(stop.isStopping ? .stopping : isQuiet ? .quiet : .running, pending.next()))
+        pending.confirm()
         isQuiet = commands.isQuiet
         obey(commands, stop)
         await remember(commands, &remembered)
@@ -49,7 +49,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
         isFailing = false
       } catch {
         if Task.isCancelled { break }
-        // As it was last told, so it goes on.
+        // The worker keeps following the last commands.
         if !isFailing {
           logger.warning("cannot reach the worker registry", metadata: [LogKeys.error: "\(error)"])
         }
@@ -58,11 +58,11 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       }
       do { try await clock.sleep(for: configuration.reportInterval) } catch { break }
     }
-    untold.add(takeMinutes())
-    await leave(untold)
+    pending.add(takeMinutes())
+    await leave(pending)
   }
 
-  /// Keeps in the broker what the registry says of pauses.
+  /// Stores the registry's pauses in the broker.
   private func remember(_ commands: WorkerCommands, _ remembered: inout [QueueName: Bool]) async {
     for runner in runners {
       let isPaused = commands.pausedQueues.contains(runner.queue)
@@ -79,7 +79,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// While the registry is away, a worker that has not heard from it yet does as the broker remembers.
+  /// While the registry is unavailable, a worker that has not heard from it uses the pauses stored in the broker.
   private func askBroker() async {
     for runner in runners where runner.awaitsState {
       do {
@@ -92,13 +92,13 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     }
   }
 
-  /// A task of its own, since this one is cancelled; it is awaited here, and the registry answers in time or not at
-  /// all.
-  private func leave(_ untold: UntoldMinutes) async {
-    var untold = untold
-    let unconfirmed = untold.isUnconfirmed ? report(.stopping, untold.next()) : nil
-    untold.confirm()
-    let last = report(.stopping, untold.next())
+  /// Uses a new task, since the current one is cancelled. The task is awaited here, and the registry's own limits bound
+  /// it.
+  private func leave(_ pending: PendingMinutes) async {
+    var pending = pending
+    let unconfirmed = pending.isUnconfirmed ? report(.stopping, pending.next()) : nil
+    pending.confirm()
+    let last = report(.stopping, pending.next())
     await Task { [workers, logger] in
       do {
         if let unconfirmed { _ = try await workers.heartbeat(unconfirmed) }
@@ -122,12 +122,12 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   }
 
   private func report(
-    _ state: WorkerReport.State, _ untold: (number: Int64, minutes: [JobMinute])
+    _ state: WorkerReport.State, _ pending: (number: Int64, minutes: [JobMinute])
   ) -> WorkerReport {
-    let (now, instant) = (clock.now.unixMilliseconds, clock.instant)
+    let (now, instant) = (clock.now, clock.instant)
     var running: [WorkerReport.Running] = []
     for runner in runners {
-      running += runner.running(at: now, instant, most: WorkerReport.maxRunning - running.count)
+      running += runner.running(at: now, instant, limit: WorkerReport.maxRunning - running.count)
     }
     return WorkerReport(
       name: configuration.name, host: configuration.host, pid: getpid(), version: configuration.version,
@@ -135,12 +135,12 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
       queues: configuration.queues.sorted { $0.key < $1.key }.map {
         WorkerReport.Queue(queue: $0.key, concurrency: $0.value)
       },
-      connections: configuration.connections, running: running, minutes: untold.minutes, batch: untold.number,
+      connections: configuration.connections, running: running, minutes: pending.minutes, batch: pending.number,
       lease: configuration.lease)
   }
 
   private func takeMinutes() -> [JobMinute] {
-    let minute = clock.now.unixMilliseconds / 60_000 * 60_000
+    let minute = Date(unixMilliseconds: clock.now.unixMilliseconds / 60_000 * 60_000)
     return runners.flatMap { runner in
       runner.takeCounts().map { kind, counts in
         JobMinute(minute: minute, queue: runner.queue, kind: kind, counts: counts)

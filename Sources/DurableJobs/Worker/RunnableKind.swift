@@ -1,4 +1,4 @@
-/// A kind that can run here. A class, so that a job copies a reference and not closures, names and policies.
+/// A kind that can run here. A class, so that a job copies a reference instead of closures, names and policies.
 final class RunnableKind<L: Ledger>: Sendable {
   let entry: JobRegistry<L>.Entry
   let middleware: MiddlewareChain
@@ -13,7 +13,7 @@ final class RunnableKind<L: Ledger>: Sendable {
     entry.handler.batchLimit == nil ? claim.record.timeout ?? entry.timeout : entry.timeout
   }
 
-  /// Those of a registry, in the order of its `KindTable`.
+  /// A registry's kinds, in the order of its `KindTable`.
   static func all(
     _ registry: JobRegistry<L>, in queue: QueueName, _ middleware: MiddlewareChain
   ) -> [RunnableKind] {

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// Claims that are settled together, sorted by what ledger and broker do with them.
+/// Claims that are settled together, grouped by what ledger and broker do with them.
 struct SettlementBatch {
   private(set) var acknowledged: [Claim] = []
   private(set) var completed: [Claim] = []
@@ -17,13 +17,13 @@ struct SettlementBatch {
   private(set) var discardedClaims: [Claim] = []
   private(set) var discarded: [DeadJob] = []
   private(set) var retries: [ClaimRetry] = []
-  /// Of `retries` what the ledger notes.
+  /// The part of `retries` that the ledger records.
   private(set) var failed: [FailedJob] = []
   private(set) var snoozed: [ClaimRetry] = []
-  /// Of `snoozed` what the ledger notes: when each is due.
+  /// The part of `snoozed` that the ledger records: when each is due.
   private(set) var postponed: [JobID: Date] = [:]
 
-  /// - Parameter now: from when delays are counted.
+  /// - Parameter now: the start of delays.
   init(_ ended: [EndedClaim], at now: Date) {
     acknowledged.reserveCapacity(ended.count)
     for end in ended {
@@ -59,10 +59,10 @@ struct SettlementBatch {
     }
   }
 
-  /// The claims of which a judgement is noted that only their holder may pass.
+  /// Claims whose outcome only their holder may record.
   var judged: [Claim] { deadLettered + discardedClaims + parked + (retries + snoozed).map(\.claim) }
 
-  /// Leaves out judgements on claims that are not the worker's own.
+  /// Drops those outcomes for claims that the worker no longer holds.
   mutating func keepJudged(_ isOwn: (Claim) -> Bool) {
     for index in deadLettered.indices.reversed() where !isOwn(deadLettered[index]) {
       deadLettered.remove(at: index)

@@ -1,9 +1,9 @@
 import Logging
 
-/// Tells ledger and broker how claims ended, a batch at a time: the ledger first, so that no crash between the two
-/// forgets a job.
+/// Records in ledger and broker how claims ended, a batch at a time: the ledger first, so that a crash between the two
+/// loses no job.
 ///
-/// A job that another transaction holds is never taken for done, and nothing waits for it: its claim goes back with a
+/// A job held by another transaction never counts as done, and nothing waits for it: its claim is handed back with a
 /// pause, and no attempt is counted.
 struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
   let queue: QueueName
@@ -15,13 +15,13 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
   func settle(_ ended: [EndedClaim], until stop: StopSignal) async {
     var batch = SettlementBatch(ended, at: clock.now)
     await dropLost(&batch, stop)
-    // The broker forgets only what the ledger has taken in: what it could not be told stays claimed, and leaving the
-    // queue or the lease's end hands it on.
+    // The broker removes only what the ledger has recorded. The rest stays claimed until the worker leaves the queue or
+    // its lease expires.
     var ended = batch.acknowledged
     var handedBack = batch.handedBack
-    func told(_ what: String, _ claims: [Claim], _ tell: @Sendable () async throws -> [JobID]) async {
+    func settle(_ what: String, _ claims: [Claim], _ send: @Sendable () async throws -> [JobID]) async {
       if claims.isEmpty { return }
-      guard let held = await persist(what, stop, tell) else { return }
+      guard let held = await persist(what, stop, send) else { return }
       if held.isEmpty {
         ended += claims
         return
@@ -34,14 +34,14 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     let (dead, parked) = (batch.dead, batch.parked.map(\.record))
     let discarded = batch.discarded
     let (failed, postponed) = (batch.failed, batch.postponed)
-    await told("complete", batch.completed) { try await ledger.complete(completed, queue: queue) }
-    await told("cancel", batch.cancelled) { try await ledger.cancel(cancelled, queue: queue) }
-    await told("dead-letter", batch.deadLettered) { try await ledger.deadLetter(dead) }
-    await told("discard", batch.discardedClaims) { try await ledger.discard(discarded) }
-    await told("park", batch.parked) { try await ledger.park(parked) }
+    await settle("complete", batch.completed) { try await ledger.complete(completed, queue: queue) }
+    await settle("cancel", batch.cancelled) { try await ledger.cancel(cancelled, queue: queue) }
+    await settle("dead-letter", batch.deadLettered) { try await ledger.deadLetter(dead) }
+    await settle("discard", batch.discardedClaims) { try await ledger.discard(discarded) }
+    await settle("park", batch.parked) { try await ledger.park(parked) }
     var again = batch.retries + batch.snoozed
     func noted(_ what: String, _ note: @Sendable () async throws -> [JobID]) async {
-      // What cannot be noted is still waited out.
+      // The delay applies even if it cannot be recorded.
       guard let held = await persist(what, stop, note), !held.isEmpty else { return }
       let isHeld = Set(held)
       handedBack += again.map(\.claim).filter { isHeld.contains($0.record.id) }
@@ -58,7 +58,7 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     if !back.isEmpty { await persist("hand back", stop) { try await consumer.release(back) } }
   }
 
-  /// Drops judgements on jobs that the worker has lost. A worker that froze past its lease must not fail another's
+  /// Drops outcomes of jobs that the worker has lost: one that froze past its lease must not fail another worker's
   /// jobs.
   private func dropLost(_ batch: inout SettlementBatch, _ stop: StopSignal) async {
     let judged = batch.judged
@@ -69,10 +69,10 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
     if own.count < judged.count { batch.keepJudged { own.contains($0.receipt) } }
   }
 
-  /// Tries until it succeeds: a server that is away comes back. After a stop it gives up, and the lease's end settles
-  /// the rest.
+  /// Retries until success, since an unavailable server comes back. After a stop it gives up, and the lease's expiry
+  /// settles the rest.
   ///
-  /// - Returns: nil if it did not succeed.
+  /// - Returns: nil if it gave up.
   @discardableResult
   private func persist<Result: Sendable>(
     _ what: String, _ stop: StopSignal, _ body: @Sendable () async throws -> Result

@@ -1,15 +1,15 @@
 import Locking
 
-/// A queue's state under the one lock that all tasks of the queue share, and what the state decides, done: tasks that
-/// wait go on, tasks are cancelled, and orders go to the broker.
+/// A queue's state behind the lock that all tasks of the queue share. It performs the state's actions: resumes waiting
+/// tasks, cancels tasks, and sends orders to the broker.
 final class SharedQueueState: Sendable {
-  /// Where one task waits until the state wakes it.
+  /// A place where one task waits until the state wakes it.
   private struct Wait {
     private var waiter: CheckedContinuation<Void, Never>?
     /// Woken before it waited.
     private var isSignalled = false
 
-    /// - Returns: false where it has been woken already and does not wait.
+    /// - Returns: false if it was already woken and does not wait.
     mutating func enter(_ waiter: CheckedContinuation<Void, Never>) -> Bool {
       if isSignalled {
         isSignalled = false
@@ -19,7 +19,7 @@ final class SharedQueueState: Sendable {
       return true
     }
 
-    /// - Returns: the one that waits, to be resumed outside the lock.
+    /// - Returns: the waiter, to resume outside the lock.
     mutating func signal() -> CheckedContinuation<Void, Never>? {
       defer { waiter = nil }
       if waiter == nil { isSignalled = true }
@@ -48,7 +48,7 @@ final class SharedQueueState: Sendable {
     }
   }
 
-  /// What is left to do of an action outside the lock.
+  /// The part of an action that happens outside the lock.
   private enum Effect {
     case resume(CheckedContinuation<Void, Never>)
     case cancel(Task<Bool, Never>)
@@ -56,7 +56,7 @@ final class SharedQueueState: Sendable {
   }
 
   private let content: Locked<Content>
-  /// What is asked of the broker. For one task.
+  /// Orders to the broker. For one task.
   let orders: AsyncStream<QueueState.BrokerOrder>
   private let ordered: AsyncStream<QueueState.BrokerOrder>.Continuation
 
@@ -74,7 +74,7 @@ final class SharedQueueState: Sendable {
     content.withLock { body($0.state) }
   }
 
-  /// Lets an event happen, and does what follows from it.
+  /// Applies an event, and performs its actions.
   @discardableResult
   func update<Result: Sendable>(_ event: (inout QueueState) -> (Result, [QueueState.Action])) -> Result {
     let (result, effects) = content.withLock { content -> (Result, [Effect]) in
@@ -85,13 +85,13 @@ final class SharedQueueState: Sendable {
     return result
   }
 
-  /// The same for an event that says nothing but what follows from it.
+  /// Overload for events without a result.
   func update(_ event: (inout QueueState) -> [QueueState.Action]) {
     update { state -> (Void, [QueueState.Action]) in ((), event(&state)) }
   }
 
   private static func effects(of actions: [QueueState.Action], _ content: inout Content) -> [Effect] {
-    // The usual case under load.
+    // The common case under load.
     if actions.isEmpty { return [] }
     return actions.compactMap { action in
       switch action {
@@ -114,7 +114,7 @@ final class SharedQueueState: Sendable {
 
   // MARK: Loops
 
-  /// How many jobs to claim; waits until some may be. Nil once the worker stops. For one task.
+  /// How many jobs to claim; waits until there is room. nil once the worker stops. For one task.
   func room() async -> Int? {
     while true {
       switch content.withLock({ $0.state.claimTurn() }) {
@@ -125,11 +125,11 @@ final class SharedQueueState: Sendable {
     }
   }
 
-  /// All that ended since the last call; waits for something. Nil once nothing runs any more and all is settled. For
-  /// one task.
+  /// All claims that ended since the last call; waits until there are some. nil once nothing is running and all is
+  /// settled. For one task.
   ///
-  /// The batch is taken when the task runs again, not when the first claim wakes it: what gathers in between goes
-  /// along.
+  /// The batch is taken when the task resumes, not when the first claim wakes it, so claims that end in between are
+  /// included.
   func unsettled() async -> [EndedClaim]? {
     while true {
       switch update({ $0.settleTurn() }) {
@@ -140,14 +140,14 @@ final class SharedQueueState: Sendable {
     }
   }
 
-  /// What a processor does next, from `now` on.
+  /// A processor's next step, as of `now`.
   func turn(of processor: Int, at now: Moment) -> QueueState.Turn {
     content.withLock { $0.state.turn(of: processor, at: now) }
   }
 
   /// A processor's item ended.
   ///
-  /// - Returns: what it does next.
+  /// - Returns: its next step.
   func ended(_ processor: Int, _ outcomes: JobOutcomes, at now: Moment) -> QueueState.Turn {
     update { state in
       let actions = state.ended(processor, outcomes, at: now)
@@ -155,7 +155,7 @@ final class SharedQueueState: Sendable {
     }
   }
 
-  /// Waits until there is work for a processor.
+  /// Waits until a processor has work.
   func wait(_ processor: Int) async { await wait(at: .processor(processor)) }
 
   private func wait(at place: Place) async {
@@ -166,7 +166,7 @@ final class SharedQueueState: Sendable {
 
   // MARK: Tasks
 
-  /// Runs `work` for a processor until it returns true; again in a new task each time it was cancelled.
+  /// Runs `work` for a processor until it returns true, in a new task each time it was cancelled.
   func run(_ processor: Int, _ work: @escaping @Sendable () async -> Bool) async {
     var isFinished = false
     while !isFinished {
@@ -176,7 +176,7 @@ final class SharedQueueState: Sendable {
       }
       // Owned here: awaited below, and cancelled with the task that runs the processor.
       let task = Task { await work() }
-      // It may have begun a job by now, whose time may even be up.
+      // It may already run a job, or even have exceeded that job's limit.
       let isCutOff = content.withLock { content in
         content.tasks[processor] = task
         return content.state.isCutOff(processor)

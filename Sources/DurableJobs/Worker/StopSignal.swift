@@ -1,6 +1,6 @@
 import Locking
 
-/// A stop that is asked for once and seen by everybody who waits for it.
+/// A stop that is requested once and seen by all waiters.
 final class StopSignal: Sendable {
   private struct State {
     var isStopping = false
@@ -22,7 +22,7 @@ final class StopSignal: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Returns when the stop is asked for or the waiting task is cancelled.
+  /// Returns when the stop is requested or the waiting task is cancelled.
   func wait() async {
     let number = state.withLock { state in
       state.next += 1

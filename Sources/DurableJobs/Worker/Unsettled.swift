@@ -1,23 +1,23 @@
-/// Claims that ended, until ledger and broker have them settled: in batches as large as they gather while the batch
-/// before is under way.
+/// Claims that ended, until ledger and broker have settled them. A batch holds all that ended while the previous one
+/// was in flight.
 struct Unsettled {
-  /// Beyond so many no more is claimed: while the ledger or the broker is away, jobs wait better in the queue than in a
-  /// worker's memory.
+  /// Beyond this number no more jobs are claimed: while the ledger or the broker is unavailable, jobs should wait in
+  /// the queue instead of a worker's memory.
   private static let maxPending = 5000
   private static let maxBytes = 4 * PayloadLimit.batch
 
   private var pending: [EndedClaim] = []
-  /// How many bytes of payloads they hold.
+  /// The payload bytes that they hold.
   private var bytes = 0
-  /// The batch that was taken last: it is under way until the next one is taken.
+  /// The last batch taken, in flight until the next one is taken.
   private var underWay: [EndedClaim] = []
 
   var isEmpty: Bool { pending.isEmpty }
 
-  /// Whether few enough wait that more may be claimed.
+  /// Whether there is room to claim more.
   var hasRoom: Bool { pending.count < Self.maxPending && bytes < Self.maxBytes }
 
-  /// Those that wait and those that are under way.
+  /// The pending ones and those in flight.
   var claims: [Claim] { (pending + underWay).map(\.claim) }
 
   mutating func add(_ claim: Claim, _ outcome: JobOutcome) {
@@ -29,7 +29,7 @@ struct Unsettled {
     for claim in claims { add(claim, outcome) }
   }
 
-  /// Takes all that has gathered. The batch before is settled.
+  /// Takes all pending claims. The previous batch is settled.
   mutating func take() -> [EndedClaim] {
     underWay = pending
     (pending, bytes) = ([], 0)

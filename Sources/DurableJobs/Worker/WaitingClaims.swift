@@ -1,9 +1,9 @@
 import DequeModule
 
-/// What is claimed and has not begun, in the order in which it should.
+/// Claims that have not begun, in the order in which they should.
 ///
-/// Kinds that run in batches have one turn in that order, however many of their jobs wait; what a batch leaves over
-/// takes another turn behind the others.
+/// A kind that runs in batches has one turn in that order, regardless of the number of its jobs; jobs left over by a
+/// batch get another turn behind the others.
 struct WaitingClaims {
   /// One claim, or the turn of a kind that runs in batches.
   private struct Turn {
@@ -14,11 +14,11 @@ struct WaitingClaims {
   private let kinds: KindTable
   private var order: Deque<Turn> = []
   private var batches: [Deque<Claim>]
-  /// How many wait.
+  /// The number of waiting claims.
   private(set) var count = 0
-  /// How many bytes of payloads wait.
+  /// Their payload bytes.
   private(set) var bytes = 0
-  /// How many of the claims that came last run in batches.
+  /// How many of the most recently added claims run in batches.
   private(set) var lastBatched = 0
 
   init(kinds: KindTable) {
@@ -31,7 +31,7 @@ struct WaitingClaims {
     if !claims.isEmpty { lastBatched = put(claims) }
   }
 
-  /// Takes out what is next, a batch of no more than its kind's limit and `PayloadLimit.batch` bytes.
+  /// Removes and returns the next item; a batch has at most its kind's limit and `PayloadLimit.batch` bytes.
   mutating func popFirst() -> WorkItem? {
     guard let turn = order.popFirst() else { return nil }
     if let claim = turn.claim {
@@ -49,7 +49,7 @@ struct WaitingClaims {
     return WorkItem(.batch(claims), kind: kind)
   }
 
-  /// Takes out what `isMeant`; the rest stays in its order.
+  /// Removes the claims that `isMeant` selects; the rest keeps its order.
   mutating func remove(where isMeant: (Claim) -> Bool = { _ in true }) -> [Claim] {
     var all: [Claim] = []
     while let item = popFirst() { all += item.claims }
@@ -57,7 +57,7 @@ struct WaitingClaims {
     return all.filter(isMeant)
   }
 
-  /// All that wait.
+  /// All waiting claims.
   var claims: [Claim] {
     order.flatMap { turn -> [Claim] in
       if let claim = turn.claim { return [claim] }
@@ -65,11 +65,11 @@ struct WaitingClaims {
     }
   }
 
-  /// - Returns: how many of them run in batches.
+  /// - Returns: the number of them that run in batches.
   @discardableResult
   private mutating func put(_ claims: [Claim]) -> Int {
     var batched = 0
-    // Mostly one kind follows itself.
+    // Consecutive claims mostly have the same kind.
     var (last, place) = (JobKind?.none, Int?.none)
     for claim in claims {
       if claim.record.kind != last { (last, place) = (claim.record.kind, kinds.place(of: claim.record.kind)) }
@@ -86,8 +86,8 @@ struct WaitingClaims {
     return batched
   }
 
-  /// How many of a kind's jobs make a batch: no more bytes than one has, wherever the payloads are, and one job at
-  /// least.
+  /// The number of a kind's jobs that make a batch: at most a batch's payload bytes, wherever they are stored, but at
+  /// least one job.
   private func batchCount(_ kind: Int) -> Int {
     let (waiting, limit) = (batches[kind], kinds[kind].batch ?? 1)
     var (taken, bytes) = (0, 0)

@@ -1,4 +1,4 @@
-/// What a processor runs next: one job, or jobs of one kind together.
+/// A processor's unit of work: one job, or jobs of one kind together.
 struct WorkItem: Sendable {
   enum Content: Sendable {
     case single(Claim)
@@ -6,7 +6,7 @@ struct WorkItem: Sendable {
   }
 
   let content: Content
-  /// The place of its kind among those that run here; nil for a kind that does not.
+  /// Its kind's index among those that run here; nil for a kind that does not.
   let kind: Int?
 
   init(_ content: Content, kind: Int?) {
@@ -36,7 +36,7 @@ struct WorkItem: Sendable {
     }
   }
 
-  /// The same with only the claims of these receipts; nil where none is left.
+  /// The item with only the claims of these receipts; nil if none is left.
   func keeping(_ receipts: Set<String>) -> WorkItem? {
     let kept = claims.filter { receipts.contains($0.receipt) }
     guard let first = kept.first else { return nil }

@@ -1,14 +1,14 @@
 import Logging
 import ServiceLifecycle
 
-/// A service that may end by itself, in order, because somebody asked it to: the process is to end with it.
+/// A service that may end by itself, in order, because it was asked to; the process then ends with it.
 public protocol SelfEndingService: Service {}
 
-/// Runs jobs: claims them from a broker, gives them to their handlers, settles how they ended.
+/// Runs jobs: claims them from a broker, calls their handlers, settles their outcomes.
 ///
-/// `run()` serves until a graceful shutdown is asked for, or an operator asks it through the worker registry to stop:
-/// then no more is claimed, what runs gets `shutdownLimit` to finish, and the rest is handed back at once, neither lost
-/// nor marked failed.
+/// `run()` runs until a graceful shutdown is requested, or until an operator stops the worker through its registry. It
+/// then claims no more jobs, gives running ones `shutdownLimit` to finish, and hands back the rest at once, neither
+/// lost nor failed.
 public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
   private let broker: B
   private let ledger: L
@@ -17,7 +17,7 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
   private let workers: (any WorkerRegistry)?
   private let logger: Logger
 
-  /// - Parameter workers: where it says what it does and is told what operators want; nil for nowhere.
+  /// - Parameter workers: where it reports its status and receives operators' commands; nil for none.
   public init(
     broker: B, ledger: L, registry: JobRegistry<L>, configuration: WorkerConfiguration,
     workers: (any WorkerRegistry)? = nil, logger: Logger

@@ -76,7 +76,7 @@ public struct AlarmBook: Sendable {
     try await database.open(
       AlarmRow(
         id: alarm.id, queue: alarm.queue, what: alarm.concern.rawValue, limit: alarm.limit, seconds: alarm.seconds,
-        openedAt: alarm.openedAt), isTold: !isDelivered)
+        openedAt: alarm.openedAt), isNotified: !isDelivered)
   }
 
   private func close(_ alarm: Alarm, at now: Date) async throws -> Alarm? {
@@ -92,14 +92,14 @@ public struct AlarmBook: Sendable {
   // MARK: Messages
 
   /// The oldest undelivered message. An alarm's opening, as it was then, comes before its end.
-  func untold() async throws -> Alarm? {
-    guard let (row, isOpeningTold) = try await database.untoldAlarm() else { return nil }
+  func undelivered() async throws -> Alarm? {
+    guard let (row, isOpeningDelivered) = try await database.undeliveredAlarm() else { return nil }
     var alarm = Alarm(row)
-    if !isOpeningTold { alarm.closedAt = nil }
+    if !isOpeningDelivered { alarm.closedAt = nil }
     return alarm
   }
 
-  func told(_ message: Alarm) async throws {
+  func delivered(_ message: Alarm) async throws {
     try await database.noteDelivery(of: message.id, isOpening: message.closedAt == nil)
   }
 }

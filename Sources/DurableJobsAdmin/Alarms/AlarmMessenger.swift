@@ -24,9 +24,9 @@ struct AlarmMessenger: Sendable {
     var wait = Duration.seconds(1)
     while true {
       do {
-        guard let message = try await book.untold() else { return }
+        guard let message = try await book.undelivered() else { return }
         if try await tell(message) {
-          try await book.told(message)
+          try await book.delivered(message)
           wait = .seconds(1)
           continue
         }

@@ -67,16 +67,16 @@ public struct LedgerAudit: Sendable {
     let before = JobID.min(at: now() - age / .seconds(1))
     for queue in try await allQueues() {
       var after: JobID?
-      var looked = 0
-      while looked < limit {
+      var checked = 0
+      while checked < limit {
         let ids = try await ledger.pendingIDs(
-          queue: queue, after: after, before: before, limit: min(Self.page, limit - looked))
+          queue: queue, after: after, before: before, limit: min(Self.page, limit - checked))
         if ids.isEmpty { break }
         suspects[queue, default: []] += try await broker.missing(ids, in: queue)
-        looked += ids.count
+        checked += ids.count
         after = ids.last
       }
-      report.pending += looked
+      report.pending += checked
     }
     suspects = suspects.filter { !$0.value.isEmpty }
     if suspects.isEmpty { return report }

@@ -41,7 +41,7 @@ struct ConnectionExamination: Examination {
     -> Finding
   {
     let name = "connections"
-    let granted = room.most - room.reserved
+    let granted = room.maximum - room.reserved
     let wanted = workers.reduce(0) { $0 + $1.connections.total }
     let detail =
       "\(workers.count) \(workers.count == 1 ? "worker opens" : "workers open") up to \(wanted), others have "

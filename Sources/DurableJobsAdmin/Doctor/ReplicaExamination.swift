@@ -26,7 +26,7 @@ struct ReplicaExamination {
     }
     let finding: Finding
     do {
-      finding = try await look(connection)
+      finding = try await examine(connection)
     } catch {
       finding = .warn("Postgres replica", "a query failed: \(error)", "check the replica's log")
     }
@@ -34,7 +34,7 @@ struct ReplicaExamination {
     return [finding]
   }
 
-  private func look(_ connection: PostgresConnection) async throws -> Finding {
+  private func examine(_ connection: PostgresConnection) async throws -> Finding {
     let place = replica.place
     guard try await connection.query("SELECT pg_is_in_recovery()")[0].decode(Bool.self) else {
       return .warn(

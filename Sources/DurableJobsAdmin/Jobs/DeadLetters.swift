@@ -7,15 +7,13 @@ import LibPQClient
 /// Operations on dead letters, one or many at a time.
 public struct DeadLetters: Sendable {
   private let client: JobClient<RedisBroker, PostgresLedger>
-  private let clock: any Clock<Duration>
-  /// The number of dead letters per transaction.
-  private static let batch = 1000
+  private let pages: JobPages
 
   /// A selection of dead letters.
   public enum Choice: Sendable {
     case one(JobID)
-    /// All that pass a filter.
-    case all(Filter)
+    /// All that a filter finds, whatever its state.
+    case all(JobFilter)
 
     /// The selection's name in the action log.
     fileprivate var subject: String {
@@ -27,7 +25,7 @@ public struct DeadLetters: Sendable {
 
     fileprivate func detail(_ count: Int) -> [String: String] {
       var detail = ["jobs": "\(count)"]
-      if case .all(let filter) = self { detail.merge(filter.detail) { $1 } }
+      if case .all(let filter) = self { detail.merge(filter.detail.filter { $0.key != "state" }) { $1 } }
       return detail
     }
 
@@ -37,52 +35,11 @@ public struct DeadLetters: Sendable {
       case .all: "dead.\(verb)-all"
       }
     }
-
-    /// The next batch after an id.
-    fileprivate func batch(after id: JobID, limit: Int) -> DeadBatch {
-      switch self {
-      case .one(let id): .one(id)
-      case .all(let filter): .next(after: id, filter.rows, limit: limit)
-      }
-    }
-  }
-
-  /// A condition on dead letters; nil for any.
-  public struct Filter: Sendable, Hashable {
-    public var kind: String?
-    public var queue: String?
-    /// A part of the last error, letter for letter.
-    public var error: String?
-    /// When they died at the earliest.
-    public var since: Date?
-
-    public init(kind: String? = nil, queue: String? = nil, error: String? = nil, since: Date? = nil) {
-      self.kind = kind
-      self.queue = queue
-      self.error = error
-      self.since = since
-    }
-
-    fileprivate var rows: DeadFilter { DeadFilter(kind: kind, queue: queue, error: error, since: since) }
-
-    /// The filter in the action log.
-    fileprivate var detail: [String: String] {
-      var detail: [String: String] = [:]
-      detail["queue"] = queue
-      detail["error"] = error
-      detail["since"] = since?.formatted(.iso8601)
-      return detail
-    }
   }
 
   init(client: JobClient<RedisBroker, PostgresLedger>, clock: any Clock<Duration>) {
     self.client = client
-    self.clock = clock
-  }
-
-  /// The number of dead letters that pass a filter, by kind. Changes nothing.
-  public func counts(_ filter: Filter) async throws -> [(kind: String, count: Int)] {
-    try await database.deadCounts(filter.rows)
+    pages = JobPages(database: client.ledger.database, clock: clock)
   }
 
   private var database: JobsDatabase { client.ledger.database }
@@ -100,10 +57,9 @@ public struct DeadLetters: Sendable {
     _ choice: Choice, by actor: Operator, rate: Int? = nil, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> [JobID] {
     try actor.mustBeAbleToAct()
-    return try await inBatches(choice, rate, progress) { after, limit in
+    return try await inBatches(choice, rate, progress) { ids in
       try await client.transaction { transaction in
-        let records = try await database.schema.lockedRecords(
-          choice.batch(after: after, limit: limit), in: transaction.sql)
+        let records = try await database.schema.lockedRecords(ids, in: transaction.sql)
         let added = try await transaction.readd(records)
         try await database.schema.forgetDead(added, in: transaction.sql)
         if !added.isEmpty {
@@ -126,9 +82,9 @@ public struct DeadLetters: Sendable {
     _ choice: Choice, by actor: Operator, rate: Int? = nil, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> [JobID] {
     try actor.mustBeAbleToAct()
-    return try await inBatches(choice, rate, progress) { after, limit in
+    return try await inBatches(choice, rate, progress) { ids in
       try await database.pool.transaction { transaction in
-        let ids = try await database.schema.deleteDead(choice.batch(after: after, limit: limit), in: transaction)
+        let ids = try await database.schema.deleteDead(ids, in: transaction)
         if ids.isEmpty { return (ids, nil) }
         try await ActionLog(database).record(
           choice.action("delete"), choice.subject, detail: choice.detail(ids.count), by: actor, in: transaction)
@@ -137,25 +93,34 @@ public struct DeadLetters: Sendable {
     }
   }
 
-  /// Walks through the dead letters in order of their ids. Jobs that die meanwhile may be included.
+  /// Walks through a selection. Jobs that die meanwhile are not included.
   ///
-  /// - Parameter body: returns the jobs it changed and the last id it read; nil at the end.
+  /// - Parameter body: gets ids in order, and returns the jobs it changed and the last id it read, which may be any of
+  ///   them; nil if it read none.
   private func inBatches(
     _ choice: Choice, _ rate: Int?, _ progress: @Sendable (Int) -> Void,
-    _ body: (JobID, Int) async throws -> (done: [JobID], last: JobID?)
+    _ body: ([JobID]) async throws -> (done: [JobID], last: JobID?)
   ) async throws -> [JobID] {
-    let limit = min(Self.batch, max(1, rate ?? Self.batch))
-    var done: [JobID] = []
-    var after = JobID(high: 0, low: 0)
-    while true {
-      let batch = try await body(after, limit)
-      guard let last = batch.last else { return done }
-      done += batch.done
-      progress(done.count)
-      guard case .all = choice else { return done }
-      after = last
-      if let rate { try await clock.sleep(for: .seconds(1) * batch.done.count / max(1, rate)) }
+    guard case .all(var filter) = choice else {
+      guard case .one(let id) = choice else { return [] }
+      return try await body([id]).done
     }
+    filter.state = .dead
+    var done: [JobID] = []
+    try await pages.walk(filter, rate: rate) { jobs in
+      let before = done.count
+      // Large payloads come in several batches.
+      var ids = jobs.compactMap { JobID($0.id) }.sorted()
+      while !ids.isEmpty {
+        let batch = try await body(ids)
+        guard let last = batch.last else { break }
+        done += batch.done
+        ids.removeAll { $0 <= last }
+      }
+      progress(done.count)
+      return done.count - before
+    }
+    return done
   }
 }
 
@@ -169,7 +134,7 @@ extension JobAdmin {
   public func retryDead(
     kind: String?, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> Int {
-    try await deadLetters.retry(.all(.init(kind: kind)), by: actor, progress: progress).count
+    try await deadLetters.retry(.all(JobFilter(kind: kind)), by: actor, progress: progress).count
   }
 
   /// Deletes all dead letters, or those of one kind.
@@ -178,7 +143,7 @@ extension JobAdmin {
   public func deleteDead(
     kind: String?, by actor: Operator, progress: @Sendable (Int) -> Void = { _ in }
   ) async throws -> Int {
-    try await deadLetters.delete(.all(.init(kind: kind)), by: actor, progress: progress).count
+    try await deadLetters.delete(.all(JobFilter(kind: kind)), by: actor, progress: progress).count
   }
 
   /// Retries one dead letter.
@@ -214,13 +179,13 @@ extension JobAdmin {
       JobRequest(kind: job.kind, payload: payload, queue: job.queue, uniqueKey: job.uniqueKey))
     let edited = record.id
     let isAdded = try await client.transaction { [record] transaction in
-      guard let dead = try await database.schema.lockedRecords(.one(id), in: transaction.sql).first else {
+      guard let dead = try await database.schema.lockedRecords([id], in: transaction.sql).first else {
         throw isNotDead
       }
       var next = record
       (next.priority, next.maxAttempts, next.timeout) = (dead.priority, dead.maxAttempts, dead.timeout)
       guard try await !transaction.add([next]).isEmpty else { return false }
-      _ = try await database.schema.deleteDead(.one(id), as: .replaced, in: transaction.sql)
+      _ = try await database.schema.deleteDead([id], as: .replaced, in: transaction.sql)
       let log = ActionLog(database)
       try await log.record(
         "dead.edit", id.description, detail: ["to": edited.description], by: actor, in: transaction.sql)

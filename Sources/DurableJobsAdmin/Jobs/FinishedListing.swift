@@ -14,13 +14,13 @@ struct FinishedListing {
     let start =
       try filter.before.map { text throws(OperationError) in try FinishedPlace(cursor: text) }
       ?? FinishedPlace(at: filter.until ?? .distantFuture, id: JobID(high: 0, low: 0))
-    let search = PayloadSearch(filter)
+    let search = JobSearch(filter)
     let wanted = FinishedFilter(
       end: filter.state?.end, kind: filter.kind, queue: filter.queue, since: filter.since ?? .distantPast,
       payload: search.condition)
     let (found, edge) = try await database.finishedJobs(wanted) { jobs in
-      let edge = wanted.isIndexed ? nil : try await jobs.edge(from: start, count: PendingListing.budget)
-      return (try await look(at: jobs, from: start, to: edge ?? .end, search), edge)
+      let edge = wanted.isIndexed && !search.isActive ? nil : try await jobs.edge(from: start, count: PendingListing.budget)
+      return (try await find(at: jobs, from: start, to: edge ?? .end, search), edge)
     }
     let items = found.prefix(filter.limit).map { JobSummary($0) }
     if found.count > filter.limit, let last = found[..<filter.limit].last?.finishedPlace {
@@ -30,8 +30,8 @@ struct FinishedListing {
   }
 
   /// The first matches, one more than a page has, among the rows that a page reads.
-  private func look(
-    at jobs: FinishedJobs, from start: FinishedPlace, to end: FinishedPlace, _ search: PayloadSearch
+  private func find(
+    at jobs: FinishedJobs, from start: FinishedPlace, to end: FinishedPlace, _ search: JobSearch
   ) async throws -> [JobRow] {
     var found: [JobRow] = []
     var (place, limit) = (start, filter.limit + 1)
@@ -45,7 +45,7 @@ struct FinishedListing {
         return found
       }
       place = last
-      limit = PayloadSearch.batch
+      limit = JobSearch.batch
     }
   }
 }

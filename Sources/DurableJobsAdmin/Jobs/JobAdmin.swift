@@ -27,7 +27,7 @@ public struct JobAdmin: Sendable {
     self.clock = clock
   }
 
-  // MARK: Look
+  // MARK: Read
 
   /// A page of the jobs that match `filter`: pending ones, unless it names a state of jobs that are not pending.
   ///
@@ -239,7 +239,7 @@ extension JobAdmin {
     var (left, isNoted) = (patience, false)
     while true {
       if try await end(id, queue, isNoted ? nil : actor) {
-        try await forget(id, queue, isTold: isNoted)
+        try await forget(id, queue, isNotified: isNoted)
         break
       }
       isNoted = true
@@ -270,7 +270,7 @@ extension JobAdmin {
     try await database.pool.transaction { transaction in
       let isEnded = try await !client.ledger.cancelUnheld([id], queue: queue, in: transaction).isEmpty
       if let actor { try await ActionLog(database).record("jobs.cancel", id.description, by: actor, in: transaction) }
-      if !isEnded { try await database.schema.tellToEndPending([id], in: queue, in: transaction) }
+      if !isEnded { try await database.schema.orderToEndPending([id], in: queue, in: transaction) }
       return isEnded
     }
   }
@@ -278,12 +278,12 @@ extension JobAdmin {
   /// Removes an ended job from the broker. If a worker has the job, the worker is notified: its transaction would find
   /// nothing to end in any case, and the notice saves it the rest of the run.
   ///
-  /// - Parameter isTold: whether the worker was already notified and has dropped the job.
-  private func forget(_ id: JobID, _ queue: QueueName, isTold: Bool) async throws {
-    if try await client.broker.remove([id], from: queue).isEmpty, !isTold,
+  /// - Parameter isNotified: whether the worker was already notified and has dropped the job.
+  private func forget(_ id: JobID, _ queue: QueueName, isNotified: Bool) async throws {
+    if try await client.broker.remove([id], from: queue).isEmpty, !isNotified,
       try await client.broker.missing([id], in: queue).isEmpty
     {
-      try await database.pool.transaction { try await client.ledger.tellToEnd([id], queue: queue, in: $0) }
+      try await database.pool.transaction { try await client.ledger.orderToEnd([id], queue: queue, in: $0) }
     } else {
       try await database.forgetOrder(toEnd: id)
     }

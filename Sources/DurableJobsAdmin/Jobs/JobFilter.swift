@@ -8,7 +8,9 @@ public struct JobFilter: Sendable, Hashable {
   public var queue: String?
   /// Matches the payload as it is shown, byte for byte: values that `SecretFields` masks are not searched.
   public var text: String?
-  /// Strings that are masked wherever they would be shown, and so are not found by `text`.
+  /// A part of the latest error, byte for byte.
+  public var error: String?
+  /// Strings that are masked wherever they would be shown, and so are not found by `text` and `error`.
   public var blotted: [String] = []
   /// The start of the range: pending jobs by when they were enqueued, dead and ended ones by when they died or ended.
   public var since: Date?
@@ -20,17 +22,32 @@ public struct JobFilter: Sendable, Hashable {
   public var limit: Int
 
   public init(
-    state: JobState? = nil, kind: String? = nil, queue: String? = nil, text: String? = nil, since: Date? = nil,
-    until: Date? = nil, before: String? = nil, limit: Int = 50
+    state: JobState? = nil, kind: String? = nil, queue: String? = nil, text: String? = nil, error: String? = nil,
+    since: Date? = nil, until: Date? = nil, before: String? = nil, limit: Int = 50
   ) {
     self.state = state
     self.kind = kind
     self.queue = queue
     self.text = text
+    self.error = error
     self.since = since
     self.until = until
     self.before = before
     self.limit = limit
+  }
+}
+
+extension JobFilter {
+  /// The filter in the action log.
+  var detail: [String: String] {
+    var detail: [String: String] = [:]
+    detail["state"] = state?.rawValue
+    detail["queue"] = queue
+    detail["text"] = text
+    detail["error"] = error
+    detail["since"] = since?.formatted(.iso8601)
+    detail["until"] = until?.formatted(.iso8601)
+    return detail
   }
 }
 

@@ -14,7 +14,7 @@ struct PendingListing {
   static let budget = 10_000
 
   /// The result of reading a queue's range.
-  private struct Look {
+  private struct Scan {
     let range: PendingRange
     /// The last row read, if more follow.
     let edge: JobID?
@@ -32,9 +32,9 @@ struct PendingListing {
       PendingRange(queue: queue, from: since, before: before, index: filter.state?.pending)
     }
     let share = max(1000, Self.budget / max(1, ranges.count))
-    let looks = try await look(at: ranges, share: share, running)
-    let horizon = looks.compactMap(\.horizon).max()
-    let complete = looks.flatMap(\.found).filter { summary in
+    let scans = try await scan(at: ranges, share: share, running)
+    let horizon = scans.compactMap(\.horizon).max()
+    let complete = scans.flatMap(\.found).filter { summary in
       guard let horizon, let id = JobID(summary.id) else { return true }
       return id >= horizon
     }.sorted { $0.id > $1.id }
@@ -43,7 +43,7 @@ struct PendingListing {
       return JobPage(items: items, next: items.last?.id, searched: nil)
     }
     guard let horizon else { return JobPage(items: items, next: nil, searched: nil) }
-    return JobPage(items: items, next: horizon.description, searched: try await searched(looks, share: share))
+    return JobPage(items: items, next: horizon.description, searched: try await searched(scans, share: share))
   }
 
   /// The smallest id that can have been made at a moment, an exclusive upper bound for those made before it.
@@ -57,40 +57,40 @@ struct PendingListing {
   }
 
   /// - Parameter share: how many rows of each range are read.
-  private func look(at ranges: [PendingRange], share: Int, _ running: RunningJobs) async throws -> [Look] {
+  private func scan(at ranges: [PendingRange], share: Int, _ running: RunningJobs) async throws -> [Scan] {
     // If every row matches, a page fills before many rows are read.
-    let isFiltered = filter.state != nil || filter.kind != nil || filter.text != nil
+    let search = JobSearch(filter)
+    let isFiltered = filter.state != nil || filter.kind != nil || search.isActive
     let edges = isFiltered ? try await database.edges(of: ranges, rows: share) : ranges.map { _ in nil }
-    let search = PayloadSearch(filter)
     let wanted = PendingFilter(
       state: filter.state?.pending, kind: filter.kind, except: filter.state == .waiting ? running.ids : [],
       payload: search.condition)
     let bounded = zip(ranges, edges).map { range, edge in range.from(edge ?? range.from) }
     let pages = try await database.pendingJobs(in: bounded, wanted, limit: filter.limit + 1)
-    var looks: [Look] = []
+    var scans: [Scan] = []
     for (index, range) in bounded.enumerated() {
-      var look = Look(range: ranges[index], edge: edges[index], horizon: edges[index])
+      var scan = Scan(range: ranges[index], edge: edges[index], horizon: edges[index])
       var (jobs, limit) = (pages[index], filter.limit + 1)
       while true {
-        for job in jobs where look.found.count <= filter.limit {
+        for job in jobs where scan.found.count <= filter.limit {
           guard try await search.isFound(job, payload: { try await database.payload(of: $0.id, in: $0.queue) })
           else { continue }
-          look.found.append(JobSummary(job.row, isRunning: running.contains(job.row.id)))
+          scan.found.append(JobSummary(job.row, isRunning: running.contains(job.row.id)))
         }
-        guard look.found.count <= filter.limit, jobs.count == limit, let last = jobs.last else { break }
-        limit = PayloadSearch.batch
+        guard scan.found.count <= filter.limit, jobs.count == limit, let last = jobs.last else { break }
+        limit = JobSearch.batch
         jobs = try await database.pendingJobs(in: [range.before(last.row.id)], wanted, limit: limit)[0]
       }
-      if look.found.count > filter.limit, let last = look.found.last { look.horizon = JobID(last.id) }
-      looks.append(look)
+      if scan.found.count > filter.limit, let last = scan.found.last { scan.horizon = JobID(last.id) }
+      scans.append(scan)
     }
-    return looks
+    return scans
   }
 
   /// How many jobs a page that is not full has read.
-  private func searched(_ looks: [Look], share: Int) async throws -> Int {
-    let whole = looks.filter { $0.horizon != nil && $0.horizon == $0.edge }
-    let others = looks.filter { $0.horizon == nil || $0.horizon != $0.edge }
+  private func searched(_ scans: [Scan], share: Int) async throws -> Int {
+    let whole = scans.filter { $0.horizon != nil && $0.horizon == $0.edge }
+    let others = scans.filter { $0.horizon == nil || $0.horizon != $0.edge }
     let counts = try await database.pendingCounts(in: others.map { $0.range.from($0.horizon ?? $0.range.from) })
     return whole.count * share + counts.reduce(0, +)
   }

@@ -13,10 +13,10 @@ struct RunningJobs: Sendable {
 
   /// A page of those that are still pending. Each is read by its key, however many others wait.
   func page(_ filter: JobFilter, before: JobID, since: JobID, on database: JobsDatabase) async throws -> JobPage {
-    let search = PayloadSearch(filter)
+    let search = JobSearch(filter)
     let jobs = try await database.pendingJobs(
       among: queues, from: since, before: before, queue: filter.queue, kind: filter.kind, payload: search.condition,
-      limit: search.text == nil ? filter.limit + 1 : queues.count)
+      limit: search.isActive ? queues.count : filter.limit + 1)
     var found: [JobSummary] = []
     for job in jobs where found.count <= filter.limit {
       guard try await search.isFound(job, payload: { try await database.payload(of: $0.id, in: $0.queue) })

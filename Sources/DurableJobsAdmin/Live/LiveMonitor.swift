@@ -17,7 +17,7 @@ public struct LiveMonitor: Sendable {
   }
 
   /// The current view, in a few statements, the same number however many jobs wait.
-  public func look() async throws -> LiveView {
+  public func view() async throws -> LiveView {
     let now = now()
     // The current minute and the one before.
     let since = Date(timeIntervalSince1970: (now.timeIntervalSince1970 / 60).rounded(.down) * 60 - 60)

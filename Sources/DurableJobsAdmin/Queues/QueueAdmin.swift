@@ -27,7 +27,7 @@ public struct QueueAdmin: Sendable {
     self.clock = clock
   }
 
-  // MARK: Look
+  // MARK: Read
 
   /// All queues, by name: known ones, and those with pending jobs, a pause or a worker.
   public func list() async throws -> [QueueSummary] {
@@ -66,7 +66,7 @@ public struct QueueAdmin: Sendable {
     (numbers.ready, numbers.delayed, numbers.claimed) = (depth.ready, depth.delayed, depth.claimed)
     numbers.workers = depth.workers
     numbers.isPaused = facts.pauses[queue] != nil
-    numbers.oldestWaiting = depth.oldestReadyAt.map { max(0, now().timeIntervalSince1970 - Double($0) / 1000) }
+    numbers.oldestWaiting = depth.oldestReadyAt.map { max(0, now().timeIntervalSince($0)) }
     numbers.oldestRunning = facts.oldestRunning[queue]
     return QueueSummary(numbers, pending: depth.known, parked: facts.parked[queue] ?? 0)
   }
@@ -163,7 +163,7 @@ extension QueueAdmin {
     while true {
       let ids = try await database.allPendingIDs(in: queue, after: after, before: end, limit: Self.batch)
       guard let last = ids.last else { break }
-      let gone = try await cancelUnheld(ids, of: queue)
+      let gone = try await cancellation.cancelUnheld(ids, of: queue)
       held += Set(ids).subtracting(gone)
       cleared += gone.count
       progress(cleared)
@@ -186,17 +186,7 @@ extension QueueAdmin {
 
   private static let batch = 1000
 
-  /// Ends those of `ids` that no open transaction holds, and removes them from the broker. A job that cannot be removed
-  /// is running on a worker or about to: that worker is notified and does not run it in vain.
-  private func cancelUnheld(_ ids: [JobID], of queue: QueueName) async throws -> [JobID] {
-    let ledger = PostgresLedger(database)
-    let gone = try await database.pool.transaction { try await ledger.cancelUnheld(ids, queue: queue, in: $0) }
-    let claimed = Set(gone).subtracting(try await broker.remove(gone, from: queue))
-    let unknown = try await broker.missing(Array(claimed), in: queue)
-    let told = claimed.subtracting(unknown).sorted()
-    if !told.isEmpty { try await database.pool.transaction { try await ledger.tellToEnd(told, queue: queue, in: $0) } }
-    return gone
-  }
+  private var cancellation: JobCancellation { JobCancellation(database: database, broker: broker) }
 
   /// Waits for jobs that were in the middle of a transaction. Their notified workers roll it back, unless they commit
   /// first.
@@ -207,10 +197,10 @@ extension QueueAdmin {
   ) async throws -> (cancelled: Int, left: Int) {
     let ledger = PostgresLedger(database)
     var (pending, left) = (try await ledger.pending(held, queue: queue), patience)
-    let told = pending
-    try await database.pool.transaction { try await database.schema.tellToEndPending(told, in: queue, in: $0) }
+    let running = pending
+    try await database.pool.transaction { try await database.schema.orderToEndPending(running, in: queue, in: $0) }
     while true {
-      _ = try await cancelUnheld(pending, of: queue)
+      _ = try await cancellation.cancelUnheld(pending, of: queue)
       pending = try await ledger.pending(pending, queue: queue)
       if pending.isEmpty || left <= .zero { break }
       let nap = min(left, .milliseconds(100))

@@ -39,8 +39,8 @@ public struct ScheduleAdmin: Sendable {
   ///
   /// - Throws: `.usage` for an unknown name, `.forbidden`.
   public func resume(_ name: String, by actor: Operator) async throws -> ScheduleSummary {
-    try await change(name, "schedules.resume", by: actor) { [milliseconds] state, schedule in
-      if state.isPaused { state.resume(schedule, at: milliseconds) }
+    try await change(name, "schedules.resume", by: actor) { [moment] state, schedule in
+      if state.isPaused { state.resume(schedule, at: moment) }
     }
   }
 
@@ -51,7 +51,7 @@ public struct ScheduleAdmin: Sendable {
     let schedule = schedules.first { $0.name.rawValue == name }
     let kept = try await store.states()
     guard
-      let beginning = schedule.map({ ScheduleState(beginning: $0, at: milliseconds) })
+      let beginning = schedule.map({ ScheduleState(beginning: $0, at: moment) })
         ?? kept.first(where: { $0.name.rawValue == name })
     else { throw Self.unknown(name, of: schedules.map(\.name) + kept.map(\.name)) }
     let state = try await database.pool.transaction { [store, database] transaction in
@@ -83,5 +83,6 @@ public struct ScheduleAdmin: Sendable {
     EditDistance.unknown("schedule", name, of: Set(names.map(\.rawValue)))
   }
 
-  var milliseconds: Int64 { Int64((now().timeIntervalSince1970 * 1000).rounded()) }
+  /// Now, in whole milliseconds.
+  var moment: Date { Date(unixMilliseconds: now().unixMilliseconds) }
 }

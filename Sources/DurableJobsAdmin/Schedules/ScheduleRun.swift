@@ -31,12 +31,12 @@ extension ScheduleAdmin {
   ///   pending, usually from an earlier tick.
   public func run(_ name: String, on jobs: JobAdmin, by actor: Operator) async throws -> ScheduleRun {
     let schedule = try Self.schedule(name, of: schedules)
-    let tick = Tick(schedule: schedule.name, milliseconds: milliseconds)
+    let tick = Tick(schedule: schedule.name, time: moment)
     let record = try schedule.job(at: tick)
     try await jobs.client.transaction { [store, database] transaction in
-      let beginning = ScheduleState(beginning: schedule, at: tick.milliseconds)
+      let beginning = ScheduleState(beginning: schedule, at: tick.time)
       var state = try await Self.lock(beginning, store, in: transaction.sql)
-      let fired = FiredTick(tick: tick.milliseconds, job: record.id)
+      let fired = FiredTick(tick: tick.time, job: record.id)
       guard try await !store.record([fired], of: schedule.name, in: transaction.sql).isEmpty else {
         throw OperationError(.conflict, "not run: the schedule \(name) has just fired")
       }
@@ -47,7 +47,7 @@ extension ScheduleAdmin {
             + "\(record.queue)"
         )
       }
-      state.lastTick = max(state.lastTick ?? .min, tick.milliseconds)
+      state.lastTick = max(state.lastTick ?? .distantPast, tick.time)
       try await store.save(state, in: transaction.sql)
       try await ActionLog(database).record(
         "schedules.run", name, detail: ["job": record.id.description], by: actor, in: transaction.sql)

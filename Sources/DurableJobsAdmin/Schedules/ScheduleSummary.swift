@@ -30,12 +30,11 @@ public struct ScheduleSummary: Codable, Sendable, Hashable {
 
   /// - Parameter isKnown: whether this version of the app has it.
   init(_ kept: ScheduleState, isKnown: Bool, now: Date) {
-    func date(_ milliseconds: Int64?) -> Date? { milliseconds.map { Date(timeIntervalSince1970: Double($0) / 1000) } }
     name = kept.name.rawValue
     timing = kept.timing
     kind = kept.kind.rawValue
-    lastTick = date(kept.lastTick)
-    nextTick = date(kept.nextTick)
+    lastTick = kept.lastTick
+    nextTick = kept.nextTick
     state =
       if kept.isPaused {
         .paused

@@ -11,14 +11,35 @@ public struct StatisticsTotals: Codable, Sendable, Hashable {
   public let meanRun: Double?
   /// The mean time a job was ready before it started, in seconds; nil if there was none.
   public let meanWait: Double?
+  /// Of the run times; nil in a series, and if there was no attempt.
+  public let run: Percentiles?
+  /// Of the times that jobs were ready before they started; nil in a series, and if there was none.
+  public let wait: Percentiles?
 
   init(_ counts: JobCounts) {
     completed = counts.completed
     failed = counts.failed
     dead = counts.dead
     let attempts = Double(completed + failed + dead)
-    meanRun = attempts > 0 ? Double(counts.run) / attempts / 1e9 : nil
-    meanWait = attempts > 0 ? Double(counts.wait) / attempts / 1e9 : nil
+    meanRun = attempts > 0 ? counts.run / .seconds(1) / attempts : nil
+    meanWait = attempts > 0 ? counts.wait / .seconds(1) / attempts : nil
+    run = Percentiles(counts.runTimes)
+    wait = Percentiles(counts.waitTimes)
+  }
+}
+
+/// Durations in seconds that half, 95% and 99% of all do not exceed, off by a quarter at most.
+public struct Percentiles: Codable, Sendable, Hashable {
+  public let p50: Double
+  public let p95: Double
+  public let p99: Double
+
+  /// - Returns: nil for an empty histogram.
+  init?(_ histogram: DurationHistogram) {
+    guard let p50 = histogram.percentile(0.5), let p95 = histogram.percentile(0.95),
+      let p99 = histogram.percentile(0.99)
+    else { return nil }
+    (self.p50, self.p95, self.p99) = (p50 / .seconds(1), p95 / .seconds(1), p99 / .seconds(1))
   }
 }
 

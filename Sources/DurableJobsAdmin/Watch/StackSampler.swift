@@ -80,7 +80,7 @@ actor StackSampler {
       seen.oldestRunning = facts.running[queue.rawValue].map { max(0, now.timeIntervalSince($0)) }
       seen.isPaused = facts.paused.contains(queue.rawValue)
       seen.debt = counts?.debt[queue.rawValue]
-      try await look(at: queue, backlogs[queue], &seen, now)
+      try await measure(at: queue, backlogs[queue], &seen, now)
       estimate(&seen, ended[queue.rawValue], now)
       sample.queues.append(seen)
     }
@@ -127,7 +127,7 @@ actor StackSampler {
   }
 
   /// Fills in the broker's figures for a queue; without them, the age of the oldest job pending there.
-  private func look(
+  private func measure(
     at queue: QueueName, _ backlog: RedisBroker.Backlog?, _ seen: inout StackSample.QueueSample, _ now: Date
   ) async throws {
     guard let backlog else {
@@ -137,7 +137,7 @@ actor StackSampler {
       return
     }
     (seen.ready, seen.claimed, seen.delayed) = (backlog.ready, backlog.claimed, backlog.delayed)
-    seen.oldestWaiting = backlog.oldestReadyAt.map { max(0, now.timeIntervalSince1970 - Double($0) / 1000) }
+    seen.oldestWaiting = backlog.oldestReadyAt.map { max(0, now.timeIntervalSince($0)) }
   }
 
   /// The first request to the broker in a sample. If the broker is down, the others are skipped, since each would only

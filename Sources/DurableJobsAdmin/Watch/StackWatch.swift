@@ -90,7 +90,7 @@ public struct StackWatch: Service {
     let (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await count(sampler) }
-      group.addTask { try await look(sampler, changed) }
+      group.addTask { try await sample(sampler, changed) }
       if let deliver = configuration.deliver {
         let messenger = AlarmMessenger(book: book, deliver: deliver, pause: pause, now: now, logger: logger)
         group.addTask { try await messenger.run(changes) }
@@ -123,12 +123,12 @@ public struct StackWatch: Service {
     }
   }
 
-  private func look(_ sampler: StackSampler, _ changed: AsyncStream<Void>.Continuation) async throws {
+  private func sample(_ sampler: StackSampler, _ changed: AsyncStream<Void>.Continuation) async throws {
     var isFailing = false
     var swept = Date.distantPast
     while true {
       do {
-        try await look(sampler, changed, sweep: now().timeIntervalSince(swept) > 3600)
+        try await sample(sampler, changed, sweep: now().timeIntervalSince(swept) > 3600)
         if now().timeIntervalSince(swept) > 3600 { swept = now() }
         isFailing = false
       } catch {
@@ -141,7 +141,7 @@ public struct StackWatch: Service {
   }
 
   /// Takes one sample, judges it and stores it.
-  private func look(_ sampler: StackSampler, _ changed: AsyncStream<Void>.Continuation, sweep: Bool) async throws {
+  private func sample(_ sampler: StackSampler, _ changed: AsyncStream<Void>.Continuation, sweep: Bool) async throws {
     var sample = try await sampler.sample(at: now())
     let changes = try await book.judge(sample.readings, at: sample.at)
     for alarm in changes { tell(alarm) }

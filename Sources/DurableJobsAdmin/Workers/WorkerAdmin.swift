@@ -28,7 +28,7 @@ public struct WorkerAdmin: Sendable {
         running: worker.running.map { run in
           WorkerSummary.Running(
             id: run.id.description, kind: run.kind.rawValue, queue: run.queue.rawValue, attempt: run.attempt,
-            since: Date(timeIntervalSince1970: Double(run.since) / 1000))
+            since: run.since)
         })
     }
   }
@@ -54,18 +54,18 @@ public struct WorkerAdmin: Sendable {
   private func order(_ order: String, _ name: String?, by actor: Operator) async throws -> [String] {
     try actor.mustBeAbleToAct()
     return try await database.pool.transaction { transaction in
-      let told = try await database.schema.leave(order, forWorker: name, in: transaction)
-      if told.isEmpty, let name {
+      let notified = try await database.schema.leave(order, forWorker: name, in: transaction)
+      if notified.isEmpty, let name {
         let names = try await database.schema.workerNames(in: transaction)
         if names.contains(name) {
           throw OperationError(.notFound, "the worker \(name) is lost: it has not reported for ten seconds")
         }
         throw OperationError(.notFound, EditDistance.unknown("worker", name, of: names).message)
       }
-      for worker in told {
+      for worker in notified {
         try await ActionLog(database).record("workers.\(order)", worker, by: actor, in: transaction)
       }
-      return told
+      return notified
     }
   }
 }

@@ -25,11 +25,11 @@ struct BenchCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     try await common.run { program in
-      try await common.withAdmin(program) { desk in
+      try await common.withAdmin(program) { admin in
         let line = ProgressLine()
         defer { line.clear() }
         let bench = QueueBench(
-          desk.database, broker: desk.broker, jobs: jobs, concurrency: concurrency, logger: program.logger)
+          admin.database, broker: admin.broker, jobs: jobs, concurrency: concurrency, logger: program.logger)
         let result: Result<QueueBenchReport, any Error>
         do {
           let report = try await interruptible {

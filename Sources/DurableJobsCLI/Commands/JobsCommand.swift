@@ -73,8 +73,8 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @Argument(help: "The job's id.") var id: String
 
     func run() async throws {
-      try await common.withAdmin { desk in
-        try common.output.one(try await desk.jobs.show(id)) { $0.text }
+      try await common.withAdmin { admin in
+        try common.output.one(try await admin.jobs.show(id)) { $0.text }
       }
     }
   }
@@ -89,8 +89,8 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @Argument(help: "The job's id.") var id: String
 
     func run() async throws {
-      try await common.withAdmin { desk in
-        try common.output.one(try await desk.jobs.retry(id, by: .terminal)) { $0.sentence }
+      try await common.withAdmin { admin in
+        try common.output.one(try await admin.jobs.retry(id, by: .terminal)) { $0.sentence }
       }
     }
   }
@@ -111,8 +111,8 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       guard let date = try due.date() else { return }
-      try await common.withAdmin { desk in
-        try common.output.one(try await desk.jobs.reschedule(id, at: date, by: .terminal)) {
+      try await common.withAdmin { admin in
+        try common.output.one(try await admin.jobs.reschedule(id, at: date, by: .terminal)) {
           "\($0.sentence), due \($0.runAt?.short ?? "at once")"
         }
       }
@@ -122,23 +122,55 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   struct Cancel: AsyncParsableCommand, Sendable {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        commandName: "cancel", abstract: "Cancel a pending job, without its effects.",
+        commandName: "cancel", abstract: "Cancel pending jobs, without their effects.",
         discussion: """
           A waiting job is cancelled at once. The worker of a running job is notified, and the job's transaction is \
-          rolled back. A record of the job is kept for some days.
+          rolled back. A record of each job is kept for some days.
           """)
     }
     @OptionGroup var common: CommandOptions<P>
     @OptionGroup var confirmation: Confirmation
-    @Argument(help: "The job's id.") var id: String
+    @OptionGroup var choice: JobChoice<P>
+    @Option(help: "Only jobs in this state.") var state: JobState?
+
+    func validate() throws {
+      try choice.check(isFiltered: state != nil)
+      if let state, !state.isPending {
+        throw ValidationError("--state \(state.rawValue) is not a state of pending jobs")
+      }
+    }
+
+    private var what: String { state.map { "\($0.rawValue) jobs" } ?? "pending jobs" }
 
     func run() async throws {
       try await common.run { program in
-        try confirmation.ask("cancel job \(id)")
-        try await common.withAdmin(program) { desk in
-          try common.output.one(try await desk.jobs.cancel(id, by: .terminal)) { $0.sentence }
+        if choice.dryRun {
+          return try await common.withAdmin(program) { try await choice.count(state, what, $0.jobs, common.output) }
+        }
+        try confirmation.ask("cancel \(choice.id.map { "job \($0)" } ?? choice.conditions.text(of: what))")
+        try await common.withAdmin(program) { admin in
+          if let id = choice.id {
+            return try common.output.one(try await admin.jobs.cancel(id, by: .terminal)) { $0.sentence }
+          }
+          let line = ProgressLine()
+          defer { line.clear() }
+          let (cancelled, ordered) = try await admin.jobs.cancel(
+            all: choice.conditions.filter(state), by: .terminal, rate: choice.rate
+          ) { line.show($0, of: nil, "are cancelled") }
+          line.clear()
+          try common.output.one(Cancelled(cancelled: cancelled, ordered: ordered)) { done in
+            "\(done.cancelled.grouped) are cancelled"
+              + (done.ordered == 0 ? "" : "; \(done.ordered.grouped) are running, and their workers cancel them")
+              + choice.conditions.hint
+          }
         }
       }
+    }
+
+    struct Cancelled: Encodable {
+      let cancelled: Int
+      /// Jobs that run: their workers are notified.
+      let ordered: Int
     }
   }
 
@@ -155,8 +187,8 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try confirmation.ask("delete the dead job \(id)")
-        try await common.withAdmin(program) { desk in
-          try common.output.one(try await desk.jobs.delete(id, by: .terminal)) { $0.sentence }
+        try await common.withAdmin(program) { admin in
+          try common.output.one(try await admin.jobs.delete(id, by: .terminal)) { $0.sentence }
         }
       }
     }

@@ -34,14 +34,14 @@ extension JobsCommand {
         _ = try P.kinds.record(request)
         // A worker can be configured to serve any queue, so this is only a warning.
         if let queue, let warning = P.kinds.warning(queue: queue) { Output.complain(warning) }
-        try await common.withAdmin(program) { desk in
-          let record = try await desk.jobs.enqueue(request, by: .terminal)
+        try await common.withAdmin(program) { admin in
+          let record = try await admin.jobs.enqueue(request, by: .terminal)
           let id = record.id.description
           let queue = record.queue.rawValue
           guard wait else {
             return try common.output.one(Enqueued(id: id, kind: kind, queue: queue, state: nil)) { $0.id }
           }
-          let job = try await desk.jobs.wait(for: id, limit: timeout.duration)
+          let job = try await admin.jobs.wait(for: id, limit: timeout.duration)
           try common.output.one(Enqueued(id: id, kind: kind, queue: queue, state: job.state)) { _ in job.sentence }
           guard job.state == .done else {
             throw OperationError(.failed, "job \(id) is \(job.state.rawValue)\(job.error.map { ": \($0)" } ?? "")")

@@ -22,8 +22,8 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var common: CommandOptions<P>
 
     func run() async throws {
-      try await common.withAdmin { desk in
-        try common.output.list(try await desk.queues.list(), empty: "there are no queues") { queues in
+      try await common.withAdmin { admin in
+        try common.output.list(try await admin.queues.list(), empty: "there are no queues") { queues in
           Table(
             [
               .id("queue"), .state(), .number("ready"), .number("delayed"), .number("claimed"), .number("workers"),
@@ -53,8 +53,8 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var queue: Name
 
     func run() async throws {
-      try await common.withAdmin { desk in
-        try common.output.one(try await desk.queues.show(queue.name)) { $0.text }
+      try await common.withAdmin { admin in
+        try common.output.one(try await admin.queues.show(queue.name)) { $0.text }
       }
     }
   }
@@ -75,8 +75,8 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var queue: Name
 
     func run() async throws {
-      try await common.change(common.withAdmin) { desk in
-        try await desk.queues.pause(queue.name, by: .terminal)
+      try await common.change(common.withAdmin) { admin in
+        try await admin.queues.pause(queue.name, by: .terminal)
         return Changed(queue: queue.name, isPaused: true)
       } text: {
         "\($0.queue) is paused"
@@ -93,8 +93,8 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var queue: Name
 
     func run() async throws {
-      try await common.change(common.withAdmin) { desk in
-        try await desk.queues.resume(queue.name, by: .terminal)
+      try await common.change(common.withAdmin) { admin in
+        try await admin.queues.resume(queue.name, by: .terminal)
         return Changed(queue: queue.name, isPaused: false)
       } text: {
         "\($0.queue) is active"
@@ -113,10 +113,10 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @Option(help: "How long to wait, \(TimeSpan.form).") var timeout = TimeSpan(seconds: 300)
 
     func run() async throws {
-      try await common.withAdmin { desk in
+      try await common.withAdmin { admin in
         let line = ProgressLine()
         defer { line.clear() }
-        try await desk.queues.drain(queue.name, limit: timeout.duration) { line.show($0, of: nil, "jobs are left") }
+        try await admin.queues.drain(queue.name, limit: timeout.duration) { line.show($0, of: nil, "jobs are left") }
         line.clear()
         try common.output.one(Changed(queue: queue.name)) { "\($0.queue) is empty" }
       }
@@ -141,10 +141,10 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try confirmation.ask("cancel all jobs of queue \(queue.name)")
-        try await common.withAdmin(program) { desk in
+        try await common.withAdmin(program) { admin in
           let line = ProgressLine()
           defer { line.clear() }
-          let count = try await desk.queues.clear(queue.name, by: .terminal) { line.show($0, of: nil, "are cancelled") }
+          let count = try await admin.queues.clear(queue.name, by: .terminal) { line.show($0, of: nil, "are cancelled") }
           line.clear()
           try common.output.one(Changed(queue: queue.name, cancelled: count)) { _ in "\(count.grouped) are cancelled" }
         }

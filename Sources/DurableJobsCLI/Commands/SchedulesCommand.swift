@@ -25,8 +25,8 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     @OptionGroup var common: CommandOptions<P>
 
     func run() async throws {
-      try await common.withSchedules { desk in
-        try common.output.list(try await desk.list(), empty: "there are no schedules") { schedules in
+      try await common.withSchedules { admin in
+        try common.output.list(try await admin.list(), empty: "there are no schedules") { schedules in
           Table(
             [
               .id("schedule"), .state(), .text("timing"), .text("kind").extra, .text("last tick"), .text("next tick"),
@@ -56,8 +56,8 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
         let schedules = try program.schedules
         // Reject an unknown name before connecting to a server.
         _ = try ScheduleAdmin.schedule(name, of: schedules)
-        try await common.withAdmin(program) { desk in
-          let run = try await ScheduleAdmin(schedules, database: desk.database).run(name, on: desk.jobs, by: .terminal)
+        try await common.withAdmin(program) { admin in
+          let run = try await ScheduleAdmin(schedules, database: admin.database).run(name, on: admin.jobs, by: .terminal)
           try common.output.one(run) { $0.id }
         }
       }

@@ -6,7 +6,10 @@ struct StatsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "stats", abstract: "Show what workers did: throughput, failures, how long jobs waited and ran.",
-      discussion: "Workers count by the minute; the last few seconds are not included yet. Times are means.")
+      discussion: """
+        Workers count by the minute; the last few seconds are not included yet. Percentiles are off by a quarter at
+        most.
+        """)
   }
   @OptionGroup var common: CommandOptions<P>
   @Option(help: "The period to report on.") var window = Statistics.Window.hour
@@ -45,6 +48,12 @@ extension StatsCommand.Report {
     }
   }
 
+  private static func times(_ mean: Double?, _ percentiles: Percentiles?) -> String {
+    guard let mean else { return "nothing" }
+    guard let percentiles else { return "\(mean.span) mean" }
+    return "\(percentiles.p50.span) p50, \(percentiles.p95.span) p95, \(percentiles.p99.span) p99, \(mean.span) mean"
+  }
+
   fileprivate var text: String {
     let head = facts([
       (
@@ -52,7 +61,8 @@ extension StatsCommand.Report {
         "\(totals.completed.grouped) done, \((Double(totals.completed) / window.length).rate) a second"
       ),
       ("failed", "\(totals.failed.grouped) attempts, \(totals.dead.grouped) dead"),
-      ("mean", "\(totals.meanWait?.span ?? "nothing") waited, \(totals.meanRun?.span ?? "nothing") ran"),
+      ("waited", Self.times(totals.meanWait, totals.wait)),
+      ("ran", Self.times(totals.meanRun, totals.run)),
       ("done by \(step)", Sparkline.text(series.map { Double($0.completed) })),
       ("failed by \(step)", Sparkline.text(series.map { Double($0.failed + $0.dead) })),
     ])
@@ -64,14 +74,15 @@ extension Table {
   init(statistics: [KindStatistics]) {
     self.init(
       [
-        .text("queue").extra, .id("kind"), .number("done"), .number("failed"), .number("dead"), .number("waited"),
-        .number("ran"),
+        .text("queue").extra, .id("kind"), .number("done"), .number("failed"), .number("dead"), .number("wait p50"),
+        .number("wait p99"), .number("run p50"), .number("run p99"),
       ],
       rows: statistics.map { kind in
         let totals = kind.totals
         return [
           kind.queue, kind.kind, totals.completed.grouped, totals.failed.grouped, totals.dead.grouped,
-          totals.meanWait?.span ?? "", totals.meanRun?.span ?? "",
+          totals.wait?.p50.span ?? "", totals.wait?.p99.span ?? "", totals.run?.p50.span ?? "",
+          totals.run?.p99.span ?? "",
         ]
       })
   }
@@ -88,8 +99,8 @@ enum Sparkline {
     let sums = stride(from: 0, to: numbers.count, by: share).map { start in
       numbers[start..<min(start + share, numbers.count)].reduce(0, +)
     }
-    guard let most = sums.max(), most > 0 else { return String(repeating: " ", count: sums.count) }
+    guard let highest = sums.max(), highest > 0 else { return String(repeating: " ", count: sums.count) }
     return String(
-      sums.map { $0 == 0 ? " " : bars[min(bars.count - 1, Int($0 / most * Double(bars.count - 1) + 0.5))] })
+      sums.map { $0 == 0 ? " " : bars[min(bars.count - 1, Int($0 / highest * Double(bars.count - 1) + 0.5))] })
   }
 }

@@ -27,10 +27,10 @@ struct TopCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   func run() async throws {
     try await common.run { program in
       let screen = try Screen()
-      try await common.withAdmin(program, endures: true) { desk in
+      try await common.withAdmin(program, endures: true) { admin in
         screen.enter()
         defer { screen.leave() }
-        try await Top(desk: desk, screen: screen, title: "\(P.path) top", pause: every.duration).run()
+        try await Top(admin: admin, screen: screen, title: "\(P.path) top", pause: every.duration).run()
       }
     }
   }
@@ -47,7 +47,7 @@ private struct Top: Sendable {
     case end
   }
 
-  let desk: AdminSession
+  let admin: AdminSession
   let screen: Screen
   let title: String
   let pause: Duration
@@ -67,7 +67,7 @@ private struct Top: Sendable {
         for await key in Key.stream() { event.yield(.key(key)) }
         event.yield(.end)
       }
-      group.addTask { await look { event.yield($0) } }
+      group.addTask { await watch { event.yield($0) } }
       var model = TopModel()
       draw(model)
       for await next in events {
@@ -106,10 +106,10 @@ private struct Top: Sendable {
     screen.enter()
   }
 
-  private func look(_ tell: @Sendable (Event) -> Void) async {
+  private func watch(_ tell: @Sendable (Event) -> Void) async {
     while !Task.isCancelled {
       do {
-        tell(.view(try await desk.live.look()))
+        tell(.view(try await admin.live.view()))
       } catch {
         if Task.isCancelled { return }
         tell(.message("not refreshed: \(CommandFailure(error)?.line ?? "\(error)")"))
@@ -122,20 +122,20 @@ private struct Top: Sendable {
     do {
       switch action {
       case .pause(let queue):
-        try await desk.queues.pause(queue, by: .terminal)
+        try await admin.queues.pause(queue, by: .terminal)
         tell(.message("queue \(queue) is paused"))
       case .resume(let queue):
-        try await desk.queues.resume(queue, by: .terminal)
+        try await admin.queues.resume(queue, by: .terminal)
         tell(.message("queue \(queue) is resumed"))
       case .retry(let id):
-        let job = try await desk.jobs.retry(id, by: .terminal)
+        let job = try await admin.jobs.retry(id, by: .terminal)
         tell(.message("job \(id) is \(job.state.rawValue)"))
       case .cancel(let id):
-        let job = try await desk.jobs.cancel(id, by: .terminal)
+        let job = try await admin.jobs.cancel(id, by: .terminal)
         tell(.message("job \(id) is \(job.state.rawValue)"))
       case .quit, .suspend: break
       }
-      tell(.view(try await desk.live.look()))
+      tell(.view(try await admin.live.view()))
     } catch {
       tell(.message(CommandFailure(error)?.line ?? "\(error)"))
     }

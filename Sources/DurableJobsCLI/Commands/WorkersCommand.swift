@@ -51,7 +51,7 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
     var text: String { name.map { "worker \($0)" } ?? "all workers" }
   }
 
-  struct Told: Encodable {
+  struct Notified: Encodable {
     let items: [String]
   }
 
@@ -66,7 +66,7 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.change(common.withDatabase) { database in
-        Told(items: try await WorkerAdmin(database).quiet(choice.name, by: .terminal))
+        Notified(items: try await WorkerAdmin(database).quiet(choice.name, by: .terminal))
       } text: {
         $0.text("claim no more")
       }
@@ -88,7 +88,7 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
       try await common.run { program in
         try confirmation.ask("stop \(choice.text)")
         try await common.change(program.withDatabase) { database in
-          Told(items: try await WorkerAdmin(database).stop(choice.name, by: .terminal))
+          Notified(items: try await WorkerAdmin(database).stop(choice.name, by: .terminal))
         } text: {
           $0.text("stop")
         }
@@ -97,7 +97,7 @@ struct WorkersCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
   }
 }
 
-extension WorkersCommand.Told {
+extension WorkersCommand.Notified {
   fileprivate func text(_ what: String) -> String {
     items.isEmpty ? "no worker is running" : "asked to \(what): \(items.joined(separator: ", "))"
   }

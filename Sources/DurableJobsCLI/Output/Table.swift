@@ -43,7 +43,7 @@ package struct Table {
   /// An elastic column keeps this width while another column can still be dropped.
   private static let comfortable = 16
   /// The minimum width of every column.
-  private static let least = 6
+  private static let minimumWidth = 6
 
   /// - Parameter rows: a cell for each column.
   package init(_ columns: [Column], rows: [[String]]) {
@@ -110,8 +110,8 @@ package struct Table {
         shown.remove(at: extra)
         continue
       }
-      shrink(.elastic, to: Self.least)
-      shrink(.text, to: Self.least)
+      shrink(.elastic, to: Self.minimumWidth)
+      shrink(.text, to: Self.minimumWidth)
       // The first column, usually an id, stays; the last one is dropped.
       if excess > 0, shown.count > 2 {
         shown.removeLast()

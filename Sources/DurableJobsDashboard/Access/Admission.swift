@@ -1,3 +1,4 @@
+import DurableJobsAdmin
 import Hummingbird
 import Locking
 
@@ -39,9 +40,9 @@ final class Admission: Sendable {
     return outcome
   }
 
-  /// Whether the visitor would be admitted now.
-  func isOpen() async throws -> Bool {
-    if case .visitor = try await ask().decision { return true }
+  /// Whether the visitor would be admitted now, in the same role.
+  func isOpen(to visitor: Operator) async throws -> Bool {
+    if case .visitor(let actor, _) = try await ask().decision { return actor.role == visitor.role }
     return false
   }
 }

@@ -6,7 +6,7 @@ import Hummingbird
 /// ```swift
 /// dashboard.mount(on: router, at: "/ops") { request, context in
 ///   guard let user = context.identity else { return .answer(.redirect(to: "/sign-in")) }
-///   return user.isAdmin ? .act(as: user.name) : .look(as: user.name)
+///   return user.isAdmin ? .act(as: user.name) : .read(as: user.name)
 /// }
 /// ```
 public struct DashboardAccess: Sendable {
@@ -32,7 +32,7 @@ public struct DashboardAccess: Sendable {
   /// - Parameters:
   ///   - name: the visitor's name on the pages.
   ///   - session: the app's session, if it has one; otherwise the dashboard uses its own cookies.
-  public static func look(as name: String, session: (any DashboardSession)? = nil) -> DashboardAccess {
+  public static func read(as name: String, session: (any DashboardSession)? = nil) -> DashboardAccess {
     DashboardAccess(decision: .visitor(Operator(name: name, role: .readOnly), session))
   }
 

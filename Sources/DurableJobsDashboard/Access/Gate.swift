@@ -1,10 +1,12 @@
 import HTTPTypes
 import Hummingbird
+import Locking
 
 /// Guards every route: checks the visitor's access, role and form token.
 struct Gate: Sendable {
   let kit: Kit
   let mount: MountPath
+  let streams: LiveStreams
 
   /// Passes a request to a route's handler, or refuses it.
   ///
@@ -19,6 +21,9 @@ struct Gate: Sendable {
       switch try await context.admission.outcome() {
       case .answer(let response): return response
       case .visitor(let visitor):
+        if request.headers[.accept]?.contains("text/event-stream") == true {
+          return try updates(of: handler, visitor, visit(request, context, visitor, route, isUpdate: true))
+        }
         var response = try await handler(visit(request, context, visitor, route))
         visitor.begin(in: &response)
         return response
@@ -30,6 +35,23 @@ struct Gate: Sendable {
       case .visitor(let visitor):
         return try await act(handler, visitor, visit(request, context, visitor, route), route)
       }
+    }
+  }
+
+  /// Streams a page while it is open: its parts as they are every two seconds.
+  private func updates(
+    of handler: @escaping @Sendable (DashboardVisit) async throws -> Response, _ visitor: Visitor,
+    _ visit: DashboardVisit
+  ) throws -> Response {
+    try streams.open(visit.context) {
+      // The stream ends for a visitor who would no longer be admitted, or with another role. The browser then asks
+      // again.
+      guard try await visit.admission.isOpen(to: visitor.actor) else { return nil }
+      let response = try await handler(visit)
+      guard response.status == .ok else { return nil }
+      let text = Collected()
+      try await response.body.write(text)
+      return text.text
     }
   }
 
@@ -55,10 +77,11 @@ struct Gate: Sendable {
   }
 
   private func visit(
-    _ request: Request, _ context: RouteContext, _ visitor: Visitor?, _ route: DashboardRoutes.Route
+    _ request: Request, _ context: RouteContext, _ visitor: Visitor?, _ route: DashboardRoutes.Route,
+    isUpdate: Bool = false
   ) -> DashboardVisit {
     DashboardVisit(
-      request: request, context: context.outer, query: DashboardForm(request.uri.query ?? ""), visitor: visitor,
+      isUpdate: isUpdate, request: request, context: context.outer, query: DashboardForm(request.uri.query ?? ""), visitor: visitor,
       kit: kit, mount: mount, route: route.path, parameters: context.parameters, admission: context.admission)
   }
 
@@ -79,6 +102,22 @@ struct Gate: Sendable {
       "The browser names another site as its origin, or names none. Nothing was changed."
         + (origin.map { " The dashboard's address is set to \($0)\(setting)." } ?? ""))
   }
+}
+
+/// Collects the body of a response.
+private final class Collected: ResponseBodyWriter {
+  private let buffer = Locked(ByteBuffer())
+
+  var text: String { buffer.withLock { String(buffer: $0) } }
+
+  func write(_ part: ByteBuffer) async throws {
+    buffer.withLock { buffer in
+      var part = part
+      buffer.writeBuffer(&part)
+    }
+  }
+
+  func finish(_ trailers: HTTPFields?) async throws {}
 }
 
 extension HTTPField.Name {

@@ -1,8 +1,7 @@
-// Brings the overview up to date as the server sends it. Without this file the pages work as well, by reload.
+// Brings a page up to date while it is open. Without this file the pages work as well, by reload.
 (() => {
   "use strict";
-  const place = document.querySelector("[data-live]");
-  if (!place || !window.EventSource) return;
+  if (!document.querySelector("[data-part]") || !window.EventSource) return;
   const state = document.getElementById("live-state");
   let source = null;
 
@@ -13,9 +12,16 @@
     state.className = "live " + style;
   };
 
-  // Replaces what has changed, but never under the reader's cursor, and leaves open what he has opened.
+  // A part stays as it is while the reader works in it: has the focus there, or has typed or selected something.
+  const isInUse = (part) =>
+    part.contains(document.activeElement) ||
+    [...part.querySelectorAll("input, textarea")].some((field) =>
+      field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue
+    );
+
   const take = (html) => {
     const fresh = new DOMParser().parseFromString(html, "text/html");
+    let isPaused = false;
     for (const part of fresh.querySelectorAll("[data-part]")) {
       const old = document.getElementById(part.id);
       if (!old) continue;
@@ -24,18 +30,21 @@
         if (same) same.open = true;
       }
       if (old.className !== part.className) old.className = part.className;
-      if (old.innerHTML === part.innerHTML || old.contains(document.activeElement)) continue;
+      if (old.innerHTML === part.innerHTML) continue;
+      if (isInUse(old)) {
+        isPaused = true;
+        continue;
+      }
       old.replaceChildren(...part.childNodes);
     }
+    say(isPaused ? "Paused while you choose" : "Live", isPaused ? "warn" : "ok");
   };
 
+  // The page's own address, asked for as a stream.
   const open = () => {
     if (source) return;
-    source = new EventSource(place.dataset.live);
-    source.addEventListener("page", (event) => {
-      say("Live", "ok");
-      take(event.data);
-    });
+    source = new EventSource(location.pathname + location.search);
+    source.addEventListener("page", (event) => take(event.data));
     source.onerror = () => say(source.readyState === EventSource.CLOSED ? "Stopped: reload the page" : "Waiting for the server", "warn");
   };
 
@@ -44,7 +53,7 @@
     source = null;
   };
 
-  // A page that nobody sees asks for nothing.
+  // A hidden page asks for nothing.
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   window.addEventListener("pagehide", close);
   open();

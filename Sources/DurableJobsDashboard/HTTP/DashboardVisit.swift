@@ -10,6 +10,9 @@ public struct DashboardVisit: Sendable {
   /// The hidden field of every form, with the visitor's token.
   static let tokenField = "form"
 
+  /// Whether the page is open in a browser and asks for its parts again.
+  let isUpdate: Bool
+
   public let request: Request
   /// The context made by the app's router and middleware.
   public let context: any RequestContext
@@ -35,7 +38,8 @@ public struct DashboardVisit: Sendable {
   /// Whether the visitor may act: otherwise a page offers no actions.
   public var mayAct: Bool { visitor?.mayAct ?? false }
 
-  /// Whether the visitor made a change in the last seconds, which pages then must show.
+  /// Whether the visitor made a change in the last seconds, which pages then must show. An open page that began so
+  /// stays with it.
   var hasActed: Bool { ActedCookie.isSet(in: request) }
 
   // MARK: The request
@@ -99,6 +103,9 @@ public struct DashboardVisit: Sendable {
 
   /// A page in the dashboard's frame.
   ///
+  /// While the page is open, its handler runs again every two seconds, and what has changed in the template's elements
+  /// with an `id` and the attribute `data-part` is replaced in the browser.
+  ///
   /// - Parameters:
   ///   - template: the name of one of `DashboardPages.templates`.
   ///   - model: the template's values: a struct or a dictionary.
@@ -109,6 +116,7 @@ public struct DashboardVisit: Sendable {
     guard kit.renderer.has(template) else {
       throw OperationError(.failed, "no page of the dashboard has a template '\(template)'")
     }
+    if isUpdate { return .html(kit.renderer.part(template, at: mount, for: visitor, model), status: status) }
     var response = Response.html(
       kit.renderer.page(template, title: title, in: route, at: mount, for: visitor, model), status: status)
     if let visitor, visitor.notice != nil { try await visitor.leave(nil, in: &response) }

@@ -18,14 +18,17 @@ struct DeadPages: DashboardPages {
   private struct Model {
     let work: [String]
     let kindText: String
-    let ofKind: String?
     let kinds: [String]
     let queues: [PageChoice]
     let text: String
+    let errorText: String
+    let since: String
     let searched: String?
     let isChoice: Bool
-    /// Whether the list shows fewer jobs than an action on all would affect.
-    let isNarrowed: Bool
+    /// A search reads too much to be repeated every two seconds.
+    let isLive: Bool
+    let conditions: [JobQuery.Field]
+    let what: String
     let hasJobs: Bool
     let jobs: [JobRow]
     let none: String
@@ -33,35 +36,29 @@ struct DeadPages: DashboardPages {
   }
 
   @Sendable private func list(_ visit: DashboardVisit) async throws -> Response {
-    let query = visit.query
-    var filter = JobFilter()
+    let query = try JobQuery(visit.query)
+    var filter = query.filter(visit)
     filter.state = .dead
-    filter.kind = query["kind"]
-    filter.queue = query["queue"]
-    filter.text = query["text"]
-    filter.blotted = visit.blotted
-    filter.before = query["before"]
-    let page = try await visit.readJobs { try await JobAdmin.page(filter, on: $0) }
+    let page = try await visit.readJobs { [filter] in try await JobAdmin.page(filter, on: $0) }
     let now = visit.now
     let model = Model(
-      work: work.sentences, kindText: filter.kind ?? "", ofKind: filter.kind, kinds: jobs.kinds.names,
+      work: work.sentences, kindText: filter.kind ?? "", kinds: jobs.kinds.names,
       queues: PageChoice.all(try await queueNames(), chosen: filter.queue), text: filter.text ?? "",
-      searched: JobListPages.searched(page), isChoice: visit.mayAct,
-      isNarrowed: filter.queue != nil || filter.text != nil, hasJobs: !page.items.isEmpty,
-      jobs: page.items.map { JobRow($0, now: now) },
+      errorText: filter.error ?? "", since: query["since"] ?? "", searched: JobListPages.searched(page),
+      isChoice: visit.mayAct, isLive: !query.isSearch, conditions: query.fields, what: query.text(of: "dead letters"),
+      hasJobs: !page.items.isEmpty, jobs: page.items.map { JobRow($0, now: now) },
       none: page.next == nil
         ? "None: every job is done, pending or deleted."
         : "None among these: the next page searches further.",
-      next: page.next.map { cursor in
-        DashboardLink.to("dead", ["kind", "queue", "text"].map { ($0, query[$0]) } + [("before", cursor)])
-      })
+      next: page.next.map { query.link("dead", before: $0) })
     return try await visit.page("dead", title: "Dead letters", model)
   }
 
   @Sendable private func act(_ visit: DashboardVisit, _ form: DashboardForm) async throws -> Response {
-    let kind = form["kind"]
-    let back = DashboardLink.to("dead", ("kind", kind))
-    let whole = kind.map { "all dead letters of \($0)" } ?? "all dead letters"
+    let query = try JobQuery(form)
+    let filter = query.filter(visit)
+    let back = query.link("dead")
+    let whole = "all " + query.text(of: "dead letters")
     switch form["do"] {
     case "retry":
       let ids = try chosen(form)
@@ -80,7 +77,7 @@ struct DeadPages: DashboardPages {
       if let question { return question }
       let actor = visit.actor
       let outcome = try await work.start("Retrying \(whole)") { [jobs] progress in
-        try await jobs.retryDead(kind: kind, by: actor, progress: progress)
+        try await jobs.deadLetters.retry(.all(filter), by: actor, progress: progress).count
       }
       return try await visit.done(outcome.sentence("pending again", in: "the dead letters"), to: back)
     case "delete-all":
@@ -90,7 +87,7 @@ struct DeadPages: DashboardPages {
       if let question { return question }
       let actor = visit.actor
       let outcome = try await work.start("Deleting \(whole)") { [jobs] progress in
-        try await jobs.deleteDead(kind: kind, by: actor, progress: progress)
+        try await jobs.deadLetters.delete(.all(filter), by: actor, progress: progress).count
       }
       return try await visit.done(outcome.sentence("deleted", in: "the dead letters"), to: back)
     default:

@@ -24,37 +24,6 @@ struct Figures: Sendable {
     }
   }
 
-  /// The totals of a queue, or of all queues.
-  struct Sum: Sendable {
-    private(set) var completed = 0
-    private(set) var failed = 0
-    private(set) var dead = 0
-    private var run = 0.0
-    private var wait = 0.0
-
-    init(_ parts: [StatisticsTotals] = []) { for part in parts { add(part) } }
-
-    mutating func add(_ part: StatisticsTotals) {
-      let attempts = Double(part.completed + part.failed + part.dead)
-      completed += part.completed
-      failed += part.failed
-      dead += part.dead
-      run += (part.meanRun ?? 0) * attempts
-      wait += (part.meanWait ?? 0) * attempts
-    }
-
-    private var attempts: Double { Double(completed + failed + dead) }
-    /// In seconds; nil if nothing ran.
-    var meanRun: Double? { attempts > 0 ? run / attempts : nil }
-    /// In seconds; nil if nothing ran.
-    var meanWait: Double? { attempts > 0 ? wait / attempts : nil }
-  }
-
-  /// The totals of each queue, by name.
-  func sums(_ window: Statistics.Window) async throws -> [String: Sum] {
-    try await statistics.kinds(window).reduce(into: [:]) { $0[$1.queue, default: Sum()].add($1.totals) }
-  }
-
   /// The charts of throughput and failures.
   func charts(_ window: Statistics.Window, queue: String? = nil) async throws -> [Chart] {
     let points = try await statistics.series(window, queue: queue, kind: nil)

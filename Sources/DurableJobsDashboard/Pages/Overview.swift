@@ -55,8 +55,8 @@ struct Overview: Sendable {
     let running: String
     let oldestWaiting: String
     let oldestRunning: String
-    let meanWait: String
-    let meanRun: String
+    let wait: String
+    let run: String
   }
 
   /// An item with a state: a worker, a server, a check.
@@ -73,7 +73,6 @@ struct Overview: Sendable {
     }
   }
 
-  let window: String
   let verdict: String
   let verdictStyle: String
   let hasAttention: Bool

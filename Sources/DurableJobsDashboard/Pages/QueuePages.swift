@@ -84,8 +84,8 @@ struct QueuePages: DashboardPages {
     let completed: String
     let failed: String
     let dead: String
-    let meanWait: String
-    let meanRun: String
+    let wait: String
+    let run: String
 
     init(_ statistics: KindStatistics, queue: String) {
       kind = statistics.kind
@@ -93,8 +93,8 @@ struct QueuePages: DashboardPages {
       completed = PageFormat.number(statistics.totals.completed)
       failed = PageFormat.number(statistics.totals.failed)
       dead = PageFormat.number(statistics.totals.dead)
-      meanWait = PageFormat.duration(statistics.totals.meanWait)
-      meanRun = PageFormat.duration(statistics.totals.meanRun)
+      wait = PageFormat.percentiles(statistics.totals.wait)
+      run = PageFormat.percentiles(statistics.totals.run)
     }
   }
 
@@ -116,7 +116,7 @@ struct QueuePages: DashboardPages {
     let queue = try await queues.show(name)
     let row = Row(queue.summary)
     let kinds = try await figures.statistics.kinds(window, queue: name)
-    let sum = Figures.Sum(kinds.map(\.totals))
+    let totals = try await figures.statistics.totals(window, queue: name)
     let jobs = { (state: JobState?) in DashboardLink.to("jobs", ("queue", name), ("state", state?.rawValue)) }
     let model = One(
       name: name, isPaused: row.isPaused, isUnserved: row.isUnserved,
@@ -125,8 +125,8 @@ struct QueuePages: DashboardPages {
         Number("Waiting", row.ready, jobs(.waiting)), Number("Running", row.running, jobs(.running)),
         Number("Delayed", row.delayed, jobs(.delayed)), Number("Parked", row.parked, jobs(.parked)),
         Number("Workers", row.workers), Number("Longest wait now", row.oldestWaiting),
-        Number("Longest run now", row.oldestRunning), Number("Mean wait", PageFormat.duration(sum.meanWait)),
-        Number("Mean run", PageFormat.duration(sum.meanRun)),
+        Number("Longest run now", row.oldestRunning), Number("Wait p50 · p95 · p99", PageFormat.percentiles(totals.wait)),
+        Number("Run p50 · p95 · p99", PageFormat.percentiles(totals.run)),
       ],
       windows: Figures.tabs(window, at: "queues/\(DashboardLink.escape(name))"),
       charts: try await figures.charts(window, queue: name), hasKinds: !kinds.isEmpty,

@@ -1,3 +1,4 @@
+import DurableJobsAdmin
 import Foundation
 
 /// Formats numbers and durations the same way on every page.
@@ -36,6 +37,12 @@ public enum PageFormat {
   private static func pair(_ seconds: Int, _ large: Int, _ name: String, _ small: Int, _ smallName: String) -> String {
     let rest = seconds % large / small
     return "\(seconds / large) \(name)" + (rest == 0 ? "" : " \(rest) \(smallName)")
+  }
+
+  /// `3 ms · 12 ms · 0.2 s`: the median, and the 95th and 99th percentile; a dash for none.
+  static func percentiles(_ percentiles: Percentiles?) -> String {
+    guard let percentiles else { return "–" }
+    return [percentiles.p50, percentiles.p95, percentiles.p99].map { duration($0) }.joined(separator: " · ")
   }
 
   /// `512 B`, `12.3 MB`.

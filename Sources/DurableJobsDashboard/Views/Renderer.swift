@@ -65,6 +65,8 @@ struct Renderer: Sendable {
   private struct Part {
     let base: String
     let home: String
+    let canAct: Bool
+    let formToken: String?
     let pageTemplate: String
     let page: Any
   }
@@ -96,11 +98,12 @@ struct Renderer: Sendable {
     return hide(library.render(frame, withTemplate: "frame") ?? "")
   }
 
-  /// Renders a fragment of a page, for the live updates.
-  func part(_ template: String, at mount: MountPath, _ page: Any) -> String {
-    hide(
-      library.render(
-        Part(base: mount.base, home: mount.home, pageTemplate: template, page: page), withTemplate: "part") ?? "")
+  /// Renders a page's content without the frame, for live updates.
+  func part(_ template: String, at mount: MountPath, for visitor: Visitor?, _ page: Any) -> String {
+    let part = Part(
+      base: mount.base, home: mount.home, canAct: visitor?.mayAct ?? false, formToken: visitor?.formToken,
+      pageTemplate: template, page: page)
+    return hide(library.render(part, withTemplate: "part") ?? "")
   }
 
   /// The closest menu entry for a route: its own page, or one above it.

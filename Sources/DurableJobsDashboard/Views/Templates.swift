@@ -7,7 +7,6 @@ enum Templates {
     ("message", PackageResources.message_mustache),
     ("confirm", PackageResources.confirm_mustache),
     ("overview", PackageResources.overview_mustache),
-    ("overview-parts", PackageResources.overview_parts_mustache),
     ("chart", PackageResources.chart_mustache),
     ("queues", PackageResources.queues_mustache),
     ("queue", PackageResources.queue_mustache),

@@ -5,7 +5,7 @@ import Locking
 /// The doctor's latest findings. Pages never wait for it: they show the latest findings, and request new ones if these
 /// are stale.
 final class HealthBoard: Sendable {
-  struct Look: Sendable {
+  struct Checkup: Sendable {
     let findings: [Finding]
     let at: Date
   }
@@ -13,31 +13,31 @@ final class HealthBoard: Sendable {
   /// The age in seconds at which findings are stale.
   static let freshness: TimeInterval = 5
 
-  private let last = Locked<Look?>(nil)
-  private let wishes: AsyncStream<Void>
-  private let wish: AsyncStream<Void>.Continuation
+  private let last = Locked<Checkup?>(nil)
+  private let requests: AsyncStream<Void>
+  private let request: AsyncStream<Void>.Continuation
   private let examine: @Sendable () async -> [Finding]
   private let now: @Sendable () -> Date
 
   init(now: @escaping @Sendable () -> Date, examine: @escaping @Sendable () async -> [Finding]) {
-    (wishes, wish) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    (requests, request) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.now = now
     self.examine = examine
-    wish.yield()
+    request.yield()
   }
 
   /// The latest findings; nil before the first.
-  func latest() -> Look? {
-    let look = last.withLock { $0 }
-    if look.map({ now().timeIntervalSince($0.at) > Self.freshness }) ?? true { wish.yield() }
-    return look
+  func latest() -> Checkup? {
+    let checkup = last.withLock { $0 }
+    if checkup.map({ now().timeIntervalSince($0.at) > Self.freshness }) ?? true { request.yield() }
+    return checkup
   }
 
   /// Runs the doctor on each request, until its task is cancelled.
   func run() async {
-    for await _ in wishes {
-      let look = Look(findings: await examine(), at: now())
-      last.withLock { $0 = look }
+    for await _ in requests {
+      let checkup = Checkup(findings: await examine(), at: now())
+      last.withLock { $0 = checkup }
     }
   }
 }

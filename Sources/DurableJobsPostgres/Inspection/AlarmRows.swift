@@ -55,14 +55,14 @@ extension JobsDatabase {
 
   /// Opens an alarm unless one of its kind is open.
   ///
-  /// - Parameter isTold: whether its messages are not to be delivered.
+  /// - Parameter isNotified: whether its messages are not to be delivered.
   /// - Returns: whether this call opened it.
-  package func open(_ alarm: AlarmRow, isTold: Bool) async throws -> Bool {
+  package func open(_ alarm: AlarmRow, isNotified: Bool) async throws -> Bool {
     try await pool.execute(
       """
       INSERT INTO \(schema.alarms) (id, queue, what, limit_seconds, seconds, opened_at, opening_told, closing_told)
       VALUES (\(PostgresUUID(alarm.id)), \(alarm.queue), \(alarm.what), \(alarm.limit), \(alarm.seconds),
-        \(alarm.openedAt), \(isTold), \(isTold))
+        \(alarm.openedAt), \(isNotified), \(isNotified))
       ON CONFLICT (queue, what) WHERE closed_at IS NULL DO NOTHING
       """) == 1
   }
@@ -79,7 +79,7 @@ extension JobsDatabase {
   }
 
   /// The oldest alarm with an undelivered message; an alarm's opening comes before its end.
-  package func untoldAlarm() async throws -> (alarm: AlarmRow, isOpeningTold: Bool)? {
+  package func undeliveredAlarm() async throws -> (alarm: AlarmRow, isOpeningDelivered: Bool)? {
     try await pool.query(
       """
       SELECT \(unescaped: AlarmRow.columns), opening_told FROM \(schema.alarms)

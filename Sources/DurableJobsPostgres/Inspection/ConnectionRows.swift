@@ -18,14 +18,14 @@ package struct WorkerConnectionRow: Sendable, Hashable {
 /// The server's connection limits and usage.
 package struct ConnectionRoom: Sendable, Hashable {
   /// `max_connections`.
-  package let most: Int
+  package let maximum: Int
   /// Those reserved for certain roles.
   package let reserved: Int
   /// Sessions that are not the workers'.
   package let others: Int
 
-  package init(most: Int, reserved: Int, others: Int) {
-    self.most = most
+  package init(maximum: Int, reserved: Int, others: Int) {
+    self.maximum = maximum
     self.reserved = reserved
     self.others = others
   }
@@ -41,9 +41,9 @@ extension JobsSchema {
         (connections->>'pool')::bigint, (connections->>'most')::bigint, (connections->>'jobs')::bigint
       FROM \(workers) WHERE connections IS NOT NULL AND \(unescaped: WorkerPresence.isHeard) ORDER BY name
       """
-    ).decode(String.self, Int.self, Int.self, Int.self, Int?.self).map { name, concurrency, pool, most, jobs in
+    ).decode(String.self, Int.self, Int.self, Int.self, Int?.self).map { name, concurrency, pool, total, jobs in
       // A worker of an older version counts one connection per concurrent job.
-      let connections = WorkerConnections(pool: pool, kept: most - pool, jobs: jobs ?? concurrency)
+      let connections = WorkerConnections(pool: pool, kept: total - pool, jobs: jobs ?? concurrency)
       return WorkerConnectionRow(name: name, concurrency: concurrency, connections: connections)
     }
   }
@@ -63,7 +63,7 @@ extension JobsSchema {
               WHERE connections IS NOT NULL AND \(unescaped: WorkerPresence.isHeard)
                 AND session.application_name = left(name, 63)))
       """)[0]
-    let (most, reserved, others) = try row.decode(Int.self, Int.self, Int.self)
-    return ConnectionRoom(most: most, reserved: reserved, others: others)
+    let (maximum, reserved, others) = try row.decode(Int.self, Int.self, Int.self)
+    return ConnectionRoom(maximum: maximum, reserved: reserved, others: others)
   }
 }

@@ -28,7 +28,7 @@ extension JobCounts {
   fileprivate init(_ sums: (completed: Int, failed: Int, dead: Int, run: Double, wait: Double)) {
     self.init()
     (completed, failed, dead) = (sums.completed, sums.failed, sums.dead)
-    (run, wait) = (Int64((sums.run * 1e6).rounded()), Int64((sums.wait * 1e6).rounded()))
+    (run, wait) = (.milliseconds(1) * sums.run, .milliseconds(1) * sums.wait)
   }
 }
 
@@ -81,6 +81,22 @@ extension JobsDatabase {
       """
     ).decode(String.self, Int.self, Int.self, Int.self, Double.self, Double.self)
     return Dictionary(uniqueKeysWithValues: rows.map { ($0.0, JobCounts(($0.1, $0.2, $0.3, $0.4, $0.5))) })
+  }
+}
+
+extension JobsDatabase {
+  /// The histograms since a moment for each kind of each queue: of run times, and of waiting times.
+  package func histograms(
+    _ table: CountTable, since: Date, queue: String?, kind: String? = nil
+  ) async throws -> [(queue: String, kind: String, run: DurationHistogram, wait: DurationHistogram)] {
+    try await pool.query(
+      """
+      SELECT queue, kind, \(schema.histogramSum)(run_histogram), \(schema.histogramSum)(wait_histogram)
+      FROM \(table.name(in: schema)) WHERE \(unescaped: table.time) >= \(since) \(only: queue, kind) GROUP BY 1, 2
+      """
+    ).decode(String.self, String.self, [Int].self, [Int].self).map {
+      ($0.0, $0.1, DurationHistogram(counts: $0.2), DurationHistogram(counts: $0.3))
+    }
   }
 }
 

@@ -33,7 +33,7 @@ extension JobsSchema {
 
   /// Orders the worker that runs one of `ids` to end it. A job that is no longer pending gets no order: one statement
   /// reads and writes.
-  package func tellToEndPending(
+  package func orderToEndPending(
     _ ids: [JobID], in queue: QueueName, in transaction: PostgresTransaction
   ) async throws {
     if ids.isEmpty { return }

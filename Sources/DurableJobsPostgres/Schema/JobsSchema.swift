@@ -28,6 +28,10 @@ public final class JobsSchema: Sendable {
   let clocks: PostgresIdentifier
   /// The table of the schema's applied versions.
   let versions: PostgresIdentifier
+  /// Adds two histograms.
+  let histogramAdd: PostgresIdentifier
+  /// The aggregate of the same.
+  let histogramSum: PostgresIdentifier
 
   /// - Parameter name: without quotes, such as `jobs`.
   public init(_ name: String) {
@@ -49,6 +53,8 @@ public final class JobsSchema: Sendable {
     samples = table("stack_samples")
     clocks = table("process_clocks")
     versions = table("schema_versions")
+    histogramAdd = table("histogram_add")
+    histogramSum = table("histogram_sum")
   }
 }
 

@@ -1,6 +1,6 @@
 import DurableJobs
 
-/// Leases, heartbeats, dead consumers, and a broker that lost its memory.
+/// Leases, heartbeats, dead consumers, and a broker that lost its data.
 enum BrokerLeaseChecks {
   static let all: [BrokerCheck] = [
     BrokerCheck("a dead consumer's claims are handed on; begun ones count as attempts") {
@@ -84,7 +84,7 @@ enum BrokerLeaseChecks {
     try await frozen.retry([ClaimRetry(claim: held[0], delay: .zero, record: held[0].record)])
     try await frozen.release([held[1]])
     try await frozen.acknowledge([held[2]])
-    try await expect(frozen.begin(held).isEmpty, "they are somebody else's")
+    try await expect(frozen.begin(held).isEmpty, "another consumer holds them")
     try await expect(subject.counts(), equals: QueueCounts(claimed: 3, workers: 1))
 
     let heartbeat = try await frozen.heartbeat()
@@ -166,7 +166,7 @@ enum BrokerLeaseChecks {
         }
       }
       try await subject.forgetEverything()
-      try await eventually("the consumer has joined anew") {
+      try await eventually("the consumer has rejoined") {
         _ = try await consumer.heartbeat()
         return try await subject.counts().workers > 0
       }
@@ -193,7 +193,7 @@ enum BrokerLeaseChecks {
     for (consumer, claims) in zip(consumers, held) {
       try await expect(consumer.begin(claims), equals: Set(claims.map(\.receipt)))
     }
-    // A consumer that is silent while another is not is still declared dead.
+    // A consumer that stays silent while another sends heartbeats is still declared dead.
     var reaped = 0
     try await eventually("the silent one is declared dead") {
       reaped += try await consumers[0].heartbeat().reaped

@@ -3,7 +3,7 @@ import DurableJobs
 /// A promise that every broker keeps.
 public typealias BrokerCheck = ConformanceCheck<BrokerUnderTest>
 
-/// The promises of every `Broker`, whatever its implementation.
+/// The promises of every `Broker` implementation.
 public enum BrokerConformance {
   public static let checks =
     BrokerPushChecks.all + BrokerClaimChecks.all + BrokerLeaseChecks.all + BrokerPayloadChecks.all
@@ -17,13 +17,13 @@ public struct BrokerUnderTest: Sendable {
 
   /// - Parameters:
   ///   - broker: a broker without any job or consumer.
-  ///   - forgetEverything: clears the broker's memory, as a server does that lost its data.
+  ///   - forgetEverything: clears the broker's data, as when a server loses it.
   public init(broker: any Broker, forgetEverything: @escaping @Sendable () async throws -> Void) {
     self.broker = broker
     self.forgetEverything = forgetEverything
   }
 
-  /// Long enough that no lease ends while a check runs on a slow machine.
+  /// Long enough that no lease expires while a check runs on a slow machine.
   static let longLease = Duration.seconds(120)
 
   func join(

@@ -1,4 +1,4 @@
-/// One promise of a broker, a ledger or a store of schedules, with the code that checks it.
+/// One promise of a broker, a ledger or a schedule store, with the code that checks it.
 ///
 /// A list of them is the argument of a parameterized test:
 ///

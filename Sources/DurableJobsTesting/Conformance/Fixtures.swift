@@ -18,7 +18,7 @@ extension Logger {
 }
 
 extension JobRecord {
-  /// A job for a test that only looks at how it moves.
+  /// A job for checks of its state changes only.
   ///
   /// - Parameter runAt: in milliseconds since 1970.
   package static func test(

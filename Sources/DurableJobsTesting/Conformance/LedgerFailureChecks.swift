@@ -92,11 +92,11 @@ enum LedgerFailureChecks {
       try await mayEnd.wait()
     }
     try await isCompleted.wait()
-    async let burying: Void = {
+    async let deadLettering: Void = {
       mayEnd.open()
       try await ledger.deadLetter([DeadJob(record: job, attempts: 20, failure: failure(20, "late"))])
     }()
-    _ = try await (completing, burying)
+    _ = try await (completing, deadLettering)
     try await expect(subject.deadLetters().isEmpty)
     try await expect(ledger.allPendingIDs().isEmpty)
   }

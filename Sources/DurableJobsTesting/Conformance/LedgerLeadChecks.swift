@@ -12,14 +12,14 @@ enum LedgerLeadChecks {
 
   private static func oneLeadsAtATime(_ subject: some LedgerUnderTest) async throws {
     let ledger = subject.ledger
-    let state = Locked((leading: 0, most: 0, turns: 0))
+    let state = Locked((leading: 0, highest: 0, turns: 0))
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {
         group.addTask {
           try await ledger.lead("role") {
             state.withLock { state in
               state.leading += 1
-              state.most = max(state.most, state.leading)
+              state.highest = max(state.highest, state.leading)
             }
             for _ in 0..<50 { await Task.yield() }
             state.withLock { state in
@@ -31,8 +31,8 @@ enum LedgerLeadChecks {
       }
       try await group.waitForAll()
     }
-    let (most, turns) = state.withLock { ($0.most, $0.turns) }
-    try expect(most, equals: 1)
+    let (highest, turns) = state.withLock { ($0.highest, $0.turns) }
+    try expect(highest, equals: 1)
     try expect(turns, equals: 4)
   }
 

@@ -1,6 +1,6 @@
 import DurableJobs
 
-/// While a transaction that completes a job is open, no call that settles the job waits for it or takes it for done.
+/// While a transaction that completes a job is open, no call that settles the job waits for it or treats it as done.
 enum LedgerLockChecks {
   static let all: [LedgerCheck] = [
     LedgerCheck("settling passes held jobs by") { try await settlingPassesHeldJobsBy($0) },
@@ -60,7 +60,7 @@ enum LedgerLockChecks {
     try await expect(Set(subject.deadLetters().keys), equals: [free[3].id])
     try await expect(
       subject.finishedJobs().mapValues(\.state), equals: [free[1].id: .cancelled, free[6].id: .discarded])
-    // As it was: no failure noted, not parked.
+    // Unchanged: no failure recorded, not parked.
     let records = try await ledger.records([held.id] + free.map(\.id), queue: .default)
     try expect(Set(records.map(\.id)), equals: [held.id, free[2].id, free[5].id])
     try expect(records.first { $0.id == held.id }, equals: held)

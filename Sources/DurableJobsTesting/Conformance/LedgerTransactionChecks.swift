@@ -88,7 +88,7 @@ enum LedgerTransactionChecks {
       if !firstCommits { throw Rollback() }
     }
     try await isCompleted.wait()
-    // Neither completed nor waited for: the gate opens only after this has returned.
+    // The call neither completes the job nor waits for it: the gate opens only after it has returned.
     let completion = try await ledger.withTransaction { transaction async throws in
       try await ledger.complete([job.id, other.id], queue: .default, in: transaction)
     }
@@ -157,7 +157,7 @@ enum LedgerTransactionChecks {
 
   private static func recordsComeInBatchesOfBytes(_ subject: some LedgerUnderTest) async throws {
     let ledger = subject.ledger
-    // Some as large as the broker carries, and some that stay in the ledger and so do not count.
+    // Some are as large as the broker carries; the others stay in the ledger, so their bytes do not count.
     let jobs = (0..<600).map { number in
       JobRecord.test(String(repeating: "a", count: number % 3 == 0 ? 20_000 : PayloadLimit.carried))
     }

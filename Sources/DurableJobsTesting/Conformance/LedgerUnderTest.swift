@@ -3,7 +3,7 @@ import DurableJobs
 /// A promise that every ledger keeps.
 public typealias LedgerCheck = ConformanceCheck<any LedgerUnderTest>
 
-/// The promises of every `Ledger`, whatever its implementation.
+/// The promises of every `Ledger` implementation.
 public enum LedgerConformance {
   public static let checks =
     LedgerTransactionChecks.all + LedgerUniqueKeyChecks.all + LedgerFailureChecks.all + LedgerFinishedChecks.all

@@ -19,22 +19,25 @@ enum ScheduleStoreChecks {
   ]
 
   private static let beginning = ScheduleState(
-    name: "s", timing: "every 10s", kind: "test.job", decidedUntil: 1_767_225_600_123, nextTick: 1_767_225_610_000)
+    name: "s", timing: "every 10s", kind: "test.job", decidedUntil: Date(unixMilliseconds: 1_767_225_600_123),
+    nextTick: Date(unixMilliseconds: 1_767_225_610_000))
 
-  private static func tick(_ tick: Int64) -> FiredTick { FiredTick(tick: tick, job: .next()) }
+  private static func tick(_ tick: Date) -> FiredTick { FiredTick(tick: tick, job: .next()) }
+
+  private static func date(_ milliseconds: Int64) -> Date { Date(unixMilliseconds: milliseconds) }
 
   private static func aStateBeginsOnce(_ schedules: some ScheduleStoreUnderTest) async throws {
     try await expect(schedules.store.states().isEmpty)
     let first = try await schedules.transaction { try await schedules.store.lock(Self.beginning, in: $0) }
     try expect(first, equals: Self.beginning)
     var other = Self.beginning
-    other.decidedUntil += 1
+    other.decidedUntil += 0.001
     let again = try await schedules.transaction { [other] in try await schedules.store.lock(other, in: $0) }
     try expect(again, equals: Self.beginning, "what is there is not replaced")
 
     let changed = ScheduleState(
-      name: "s", timing: "0 0 * * * UTC", kind: "test.other", isPaused: true, decidedUntil: 1_767_225_700_999,
-      lastTick: 1_767_225_700_001, nextTick: nil)
+      name: "s", timing: "0 0 * * * UTC", kind: "test.other", isPaused: true, decidedUntil: date(1_767_225_700_999),
+      lastTick: date(1_767_225_700_001), nextTick: nil)
     try await schedules.transaction { transaction in
       _ = try await schedules.store.lock(Self.beginning, in: transaction)
       try await schedules.store.save(changed, in: transaction)
@@ -47,7 +50,7 @@ enum ScheduleStoreChecks {
   }
 
   private static func aTickIsNewOnce(_ schedules: some ScheduleStoreUnderTest) async throws {
-    @Sendable func record(_ ticks: [FiredTick], of name: ScheduleName = "s") async throws -> Set<Int64> {
+    @Sendable func record(_ ticks: [FiredTick], of name: ScheduleName = "s") async throws -> Set<Date> {
       try await schedules.transaction { transaction in
         var state = Self.beginning
         state.name = name
@@ -55,7 +58,7 @@ enum ScheduleStoreChecks {
         return try await schedules.store.record(ticks, of: name, in: transaction)
       }
     }
-    let ticks: [Int64] = [1_767_225_610_001, 1_767_225_610_002, 1_767_225_610_003]
+    let ticks = (1_767_225_610_001...1_767_225_610_003).map(date)
     let fired = ticks.map(Self.tick)
     try await expect(record([fired[1]]), equals: [ticks[1]])
     try await expect(record(fired.map { Self.tick($0.tick) }), equals: [ticks[0], ticks[2]])
@@ -75,7 +78,7 @@ enum ScheduleStoreChecks {
           var state = try await schedules.store.lock(Self.beginning, in: transaction)
           state.pause()
           try await schedules.store.save(state, in: transaction)
-          _ = try await schedules.store.record([Self.tick(5000)], of: "s", in: transaction)
+          _ = try await schedules.store.record([Self.tick(date(5000))], of: "s", in: transaction)
           throw Rollback()
         }
       }
@@ -92,14 +95,14 @@ enum ScheduleStoreChecks {
           try await schedules.transaction { transaction in
             var state = try await schedules.store.lock(Self.beginning, in: transaction)
             await Task.yield()
-            state.decidedUntil += 1
+            state.decidedUntil = date(state.decidedUntil.unixMilliseconds + 1)
             try await schedules.store.save(state, in: transaction)
           }
         }
       }
       try await group.waitForAll()
     }
-    try await expect(schedules.store.states().map(\.decidedUntil), equals: [Self.beginning.decidedUntil + 20])
+    try await expect(schedules.store.states().map(\.decidedUntil), equals: [date(Self.beginning.decidedUntil.unixMilliseconds + 20)])
   }
 
   private static func theOldestTicksAreForgotten(_ schedules: some ScheduleStoreUnderTest) async throws {
@@ -108,31 +111,31 @@ enum ScheduleStoreChecks {
         var state = Self.beginning
         state.name = name
         _ = try await schedules.store.lock(state, in: transaction)
-        _ = try await schedules.store.record((1...20).map { Self.tick($0 * 1000) }, of: name, in: transaction)
+        _ = try await schedules.store.record((1...20).map { Self.tick(date($0 * 1000)) }, of: name, in: transaction)
       }
     }
     try await expect(schedules.store.prune("s", keep: 20, batch: 10), equals: 0)
     try await expect(schedules.store.prune("s", keep: 5, batch: 10), equals: 10)
     try await expect(
-      schedules.store.ticks(of: "s", limit: 30).map(\.tick), equals: (11...20).reversed().map { $0 * 1000 })
+      schedules.store.ticks(of: "s", limit: 30).map(\.tick), equals: (11...20).reversed().map { date($0 * 1000) })
     try await expect(schedules.store.prune("s", keep: 5, batch: 10), equals: 5)
     try await expect(schedules.store.prune("s", keep: 5, batch: 10), equals: 0)
     try await expect(
-      schedules.store.ticks(of: "s", limit: 30).map(\.tick), equals: (16...20).reversed().map { $0 * 1000 })
+      schedules.store.ticks(of: "s", limit: 30).map(\.tick), equals: (16...20).reversed().map { date($0 * 1000) })
     try await expect(schedules.store.ticks(of: "t", limit: 30).count, equals: 20)
     try await expect(schedules.store.prune("unknown", keep: 5, batch: 10), equals: 0)
   }
 
   private static func tickAndJobCommitTogether(_ schedules: some ScheduleStoreUnderTest) async throws {
     let clock = try ManualClock()
-    let schedule = Schedule("s", try .every(.seconds(10)), missed: .all) { tick in TickJob(tick: tick.milliseconds) }
+    let schedule = Schedule("s", try .every(.seconds(10)), missed: .all) { tick in TickJob(tick: tick.time.unixMilliseconds) }
     let client = JobClient(broker: InMemoryBroker(), ledger: schedules.ledger, logger: .quiet)
     let schedulers = try (0..<3).map { _ in
       try Scheduler([schedule], client: client, store: schedules.store, clock: clock, logger: .quiet)
     }
     let start = Int64(clock.now.timeIntervalSince1970) * 1000
     @Sendable func ticks() async throws -> [Int64] {
-      try await schedules.store.ticks(of: "s", limit: 100).map(\.tick).reversed()
+      try await schedules.store.ticks(of: "s", limit: 100).map(\.tick.unixMilliseconds).reversed()
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for scheduler in schedulers { group.addTask { try await scheduler.run() } }

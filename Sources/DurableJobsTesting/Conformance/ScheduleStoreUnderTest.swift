@@ -1,14 +1,14 @@
 import DurableJobs
 
-/// A promise that every store of schedules keeps.
+/// A promise that every schedule store keeps.
 public typealias ScheduleStoreCheck = ConformanceCheck<any ScheduleStoreUnderTest>
 
-/// The promises of every `ScheduleStore`, whatever its implementation.
+/// The promises of every `ScheduleStore` implementation.
 public enum ScheduleStoreConformance {
   public static let checks = ScheduleStoreChecks.all
 }
 
-/// A store of schedules under test, beside the ledger whose transactions it takes part in.
+/// A schedule store under test, with the ledger whose transactions it uses.
 public protocol ScheduleStoreUnderTest: Sendable {
   associatedtype Base: Ledger
   associatedtype Store: ScheduleStore where Store.Transaction == Base.Transaction

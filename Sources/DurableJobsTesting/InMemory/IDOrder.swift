@@ -1,6 +1,6 @@
 import DurableJobs
 
-/// Ids in order. Most arrive in order, so adding one is cheap; ids of ended jobs are swept out now and then.
+/// Ids in order. Most arrive in order, so adding one is cheap; ids of ended jobs are removed occasionally.
 struct IDOrder: Sendable {
   private(set) var ids: [JobID] = []
 
@@ -13,7 +13,7 @@ struct IDOrder: Sendable {
     }
   }
 
-  /// The index of the first id greater than `id`; of the first of all, for nil.
+  /// The index of the first id greater than `id`; 0 for nil.
   func firstIndex(after id: JobID?) -> Int {
     guard let id else { return 0 }
     return firstIndex { $0 > id }

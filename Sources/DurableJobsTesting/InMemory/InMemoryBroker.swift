@@ -58,9 +58,9 @@ public actor InMemoryBroker: Broker {
   private var lastNumber = 0
   let clock: any WallClock
 
-  /// Creates an empty broker, which knows no queue yet.
+  /// Creates an empty broker.
   ///
-  /// - Parameter clock: leases and delays go by it.
+  /// - Parameter clock: for leases and delays.
   public init(clock: any WallClock = .system) { self.clock = clock }
 
   public func push(_ jobs: [JobRecord]) {
@@ -84,7 +84,7 @@ public actor InMemoryBroker: Broker {
     ids.filter { !queues[queue, default: Queue()].known.contains($0) }
   }
 
-  /// Forgets everything, as a broker that lost its memory.
+  /// Loses all data, like a server that restarts without persistence.
   public func forgetEverything() {
     for (name, queue) in queues {
       for waiter in queue.waiters { waiter.continuation.resume() }
@@ -99,7 +99,7 @@ public actor InMemoryBroker: Broker {
     for (_, record) in delayed { makeReady(record) }
   }
 
-  /// How many claims of a queue are marked as begun.
+  /// The number of a queue's claims that are marked as begun.
   public func begunCount(in queue: QueueName) -> Int { queues[queue]?.claimed.values.count { $0.isBegun } ?? 0 }
 
   // MARK: For the consumer
@@ -195,7 +195,7 @@ public actor InMemoryBroker: Broker {
   func heartbeat(_ name: QueueName, as consumer: String, lease: Duration, listingHeld lists: Bool) -> Heartbeat {
     let now = clock.instant
     let kept = queues[name]?.leases[consumer] != nil
-    // A long time without any renewal means that the broker was unreachable, which ends no lease.
+    // A long time without renewals means that the broker was unreachable, which expires no lease.
     if let before = queues[name]?.heartbeatAt, now - before > lease / 2 {
       for other in queues[name]?.leases.keys.map({ $0 }) ?? [] { queues[name]?.leases[other] = now + lease }
     }
@@ -223,7 +223,7 @@ public actor InMemoryBroker: Broker {
       held: held.map { Array($0.keys) } ?? [])
   }
 
-  /// Makes delayed jobs ready whose time has come.
+  /// Makes due delayed jobs ready.
   func promoteDue(in name: QueueName) {
     let now = clock.instant
     let due = queues[name]?.delayed.filter { $0.due <= now } ?? []
@@ -332,7 +332,7 @@ extension InMemoryBroker {
     let heads = queue.ready.values.compactMap(\.first?.since) + queue.returned.values.compactMap(\.first?.since)
     return QueueDepth(
       high: count(.high), normal: count(.normal), low: count(.low), claimed: queue.claimed.count,
-      delayed: queue.delayed.count, known: queue.known.count, workers: queue.leases.count, oldestReadyAt: heads.min())
+      delayed: queue.delayed.count, known: queue.known.count, workers: queue.leases.count, oldestReadyAt: heads.min().map { Date(unixMilliseconds: $0) })
   }
 
   public func remove(_ ids: [JobID], from name: QueueName) -> [JobID] {

@@ -47,12 +47,12 @@ public struct InMemoryLedger: Ledger {
     var keys: [UniqueKey: JobID] = [:]
     var counts: [QueueName: Int] = [:]
     var order: [QueueName: IDOrder] = [:]
-    /// The jobs that open transactions are about to complete, and below the keys that they add; others wait for both.
+    /// The jobs that open transactions complete, and below the keys that they add.
     var lockedJobs: [JobID: ObjectIdentifier] = [:]
     var lockedKeys: [UniqueKey: ObjectIdentifier] = [:]
     var leaders: Set<String> = []
 
-    mutating func owe(_ record: JobRecord) {
+    mutating func store(_ record: JobRecord) {
       if pending.updateValue(record, forKey: record.id) == nil {
         counts[record.queue, default: 0] += 1
         order[record.queue, default: IDOrder()].insert(record.id)
@@ -107,7 +107,7 @@ public struct InMemoryLedger: Ledger {
         }
         for record in changes.added {
           if let key = UniqueKey(record) { state.lockedKeys[key] = nil }
-          if commit { state.owe(record) }
+          if commit { state.store(record) }
         }
       }
       transaction.end(commit: commit)
@@ -237,7 +237,7 @@ public struct InMemoryLedger: Ledger {
     }
   }
 
-  /// Does `body` for all jobs that no open transaction holds.
+  /// Applies `body` to the jobs that no open transaction holds.
   ///
   /// - Returns: the held ones.
   private func settle<Item>(
@@ -269,7 +269,7 @@ public struct InMemoryLedger: Ledger {
       if !job.isDurable {
         var job = job
         job.isDurable = true
-        state.owe(job)
+        state.store(job)
       }
       state.parked.insert(job.id)
     }

@@ -1,14 +1,19 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DurableJobs
 import Locking
 
-/// The states of schedules in memory, in the transactions of an ``InMemoryLedger``, for tests. Transactions that touch
-/// the same schedule wait for each other as they do on a row lock.
+/// An in-memory schedule store that takes part in the transactions of an ``InMemoryLedger``, for tests. Transactions on
+/// the same schedule wait for each other, as on a row lock.
 public struct InMemoryScheduleStore: ScheduleStore {
   public typealias Transaction = InMemoryLedger.Transaction
 
   private struct Entry {
     var state: ScheduleState
-    var ticks: [Int64: FiredTick] = [:]
+    var ticks: [Date: FiredTick] = [:]
   }
 
   /// An open transaction's lock and its changes.
@@ -62,9 +67,9 @@ public struct InMemoryScheduleStore: ScheduleStore {
 
   public func record(
     _ ticks: [FiredTick], of schedule: ScheduleName, in transaction: Transaction
-  ) throws -> Set<Int64> {
+  ) throws -> Set<Date> {
     try change(schedule, in: transaction) { entry in
-      var new: Set<Int64> = []
+      var new: Set<Date> = []
       for tick in ticks where entry.ticks[tick.tick] == nil {
         entry.ticks[tick.tick] = tick
         new.insert(tick.tick)
@@ -73,7 +78,7 @@ public struct InMemoryScheduleStore: ScheduleStore {
     }
   }
 
-  public func forget(ticksAfter moment: Int64, of schedule: ScheduleName, in transaction: Transaction) throws {
+  public func forget(ticksAfter moment: Date, of schedule: ScheduleName, in transaction: Transaction) throws {
     try change(schedule, in: transaction) { entry in entry.ticks = entry.ticks.filter { $0.key <= moment } }
   }
 

@@ -37,7 +37,7 @@ public final class InMemoryWorkerRegistry: WorkerRegistry {
     }
   }
 
-  // MARK: What a test sees
+  // MARK: Inspection
 
   /// The registered workers, by name.
   public var reports: [String: WorkerReport] { state.withLock { $0.reports } }
@@ -46,7 +46,7 @@ public final class InMemoryWorkerRegistry: WorkerRegistry {
   /// The counts of each kind.
   public var counts: [JobKind: JobCounts] { state.withLock { $0.counts } }
 
-  // MARK: What a test asks of workers
+  // MARK: Commands
 
   /// Changes the commands for a worker, which receives them with its next report.
   public func order(_ worker: String, _ change: @Sendable (inout WorkerCommands) -> Void) {
@@ -55,9 +55,9 @@ public final class InMemoryWorkerRegistry: WorkerRegistry {
 
   /// Stops all workers from claiming from a queue.
   public func pause(_ queue: QueueName) { state.withLock { _ = $0.paused.insert(queue) } }
-  /// Lets workers claim from it again.
+  /// Lets workers claim from the queue again.
   public func resume(_ queue: QueueName) { state.withLock { _ = $0.paused.remove(queue) } }
-  /// Orders the worker that runs a job to end it.
+  /// Orders the worker that runs a job to cancel it.
   public func cancel(_ job: JobID) { state.withLock { _ = $0.cancelled.insert(job) } }
 
   private static func add(_ report: WorkerReport, _ state: inout State) {

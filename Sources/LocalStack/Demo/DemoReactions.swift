@@ -38,7 +38,7 @@ struct DemoReactions: Sendable {
     let asked = start.duration(to: .now)
     let all = readers.count + min(Self.comments, readers.count) + strangers.count
     try await waitUntilUnread(all, on: stage)
-    let told = start.duration(to: .now)
+    let notified = start.duration(to: .now)
     // Read now, before some likes are taken back.
     let page = try await stage.get("/v1/notifications?limit=100", as: author.id, Page.self)
     let newest = (0...2).compactMap { type in page.items.first { $0.type == type } }
@@ -48,7 +48,7 @@ struct DemoReactions: Sendable {
     return DemoReport.Reactions(
       author: author.username, likes: readers.count, comments: min(Self.comments, readers.count),
       follows: strangers.count, unread: all, secondsAsked: asked / .seconds(1),
-      secondsUntilTold: max(0, (told - asked) / .seconds(1)), items: newest.map(\.text),
+      secondsUntilNotified: max(0, (notified - asked) / .seconds(1)), items: newest.map(\.text),
       takenBack: takenBack.count, unreadAfter: all - takenBack.count)
   }
 

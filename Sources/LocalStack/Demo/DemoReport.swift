@@ -27,7 +27,7 @@ public struct DemoReport: Codable, Sendable {
     /// The total duration of the requests, sent one after another.
     public let secondsAsked: Double
     /// From the last request until the last notification was counted.
-    public let secondsUntilTold: Double
+    public let secondsUntilNotified: Double
     /// The newest notification of each type, as an app could show it.
     public let items: [String]
     /// Likes that were taken back.

@@ -22,9 +22,9 @@ package struct StoredPNG: Sendable {
   /// A zlib stream of stored blocks (RFC 1950, RFC 1951).
   private static func stored(_ data: [UInt8]) -> [UInt8] {
     var stream: [UInt8] = [0x78, 0x01]
-    let most = 65_535
-    for start in stride(from: 0, to: data.count, by: most) {
-      let block = data[start..<min(start + most, data.count)]
+    let blockSize = 65_535
+    for start in stride(from: 0, to: data.count, by: blockSize) {
+      let block = data[start..<min(start + blockSize, data.count)]
       let count = UInt16(block.count)
       stream.append(block.endIndex == data.count ? 1 : 0)
       stream += [UInt8(count & 255), UInt8(count >> 8), UInt8(~count & 255), UInt8(~count >> 8)]

@@ -27,7 +27,7 @@ public enum Comments {
     guard let (author, id) = try answers[1].decode(Int.self, Int.self).first else {
       throw SocialError.notFound("post")
     }
-    try await NotificationUpdate(comment: id, on: post, by: account, to: author).owe(in: transaction)
+    try await NotificationUpdate(comment: id, on: post, by: account, to: author).enqueue(in: transaction)
     return id
   }
 
@@ -99,6 +99,6 @@ public enum Comments {
     }
     let gone = try await transaction.sql.execute("DELETE FROM comments WHERE post_id = \(post) AND id = \(id)")
     guard gone == 1 else { throw SocialError.notFound("comment") }
-    try await NotificationUpdate(comment: id, on: post, by: writer, to: author).owe(in: transaction)
+    try await NotificationUpdate(comment: id, on: post, by: writer, to: author).enqueue(in: transaction)
   }
 }

@@ -136,17 +136,17 @@ public struct AccountRemoval: Job {
 
   /// Removes follow notifications that others have checked, which outlive the follow.
   private func removeFollowNotices(in transaction: AppTransaction) async throws -> Bool {
-    let told = try await transaction.sql.query(
+    let noted = try await transaction.sql.query(
       """
       SELECT owner_id, id FROM notifications WHERE type = 2 AND actor_id = \(account) ORDER BY owner_id LIMIT \(Self.batch)
       """
     ).decode(Int.self, Int.self)
-    if told.isEmpty { return false }
-    let owners = told.map(\.0)
+    if noted.isEmpty { return false }
+    let owners = noted.map(\.0)
     try await transaction.sql.pipeline([
       "SELECT lock_notification_owners(\(owners))",
       """
-      DELETE FROM notifications WHERE (owner_id, id) IN (SELECT * FROM unnest(\(owners), \(told.map(\.1))))
+      DELETE FROM notifications WHERE (owner_id, id) IN (SELECT * FROM unnest(\(owners), \(noted.map(\.1))))
       """,
     ])
     return true

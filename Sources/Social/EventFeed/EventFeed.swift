@@ -42,19 +42,19 @@ public enum EventFeed {
   }
 
   /// An item, and the cursor of a listener that has received it; nil if the item comes together with the next one.
-  public struct Told: Sendable, Hashable {
+  public struct Entry: Sendable, Hashable {
     public let item: EventFeedItem
     public let cursor: EventFeedCursor?
   }
 
   /// New items by listener index, in the order in which they occurred.
   public struct News: Sendable {
-    public internal(set) var items: [Int: [Told]] = [:]
+    public internal(set) var items: [Int: [Entry]] = [:]
     /// The indexes of listeners that have more items to read.
     public internal(set) var unfinished: Set<Int> = []
 
     mutating func add(_ item: EventFeedItem, _ cursor: EventFeedCursor?, to place: Int) {
-      items[place, default: []].append(Told(item: item, cursor: cursor))
+      items[place, default: []].append(Entry(item: item, cursor: cursor))
     }
   }
 

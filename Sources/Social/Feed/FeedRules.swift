@@ -1,12 +1,12 @@
 /// The settings for feeds.
 public struct FeedRules: Sendable {
   /// The most followers that an author can have for posts to be pushed into their feeds.
-  public var mostPushed: Int
+  public var pushLimit: Int
   /// Whether to record which accounts read their feeds, so that the others can fall asleep.
   public var notesReaders: Bool
 
-  public init(mostPushed: Int = Posts.mostPushed, notesReaders: Bool = false) {
-    self.mostPushed = mostPushed
+  public init(pushLimit: Int = Posts.pushLimit, notesReaders: Bool = false) {
+    self.pushLimit = pushLimit
     self.notesReaders = notesReaders
   }
 }

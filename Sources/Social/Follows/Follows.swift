@@ -28,7 +28,7 @@ public enum Follows {
       """,
     ])
     guard answers[1].affected == 1 else { return false }
-    try await NotificationUpdate(followOf: followee, by: follower).owe(in: transaction)
+    try await NotificationUpdate(followOf: followee, by: follower).enqueue(in: transaction)
     let page = try await FeedBackfill.addPage(
       of: followee, to: follower, before: .max, limit: FeedSizes.current.followAtOnce, in: transaction.sql)
     if let next = page.next {
@@ -60,7 +60,7 @@ public enum Follows {
         SELECT id FROM deleted_posts WHERE author_id = \(followee)
       ) p WHERE f.user_id = \(follower) AND f.post_id = p.id
       """)
-    try await NotificationUpdate(followOf: followee, by: follower).owe(in: transaction)
+    try await NotificationUpdate(followOf: followee, by: follower).enqueue(in: transaction)
     return true
   }
 }

@@ -78,7 +78,7 @@ public enum Likes {
     guard let (author, isChanged) = try answer.decode(Int.self, Bool.self).first else {
       throw SocialError.notFound("post")
     }
-    if isChanged { try await NotificationUpdate(like: post, by: account, to: author).owe(in: transaction) }
+    if isChanged { try await NotificationUpdate(like: post, by: account, to: author).enqueue(in: transaction) }
     return isChanged
   }
 }

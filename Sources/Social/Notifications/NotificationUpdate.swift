@@ -32,7 +32,7 @@ public struct NotificationUpdate: Job, Hashable {
 
   /// Enqueues the update in the transaction of the change. No account is notified of its own actions, but clients that
   /// have the post open are notified of its author's comments and likes too.
-  func owe(in transaction: AppTransaction) async throws { try await transaction.enqueue(self) }
+  func enqueue(in transaction: AppTransaction) async throws { try await transaction.enqueue(self) }
 
   /// How many updates one statement handles. Measured with 1,000,000 existing notifications of 1,000 owners: 2,000 take
   /// the server 47 ms and 1,000 take 31 ms, since each batch locks and counts an owner once.

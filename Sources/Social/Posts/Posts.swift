@@ -5,15 +5,15 @@ import LibPQClient
 /// Creates, reads, edits and deletes posts.
 public enum Posts {
   /// The most followers that an author can have for posts to be pushed into their feeds.
-  public static let mostPushed = 1_000_000
+  public static let pushLimit = 1_000_000
 
-  /// Creates a post and enqueues its fan-out to the author's followers. Beyond `mostPushed` followers, readers pull the
+  /// Creates a post and enqueues its fan-out to the author's followers. Beyond `pushLimit` followers, readers pull the
   /// post instead.
   ///
   /// - Throws: `invalid_media`, `broken_media`; `not_found` if the author's account is deleted.
   @discardableResult
   public static func create(
-    _ draft: PostDraft, by author: Int, mostPushed: Int = mostPushed, in transaction: AppTransaction
+    _ draft: PostDraft, by author: Int, pushLimit: Int = pushLimit, in transaction: AppTransaction
   ) async throws -> Post {
     if !draft.media.isEmpty { try await transaction.sql.execute(MediaLibrary.lock(author)) }
     let shown = try await MediaUse(draft.media, of: author, as: "media", in: transaction.sql)
@@ -22,7 +22,7 @@ public enum Posts {
       // between is safe: push and pull both reach it.
       """
       SELECT set_config('fanmill.is_pulled', count(*)::text, true)
-      FROM (SELECT FROM follows WHERE followee_id = \(author) OFFSET \(mostPushed) LIMIT 1) past
+      FROM (SELECT FROM follows WHERE followee_id = \(author) OFFSET \(pushLimit) LIMIT 1) past
       """,
       "SELECT pg_advisory_xact_lock(posts_lock(\(author)))",
       // The periodic job creates partitions a week ahead. If it has not run for that long, a post creates them.

@@ -46,7 +46,7 @@ public enum Takedowns {
     case .comment(let id, let post):
       let authors = try await transaction.sql.query("SELECT author_id FROM posts WHERE id = \(post)").decode(Int.self)
       guard let author = authors.first else { return }
-      try await NotificationUpdate(comment: id, on: post, by: account, to: author).owe(in: transaction)
+      try await NotificationUpdate(comment: id, on: post, by: account, to: author).enqueue(in: transaction)
     case .account, .message, .picture, .agreement: break
     }
   }

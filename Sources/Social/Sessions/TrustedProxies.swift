@@ -35,9 +35,9 @@ public struct TrustedProxies: Sendable, Hashable {
         throw Refusal(
           description: "'\(entry)' is neither an address such as 192.0.2.7 nor a network such as 10.0.0.0/8")
       }
-      let most = address.bytes.count * 8
-      guard let length = parts.count == 2 ? Int(parts[1]) : most, 0...most ~= length else {
-        throw Refusal(description: "after the slash, '\(entry)' needs a whole number from 0 to \(most)")
+      let longest = address.bytes.count * 8
+      guard let length = parts.count == 2 ? Int(parts[1]) : longest, 0...longest ~= length else {
+        throw Refusal(description: "after the slash, '\(entry)' needs a whole number from 0 to \(longest)")
       }
       networks.append(Network(start: address.masked(length), length: length))
     }

@@ -163,7 +163,7 @@ public final class EventHub: Service {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await self.hear() }
         group.addTask { await self.beat() }
-        group.addTask { await self.look() }
+        group.addTask { await self.poll() }
       }
     }
     let streams = state.withLock { state in
@@ -233,12 +233,12 @@ public final class EventHub: Service {
   /// a fifteenth of the streams, to spread the writes.
   private func beat() async {
     var tick = 0
-    var looked = ContinuousClock.now
+    var polled = ContinuousClock.now
     while true {
       do { try await Task.sleep(for: min(.seconds(1), patience / 2)) } catch { return }
       attendStalled()
-      if looked.duration(to: .now) < .seconds(1) { continue }
-      looked = .now
+      if polled.duration(to: .now) < .seconds(1) { continue }
+      polled = .now
       tick += 1
       let now = Date.now
       let due = state.withLock { state in
@@ -285,7 +285,7 @@ public final class EventHub: Service {
 
   // MARK: Reading and sending
 
-  private func look() async {
+  private func poll() async {
     /// The position in `live_events` up to which all listeners have been served.
     var position: Int?
     for await _ in signals {
@@ -296,7 +296,7 @@ public final class EventHub: Service {
         }
         if work.isEmpty || Task.isCancelled { break }
         do {
-          try await look(work, &position)
+          try await poll(work, &position)
         } catch {
           if Task.isCancelled { return }
           // The cursors have not moved, so nothing is missed.
@@ -308,7 +308,7 @@ public final class EventHub: Service {
     }
   }
 
-  private func look(_ work: Work, _ position: inout Int?) async throws {
+  private func poll(_ work: Work, _ position: inout Int?) async throws {
     let known: Int
     if let position { known = position } else { known = try await EventFeed.position(in: pool) }
     position = known
@@ -367,7 +367,7 @@ public final class EventHub: Service {
       for (place, id) in ids.enumerated() { state.streams[id]?.listener.cursor = listeners[place].cursor }
     }
     for (place, items) in news.items {
-      for told in items { send(try EventText.text(of: told.item), told.cursor, to: ids[place]) }
+      for entry in items { send(try EventText.text(of: entry.item), entry.cursor, to: ids[place]) }
     }
   }
 
@@ -428,8 +428,8 @@ public final class EventHub: Service {
       try await deliver(found.rows) { row in
         self.state.withLock { state in
           if let post = row.post { return Array(state.ofPost[post] ?? []) }
-          let told = row.celeb.map { fans[$0] ?? [] } ?? row.followers
-          return told.flatMap { state.ofAccount[$0] ?? [] }
+          let listeners = row.celeb.map { fans[$0] ?? [] } ?? row.followers
+          return listeners.flatMap { state.ofAccount[$0] ?? [] }
         }
       }
       position = found.position
@@ -450,7 +450,7 @@ public final class EventHub: Service {
     }
     for (row, ids) in zip(rows, targets) {
       let text = try EventText.text(of: row.item)
-      let told = state.withLock { state in
+      let listeners = state.withLock { state in
         ids.compactMap { id -> (id: Int, cursor: EventFeedCursor)? in
           // A stream that has caught up already has this event.
           guard let stream = state.streams[id], stream.listener.cursor.live < row.id, !stream.isStalled else {
@@ -463,7 +463,7 @@ public final class EventHub: Service {
           return (id, cursor)
         }
       }
-      for stream in told { send(text, stream.cursor, to: stream.id) }
+      for stream in listeners { send(text, stream.cursor, to: stream.id) }
     }
   }
 

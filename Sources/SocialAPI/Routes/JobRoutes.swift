@@ -9,7 +9,7 @@ import Hummingbird
 
 /// `jobs`: for operators. The admin token enqueues; the read-only token shows a job.
 struct JobRoutes: Sendable {
-  let desk: JobAdmin
+  let admin: JobAdmin
 
   func add(to group: RouterGroup<APIContext>) {
     // One name for both a kind and an id: the router allows only one parameter name per position.
@@ -40,16 +40,16 @@ struct JobRoutes: Sendable {
       queue: wanted.queue, priority: try Self.priority(wanted.priority), runAt: try Self.date(wanted.runAt),
       uniqueKey: wanted.uniqueKey)
     do {
-      return try Answer(.accepted, Enqueued(id: try await desk.enqueue(wish, by: Self.actor).id.description))
+      return try Answer(.accepted, Enqueued(id: try await admin.enqueue(wish, by: Self.actor).id.description))
     } catch let error as OperationError {
-      throw Problem(error, kindIsKnown: desk.kinds.knows(wish.kind))
+      throw Problem(error, kindIsKnown: admin.kinds.knows(wish.kind))
     }
   }
 
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {
     try context.requireOperator()
     do {
-      return try Answer(.ok, try await desk.show(try context.parameter("name")))
+      return try Answer(.ok, try await admin.show(try context.parameter("name")))
     } catch let error as OperationError {
       throw Problem(error, kindIsKnown: true)
     }

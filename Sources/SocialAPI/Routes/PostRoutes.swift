@@ -43,7 +43,7 @@ struct PostRoutes: Sendable {
     let draft = try PostDraft(
       title: wanted.title, description: wanted.description ?? "", media: wanted.media ?? [])
     return try await jobs.once(request, body, by: viewer.id) { transaction in
-      let post = try await Posts.create(draft, by: viewer.id, mostPushed: feeds.mostPushed, in: transaction)
+      let post = try await Posts.create(draft, by: viewer.id, pushLimit: feeds.pushLimit, in: transaction)
       return try Answer(.created, PostView(post))
     }
   }

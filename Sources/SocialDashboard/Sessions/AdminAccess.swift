@@ -15,7 +15,7 @@ struct AdminAccess: Sendable {
     if let session = try await sessions.find(of: request) {
       let open = OpenSession(session: session, sessions: sessions)
       let name = session.actor.name
-      return session.mayAct ? .act(as: name, session: open) : .look(as: name, session: open)
+      return session.mayAct ? .act(as: name, session: open) : .read(as: name, session: open)
     }
     guard request.method == .get else {
       throw DashboardRefusal(.unauthorized, "You are signed out", "Sign in again; nothing was changed.")

@@ -22,10 +22,10 @@ struct AuditCommand: AsyncParsableCommand, Sendable {
   }
 
   private func audit(_ program: Program, _ store: any MediaStore) async throws {
-    try await common.withAdmin(program) { desk in
+    try await common.withAdmin(program) { admin in
       let line = ProgressLine()
       defer { line.clear() }
-      let report = try await Audit(desk.database, broker: desk.broker, queues: JobKinds.app.queues, store: store).run {
+      let report = try await Audit(admin.database, broker: admin.broker, queues: JobKinds.app.queues, store: store).run {
         done, what in
         line.show(Double(done) / Double(Audit.steps), "auditing \(what)")
       }

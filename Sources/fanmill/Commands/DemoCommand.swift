@@ -76,7 +76,7 @@ extension DemoReport {
       isExact
       ? "Audit: every feed is exact, \(feedRows.grouped) rows in all, none missing, none twice, none stale."
       : "Audit: NOT exact: \(missing.grouped) rows are missing and \(stale.grouped) are stale."
-    let told =
+    let notified =
       areNotificationsExact
       ? "Every notification matches the likes, comments and follows."
       : "Notifications do NOT match the likes, comments and follows."
@@ -85,7 +85,7 @@ extension DemoReport {
       ? "Every ranking matches the hearts." : "Rankings do NOT match the hearts and registrations."
     let shown =
       arePicturesExact ? "Every picture has its files." : "Pictures do NOT match their owners and posts."
-    let verdict = "\(audited) \(told) \(ranked) \(shown)"
+    let verdict = "\(audited) \(notified) \(ranked) \(shown)"
     let jobs =
       pending + dead == 0
       ? "Every enqueued job is done."
@@ -112,7 +112,7 @@ extension DemoReport.Reactions {
   fileprivate var text: String {
     """
     \(likes.grouped) likes, \(comments.grouped) comments and \(follows.grouped) follows of \(author): notified \
-    \(secondsUntilTold.milliseconds) after the last; \(unread.grouped) unread, \(unreadAfter.grouped) once \
+    \(secondsUntilNotified.milliseconds) after the last; \(unread.grouped) unread, \(unreadAfter.grouped) once \
     \(takenBack.grouped) had withdrawn their like.
     \(items.map { "  · " + $0 }.joined(separator: "\n"))
 

@@ -67,10 +67,10 @@ struct LookupsCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.run { program in
-        try await common.withAdmin(program) { desk in
+        try await common.withAdmin(program) { admin in
           let jobs = JobClient(
-            broker: desk.broker, ledger: PostgresLedger(desk.database), logger: program.logger)
-          let report = try await LookupAdmin(rules: program.settings.lookupRules, pool: desk.database.pool)
+            broker: admin.broker, ledger: PostgresLedger(admin.database), logger: program.logger)
+          let report = try await LookupAdmin(rules: program.settings.lookupRules, pool: admin.database.pool)
             .run(question, through: jobs, patience: timeout.duration)
           try common.output.one(report) { $0.text }
         }

@@ -64,9 +64,9 @@ struct MediaCommand: AsyncParsableCommand, Sendable {
     func run() async throws {
       try await common.run { program in
         try confirmation.ask("delete the picture \(id)")
-        try await common.withAdmin(program) { desk in
-          let jobs = JobClient(broker: desk.broker, ledger: PostgresLedger(desk.database), logger: program.logger)
-          let media = try await MediaAdmin(desk.database).delete(id, because: reason, by: .terminal, through: jobs)
+        try await common.withAdmin(program) { admin in
+          let jobs = JobClient(broker: admin.broker, ledger: PostgresLedger(admin.database), logger: program.logger)
+          let media = try await MediaAdmin(admin.database).delete(id, because: reason, by: .terminal, through: jobs)
           try common.output.one(media) { "deleted picture \($0.id), which was shown in \($0.uses.grouped) places" }
         }
       }
@@ -84,9 +84,9 @@ struct MediaCommand: AsyncParsableCommand, Sendable {
 
     func run() async throws {
       try await common.run { program in
-        try await common.withAdmin(program) { desk in
-          let jobs = JobClient(broker: desk.broker, ledger: PostgresLedger(desk.database), logger: program.logger)
-          try await MediaAdmin(desk.database).sweep(by: .terminal, through: jobs)
+        try await common.withAdmin(program) { admin in
+          let jobs = JobClient(broker: admin.broker, ledger: PostgresLedger(admin.database), logger: program.logger)
+          try await MediaAdmin(admin.database).sweep(by: .terminal, through: jobs)
           try common.output.one(Asked(kinds: [MediaSweep.kind.rawValue, MediaOrphans.kind.rawValue])) {
             "enqueued \($0.kinds.joined(separator: " and "))"
           }

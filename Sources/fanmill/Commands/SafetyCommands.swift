@@ -135,9 +135,9 @@ extension CommonOptions {
     _ body: @escaping @Sendable (JobsDatabase, JobClient<RedisBroker, PostgresLedger>) async throws -> Void
   ) async throws {
     try await run { program in
-      try await withAdmin(program) { desk in
+      try await withAdmin(program) { admin in
         try await body(
-          desk.database, JobClient(broker: desk.broker, ledger: PostgresLedger(desk.database), logger: program.logger))
+          admin.database, JobClient(broker: admin.broker, ledger: PostgresLedger(admin.database), logger: program.logger))
       }
     }
   }

@@ -45,7 +45,7 @@ enum ShopSchedules {
       try await eventually("both are known") { store.states().count == 2 && clock.sleeperCount == 2 }
       clock.advance(by: .seconds(1800))
       try await eventually("both have fired") {
-        store.states().map(\.lastTick) == [1_767_592_800_000, 1_767_592_800_000]
+        store.states().map(\.lastTick?.unixMilliseconds) == [1_767_592_800_000, 1_767_592_800_000]
       }
       #expect(stage.ledger.pendingCount == 2)
     }

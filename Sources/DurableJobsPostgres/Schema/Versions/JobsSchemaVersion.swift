@@ -8,5 +8,5 @@ public struct JobsSchemaVersion: Sendable, Hashable {
   /// Takes the step back, without the records that the version before has no room for; nil for the first.
   var undo: String?
 
-  static let all: [JobsSchemaVersion] = [.version1, .version2]
+  static let all: [JobsSchemaVersion] = [.version1, .version2, .version3]
 }

@@ -1,13 +1,14 @@
 import DurableJobs
 import DurableJobsPostgres
 
-/// The text search in payloads, which matches only what is shown.
+/// The text search in payloads and errors, which matches only what is shown.
 ///
 /// Which payloads may contain a secret does not depend on the text: Postgres returns all of these, and they are masked
 /// and searched here; it searches the others itself. So a page's contents, the start of the next page and the time of
 /// the search reveal nothing about masked values.
-struct PayloadSearch {
-  let text: String?
+struct JobSearch {
+  private let text: String?
+  private let error: [UInt8]?
   private let bytes: [UInt8]?
   private let blotted: [[UInt8]]
 
@@ -20,9 +21,13 @@ struct PayloadSearch {
   init(_ filter: JobFilter) {
     text = filter.text
     bytes = filter.text.map { Array($0.utf8) }
+    error = filter.error.map { Array($0.utf8) }
     // Longest first, since one may be a part of another.
     blotted = filter.blotted.map { Array($0.utf8) }.filter { !$0.isEmpty }.sorted { $0.count > $1.count }
   }
+
+  /// Whether it may leave out jobs that Postgres returns.
+  var isActive: Bool { text != nil || error != nil }
 
   /// The condition that Postgres checks; nil without a search text.
   var condition: PayloadCondition? {
@@ -33,6 +38,10 @@ struct PayloadSearch {
   ///
   /// - Parameter payload: reads a payload that is too large to come with its row; nil if the job has ended since.
   func isFound(_ job: FoundJob, payload: (JobRow) async throws -> String?) async throws -> Bool {
+    if let error {
+      // Errors are searched here and not by Postgres, which does not know what is masked in them.
+      guard let found = job.row.error, blot(Array(found.utf8)).place(of: error) != nil else { return false }
+    }
     guard let bytes else { return true }
     if let payload = job.payload { return isFound(bytes, in: payload) }
     return try await payload(job.row).map { isFound(bytes, in: $0) } ?? false

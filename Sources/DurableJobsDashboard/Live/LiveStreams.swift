@@ -12,12 +12,7 @@ final class LiveStreams: Sendable {
   static let limit = 64
   static let interval = Duration.seconds(2)
 
-  private struct State {
-    var open = 0
-    var kept: [String: (text: String, at: Date)] = [:]
-  }
-
-  private let state = Locked(State())
+  private let count = Locked(0)
   private let clock: any Clock<Duration>
   private let patience: WriteTimeout
 
@@ -28,34 +23,24 @@ final class LiveStreams: Sendable {
   }
 
   /// The number of open streams.
-  var open: Int { state.withLock { $0.open } }
+  var open: Int { count.withLock { $0 } }
 
-  func kept(_ name: String, at now: Date) -> String? {
-    state.withLock { state in
-      state.kept[name].flatMap { abs(now.timeIntervalSince($0.at)) < 1 ? $0.text : nil }
-    }
-  }
-
-  func keep(_ text: String, as name: String, at now: Date) {
-    state.withLock { $0.kept[name] = (text, now) }
-  }
-
-  /// Streams a page's parts.
+  /// Streams a page, whenever it has changed.
   ///
-  /// - Parameter next: returns the current parts; nil ends the stream.
+  /// - Parameter next: returns the page as it is now; nil ends the stream.
   /// - Throws: `DashboardRefusal` of status 503 if too many streams are open.
   func open(
     _ context: any RequestContext, _ next: @escaping @Sendable () async throws -> String?
   ) throws -> Response {
-    guard state.withLock({ $0.open < Self.limit }) else {
+    guard open < Self.limit else {
       throw DashboardRefusal(
         .serviceUnavailable, "Too many live views are open", "Reload the page instead.", retryAfter: 10)
     }
     return Response(
       status: .ok, headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
       body: ResponseBody { writer in
-        self.state.withLock { $0.open += 1 }
-        defer { self.state.withLock { $0.open -= 1 } }
+        self.count.withLock { $0 += 1 }
+        defer { self.count.withLock { $0 -= 1 } }
         try await self.send(to: &writer, context, next)
         try await writer.finish(nil)
       })
@@ -66,17 +51,23 @@ final class LiveStreams: Sendable {
     _ next: @escaping @Sendable () async throws -> String?
   ) async throws {
     try await writer.write(ByteBuffer(string: "retry: 3000\n\n"))
+    var sent: String?
     while true {
       do {
         guard let text = try await next() else { return }
         try await patience.wait {
-          try await writer.write(ByteBuffer(string: Self.event("page", text)))
+          // A comment shows both ends that the other is there.
+          try await writer.write(ByteBuffer(string: text == sent ? ": same\n\n" : Self.event("page", text)))
         } orElse: {
           (context as? any HangUpRequestContext)?.hangUp()
         }
-      } catch let refusal where DashboardRefusal(refusal) != nil {
+        sent = text
+      } catch {
+        guard let refusal = DashboardRefusal(error) else { throw error }
+        // The visitor may no longer see the page, or it is gone. The browser asks again and is told so.
+        guard refusal.status.kind == .serverError else { return }
         // A server is unavailable for a while: the page keeps its content and waits for the next update.
-        context.logger.debug("no live update", metadata: ["error": "\(refusal)"])
+        context.logger.debug("no live update", metadata: ["error": "\(error)"])
         try await writer.write(ByteBuffer(string: ": away\n\n"))
       }
       // A shutdown does not wait for viewers.

@@ -4,7 +4,7 @@ import HiredisClient
 import LibPQClient
 
 /// Assembles the overview.
-struct OverviewDesk: Sendable {
+struct OverviewReader: Sendable {
   let queues: QueueAdmin
   let workers: WorkerAdmin
   let figures: Figures
@@ -20,51 +20,52 @@ struct OverviewDesk: Sendable {
   /// The number of workers listed.
   private static let shown = 12
 
-  func look(_ window: Statistics.Window) async throws -> Overview {
+  /// The overview now.
+  func overview(_ window: Statistics.Window) async throws -> Overview {
     async let queueList = queues.list()
     async let workerList = workers.list()
-    async let sums = figures.sums(window)
+    async let totals = figures.statistics.queues(window)
     async let charts = figures.charts(window)
     async let alarmList = alarms.open()
     async let servers = servers()
-    let look = health.latest()
+    let checkup = health.latest()
     let attention = Self.attention(
-      look, try await alarmList, try await queueList, try await workerList, address: address)
-    let (verdict, style) = Self.verdict(attention, isLooked: look != nil)
-    let (all, means) = (try await queueList, try await sums)
+      checkup, try await alarmList, try await queueList, try await workerList, address: address)
+    let (verdict, style) = Self.verdict(attention, isChecked: checkup != nil)
+    let (all, sums) = (try await queueList, try await totals)
     let standing = try await workerList.map { worker in
       Overview.Standing(
         worker.name, worker.state.rawValue, worker.state.style,
         worker.running.isEmpty ? "idle" : "\(worker.running.count) running")
     }
     return try await Overview(
-      window: window.rawValue, verdict: verdict, verdictStyle: style, hasAttention: !attention.isEmpty,
-      attention: attention, numbers: Self.numbers(all, means, window), windows: Figures.tabs(window, at: ""),
+      verdict: verdict, verdictStyle: style, hasAttention: !attention.isEmpty,
+      attention: attention, numbers: Self.numbers(all, sums, window), windows: Figures.tabs(window, at: ""),
       charts: charts,
       queues: all.map { queue in
         let row = QueuePages.Row(queue)
-        let mean = means[queue.queue]
+        let sum = sums[queue.queue]
         return Overview.Queue(
           name: row.name, isPaused: row.isPaused, isUnserved: row.isUnserved, ready: row.ready, running: row.running,
           oldestWaiting: row.oldestWaiting, oldestRunning: row.oldestRunning,
-          meanWait: PageFormat.duration(mean?.meanWait), meanRun: PageFormat.duration(mean?.meanRun))
+          wait: PageFormat.percentiles(sum?.wait), run: PageFormat.percentiles(sum?.run))
       },
       hasWorkers: !standing.isEmpty, start: .starting(terms), workers: Array(standing.prefix(Self.shown)),
       moreWorkers: standing.count > Self.shown ? "and \(standing.count - Self.shown) more" : nil, servers: servers,
-      checks: (look?.findings ?? []).map { finding in
+      checks: (checkup?.findings ?? []).map { finding in
         Overview.Standing(finding.name, finding.status.rawValue, finding.status.style, finding.detail)
-      }, checkedAt: look.map { String(PageMoment($0.at, now: now()).text.dropFirst(11)) })
+      }, checkedAt: checkup.map { String(PageMoment($0.at, now: now()).text.dropFirst(11)) })
   }
 
   // MARK: What needs attention
 
   static func attention(
-    _ look: HealthBoard.Look?, _ alarms: [Alarm], _ queues: [QueueSummary], _ workers: [WorkerSummary],
+    _ checkup: HealthBoard.Checkup?, _ alarms: [Alarm], _ queues: [QueueSummary], _ workers: [WorkerSummary],
     address: (_ finding: String) -> String? = { _ in nil }
   ) -> [Overview.Attention] {
     // The page has newer figures for these.
     let seen: Set = ["paused queues", "lost workers"]
-    let findings = (look?.findings ?? []).filter { $0.status != .ok && !seen.contains($0.name) }.sorted {
+    let findings = (checkup?.findings ?? []).filter { $0.status != .ok && !seen.contains($0.name) }.sorted {
       $0.status > $1.status
     }
     var attention = findings.map { finding in
@@ -107,11 +108,11 @@ struct OverviewDesk: Sendable {
     }
   }
 
-  static func verdict(_ attention: [Overview.Attention], isLooked: Bool) -> (String, String) {
+  static func verdict(_ attention: [Overview.Attention], isChecked: Bool) -> (String, String) {
     let broken = attention.count { $0.style == "bad" }
     if broken > 0 { return (broken == 1 ? "Something is wrong" : "\(broken) things are wrong", "bad") }
     switch attention.count {
-    case 0: return isLooked ? ("All is well", "ok") : ("Checking…", "warn")
+    case 0: return isChecked ? ("All is well", "ok") : ("Checking…", "warn")
     case 1: return ("One thing needs attention", "warn")
     case let count: return ("\(count) things need attention", "warn")
     }
@@ -120,10 +121,10 @@ struct OverviewDesk: Sendable {
   // MARK: Numbers
 
   private static func numbers(
-    _ queues: [QueueSummary], _ sums: [String: Figures.Sum], _ window: Statistics.Window
+    _ queues: [QueueSummary], _ sums: [String: StatisticsTotals], _ window: Statistics.Window
   ) -> [Overview.Number] {
     let sum = { (number: (QueueSummary) -> Int) in queues.reduce(0) { $0 + number($1) } }
-    let ended = { (number: (Figures.Sum) -> Int) in sums.values.reduce(0) { $0 + number($1) } }
+    let ended = { (number: (StatisticsTotals) -> Int) in sums.values.reduce(0) { $0 + number($1) } }
     let (completed, failed, dead) = (ended(\.completed), ended(\.failed), ended(\.dead))
     let oldest = queues.compactMap(\.oldestWaiting).max()
     let name = "last \(window.rawValue)"

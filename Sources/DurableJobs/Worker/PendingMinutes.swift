@@ -1,18 +1,18 @@
-/// What a worker has done and its registry has not confirmed.
+/// A worker's counts that its registry has not confirmed.
 ///
-/// Minutes leave in numbered batches. One whose report got no answer may have been added all the same, so it is told
-/// again as it was, under its number, and what was done since waits for the next.
-struct UntoldMinutes {
-  /// Of the batch that is told; 0 before the first.
+/// Minutes are sent in numbered batches. A report without an answer may have been counted, so its batch is sent again
+/// unchanged under the same number, and newer counts wait for the next batch.
+struct PendingMinutes {
+  /// The current batch's number; 0 before the first.
   private(set) var number: Int64 = 0
-  /// The batch that is told until it is confirmed.
+  /// The current batch, until it is confirmed.
   private(set) var batch: [JobMinute] = []
   private var later: [JobMinute] = []
 
-  /// Whether a batch was told and not confirmed.
+  /// Whether a batch was sent and not confirmed.
   var isUnconfirmed: Bool { !batch.isEmpty }
 
-  /// Adds what was done, to one entry for each minute, queue and kind.
+  /// Adds counts, merged by minute, queue and kind.
   mutating func add(_ minutes: [JobMinute]) {
     for minute in minutes {
       if let place = later.firstIndex(where: {
@@ -25,7 +25,7 @@ struct UntoldMinutes {
     }
   }
 
-  /// What the next report brings.
+  /// The batch for the next report.
   mutating func next() -> (number: Int64, minutes: [JobMinute]) {
     if batch.isEmpty, !later.isEmpty {
       (number, batch, later) = (number + 1, later, [])
