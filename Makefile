@@ -1,7 +1,7 @@
 # Developer commands. Each target does its own setup.
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-run build install uninstall dist demo test test-thread browser-test screenshots up down bench lint \
-  check-deploy check-outsider check-examples format compose-check rolling-restart storm prometheus-check docs
+  check-deploy check-outsider check-examples format compose-check rolling-restart storm prometheus-check openapi-check docs
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Examples/Shop/Package.swift Examples/Shop/Sources Examples/Shop/Tests) \
@@ -10,7 +10,7 @@ shell_scripts := $(addprefix scripts/,build-docs install-packages install-progra
   rolling-restart swift-build) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
 python_scripts := $(addprefix scripts/,browser-test check-arrows check-examples check-kubernetes check-outsider check-queue-sql \
-  prometheus-check run-tests screenshots storm) \
+  openapi-check prometheus-check run-tests screenshots storm) \
   $(wildcard scripts/support/*.py scripts/support/*/*.py)
 # Running hundreds of server-backed tests at once only makes them compete for CPU.
 few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6
@@ -73,6 +73,9 @@ browser-test: setup ## test the dashboard in a headless Chromium, on a stack of 
 
 prometheus-check: setup ## run Prometheus with deploy/'s rules on a stack of the newest build, and query Grafana's panels
 	$(tools)/bin/python scripts/prometheus-check
+
+openapi-check: setup ## validate the API's document and its pages' links, on a stack of the newest build
+	$(tools)/bin/python scripts/openapi-check
 
 screenshots: setup build ## retake the README's screenshots of the dashboard
 	scripts/screenshots

@@ -107,6 +107,13 @@ public struct SocialAPI: Sendable {
   public func responder(
     for doors: Doors = [.clients, .operators], adding addRoutes: (Router<APIContext>) -> Void = { _ in }
   ) -> RouterResponder<APIContext> {
+    router(for: doors, adding: addRoutes).buildResponder()
+  }
+
+  /// The routes, before they are fixed.
+  func router(
+    for doors: Doors = [.clients, .operators], adding addRoutes: (Router<APIContext>) -> Void = { _ in }
+  ) -> Router<APIContext> {
     let router = Router(context: APIContext.self)
     router.add(middleware: RequestTracing())
     router.add(middleware: RequestMetrics())
@@ -115,6 +122,7 @@ public struct SocialAPI: Sendable {
     router.add(middleware: ProblemMiddleware())
     router.add(middleware: ClientIdentification(proxies: proxies))
     if doors.contains(.clients) {
+      DocumentRoutes().add(to: router)
       certificateRoutes.addKeys(to: router)
       if let media { PictureRoutes(pool: pool, shelf: media).add(to: router) }
       ownAccountRoutes.addOwn(to: router.group("v1"))
@@ -130,7 +138,7 @@ public struct SocialAPI: Sendable {
       JobRoutes(admin: admin).add(to: group)
       AutoscalingRoutes(database: jobs.ledger.database).add(to: group)
     }
-    return router.buildResponder()
+    return router
   }
 
   private var ownAccountRoutes: OwnAccountRoutes {

@@ -99,7 +99,7 @@ final class EventSource: Sendable {
     }
   }
 
-  /// The next event; nil when the server has ended the stream.
+  /// The next event, compared with the API's document; nil when the server has ended the stream.
   func next() async -> Event? {
     var event = Event()
     for await line in lines {
@@ -110,7 +110,10 @@ final class EventSource: Sendable {
       case "event": event.name = parts.last ?? ""
       case "id": event.id = parts.last
       case "data": event.data = parts.last ?? ""
-      default: if !event.data.isEmpty { return event }
+      default:
+        if event.data.isEmpty { continue }
+        DocumentChecker.check(event)
+        return event
       }
     }
     return nil

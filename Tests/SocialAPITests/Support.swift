@@ -11,11 +11,11 @@ import Logging
 import Migrations
 import PrivateServers
 import Reactor
-import SocialAPI
 import SocialAdmin
 import Testing
 
 @testable import Social
+@testable import SocialAPI
 
 let loop = EventLoop(name: "api-tests")
 let adminToken = "an admin token of the tests"
@@ -37,6 +37,8 @@ struct API: Sendable {
   /// Its store of pictures.
   let store: MediaFolder
   let mediaFolder: String
+  /// Its routes, such as `GET /v1/me`.
+  let routes: [String]
 
   /// Serves the API over a fresh database while `body` runs.
   static func run(
@@ -133,7 +135,8 @@ struct API: Sendable {
         http.patience = 120
         try await body(
           API(
-            http: http, pool: pool, broker: broker, redis: client, events: events, store: store, mediaFolder: media))
+            http: http, pool: pool, broker: broker, redis: client, events: events, store: store, mediaFolder: media,
+            routes: api.router().routes.map { "\($0.method.rawValue) \($0.path)" }))
         break
       }
       group.cancelAll()
@@ -183,17 +186,19 @@ struct API: Sendable {
       try await exchange("POST", "/v1/media", as: token, body: body, type: type, headers: headers))
   }
 
-  /// The server's raw response.
+  /// The server's raw response, compared with the API's document.
   func exchange(
     _ method: String, _ path: String, as token: String? = nil, body: [UInt8] = [], type: String = "application/json",
     headers: [String: String] = [:]
   ) async throws -> LoopbackHTTP.Answer {
-    try await withCheckedThrowingContinuation { continuation in
+    let answer: LoopbackHTTP.Answer = try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread { [http] in
         continuation.resume(
           with: Result { try http.send(method, path, token: token, body: body, type: type, headers: headers) })
       }
     }
+    DocumentChecker.check(DocumentChecker.Sent(method: method, path: path, body: body), answer)
+    return answer
   }
 
   private static func reply(_ answer: LoopbackHTTP.Answer) throws -> Reply {

@@ -132,6 +132,33 @@ struct JSONBytes {
     bracket(UInt8(ascii: "]"))
   }
 
+  /// Writes a value whose fields are known only at run time.
+  mutating func literal(_ value: JSONLiteral) {
+    switch value {
+    case .null: null()
+    case .bool(let value): bool(value)
+    case .integer(let value): integer(value)
+    case .number(let value): bytes.append(contentsOf: value.description.utf8)
+    case .string(let text): string(text)
+    case .array(let values):
+      bracket(UInt8(ascii: "["))
+      for value in values {
+        comma()
+        literal(value)
+      }
+      bracket(UInt8(ascii: "]"))
+    case .object(let fields):
+      bracket(UInt8(ascii: "{"))
+      for field in fields {
+        comma()
+        string(field.name)
+        bytes.append(UInt8(ascii: ":"))
+        literal(field.value)
+      }
+      bracket(UInt8(ascii: "}"))
+    }
+  }
+
   /// - Parameter name: has no characters that JSON escapes.
   private mutating func key(_ name: StaticString) {
     comma()

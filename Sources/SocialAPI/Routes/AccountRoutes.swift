@@ -14,9 +14,9 @@ struct AccountRoutes: Sendable {
   let asksAdults: Bool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.post("accounts", use: open)
-    group.post("sessions", use: signIn)
-    group.delete("sessions/current", use: signOut)
+    group.on(.openAccount, use: open)
+    group.on(.signIn, use: signIn)
+    group.on(.signOut, use: signOut)
   }
 
   private struct Opening: Decodable {

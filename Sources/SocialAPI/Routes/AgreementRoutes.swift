@@ -17,15 +17,15 @@ struct AgreementRoutes: Sendable {
   let secrets: AgreementSecrets?
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("agreements", use: list)
-    group.get("agreements/templates", use: templates)
-    group.get("agreements/backup", use: backup)
-    group.put("agreements/backup", use: keepBackup)
-    group.delete("agreements/backup", use: deleteBackup)
-    group.post("agreements/backup/open", use: openBackup)
-    group.get("agreements/{id}", use: one)
-    group.delete("agreements/{id}", use: delete)
-    group.post("agreements/{id}/withdrawal", use: withdraw)
+    group.on(.listAgreements, use: list)
+    group.on(.listTemplates, use: templates)
+    group.on(.readBackup, use: backup)
+    group.on(.keepBackup, use: keepBackup)
+    group.on(.deleteBackup, use: deleteBackup)
+    group.on(.openBackup, use: openBackup)
+    group.on(.readAgreement, use: one)
+    group.on(.deleteAgreement, use: delete)
+    group.on(.withdraw, use: withdraw)
   }
 
   @discardableResult

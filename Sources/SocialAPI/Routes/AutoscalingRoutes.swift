@@ -11,7 +11,7 @@ struct AutoscalingRoutes: Sendable {
   let database: JobsDatabase
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("autoscaling/{queue}", use: show)
+    group.on(.readAutoscaling, use: show)
   }
 
   private struct Wanted: Encodable {

@@ -14,12 +14,12 @@ struct BlockRoutes: Sendable {
   let pool: PostgresPool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.put("users/{name}/block", use: block)
-    group.delete("users/{name}/block", use: unblock)
-    group.put("users/{name}/mute", use: mute)
-    group.delete("users/{name}/mute", use: unmute)
-    group.get("me/blocks") { try await list(.blocked, $0, $1) }
-    group.get("me/mutes") { try await list(.muted, $0, $1) }
+    group.on(.block, use: block)
+    group.on(.unblock, use: unblock)
+    group.on(.mute, use: mute)
+    group.on(.unmute, use: unmute)
+    group.on(.listBlocks) { try await list(.blocked, $0, $1) }
+    group.on(.listMutes) { try await list(.muted, $0, $1) }
   }
 
   @Sendable private func block(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -31,15 +31,15 @@ struct CelebRoutes: Sendable {
   }
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("celebs/{platform}/{account}", use: show)
-    group.get("celebs/{platform}/{account}/history", use: history)
-    group.get("me/celebs", use: list)
-    group.put("me/celebs/{platform}/{account}", use: register)
-    group.patch("me/celebs/{platform}/{account}", use: edit)
-    group.delete("me/celebs/{platform}/{account}", use: remove)
-    group.post("me/celebs/{platform}/{account}/replace", use: replace)
-    group.post("me/celebs/{platform}/{account}/hearts", use: giveHeart)
-    group.get("rankings/{platform}", use: ranking)
+    group.on(.readCeleb, use: show)
+    group.on(.readHistory, use: history)
+    group.on(.listCelebs, use: list)
+    group.on(.registerCeleb, use: register)
+    group.on(.editCeleb, use: edit)
+    group.on(.removeCeleb, use: remove)
+    group.on(.replaceCeleb, use: replace)
+    group.on(.giveHeart, use: giveHeart)
+    group.on(.readRanking, use: ranking)
   }
 
   // MARK: Celebs

@@ -13,14 +13,13 @@ struct CertificateRoutes: Sendable {
   let certificates: FanCertificates?
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("me/celebs/{platform}/{account}/certificate", use: issue)
-    group.get("certificates/{token}", use: check)
-    for form in CertificateCard.Form.allCases {
-      group.get("certificates/{token}/card.\(form.rawValue)") { try await card(form, $0, $1) }
-    }
+    group.on(.issueCertificate, use: issue)
+    group.on(.checkCertificate, use: check)
+    group.on(.showSVGCard) { try await card(.svg, $0, $1) }
+    group.on(.showPNGCard) { try await card(.png, $0, $1) }
   }
 
-  func addKeys(to router: Router<APIContext>) { router.get(".well-known/jwks.json", use: keys) }
+  func addKeys(to router: Router<APIContext>) { router.on(.listKeys, use: keys) }
 
   private struct Issued: Encodable {
     let token: String

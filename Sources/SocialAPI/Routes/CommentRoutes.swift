@@ -9,9 +9,9 @@ struct CommentRoutes: Sendable {
   let pool: PostgresPool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.post("posts/{id}/comments", use: create)
-    group.get("posts/{id}/comments", use: list)
-    group.delete("posts/{id}/comments/{comment}", use: delete)
+    group.on(.createComment, use: create)
+    group.on(.listComments, use: list)
+    group.on(.deleteComment, use: delete)
   }
 
   private struct Draft: Decodable { var text: String }

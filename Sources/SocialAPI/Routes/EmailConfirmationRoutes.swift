@@ -11,8 +11,8 @@ struct EmailConfirmationRoutes: Sendable {
   let sendsMail: Bool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.post("email-confirmations", use: askAgain)
-    group.post("email-confirmations/{token}", use: confirm)
+    group.on(.requestConfirmation, use: askAgain)
+    group.on(.confirmEmail, use: confirm)
   }
 
   private struct Wanted: Decodable { var email: String }

@@ -6,13 +6,13 @@ import Social
 
 /// `events`: the account's news as server-sent events, while the client listens.
 struct EventRoutes: Sendable {
-  static let path = "/v1/events"
+  static let path = APIOperation.listen.fullPath
 
   let hub: EventHub
   let pool: PostgresPool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("events", use: listen)
+    group.on(.listen, use: listen)
   }
 
   /// With `posts`, includes events of these posts. With `Last-Event-ID`, which a browser sends when it reconnects,

@@ -19,8 +19,8 @@ struct FeedRoutes: Sendable {
 
   /// - Parameter group: a group that resolves no sessions. One statement finds both feed and session.
   func add(to group: RouterGroup<APIContext>) {
-    group.get("feed/home", use: home)
-    group.get("feed/following", use: following)
+    group.on(.readHomeFeed, use: home)
+    group.on(.readFollowingFeed, use: following)
   }
 
   @Sendable private func home(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -13,8 +13,8 @@ struct JobRoutes: Sendable {
 
   func add(to group: RouterGroup<APIContext>) {
     // One name for both a kind and an id: the router allows only one parameter name per position.
-    group.post("jobs/{name}", use: enqueue)
-    group.get("jobs/{name}", use: show)
+    group.on(.enqueueJob, use: enqueue)
+    group.on(.readJob, use: show)
   }
 
   /// The holder of the admin token, which names no person.

@@ -9,9 +9,9 @@ struct LikeRoutes: Sendable {
   let pool: PostgresPool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.put("posts/{id}/like", use: like)
-    group.delete("posts/{id}/like", use: unlike)
-    group.get("me/likes", use: liked)
+    group.on(.like, use: like)
+    group.on(.unlike, use: unlike)
+    group.on(.listLikes, use: liked)
   }
 
   @Sendable private func like(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -15,8 +15,8 @@ struct LookupRoutes: Sendable {
   let budgets: RequestBudgets?
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("celebs/search", use: search)
-    group.get("lookups/{id}", use: show)
+    group.on(.searchChannels, use: search)
+    group.on(.readLookup, use: show)
   }
 
   private struct Found: Encodable {

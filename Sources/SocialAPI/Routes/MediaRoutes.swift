@@ -11,10 +11,10 @@ struct MediaRoutes: Sendable {
   let shelf: MediaShelf
 
   func add(to group: RouterGroup<APIContext>) {
-    group.post("media", use: upload)
-    group.post("media/tokens", use: issueToken)
-    group.get("media/{id}", use: show)
-    group.delete("media/{id}", use: delete)
+    group.on(.uploadPicture, use: upload)
+    group.on(.issueUploadToken, use: issueToken)
+    group.on(.readUpload, use: show)
+    group.on(.deleteUpload, use: delete)
   }
 
   private enum Uploader {

@@ -18,14 +18,14 @@ struct MeetingRoutes: Sendable {
   let secrets: AgreementSecrets?
 
   func add(to group: RouterGroup<APIContext>) {
-    group.post("agreements/meetings", use: begin)
-    group.post("agreements/meetings/join", use: join)
-    group.get("agreements/meetings/{id}", use: one)
-    group.delete("agreements/meetings/{id}", use: leave)
-    group.put("agreements/meetings/{id}/opening", use: open)
-    group.get("agreements/meetings/{id}/messages", use: messages)
-    group.put("agreements/meetings/{id}/messages/{number}", use: send)
-    group.put("agreements/meetings/{id}/seal", use: seal)
+    group.on(.beginMeeting, use: begin)
+    group.on(.joinMeeting, use: join)
+    group.on(.readMeeting, use: one)
+    group.on(.leaveMeeting, use: leave)
+    group.on(.openCommitment, use: open)
+    group.on(.listSealedMessages, use: messages)
+    group.on(.sendSealedMessage, use: send)
+    group.on(.sealRecord, use: seal)
   }
 
   private func meetings() throws(SocialError) -> Meetings {

@@ -9,10 +9,10 @@ struct MessageRoutes: Sendable {
   let pool: PostgresPool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("conversations", use: list)
-    group.get("conversations/{name}/messages", use: messages)
-    group.post("conversations/{name}/messages", use: send)
-    group.post("conversations/{name}/read", use: read)
+    group.on(.listConversations, use: list)
+    group.on(.listMessages, use: messages)
+    group.on(.sendMessage, use: send)
+    group.on(.readConversation, use: read)
   }
 
   @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -9,9 +9,9 @@ struct NotificationRoutes: Sendable {
   let pool: PostgresPool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("notifications", use: list)
-    group.get("notifications/unread", use: unread)
-    group.post("notifications/checked", use: check)
+    group.on(.listNotifications, use: list)
+    group.on(.countUnread, use: unread)
+    group.on(.checkNotifications, use: check)
   }
 
   @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {

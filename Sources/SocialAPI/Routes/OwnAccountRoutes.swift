@@ -17,19 +17,19 @@ struct OwnAccountRoutes: Sendable {
   let sendsMail: Bool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.patch("me", use: change)
-    group.delete("me", use: delete)
-    group.post("account-deletions/{token}", use: confirmDeletion)
-    group.put("me/password", use: changePassword)
-    group.put("me/email", use: changeEmail)
-    group.get("me/sessions", use: sessions)
-    group.delete("me/sessions", use: closeOthers)
-    group.delete("me/sessions/{id}", use: close)
+    group.on(.changeAccount, use: change)
+    group.on(.deleteAccount, use: delete)
+    group.on(.confirmDeletion, use: confirmDeletion)
+    group.on(.changePassword, use: changePassword)
+    group.on(.changeEmail, use: changeEmail)
+    group.on(.listSessions, use: sessions)
+    group.on(.endOtherSessions, use: closeOthers)
+    group.on(.endSession, use: close)
   }
 
   /// - Parameter group: a group that resolves no sessions. Apps request `me` first, and one statement finds account and
   ///   session.
-  func addOwn(to group: RouterGroup<APIContext>) { group.get("me", use: own) }
+  func addOwn(to group: RouterGroup<APIContext>) { group.on(.readAccount, use: own) }
 
   @Sendable private func own(_ request: Request, _ context: APIContext) async throws -> Answer {
     let account = try await Accounts.own(try request.sessionToken(), in: pool)

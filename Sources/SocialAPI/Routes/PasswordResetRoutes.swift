@@ -12,8 +12,8 @@ struct PasswordResetRoutes: Sendable {
   let sendsMail: Bool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.post("password-resets", use: ask)
-    group.post("password-resets/{token}", use: choose)
+    group.on(.requestPasswordReset, use: ask)
+    group.on(.resetPassword, use: choose)
   }
 
   private struct Wanted: Decodable { var email: String }

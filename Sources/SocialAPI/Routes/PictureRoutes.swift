@@ -11,8 +11,8 @@ struct PictureRoutes: Sendable {
   let shelf: MediaShelf
 
   func add(to router: Router<APIContext>) {
-    router.get("media/{id}/{size}", use: show)
-    router.head("media/{id}/{size}", use: show)
+    router.on(.showPicture, use: show)
+    router.on(.showPictureHead, use: show)
   }
 
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Response {

@@ -19,12 +19,12 @@ struct PostRoutes: Sendable {
   let feeds: FeedRules
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("posts", use: search)
-    group.post("posts", use: create)
-    group.get("posts/{id}", use: show)
-    group.patch("posts/{id}", use: edit)
-    group.delete("posts/{id}", use: delete)
-    group.get("posts/{id}/fan-out", use: fanOut)
+    group.on(.searchPosts, use: search)
+    group.on(.createPost, use: create)
+    group.on(.readPost, use: show)
+    group.on(.editPost, use: edit)
+    group.on(.deletePost, use: delete)
+    group.on(.readFanOut, use: fanOut)
   }
 
   private struct Draft: Decodable {

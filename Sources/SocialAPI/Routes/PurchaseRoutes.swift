@@ -12,8 +12,8 @@ struct PurchaseRoutes: Sendable {
   let limit: Int
 
   func add(to group: RouterGroup<APIContext>) {
-    group.post("purchases", use: take)
-    group.get("me/purchases", use: list)
+    group.on(.takePurchaseNotice, use: take)
+    group.on(.listPurchases, use: list)
   }
 
   private struct Wanted: Decodable {

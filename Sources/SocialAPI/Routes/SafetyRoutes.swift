@@ -14,8 +14,8 @@ struct SafetyRoutes: Sendable {
   let pool: PostgresPool
 
   func add(to group: RouterGroup<APIContext>) {
-    group.post("reports", use: report)
-    group.get("me/notices", use: notices)
+    group.on(.report, use: report)
+    group.on(.listNotices, use: notices)
   }
 
   /// One of `post`, `post` with `comment`, `user`, `message` and `agreement`.

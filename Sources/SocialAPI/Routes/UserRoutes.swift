@@ -11,13 +11,13 @@ struct UserRoutes: Sendable {
   let searches: FairGate<Int>
 
   func add(to group: RouterGroup<APIContext>) {
-    group.get("users", use: search)
-    group.get("users/{name}", use: profile)
-    group.put("users/{name}/follow", use: follow)
-    group.delete("users/{name}/follow", use: unfollow)
-    group.get("users/{name}/followers", use: followers)
-    group.get("users/{name}/following", use: following)
-    group.get("users/{name}/posts", use: posts)
+    group.on(.searchUsers, use: search)
+    group.on(.readUser, use: profile)
+    group.on(.follow, use: follow)
+    group.on(.unfollow, use: unfollow)
+    group.on(.listFollowers, use: followers)
+    group.on(.listFollowing, use: following)
+    group.on(.listUserPosts, use: posts)
   }
 
   @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {

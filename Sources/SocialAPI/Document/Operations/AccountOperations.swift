@@ -1,0 +1,133 @@
+extension APIOperation {
+  private static let credentials = Schema.object(
+    .required("email", .email), .required("password", .text, example: "a password"))
+
+  static let openAccount = APIOperation(
+    id: "openAccount", method: .post, path: "accounts", tag: .accounts, summary: "Opens an account.",
+    details: """
+      With an Idempotency-Key, a repeated request signs in to the account that the first one opened. The password must \
+      be the same.
+      """,
+    access: .none,
+    body: .json(
+      .object(
+        .optional("username", .username, "Derived from `name` if missing.", example: "ann"), .required("email", .email),
+        .required("password", .password), .required("name", .text(1...100), example: "Ann"),
+        .optional("major", .text(0...100)), .optional("bio", .text(0...1000)),
+        .optional("avatar", .mediaID, "Of a picture uploaded with an upload token."),
+        .optional("adult", .boolean, "States that the owner is an adult."))),
+    outcomes: [
+      .json(
+        201,
+        .object(
+          .required("id", .id), .required("username", .username),
+          .optional("token", .token, "Missing if the address must be confirmed first.", example: Schema.token.sample)),
+        "The account, and a session of it.")
+    ],
+    codes: [
+      .usernameTaken, .emailTaken, .useMedia, .tooManyAttempts, .busy, .wrongCredentials, .accountSuspended,
+    ], isIdempotent: true, isBudgeted: true)
+
+  static let signIn = APIOperation(
+    id: "signIn", method: .post, path: "sessions", tag: .accounts, summary: "Opens a session.", access: .none,
+    body: .json(credentials), outcomes: [.json(201, .object(.required("token", .token)), "The session's token.")],
+    codes: [.wrongCredentials, .emailNotConfirmed, .accountSuspended, .tooManyAttempts, .busy])
+
+  static let signOut = APIOperation(
+    id: "signOut", method: .delete, path: "sessions/current", tag: .accounts, summary: "Ends the current session.",
+    outcomes: [.noContent])
+
+  private static let address = Schema.object(.required("email", .text, example: "ann@example.org"))
+
+  static let requestPasswordReset = APIOperation(
+    id: "requestPasswordReset", method: .post, path: "password-resets", tag: .accounts,
+    summary: "Mails a token for a new password.",
+    details: "The answer is the same whether or not an account has the address.", access: .none, body: .json(address),
+    outcomes: [.empty(202, "A mail is sent if an account has the address.")],
+    codes: [.tooManyAttempts, .mailNotConfigured], isIdempotent: true)
+
+  static let resetPassword = APIOperation(
+    id: "resetPassword", method: .post, path: "password-resets/{token}", tag: .accounts,
+    summary: "Sets a new password and ends all sessions.", access: .none,
+    parameters: [.path("token", .token.saying("From the mail."), .notFound)],
+    body: .json(.object(.required("password", .password))), outcomes: [.noContent],
+    codes: [.resetExpired, .tooManyAttempts, .busy], isIdempotent: true)
+
+  static let requestConfirmation = APIOperation(
+    id: "requestConfirmation", method: .post, path: "email-confirmations", tag: .accounts,
+    summary: "Mails a new account's confirmation again.",
+    details: "The answer is the same whether or not an account waits for the address.", access: .none,
+    body: .json(.object(.required("email", .email))),
+    outcomes: [.empty(202, "A mail is sent if an account waits for the address.")],
+    codes: [.tooManyAttempts, .mailNotConfigured])
+
+  static let confirmEmail = APIOperation(
+    id: "confirmEmail", method: .post, path: "email-confirmations/{token}", tag: .accounts,
+    summary: "Confirms an email address.", access: .none,
+    parameters: [.path("token", .token.saying("From the mail."), .confirmationExpired)], outcomes: [.noContent],
+    codes: [.emailTaken, .tooManyAttempts])
+
+  static let confirmDeletion = APIOperation(
+    id: "confirmDeletion", method: .post, path: "account-deletions/{token}", tag: .accounts,
+    summary: "Deletes an account without a password.", access: .none,
+    parameters: [.path("token", .token.saying("From the mail."), .confirmationExpired)], outcomes: [.noContent],
+    codes: [.tooManyAttempts])
+
+  // MARK: Own account
+
+  static let readAccount = APIOperation(
+    id: "readAccount", method: .get, path: "me", tag: .account, summary: "Returns the own account.",
+    outcomes: [.json(200, .named("OwnProfile"), "The account.")])
+
+  static let changeAccount = APIOperation(
+    id: "changeAccount", method: .patch, path: "me", tag: .account, summary: "Changes the own account.",
+    details: "A missing field is unchanged. A former username stays reserved, and redirects, for 30 days.",
+    body: .json(
+      .object(
+        .optional("username", .username), .optional("name", .text(1...100), example: "Ann A."),
+        .optional("major", .text(0...100), example: "Painting"), .optional("bio", .text(0...1000)),
+        .optional("avatar", Schema.mediaID.orNull, "Null removes the picture."),
+        .optional("adult", .boolean, "States that the owner is an adult."))),
+    outcomes: [.json(200, .named("OwnProfile"), "The changed account.")],
+    codes: [.notFound, .usernameTaken, .tooManyUsernames, .useMedia, .brokenMedia])
+
+  static let deleteAccount = APIOperation(
+    id: "deleteAccount", method: .delete, path: "me", tag: .account, summary: "Deletes the own account.",
+    body: .json(
+      .object(.optional("password", .text, "Required if the account has one.", example: "a password"))),
+    outcomes: [.noContent, .empty(202, "The account has no password: its owner gets a mail to confirm the deletion.")],
+    codes: [.notFound, .wrongPassword, .noPassword, .tooManyAttempts, .busy, .mailNotConfigured])
+
+  static let changePassword = APIOperation(
+    id: "changePassword", method: .put, path: "me/password", tag: .account,
+    summary: "Changes the password and ends all other sessions.",
+    body: .json(
+      .object(
+        .required("old", .text, example: "a password"),
+        .required("new", .password, "If it is not valid, the code is `invalid_password`.", example: "another word"))),
+    outcomes: [.noContent], codes: [.invalid("password"), .wrongPassword, .tooManyAttempts, .busy])
+
+  static let changeEmail = APIOperation(
+    id: "changeEmail", method: .put, path: "me/email", tag: .account, summary: "Asks for another email address.",
+    details: "The account keeps its address until the new one is confirmed.",
+    body: .json(
+      .object(
+        .required("email", .email, example: "ann@example.net"),
+        .optional("password", .text, "Required if the account has one.", example: "a password"))),
+    outcomes: [.empty(202, "The new address gets a mail.")],
+    codes: [.emailTaken, .wrongPassword, .tooManyAttempts, .busy, .mailNotConfigured])
+
+  static let listSessions = APIOperation(
+    id: "listSessions", method: .get, path: "me/sessions", tag: .account, summary: "Lists the sessions, newest first.",
+    details: "The newest hundred.",
+    outcomes: [.json(200, .object(.required("items", .array(.named("Session")))), "The sessions.")])
+
+  static let endOtherSessions = APIOperation(
+    id: "endOtherSessions", method: .delete, path: "me/sessions", tag: .account,
+    summary: "Ends all sessions except the current one.", outcomes: [.noContent])
+
+  static let endSession = APIOperation(
+    id: "endSession", method: .delete, path: "me/sessions/{id}", tag: .account, summary: "Ends a session.",
+    parameters: [.path("id", .text.saying("From the list of sessions.", example: "0011aabbccdd2233"), .notFound)],
+    outcomes: [.noContent])
+}
