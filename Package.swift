@@ -90,6 +90,9 @@ let package = Package(
     // The devices' half of agreements, for mobile apps. With its trait.
     .library(name: "Agreements", targets: ["Agreements"]),
 
+    // A client of the app's HTTP API, over Foundation alone, for mobile apps and other programs.
+    .library(name: "FanmillClient", targets: ["FanmillClient"]),
+
     // The app, with the trait App.
     .executable(name: "fanmill", targets: ["fanmill"]),
     .executable(name: "fanmill-api", targets: ["fanmill-api"]),
@@ -140,6 +143,7 @@ let package = Package(
 
     module("Cryptography", ["CLibCrypto"]),
     module("Agreements", [crypto, cryptoExtras]),
+    module("FanmillClient", []),
     module("CurlClient", ["CCurl", "Locking", "Reactor", httpTypes, logging]),
 
     // Starts private Redis and Postgres servers for tests, `fanmill up`, the demo and the benchmarks.
@@ -284,6 +288,7 @@ let package = Package(
       ]),
     tests("CryptographyTests", ["Cryptography"]),
     tests("AgreementsTests", ["Agreements", crypto]),
+    tests("FanmillClientTests", ["FanmillClient"]),
     tests("ReactorTests", ["Locking", "Reactor"]),
     tests("HiredisClientTests", ["HiredisClient", "Locking", "PrivateServers", "Reactor", "TestSupport", logging]),
     // A mail server that stores the mail it receives.

@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@testable import FanmillClient
+
+@Suite struct RequestTests {
+  @Test func pathsAndQueriesAreEncoded() async throws {
+    let scene = Scene([.json(#"{"items":[],"next":null}"#), .json(#"{"items":[],"more":false}"#)])
+    _ = try await scene.client.users.followers(of: "a+b/ü", limit: 5).page()
+    _ = try await scene.client.channels.search("@a b+c&d")
+    let urls = scene.transport.requests.map(\.url.absoluteString)
+    #expect(urls[0] == "https://api.example.org/app/v1/users/a%2Bb%2F%C3%BC/followers?limit=5")
+    #expect(urls[1] == "https://api.example.org/app/v1/celebs/search?platform=youtube&q=%40a%20b%2Bc%26d")
+  }
+
+  @Test func aSessionIsSent() async throws {
+    let scene = Scene([.json(#"{"token":"n3w"}"#, status: 201), .status(204)], session: nil)
+    let client = try await scene.client.signIn(email: "ann@example.org", password: "a password")
+    #expect(scene.client.session == nil && client.session == Session(token: "n3w"))
+    #expect(try await client.signOut().session == nil)
+    let requests = scene.transport.requests
+    #expect(requests[0].headers["Authorization"] == nil)
+    #expect(requests[1].headers["Authorization"] == "Bearer n3w" && requests[1].method == "DELETE")
+    #expect(requests[0].body == Data(#"{"email":"ann@example.org","password":"a password"}"#.utf8))
+  }
+
+  @Test func noDescriptionHasASecret() async throws {
+    let scene = Scene([.status(200)], session: Session(token: "s3cret"))
+    try? await scene.client.me.changePassword(from: "s3cret", to: "s3cret-2")
+    let session = Session(token: "s3cret")
+    let token = try JSONDecoder().decode(UploadToken.self, from: Data(#"{"token":"s3cret","expiresIn":9}"#.utf8))
+    let opened = try APICoding.decoder.decode(
+      OpenedAccount.self, from: Data(#"{"id":1,"username":"ann","token":"s3cret"}"#.utf8))
+    let registration = Registration(email: "ann@example.org", password: "s3cret", name: "Ann")
+    let request = try #require(scene.transport.requests.first)
+    var reset = request
+    reset.url = try #require(URL(string: "https://api.example.org/v1/password-resets/s3cret"))
+    let values: [Any] = [session, scene.client, token, opened, registration, request, reset, scene.client.posts]
+    for value in values {
+      var dumped = ""
+      dump(value, to: &dumped)
+      for text in [String(describing: value), String(reflecting: value), dumped, "\(value)"] {
+        #expect(!text.contains("s3cret"), "\(type(of: value))")
+      }
+    }
+    // The stored form has it.
+    #expect(String(decoding: try JSONEncoder().encode(session), as: UTF8.self).contains("s3cret"))
+  }
+
+  @Test func anErrorHasWhatTheServerSays() async throws {
+    let scene = Scene([
+      .problem(422, "invalid_title", field: "title", headers: ["traceparent": "00-aabbcc-dd-01"]),
+      .json("{}"), .problem(418, "a_new_code"), .status(500),
+    ])
+    let refused = await #expect(throws: FanmillError.self) {
+      _ = try await scene.client.posts.create(PostDraft(title: ""))
+    }
+    #expect(refused?.code == .invalid("title") && refused?.code.isInvalidField == true)
+    #expect(refused?.field == "title" && refused?.status == 422 && refused?.requestID == "aabbcc")
+    #expect(refused?.message == "why" && refused?.localizedDescription == "why")
+    let malformed = await #expect(throws: FanmillError.self) { _ = try await scene.client.posts.post(1) }
+    #expect(malformed?.code == .malformedResponse && malformed?.underlying is DecodingError)
+    let new = await #expect(throws: FanmillError.self) { _ = try await scene.client.posts.post(1) }
+    #expect(new?.code == FanmillError.Code(rawValue: "a_new_code"))
+    let bare = await #expect(throws: FanmillError.self) { _ = try await scene.client.posts.post(1) }
+    #expect(bare?.code.rawValue == "http_500")
+  }
+
+  @Test func aRenamedAccountIsFollowedOnThisServerAlone() async throws {
+    let scene = Scene([
+      .problem(308, "moved", headers: ["location": "/app/v1/users/new/follow"]), .status(204),
+      .problem(308, "moved", headers: ["location": "https://evil.example.org/v1/users/new/follow"]),
+    ])
+    try await scene.client.users.follow("old")
+    #expect(scene.transport.requests[1].url.path == "/app/v1/users/new/follow")
+    #expect(scene.transport.requests[1].method == "PUT")
+    let error = await #expect(throws: FanmillError.self) { try await scene.client.users.follow("old") }
+    #expect(error?.code == .moved)
+    #expect(scene.transport.requests.count == 3)
+  }
+
+  @Test func aPictureIsFetchedWithoutTheSession() async throws {
+    let scene = Scene([
+      .status(202, headers: ["retry-after": "1"]),
+      .status(302, headers: ["location": "https://bucket.example.org/x?s=1"]),
+      .response(TransportResponse(status: 200, body: Data([1, 2]))),
+    ])
+    #expect(try await scene.client.media.bytes(of: "/media/x/thumb") == Data([1, 2]))
+    #expect(scene.transport.requests.map(\.url.absoluteString).last == "https://bucket.example.org/x?s=1")
+    #expect(scene.transport.requests.allSatisfy { $0.headers["Authorization"] == nil })
+    #expect(scene.clock.sleeps == [.seconds(1)])
+  }
+
+  @Test func anUploadReportsItsProgress() async throws {
+    let upload = #"""
+      {"id":"p","state":"waiting","url":"/media/p/feed","width":4,"height":2,"sizes":{
+      "thumb":{"url":"t","width":4,"height":2},"feed":{"url":"f","width":4,"height":2},
+      "full":{"url":"u","width":4,"height":2}}}
+      """#
+    let scene = Scene([.json(upload, status: 201)])
+    let file = URL(filePath: NSTemporaryDirectory()).appending(path: "upload-\(UUID().uuidString)")
+    try Data(count: 1000).write(to: file)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: file) } }
+    let noted = Noted<UploadProgress>()
+    let sent = try await scene.client.media.upload(file) { noted.note($0) }
+    #expect(sent.id == "p" && sent.state == .waiting)
+    #expect(noted.values.map(\.fraction) == [0.5, 1])
+    let request = try #require(scene.transport.requests.first)
+    #expect(request.headers["Idempotency-Key"] != nil && request.body?.count == 1000)
+  }
+}
