@@ -4,7 +4,7 @@
   check-deploy check-outsider check-examples format compose-check rolling-restart storm prometheus-check openapi-check docs
 SHELL := /bin/bash
 
-swift_folders := $(wildcard Sources Tests Examples/Shop/Package.swift Examples/Shop/Sources Examples/Shop/Tests) \
+swift_folders := $(wildcard Sources Tests Examples/*/Package.swift Examples/*/Sources Examples/*/Tests) \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources) Package.swift
 shell_scripts := $(addprefix scripts/,build-docs install-packages install-programs collect-programs compose-check \
   rolling-restart swift-build) \
@@ -119,7 +119,7 @@ check-deploy: setup ## check deploy/: that each Prometheus rule fires and stays 
 check-outsider: setup-run ## build and run a package that uses only the queue: what it resolves, and that no module name collides
 	scripts/check-outsider
 
-check-examples: setup-run build ## follow the tutorial word by word, and build, test and run Examples/Shop
+check-examples: setup-run build ## follow the tutorial word by word, and build and run the examples
 	scripts/check-examples
 
 format: ## rewrite the Swift files in the project's format

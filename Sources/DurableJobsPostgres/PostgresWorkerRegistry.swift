@@ -159,7 +159,8 @@ extension PostgresQuery.StringInterpolation {
     // Arrays of arrays would need rows of one length.
     for times in [\JobCounts.runTimes, \JobCounts.waitTimes] {
       appendLiteral(", ")
-      appendInterpolation(minutes.map { "{\($0.counts[keyPath: times].counts.map(String.init).joined(separator: ","))}" })
+      appendInterpolation(
+        minutes.map { "{\($0.counts[keyPath: times].counts.map(String.init).joined(separator: ","))}" })
     }
     let columns = "completed, failed, dead, run_ms, wait_ms, run_histogram, wait_histogram"
     appendLiteral(

@@ -229,13 +229,15 @@ struct DataTests {
           of: well.map(\.name)))
       #expect(well.allSatisfy { $0.status != "fail" })
       let empty = stack.settings.merging(["FANMILL_POSTGRES_URL": try await TestStack.emptyDatabase()]) { $1 }
-      let ill = try await CLI(empty)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isNotified: true)
+      let ill = try await CLI(empty)(
+        "doctor", "--json", "--migrations", TestStack.migrations, status: 1, isNotified: true)
       #expect(
         try ill.json(Findings.self).items.contains {
           $0.name == "migrations" && $0.status == "fail" && $0.advice != nil
         })
     }
-    let away = try await CLI(nowhere)("doctor", "--json", "--migrations", TestStack.migrations, status: 1, isNotified: true)
+    let away = try await CLI(nowhere)(
+      "doctor", "--json", "--migrations", TestStack.migrations, status: 1, isNotified: true)
     #expect(try away.json(Findings.self).items.filter { $0.status == "fail" }.map(\.name) == ["Postgres", "Redis"])
   }
   @Test(

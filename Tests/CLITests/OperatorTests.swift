@@ -133,6 +133,32 @@ struct OperatorTests {
     }
   }
 
+  @Test("Pending jobs are cancelled: one, those that a filter finds, all")
+  func cancelled() async throws {
+    try await TestStack.with { stack in
+      let cli = CLI(stack)
+      var ids: [String] = []
+      for _ in 0..<4 { ids.append(try await enqueue(cli)) }
+      #expect(try await cli("jobs", "cancel", ids[0], "--yes").output == "\(ids[0]) is cancelled\n")
+      let counted = try await cli("jobs", "cancel", "--text", "author", "--dry-run").output
+      #expect(counted == "3 pending jobs: posts.fan-out 3\n")
+      #expect(try await cli("jobs", "cancel", "--state", "retrying", "--yes").output == "0 are cancelled\n")
+      #expect(try await cli("jobs", "cancel", "--kind", "posts.purge", "--yes").output == "0 are cancelled\n")
+      #expect(try await stack.count("SELECT count(*) FROM jobs") == 3)
+      let all = try await cli("jobs", "cancel", "--queue", "fanout", "--rate", "1000", "--yes", "--json").fields()
+      #expect(all["cancelled"] as? Int == 3 && all["ordered"] as? Int == 0)
+      #expect(try await stack.count("SELECT count(*) FROM jobs") == 0)
+      #expect(try await stack.count("SELECT count(*) FROM actions WHERE action = 'jobs.cancel-all'") == 1)
+      for arguments in [
+        [], [ids[0], "--all"], ["--state", "dead"], ["--all", "--rate", "0"], [ids[0], "--dry-run"],
+      ] {
+        let outcome = try await BuiltProgram("fanmill").run(
+          ["jobs", "cancel", "--yes"] + arguments, environment: cli.settings)
+        #expect(outcome.status == 64, "\(arguments)")
+      }
+    }
+  }
+
   @Test("A queue is paused, shown, cleared, resumed and waited for; one that nobody knows is not")
   func queues() async throws {
     try await TestStack.with { stack in

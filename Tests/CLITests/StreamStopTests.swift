@@ -28,7 +28,8 @@ struct StreamStopTests {
       let bearer = "Authorization: Bearer \(token)"
       let listener = try OpenStream(port: port, "/v1/events", bearer, reads: true)
       let deaf = try OpenStream(port: port, "/v1/events", bearer, reads: false)
-      let page = try OpenStream(port: port, "/admin", "Accept: text/event-stream\r\nCookie: \(try signIn(http, admin))", reads: true)
+      let page = try OpenStream(
+        port: port, "/admin", "Accept: text/event-stream\r\nCookie: \(try signIn(http, admin))", reads: true)
       try await eventually("the streams are open") {
         listener.received.contains(": listening") && page.received.contains("event: page")
       }

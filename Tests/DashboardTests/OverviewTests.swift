@@ -115,7 +115,8 @@ import Testing
       let id = try #require(try await stage.deadLetter(1).first)
       let (one, reader) = (try await stage.signIn(), try await stage.signIn(Stage.readToken))
       for path in [
-        "", "/queues", "/queues/fanout", "/jobs", "/jobs/\(id)", "/dead", "/workers", "/schedules", "/actions", "/accounts",
+        "", "/queues", "/queues/fanout", "/jobs", "/jobs/\(id)", "/dead", "/workers", "/schedules", "/actions",
+        "/accounts",
         "/pictures", "/fan-outs", "/quota", "/rankings", "/reports", "/takedowns",
       ] {
         for visitor in [one, reader] {

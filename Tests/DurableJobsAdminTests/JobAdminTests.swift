@@ -69,7 +69,8 @@ struct JobAdminTests {
           name: "one", host: "host", pid: 1, version: "1", startedAt: Date(timeIntervalSince1970: 0), state: .running,
           queues: [WorkerReport.Queue(queue: "fanout", concurrency: 2)],
           running: [run, failed].map {
-            WorkerReport.Running(id: $0.id, kind: $0.kind, queue: $0.queue, attempt: 1,
+            WorkerReport.Running(
+              id: $0.id, kind: $0.kind, queue: $0.queue, attempt: 1,
               since: Date(timeIntervalSince1970: 0))
           }, minutes: []))
       let admin = admin(stack)
@@ -85,7 +86,8 @@ struct JobAdminTests {
       #expect(try await admin.show(run.id.description).job.state == .waiting)
       try await workers.leave(
         WorkerReport(
-          name: "one", host: "host", pid: 1, version: "1", startedAt: Date(timeIntervalSince1970: 0), state: .stopping, queues: [], running: [],
+          name: "one", host: "host", pid: 1, version: "1", startedAt: Date(timeIntervalSince1970: 0), state: .stopping,
+          queues: [], running: [],
           minutes: []))
     }
   }

@@ -81,12 +81,9 @@ struct OwnSchemaTests {
     let client = RedisClient(
       configuration: try RedisConfiguration(url: redis.url), loop: .tests, logger: .quiet)
     try await TestStack.withPool(url) { pool in
-      try await pool.execute("CREATE SCHEMA shop")
-      let standard = JobsSchema.standard.name
-      let tables = try await pool.query("SELECT tablename FROM pg_tables WHERE schemaname = \(standard)::text")
-      for table in try tables.decode(String.self) {
-        try await pool.execute("ALTER TABLE \(PostgresIdentifier(table, in: standard)) SET SCHEMA shop")
-      }
+      // A statement on the standard schema would fail.
+      try await pool.execute("DROP SCHEMA \(PostgresIdentifier(JobsSchema.standard.name)) CASCADE")
+      try await JobsSchema.migrate(pool, schema: "shop")
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await client.run() }
         defer { group.cancelAll() }

@@ -81,7 +81,10 @@ struct ScheduleAdminTests {
       _ = try await admin.pause("hourly", by: .terminal)
       let resumed = try await admin.resume("hourly", by: .terminal)
       #expect(resumed.nextTick == clock.now - 10 + 3600)
-      #expect(try await store.states().map(\.decidedUntil) == [Date(unixMilliseconds: Int64(clock.now.timeIntervalSince1970) * 1000)])
+      #expect(
+        try await store.states().map(\.decidedUntil) == [
+          Date(unixMilliseconds: Int64(clock.now.timeIntervalSince1970) * 1000)
+        ])
     }
   }
 
@@ -93,16 +96,23 @@ struct ScheduleAdminTests {
       let jobs = JobAdmin(stack.client, kinds: .app)
       let run = try await admin.run("hourly", on: jobs, by: .terminal)
       #expect(run.tick == clock.now && run.kind == "test.sweep" && run.queue == "default")
-      let refused = await #expect(throws: OperationError.self) { try await admin.run("hourly", on: jobs, by: .terminal) }
+      let refused = await #expect(throws: OperationError.self) {
+        try await admin.run("hourly", on: jobs, by: .terminal)
+      }
       #expect(refused?.code == .conflict && refused?.message.contains("has just fired") == true)
       clock.advance(by: .seconds(1))
-      let pending = await #expect(throws: OperationError.self) { try await admin.run("hourly", on: jobs, by: .terminal) }
+      let pending = await #expect(throws: OperationError.self) {
+        try await admin.run("hourly", on: jobs, by: .terminal)
+      }
       #expect(pending?.code == .conflict && pending?.message.contains("'hourly'") == true)
       // The refused run left nothing behind.
       let store = PostgresScheduleStore(pool: stack.pool)
       #expect(try await store.ticks(of: "hourly", limit: 10).map(\.job.description) == [run.id])
       #expect(try await stack.count("SELECT count(*) FROM jobs") == 1)
-      #expect(try await store.states().map(\.nextTick) == [Date(unixMilliseconds: Int64(run.tick.timeIntervalSince1970 + 3600) * 1000)])
+      #expect(
+        try await store.states().map(\.nextTick) == [
+          Date(unixMilliseconds: Int64(run.tick.timeIntervalSince1970 + 3600) * 1000)
+        ])
 
       let unknown = await #expect(throws: OperationError.self) { try await admin.run("hourl", on: jobs, by: .terminal) }
       #expect(unknown?.code == .usage && unknown?.message.contains("nearest is 'hourly'") == true)

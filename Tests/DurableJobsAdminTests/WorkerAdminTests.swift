@@ -15,7 +15,8 @@ struct WorkerAdminTests {
       name: name, host: "host", pid: 7, version: "1.0", startedAt: Date(timeIntervalSince1970: 1_700_000_000),
       queues: [WorkerReport.Queue(queue: "b", concurrency: 2), WorkerReport.Queue(queue: "a", concurrency: 1)],
       running: [
-        WorkerReport.Running(id: .min(atMilliseconds: 5), kind: "k", queue: "a", attempt: 2,
+        WorkerReport.Running(
+          id: .min(atMilliseconds: 5), kind: "k", queue: "a", attempt: 2,
           since: Date(timeIntervalSince1970: 1_700_000_001.5))
       ],
       minutes: minutes, batch: batch)

@@ -15,7 +15,7 @@ import TestSupport
   /// The schema of the last version's tables, and of the views after the upgrade.
   static let former = JobsSchema("public")
   /// Columns that later versions of the schema have added.
-  static let added = ["trace_span", "trace_sampled", "max_attempts", "timeout_ms"]
+  static let added = ["trace_span", "trace_sampled", "max_attempts", "timeout_ms", "run_histogram", "wait_histogram"]
 
   @Test func anUpgradedSchemaIsWhatAFreshOneIs() async throws {
     let fresh = try await TestDatabase.empty { pool in

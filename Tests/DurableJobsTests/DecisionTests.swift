@@ -30,7 +30,8 @@ import Testing
     let decision = try decide(.all, decidedUntil: 100, now: 109)
     #expect(decision.ticks.isEmpty && !decision.hasSkipped)
     #expect(decision.next == 110_000)
-    #expect(decision.state == ScheduleState(beginning: try schedule(.all), at: moment(100_000)), "nothing is to be saved")
+    #expect(
+      decision.state == ScheduleState(beginning: try schedule(.all), at: moment(100_000)), "nothing is to be saved")
   }
 
   @Test(arguments: [MissedTicks.skip, .latest, .all])
@@ -46,7 +47,8 @@ import Testing
 
   @Test func aFirstStartDoesNotFireThePast() throws {
     let schedule = try schedule(.all)
-    let decision = Decision(schedule, ScheduleState(beginning: schedule, at: moment(115_000)), now: 115_000, grace: 15_000)
+    let decision = Decision(
+      schedule, ScheduleState(beginning: schedule, at: moment(115_000)), now: 115_000, grace: 15_000)
     #expect(decision.ticks.isEmpty)
     #expect(decision.next == 120_000)
   }
@@ -129,7 +131,8 @@ import Testing
 
   @Test func atATimingThatNeverTicksNobodyLooksAgain() throws {
     let schedule = Schedule("never", try .cron("0 0 30 2 *", .gmt)) { _ in Numbered(number: 1) }
-    let decision = Decision(schedule, ScheduleState(beginning: schedule, at: moment(0)), now: 1_000_000_000_000, grace: 0)
+    let decision = Decision(
+      schedule, ScheduleState(beginning: schedule, at: moment(0)), now: 1_000_000_000_000, grace: 0)
     #expect(decision.ticks.isEmpty && decision.next == nil)
   }
 }

@@ -54,7 +54,9 @@ import Testing
 
   @Test func boundsAreExact() {
     // The first bucket ends at 100 µs; each power of two from there has four.
-    for (microseconds, bucket) in [(99, 0), (100, 1), (124, 1), (125, 2), (199, 4), (200, 5), (249, 5), (400, 9), (500, 10), (1600, 17)] {
+    for (microseconds, bucket) in [
+      (99, 0), (100, 1), (124, 1), (125, 2), (199, 4), (200, 5), (249, 5), (400, 9), (500, 10), (1600, 17),
+    ] {
       var histogram = DurationHistogram()
       histogram.add(.microseconds(microseconds))
       #expect(histogram.counts.count == bucket + 1, "\(microseconds) µs")

@@ -373,7 +373,9 @@ import Testing
     let counts = state.takeCounts()
     #expect(counts[0].failed == 1 && counts[0].run == .microseconds(7) && counts[0].wait == .milliseconds(5))
     #expect(counts[1].completed == 1 && counts[1].dead == 1 && counts[1].failed == 0)
-    #expect(counts[1].run == .microseconds(6) && counts[1].wait == .milliseconds(10), "each took its part of the batch's time")
+    #expect(
+      counts[1].run == .microseconds(6) && counts[1].wait == .milliseconds(10), "each took its part of the batch's time"
+    )
     #expect(state.takeCounts().allSatisfy { $0.isEmpty })
   }
 }

@@ -100,7 +100,9 @@ import Testing
   func whatWasMissedWhileNobodyRanIsTheSchedulesChoice(missed: MissedTicks) async throws {
     let rig = try Rig()
     let schedules = [
-      Schedule("ten", try .every(.seconds(10)), missed: missed) { Effect(number: Int($0.time.unixMilliseconds / 1000 % 3600)) },
+      Schedule("ten", try .every(.seconds(10)), missed: missed) {
+        Effect(number: Int($0.time.unixMilliseconds / 1000 % 3600))
+      },
       Schedule("slow", try .every(.seconds(3600)), missed: missed) { _ in Effect(number: 5000) },
     ]
     try await rig.play(schedules) { _ in }
@@ -196,7 +198,8 @@ import Testing
     let schedule = try everyTenSeconds(.all)
     @Sendable func change(_ body: @Sendable (inout ScheduleState) -> Void) async throws {
       try await rig.stage.ledger.withTransaction { transaction in
-        var state = try await rig.store.lock(ScheduleState(beginning: schedule, at: Date(unixMilliseconds: 0)),
+        var state = try await rig.store.lock(
+          ScheduleState(beginning: schedule, at: Date(unixMilliseconds: 0)),
           in: transaction)
         body(&state)
         try rig.store.save(state, in: transaction)
@@ -284,7 +287,10 @@ import Testing
     try await rig.play(schedules) { _ in
       for _ in 0..<2 { try await rig.advance(.seconds(10)) }
       #expect(try rig.effects().filter { $0 > 0 } == [10, 10, 20], "the hour is not waited for")
-      #expect(rig.store.ticks(of: "ten", limit: 1).map(\.tick.unixMilliseconds) == [Int64(start.timeIntervalSince1970 + 20) * 1000])
+      #expect(
+        rig.store.ticks(of: "ten", limit: 1).map(\.tick.unixMilliseconds) == [
+          Int64(start.timeIntervalSince1970 + 20) * 1000
+        ])
     }
   }
 

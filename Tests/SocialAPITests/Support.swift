@@ -1,3 +1,5 @@
+import HTTPTypes
+import Hummingbird
 import Bootstrap
 import DurableJobs
 import DurableJobsAdmin

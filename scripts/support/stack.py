@@ -13,7 +13,8 @@ READ_TOKEN = "a-read-only-token-for-the-browser"
 
 
 class Stack:
-    def __init__(self, workers=1):
+    def __init__(self, workers=1, **more):
+        """Further settings are environment variables of every command."""
         builds = [os.path.join(PROJECT, ".build", kind) for kind in ("release", "debug")]
         built = [folder for folder in builds if os.path.exists(os.path.join(folder, "fanmill-api"))]
         if not built:
@@ -21,6 +22,7 @@ class Stack:
         # The newer one was built last.
         self.build = max(built, key=lambda folder: os.path.getmtime(os.path.join(folder, "fanmill-api")))
         self.workers = workers
+        self.more = more
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="fanmill-stack-")
@@ -60,7 +62,7 @@ class Stack:
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "FANMILL_ADMIN_READ_TOKEN": READ_TOKEN, "USER": "operator",
             # Scripts send more requests than accounts do.
             "FANMILL_LIMITS": "off",
-        }
+        } | self.more
         if arguments[0] == "up":
             arguments += ("--migrations", os.path.join(PROJECT, "migrations"))
         done = subprocess.run(

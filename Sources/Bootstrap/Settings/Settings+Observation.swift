@@ -37,7 +37,8 @@ extension Settings {
       let minimum = Setting.autoscalingMinimum.variable
       if isSet(.autoscalingMaximum) {
         throw refusal(
-          of: .autoscalingMaximum, value: "\(autoscalingMaximum)", because: "less than \(minimum), \(autoscalingMinimum)")
+          of: .autoscalingMaximum, value: "\(autoscalingMaximum)",
+          because: "less than \(minimum), \(autoscalingMinimum)")
       }
       throw refusal(
         of: .autoscalingMinimum, value: "\(autoscalingMinimum)",

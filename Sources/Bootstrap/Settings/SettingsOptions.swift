@@ -92,9 +92,11 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.alarms.flagName, help: Setting.alarms.help) var alarms: String?
   @Option(name: Setting.alarmWebhook.flagName, help: Setting.alarmWebhook.help) var alarmWebhook: String?
   @Option(name: Setting.alarmSecret.flagName, help: Setting.alarmSecret.help) var alarmSecret: String?
-  @Option(name: Setting.autoscalingMinimum.flagName, help: Setting.autoscalingMinimum.help) var autoscalingMinimum: String?
+  @Option(name: Setting.autoscalingMinimum.flagName, help: Setting.autoscalingMinimum.help) var autoscalingMinimum:
+    String?
   @Option(name: Setting.otlpURL.flagName, help: Setting.otlpURL.help) var otlpURL: String?
-  @Option(name: Setting.autoscalingMaximum.flagName, help: Setting.autoscalingMaximum.help) var autoscalingMaximum: String?
+  @Option(name: Setting.autoscalingMaximum.flagName, help: Setting.autoscalingMaximum.help) var autoscalingMaximum:
+    String?
   @Option(name: Setting.logLevel.flagName, help: Setting.logLevel.help) var logLevel: String?
   @Option(name: Setting.logFormat.flagName, help: Setting.logFormat.help) var logFormat: String?
   @Option(name: Setting.shutdownTimeout.flagName, help: Setting.shutdownTimeout.help) var shutdownTimeout: String?

@@ -104,7 +104,8 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
   /// Fires a schedule's due ticks in one transaction.
   func fire(_ schedule: Schedule) async throws -> Decision {
     let decision = try await client.transaction { transaction in
-      let kept = try await store.lock(ScheduleState(beginning: schedule, at: Date(unixMilliseconds: now)), in: transaction.sql)
+      let kept = try await store.lock(
+        ScheduleState(beginning: schedule, at: Date(unixMilliseconds: now)), in: transaction.sql)
       // The time after the lock was acquired: another leader may have decided meanwhile.
       var decision = Decision(schedule, kept, now: now, grace: configuration.grace.milliseconds)
       if decision.isTakenBack {
@@ -117,8 +118,10 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
       }
       if !records.isEmpty {
         let new = try await store.record(
-          zip(decision.ticks, records).map { FiredTick(tick: Date(unixMilliseconds: $0), job: $1.id) }, of: schedule.name, in: transaction.sql)
-        try await transaction.add(zip(decision.ticks, records).filter { new.contains(Date(unixMilliseconds: $0.0)) }.map(\.1))
+          zip(decision.ticks, records).map { FiredTick(tick: Date(unixMilliseconds: $0), job: $1.id) },
+          of: schedule.name, in: transaction.sql)
+        try await transaction.add(
+          zip(decision.ticks, records).filter { new.contains(Date(unixMilliseconds: $0.0)) }.map(\.1))
         decision.ticks.removeAll { !new.contains(Date(unixMilliseconds: $0)) }
       }
       if decision.state != kept { try await store.save(decision.state, in: transaction.sql) }

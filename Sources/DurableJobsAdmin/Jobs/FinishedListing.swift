@@ -19,7 +19,8 @@ struct FinishedListing {
       end: filter.state?.end, kind: filter.kind, queue: filter.queue, since: filter.since ?? .distantPast,
       payload: search.condition)
     let (found, edge) = try await database.finishedJobs(wanted) { jobs in
-      let edge = wanted.isIndexed && !search.isActive ? nil : try await jobs.edge(from: start, count: PendingListing.budget)
+      let edge =
+        wanted.isIndexed && !search.isActive ? nil : try await jobs.edge(from: start, count: PendingListing.budget)
       return (try await find(at: jobs, from: start, to: edge ?? .end, search), edge)
     }
     let items = found.prefix(filter.limit).map { JobSummary($0) }

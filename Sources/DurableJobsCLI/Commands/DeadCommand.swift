@@ -130,7 +130,8 @@ struct DeadCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
             try await choice.count(.dead, "dead letters", $0.jobs, common.output)
           }
         }
-        try confirmation.ask("delete \(choice.id.map { "the dead letter \($0)" } ?? choice.conditions.text(of: "dead letters"))")
+        try confirmation.ask(
+          "delete \(choice.id.map { "the dead letter \($0)" } ?? choice.conditions.text(of: "dead letters"))")
         try await common.withAdmin(program) { admin in
           if let id = choice.id {
             let job = try await admin.jobs.delete(id, by: .terminal)

@@ -144,7 +144,9 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
         try await common.withAdmin(program) { admin in
           let line = ProgressLine()
           defer { line.clear() }
-          let count = try await admin.queues.clear(queue.name, by: .terminal) { line.show($0, of: nil, "are cancelled") }
+          let count = try await admin.queues.clear(queue.name, by: .terminal) {
+            line.show($0, of: nil, "are cancelled")
+          }
           line.clear()
           try common.output.one(Changed(queue: queue.name, cancelled: count)) { _ in "\(count.grouped) are cancelled" }
         }

@@ -57,7 +57,8 @@ struct SchedulesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
         // Reject an unknown name before connecting to a server.
         _ = try ScheduleAdmin.schedule(name, of: schedules)
         try await common.withAdmin(program) { admin in
-          let run = try await ScheduleAdmin(schedules, database: admin.database).run(name, on: admin.jobs, by: .terminal)
+          let run = try await ScheduleAdmin(schedules, database: admin.database).run(
+            name, on: admin.jobs, by: .terminal)
           try common.output.one(run) { $0.id }
         }
       }

@@ -81,7 +81,8 @@ struct Gate: Sendable {
     isUpdate: Bool = false
   ) -> DashboardVisit {
     DashboardVisit(
-      isUpdate: isUpdate, request: request, context: context.outer, query: DashboardForm(request.uri.query ?? ""), visitor: visitor,
+      isUpdate: isUpdate, request: request, context: context.outer, query: DashboardForm(request.uri.query ?? ""),
+      visitor: visitor,
       kit: kit, mount: mount, route: route.path, parameters: context.parameters, admission: context.admission)
   }
 

@@ -14,7 +14,8 @@ struct OverviewPages: DashboardPages {
 
   func add(to routes: inout DashboardRoutes) {
     routes.page("") { visit in
-      try await visit.page("overview", title: "Overview", try await overview(Figures.window(visit.query["window"]), visit))
+      try await visit.page(
+        "overview", title: "Overview", try await overview(Figures.window(visit.query["window"]), visit))
     }
   }
 

@@ -102,7 +102,8 @@ enum ScheduleStoreChecks {
       }
       try await group.waitForAll()
     }
-    try await expect(schedules.store.states().map(\.decidedUntil), equals: [date(Self.beginning.decidedUntil.unixMilliseconds + 20)])
+    try await expect(
+      schedules.store.states().map(\.decidedUntil), equals: [date(Self.beginning.decidedUntil.unixMilliseconds + 20)])
   }
 
   private static func theOldestTicksAreForgotten(_ schedules: some ScheduleStoreUnderTest) async throws {
@@ -128,7 +129,9 @@ enum ScheduleStoreChecks {
 
   private static func tickAndJobCommitTogether(_ schedules: some ScheduleStoreUnderTest) async throws {
     let clock = try ManualClock()
-    let schedule = Schedule("s", try .every(.seconds(10)), missed: .all) { tick in TickJob(tick: tick.time.unixMilliseconds) }
+    let schedule = Schedule("s", try .every(.seconds(10)), missed: .all) { tick in
+      TickJob(tick: tick.time.unixMilliseconds)
+    }
     let client = JobClient(broker: InMemoryBroker(), ledger: schedules.ledger, logger: .quiet)
     let schedulers = try (0..<3).map { _ in
       try Scheduler([schedule], client: client, store: schedules.store, clock: clock, logger: .quiet)

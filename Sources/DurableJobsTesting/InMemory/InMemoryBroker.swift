@@ -332,7 +332,8 @@ extension InMemoryBroker {
     let heads = queue.ready.values.compactMap(\.first?.since) + queue.returned.values.compactMap(\.first?.since)
     return QueueDepth(
       high: count(.high), normal: count(.normal), low: count(.low), claimed: queue.claimed.count,
-      delayed: queue.delayed.count, known: queue.known.count, workers: queue.leases.count, oldestReadyAt: heads.min().map { Date(unixMilliseconds: $0) })
+      delayed: queue.delayed.count, known: queue.known.count, workers: queue.leases.count,
+      oldestReadyAt: heads.min().map { Date(unixMilliseconds: $0) })
   }
 
   public func remove(_ ids: [JobID], from name: QueueName) -> [JobID] {

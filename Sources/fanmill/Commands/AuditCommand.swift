@@ -25,7 +25,8 @@ struct AuditCommand: AsyncParsableCommand, Sendable {
     try await common.withAdmin(program) { admin in
       let line = ProgressLine()
       defer { line.clear() }
-      let report = try await Audit(admin.database, broker: admin.broker, queues: JobKinds.app.queues, store: store).run {
+      let report = try await Audit(admin.database, broker: admin.broker, queues: JobKinds.app.queues, store: store).run
+      {
         done, what in
         line.show(Double(done) / Double(Audit.steps), "auditing \(what)")
       }

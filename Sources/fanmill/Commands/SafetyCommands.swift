@@ -137,7 +137,8 @@ extension CommonOptions {
     try await run { program in
       try await withAdmin(program) { admin in
         try await body(
-          admin.database, JobClient(broker: admin.broker, ledger: PostgresLedger(admin.database), logger: program.logger))
+          admin.database,
+          JobClient(broker: admin.broker, ledger: PostgresLedger(admin.database), logger: program.logger))
       }
     }
   }

@@ -1,3 +1,5 @@
+import DurableJobs
+import LocalStack
 import Foundation
 import Testing
 

@@ -1,3 +1,4 @@
+import LocalStack
 import Foundation
 import Social
 import Testing
