@@ -7,6 +7,7 @@ enum APICoding {
     decoder.dateDecodingStrategy = .custom { decoder in
       let text = try decoder.singleValueContainer().decode(String.self)
       for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
+        // A time in the other form is no error.
         if let date = try? style.parse(text) { return date }
       }
       throw DecodingError.dataCorrupted(

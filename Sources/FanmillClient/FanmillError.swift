@@ -45,6 +45,7 @@ extension FanmillError {
 
   /// The error that a response with a status of 300 or more describes.
   init(_ response: TransportResponse) {
+    // A proxy's body may be anything; the status then says what happened.
     let problem: Problem? =
       response.mediaType == "application/problem+json"
       ? try? APICoding.decoder.decode(Problem.self, from: response.body) : nil

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value behind a lock.
+/// A value behind a lock. Apps take this module alone, so it depends on no other.
 ///
 /// Unchecked because the compiler cannot see the lock: `value` is private, and `withLock`, the only access to it, holds
 /// the lock throughout.

@@ -63,7 +63,7 @@ public struct Upload: Sendable, Hashable, Codable, Identifiable {
     public static let failed = State(rawValue: "failed")
   }
 
-  /// Cannot be guessed: whoever has it can see the picture.
+  /// Cannot be guessed. Anyone who has it can see the picture.
   public var id: String
   public var state: State
   /// The address of the size `feed`, relative to the server.

@@ -84,7 +84,7 @@ import Testing
 
   @Test func releasedStreamsEnd() async throws {
     let (ann, _) = try await LiveStack.account("ann")
-    // An account may have five streams: more than that in turn work only if each one ends when it is released.
+    // An account may have five streams, so eight in turn work only if each ends when it is released.
     for _ in 1...8 {
       var events = ann.events.stream().makeAsyncIterator()
       #expect(try await events.next()?.kind == .connected(resumed: false))

@@ -125,6 +125,22 @@ import Tracing
     }
   }
 
+  @Test func jobsOutsideOfAnyTraceBeginOneUpToTheLimit() async throws {
+    try await Self.run {
+      for limit in [0, 1000] {
+        let traced = Locked(0)
+        var registry = JobRegistry<InMemoryLedger>()
+        registry.register(Order.self) { _, _ in
+          if TraceContext.current != nil { traced.withLock { $0 += 1 } }
+        }
+        let queue = TestQueue(registry, middleware: [JobTracing(newTracesPerSecond: limit)])
+        for number in 0..<10 { _ = try await queue.client.enqueue(Order(number: number)) }
+        try await queue.drain()
+        #expect(traced.withLock { $0 } == min(10, limit), "limit \(limit)")
+      }
+    }
+  }
+
   @Test func anUnsampledTraceStaysSilentAndWhole() async throws {
     try await Self.run {
       let seen = Locked<TraceContext?>(nil)
