@@ -6,6 +6,7 @@ final class CurlHandle {
   let easy: UnsafeMutableRawPointer
   private let errorText: UnsafeMutablePointer<CChar>
   private var lines: UnsafeMutablePointer<curl_slist>?
+  private var names: UnsafeMutablePointer<curl_slist>?
 
   /// nil if memory is exhausted.
   init?() {
@@ -18,6 +19,7 @@ final class CurlHandle {
   deinit {
     curl_easy_cleanup(easy)
     curl_slist_free_all(lines)
+    curl_slist_free_all(names)
     errorText.deallocate()
   }
 
@@ -25,7 +27,9 @@ final class CurlHandle {
   func clear() {
     curl_easy_reset(easy)
     curl_slist_free_all(lines)
+    curl_slist_free_all(names)
     lines = nil
+    names = nil
     errorText.pointee = 0
   }
 
@@ -76,6 +80,18 @@ final class CurlHandle {
     options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     setMethod(transfer, &options)
     setList(CURLOPT_HTTPHEADER, call.fields, &options)
+    if configuration.allowsAddress != nil {
+      options.set(CURLOPT_PROXY, "")
+      options.setSocketOpener(transfer)
+    }
+    if let resolve = configuration.resolvesName, let (host, port) = call.endpoint {
+      let addresses = resolve(host)
+      if !addresses.isEmpty {
+        // It replaces what an earlier request of this client has resolved.
+        names = curl_slist_append(nil, "\(host):\(port):\(addresses.joined(separator: ","))")
+        options.set(CURLOPT_RESOLVE, pointer: names)
+      }
+    }
     options.setCallbacks(Unmanaged.passUnretained(transfer).toOpaque())
     return options.failure
   }
@@ -98,7 +114,7 @@ final class CurlHandle {
     options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
   }
 
-  /// Sets the transfer's only list option, which libcurl reads throughout the transfer.
+  /// Sets the list option of a request or a mail, which libcurl reads throughout the transfer.
   func setList(_ option: CURLoption, _ lines: [String], _ options: inout CurlOptions) {
     for line in lines { self.lines = curl_slist_append(self.lines, line) ?? self.lines }
     options.set(option, pointer: self.lines)
@@ -118,7 +134,7 @@ final class CurlHandle {
       if !call.body.isEmpty || ["POST", "PUT", "PATCH"].contains(call.method) { options.setBody(call.body) }
       if call.method != "POST" { options.set(CURLOPT_CUSTOMREQUEST, call.method) }
     }
-    if call.method != "HEAD" { options.set(CURLOPT_MAXFILESIZE_LARGE, size: transfer.bodyLimit) }
+    if call.method != "HEAD", !transfer.cutsBody { options.set(CURLOPT_MAXFILESIZE_LARGE, size: transfer.bodyLimit) }
   }
 }
 
@@ -165,6 +181,12 @@ struct CurlOptions {
     set(CURLOPT_WRITEDATA, pointer: transfer)
     note(fanmill_curl_set_before_request(easy, transferLeaves))
     set(CURLOPT_PREREQDATA, pointer: transfer)
+  }
+
+  /// Asks the transfer before each connection.
+  mutating func setSocketOpener(_ transfer: HTTPTransfer) {
+    note(fanmill_curl_set_socket_opener(easy, transferOpensSocket))
+    set(CURLOPT_OPENSOCKETDATA, pointer: Unmanaged.passUnretained(transfer).toOpaque())
   }
 
   mutating func setSocketMade() { note(fanmill_curl_set_socket_made(easy, curlMadeSocket)) }

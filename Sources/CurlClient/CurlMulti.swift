@@ -239,6 +239,17 @@ private func mail(_ pointer: UnsafeMutableRawPointer?) -> MailTransfer? {
   return Unmanaged<MailTransfer>.fromOpaque(pointer).takeUnretainedValue()
 }
 
+/// libcurl is about to connect to an address; a bad socket makes it try the host's next one.
+func transferOpensSocket(
+  _ pointer: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+  guard let transfer = transfer(pointer), let address else { return -1 }
+  var bytes = [UInt8](repeating: 0, count: 16)
+  let count = Int(fanmill_curl_address(address, &bytes))
+  guard transfer.mayConnect(to: Array(bytes.prefix(count))) else { return -1 }
+  return fanmill_curl_open_socket(address)
+}
+
 /// Connected: the request leaves now.
 func transferLeaves(
   _ pointer: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32,

@@ -3,6 +3,8 @@ import HTTPTypes
 /// A request in libcurl's terms, validated so that caller input cannot turn it into several.
 struct HTTPCall: Sendable {
   let url: String
+  /// Host and port of the URL.
+  let authority: String
   let method: String
   /// `Name: value`, without line ends.
   let fields: [String]
@@ -11,6 +13,14 @@ struct HTTPCall: Sendable {
   let name: String
 
   var isHTTPS: Bool { url.hasPrefix("https:") }
+
+  /// The host's name and the port; nil if the host is an IPv6 address.
+  var endpoint: (host: String, port: String)? {
+    if authority.hasPrefix("[") { return nil }
+    let parts = authority.split(separator: ":", maxSplits: 1)
+    guard let host = parts.first else { return nil }
+    return (String(host), parts.count > 1 ? String(parts[1]) : isHTTPS ? "443" : "80")
+  }
 
   /// - Parameter isUpload: whether the body comes from another source.
   /// - Throws: `.invalidRequest`.
@@ -29,6 +39,7 @@ struct HTTPCall: Sendable {
         .invalidRequest, "the path of a URL at \(authority) does not begin with / or is not percent-encoded")
     }
     url = "\(scheme)://\(authority)\(path)"
+    self.authority = authority
     method = request.method.rawValue
     name = "\(method) \(scheme)://\(authority)\(path.prefix { $0 != "?" })"
     self.body = body

@@ -17,6 +17,15 @@ public struct HTTPClientConfiguration: Sendable {
   public var userAgent = "fanmill"
   /// The path of a PEM file of certificate authorities to trust instead of the system's.
   public var certificateAuthorities: String?
+  /// Whether a body that is longer than `maximumBodyBytes` is cut off there, instead of failing the request.
+  public var cutsBodies = false
+  /// Decides whether to connect to an address of 4 or 16 bytes; nil allows all.
+  ///
+  /// It is asked with the very address of the connection, after the name was resolved, so a name that changes its
+  /// address in between gains nothing. A proxy would resolve names itself, so none is used.
+  public var allowsAddress: (@Sendable ([UInt8]) -> Bool)?
+  /// Resolves a host name to addresses in text form, for each request; nil asks the system. For tests.
+  public var resolvesName: (@Sendable (String) -> [String])?
 
   public init() {}
 }

@@ -6,7 +6,7 @@ public struct HTTPClientError: Error, Hashable, Sendable, CustomStringConvertibl
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case invalidRequest, connection, nameNotResolved, tls, timeout, stalled, bodyTooLarge, redirect, cancelled, closed
-      case transfer, unsupported, file, diskFull
+      case transfer, unsupported, file, diskFull, forbiddenAddress
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -17,6 +17,8 @@ public struct HTTPClientError: Error, Hashable, Sendable, CustomStringConvertibl
     public static let connection = Code(.connection)
     /// The host name has no address. Nothing was sent.
     public static let nameNotResolved = Code(.nameNotResolved)
+    /// The host's addresses are ones that the client may not connect to. Nothing was sent.
+    public static let forbiddenAddress = Code(.forbiddenAddress)
     /// The server's identity could not be verified, or no encryption could be agreed on. Nothing was sent.
     public static let tls = Code(.tls)
     /// No complete response in time. For this error and all that follow, the server may or may not have acted on the

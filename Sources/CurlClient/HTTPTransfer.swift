@@ -18,6 +18,8 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
 
   private(set) var head = ResponseHead()
   private var body: [UInt8] = []
+  /// Whether the rest of the body was not wanted.
+  private var isCut = false
   /// The error of a callback that refused data; libcurl reports only that one did.
   private(set) var refusal: HTTPClientError?
 
@@ -37,15 +39,40 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
   /// The largest body to accept, in bytes. A download's error response is kept in memory.
   var bodyLimit: Int { max(configuration.maximumBodyBytes, download?.limit ?? 0) }
 
+  var cutsBody: Bool { configuration.cutsBodies }
+
   func prepare(_ handle: CurlHandle) -> CURLcode { handle.prepare(self, configuration) }
 
   func finish(_ code: CURLcode, _ handle: CurlHandle) -> HTTPClientError? {
-    guard code == CURLE_OK else { return HTTPClientError(code, self, handle, configuration) }
+    guard code == CURLE_OK || isCut else { return HTTPClientError(code, self, handle, configuration) }
     // libcurl takes a connection that ends within a head for the end of the response.
     guard head.isComplete else { return HTTPClientError(.transfer, "\(name): the response's head is cut off") }
+    // libcurl 7.88 takes any number from a status line such as `HTTP/2 12345678`, and `HTTPResponse.Status` traps.
+    guard 100...999 ~= handle.status else {
+      return HTTPClientError(.transfer, "\(name): the response's status \(handle.status) is not one of HTTP")
+    }
     let came = Outcome(status: handle.status, head: head, body: body)
     outcome.withLock { $0 = came }
     return nil
+  }
+
+  // MARK: Connection
+
+  /// Whether to connect to an address, of 4 or 16 bytes. libcurl tries a host's other addresses if not.
+  func mayConnect(to address: [UInt8]) -> Bool {
+    guard let allows = configuration.allowsAddress, !allows(address) else {
+      if refusal?.code == .forbiddenAddress { refusal = nil }
+      return true
+    }
+    refusal = HTTPClientError(
+      .forbiddenAddress, "\(name): the host's address is private or reserved: \(Self.text(of: address))")
+    return false
+  }
+
+  private static func text(of address: [UInt8]) -> String {
+    if address.count == 4 { return address.map(String.init).joined(separator: ".") }
+    let groups = stride(from: 0, to: address.count - 1, by: 2).map { Int(address[$0]) << 8 | Int(address[$0 + 1]) }
+    return groups.isEmpty ? "not an IP address" : groups.map { String($0, radix: 16) }.joined(separator: ":")
   }
 
   // MARK: Request
@@ -94,6 +121,11 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     if body.count + piece.count <= configuration.maximumBodyBytes {
       body.append(contentsOf: piece)
       return true
+    }
+    if configuration.cutsBodies {
+      body.append(contentsOf: piece.prefix(configuration.maximumBodyBytes - body.count))
+      isCut = true
+      return false
     }
     refusal = .bodyTooLarge(name, configuration.maximumBodyBytes)
     return false

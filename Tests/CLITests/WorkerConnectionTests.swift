@@ -29,10 +29,12 @@ struct WorkerConnectionTests {
     try await client.enqueue(numbers.map { RankingRefresh(depth: $0) })
     try await client.enqueue(numbers.map { PasswordResetMail(account: $0) })
     try await client.enqueue(numbers.map { _ in LookupUpkeep() })
+    try await client.enqueue(numbers.map { WebhookSweep(days: $0) })
   }
 
   private static let tables = [
     "sessions", "posts", "follows", "notification_counts", "celebs", "ranking_snapshots", "accounts", "lookups",
+    "webhook_events",
   ]
 
   /// Opens a session whose transaction locks tables until it is closed.

@@ -37,6 +37,8 @@ struct BrokenAnswerTests {
     ("no last chunk", head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"),
     ("a chunk without a size", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n"),
     ("no HTTP", "220 mail.example.org ESMTP\r\n"),
+    ("a status of eight digits", "HTTP/2 12345678 OK\r\nContent-Length: 0\r\n\r\n"),
+    ("a negative status", "HTTP/2 -5 OK\r\nContent-Length: 0\r\n\r\n"),
     ("a length that is no number", head + "Content-Length: many\r\n\r\n12345"),
     ("gzip that is none", head + "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\n12345"),
     ("gzip that is cut off", head + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\u{1F}"),

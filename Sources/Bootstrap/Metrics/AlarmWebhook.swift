@@ -31,14 +31,20 @@ struct AlarmWebhook: Sendable {
   /// The request for an alarm, and its body.
   func request(_ message: AlarmMessage) throws -> (HTTPRequest, [UInt8]) {
     let body = try message.json()
+    var request = request(body)
+    if let traceparent = message.traceparent { request.headerFields[Self.traceparent] = traceparent }
+    return (request, body)
+  }
+
+  /// The request for a body, signed.
+  func request(_ body: [UInt8]) -> HTTPRequest {
     var request = HTTPRequest(
       method: .post, scheme: scheme, authority: authority, path: path,
       headerFields: [.contentType: "application/json", .accept: "*/*"])
-    if let traceparent = message.traceparent { request.headerFields[Self.traceparent] = traceparent }
     if let key {
       request.headerFields[Self.signature] = "sha256=" + key.code(for: body).hexadecimal
     }
-    return (request, body)
+    return request
   }
 
   private static let traceparent = name("traceparent")

@@ -4,8 +4,8 @@ import Social
 /// A worker's concurrency per queue, and the number of connections it opens.
 ///
 /// A job holds at most one Postgres connection at a time, so no job waits for a pool that has one per running job plus
-/// the worker's own share. A lookup holds none while it waits for YouTube, so four lookups share one; a picture holds
-/// none while it is processed, so two share one. An unset concurrency follows from the pool, and an unset pool follows
+/// the worker's own share. A lookup holds none while it waits for YouTube, nor a webhook while it waits for its receiver,
+/// so four of these share one; a picture holds none while it is processed, so two share one. An unset concurrency follows from the pool, and an unset pool follows
 /// from the concurrency.
 public struct WorkerSize: Sendable, Hashable {
   public let concurrency: [QueueName: Int]
@@ -13,7 +13,7 @@ public struct WorkerSize: Sendable, Hashable {
   public let connections: WorkerConnections
 
   /// The pool size of a worker with neither concurrency nor connections set.
-  public static let usualPool = 21
+  public static let usualPool = 23
 
   /// The number of jobs it runs at once.
   public var totalConcurrency: Int { concurrency.values.reduce(0, +) }
@@ -99,7 +99,7 @@ public struct WorkerSize: Sendable, Hashable {
       }
       jobsPerConnection =
         switch queue {
-        case SocialJobs.lookupQueue: 4
+        case SocialJobs.lookupQueue, SocialJobs.webhookQueue: 4
         case SocialJobs.pictureQueue: 2
         default: 1
         }

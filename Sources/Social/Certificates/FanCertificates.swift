@@ -29,7 +29,24 @@ public struct FanCertificates: Sendable {
   ) async throws -> (token: String, certificate: FanCertificate) {
     let certificate = try await FanCertificate.issue(for: account, of: fan, in: pool, now: now)
     let token = try await keys.current(in: pool).sign(Claims(certificate, fan: fan), as: Self.type)
+    try await Self.note(certificate, of: fan, in: pool)
     return (token, certificate)
+  }
+
+  /// Writes the event of a certificate, without the token, unless the fan's account was deleted meanwhile: nothing would
+  /// erase it then.
+  static func note(_ certificate: FanCertificate, of fan: Int, in pool: PostgresPool) async throws {
+    try await pool.execute(
+      """
+      SELECT note_webhook_event('\(unescaped: WebhookEventType.certificateIssued.rawValue)', 'account/' || \(fan),
+        jsonb_build_object('certificate', jsonb_build_object(
+          'platform', \(certificate.platform.rawValue), 'account', \(certificate.account),
+          'fan', jsonb_build_object('id', \(fan), 'username', \(certificate.username)),
+          'since', webhook_time(\(certificate.since)), 'hearts', \(certificate.hearts), 'rank', \(certificate.rank),
+          'fans', \(certificate.fans), 'issuedAt', webhook_time(\(certificate.issuedAt)))), id)
+      FROM (SELECT id FROM accounts WHERE id = \(fan) FOR KEY SHARE) known
+      WHERE \(WebhookEvents.isWanted(.certificateIssued))
+      """)
   }
 
   /// Verifies a certificate that may have been signed by any version.

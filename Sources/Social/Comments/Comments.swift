@@ -5,6 +5,12 @@ import LibPQClient
 /// Creates, lists and deletes comments. `migrations/0010_notifications.sql` describes how the post's author is
 /// notified.
 public enum Comments {
+  /// A new comment as the data of an event. Its subject is the post, so that it comes after the post's own.
+  private static let shown = """
+    jsonb_build_object('comment', jsonb_build_object('id', id, 'postId', post_id,
+      'author', webhook_account(account_id), 'text', text, 'createdAt', webhook_time(created_at)))
+    """
+
   /// Comments on a post, and enqueues the notification of its author.
   ///
   /// - Returns: the comment's id.
@@ -19,14 +25,16 @@ public enum Comments {
         SELECT id, author_id FROM posts p WHERE id = \(post) AND \(Visibility.seesPost(account))
       ), added AS (
         INSERT INTO comments (post_id, account_id, text)
-        SELECT found.id, a.id, \(draft.text) FROM found, accounts a WHERE a.id = \(account) RETURNING id
-      )
-      SELECT author_id, added.id FROM found, added
+        SELECT found.id, a.id, \(draft.text) FROM found, accounts a WHERE a.id = \(account) RETURNING *
+      ), \(WebhookEvents.hooked(
+        .commentCreated, about: "'post/' || post_id", shown, account: "account_id", from: "added"))
+      SELECT author_id, added.id, \(WebhookEvents.isHooked) FROM found, added
       """,
     ])
-    guard let (author, id) = try answers[1].decode(Int.self, Int.self).first else {
+    guard let (author, id, isHooked) = try answers[1].decode(Int.self, Int.self, Bool.self).first else {
       throw SocialError.notFound("post")
     }
+    try await WebhookEvents.dispatch(isHooked, in: transaction)
     try await NotificationUpdate(comment: id, on: post, by: account, to: author).enqueue(in: transaction)
     return id
   }
@@ -97,8 +105,17 @@ public enum Comments {
     guard account == writer || account == author else {
       throw SocialError(.notYours, "neither the comment nor the post is yours")
     }
-    let gone = try await transaction.sql.execute("DELETE FROM comments WHERE post_id = \(post) AND id = \(id)")
-    guard gone == 1 else { throw SocialError.notFound("comment") }
+    let gone = try await transaction.sql.query(
+      """
+      WITH gone AS (DELETE FROM comments WHERE post_id = \(post) AND id = \(id) RETURNING post_id, id), \(
+        WebhookEvents.hooked(
+          .commentDeleted, about: "'post/' || post_id",
+          "jsonb_build_object('comment', jsonb_build_object('id', id, 'postId', post_id))", from: "gone"))
+      SELECT \(WebhookEvents.isHooked) FROM gone
+      """
+    ).decode(Bool.self)
+    guard let isHooked = gone.first else { throw SocialError.notFound("comment") }
+    try await WebhookEvents.dispatch(isHooked, in: transaction)
     try await NotificationUpdate(comment: id, on: post, by: writer, to: author).enqueue(in: transaction)
   }
 }

@@ -8,6 +8,9 @@ import LibPQClient
 /// leaves a feed with a row too many or too few. `migrations/0010_notifications.sql` describes the order of
 /// notifications.
 public enum Follows {
+  /// The subject of a follow's events, an expression.
+  private static let subject = "'follow/' || follower_id || '/' || followee_id"
+
   /// Makes `follower` follow `followee`, adds the followee's posts to the follower's feed, and enqueues the
   /// notification of the followee.
   ///
@@ -21,13 +24,21 @@ public enum Follows {
     let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock_shared(posts_lock(\(followee)))",
       """
-      INSERT INTO follows (follower_id, followee_id, is_announced)
-      SELECT f.id, a.id, true FROM accounts f, accounts a
-      WHERE f.id = \(follower) AND a.id = \(followee) AND \(Visibility.isVisible("a.id", to: follower))
-      ON CONFLICT DO NOTHING
+      WITH added AS (
+        INSERT INTO follows (follower_id, followee_id, is_announced)
+        SELECT f.id, a.id, true FROM accounts f, accounts a
+        WHERE f.id = \(follower) AND a.id = \(followee) AND \(Visibility.isVisible("a.id", to: follower))
+        ON CONFLICT DO NOTHING RETURNING follower_id, followee_id
+      ), \(WebhookEvents.hooked(
+        .followCreated, about: Self.subject,
+        "jsonb_build_object('follow', jsonb_build_object('follower', webhook_account(follower_id), "
+          + "'followee', webhook_account(followee_id)))",
+        account: "follower_id", other: "followee_id", from: "added"))
+      SELECT \(WebhookEvents.isHooked) FROM added
       """,
     ])
-    guard answers[1].affected == 1 else { return false }
+    guard let isHooked = try answers[1].decode(Bool.self).first else { return false }
+    try await WebhookEvents.dispatch(isHooked, in: transaction)
     try await NotificationUpdate(followOf: followee, by: follower).enqueue(in: transaction)
     let page = try await FeedBackfill.addPage(
       of: followee, to: follower, before: .max, limit: FeedSizes.current.followAtOnce, in: transaction.sql)
@@ -47,10 +58,21 @@ public enum Follows {
   ) async throws -> Bool {
     let answers = try await transaction.sql.pipeline([
       "SELECT pg_advisory_xact_lock(feed_lock(\(followee), \(follower)))",
-      "DELETE FROM follows WHERE followee_id = \(followee) AND follower_id = \(follower)",
+      """
+      WITH gone AS (
+        DELETE FROM follows WHERE followee_id = \(followee) AND follower_id = \(follower)
+        RETURNING follower_id, followee_id
+      ), \(WebhookEvents.hooked(
+        .followDeleted, about: Self.subject,
+        "jsonb_build_object('follow', jsonb_build_object('follower', \(WebhookEvents.bare("follower_id")), "
+          + "'followee', \(WebhookEvents.bare("followee_id"))))",
+        from: "gone"))
+      SELECT \(WebhookEvents.isHooked) FROM gone
+      """,
     ])
     // If this call ended no follow, the rows may already belong to a new one.
-    guard answers[1].affected == 1 else { return false }
+    guard let isHooked = try answers[1].decode(Bool.self).first else { return false }
+    try await WebhookEvents.dispatch(isHooked, in: transaction)
     // A separate statement: only a new snapshot shows the rows of a backfill that held the follow until now.
     try await transaction.sql.execute(
       """

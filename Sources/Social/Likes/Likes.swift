@@ -19,6 +19,16 @@ public enum Likes {
     "found AS (SELECT id, author_id FROM posts p WHERE id = \(post) AND \(Visibility.seesPost(account)))"
   }
 
+  /// The event of a like that is made or removed; its subject is the like.
+  private static func event(
+    _ type: WebhookEventType, _ liker: String, account: String = "0", from source: String
+  ) -> PostgresQuery {
+    WebhookEvents.hooked(
+      type, about: "'like/' || post_id || '/' || account_id",
+      "jsonb_build_object('like', jsonb_build_object('postId', post_id, 'account', \(liker)))", account: account,
+      from: source)
+  }
+
   /// Makes `account` like a post, and enqueues the notification of its author.
   ///
   /// - Returns: whether the like is new; an existing one is unchanged.
@@ -31,9 +41,9 @@ public enum Likes {
       WITH \(found(post, by: account)), added AS (
         INSERT INTO likes (post_id, account_id)
         SELECT found.id, a.id FROM found, accounts a WHERE a.id = \(account)
-        ON CONFLICT DO NOTHING RETURNING 1
-      )
-      SELECT author_id, EXISTS (SELECT FROM added) FROM found
+        ON CONFLICT DO NOTHING RETURNING post_id, account_id
+      ), \(event(.likeCreated, "webhook_account(account_id)", account: "account_id", from: "added"))
+      SELECT author_id, EXISTS (SELECT FROM added), \(WebhookEvents.isHooked) FROM found
       """,
     ])
     return try await changed(answers[1], post, by: account, in: transaction)
@@ -48,9 +58,10 @@ public enum Likes {
     let answer = try await transaction.sql.query(
       """
       WITH \(found(post, by: account)), gone AS (
-        DELETE FROM likes USING found WHERE post_id = found.id AND account_id = \(account) RETURNING 1
-      )
-      SELECT author_id, EXISTS (SELECT FROM gone) FROM found
+        DELETE FROM likes USING found WHERE post_id = found.id AND account_id = \(account)
+        RETURNING post_id, account_id
+      ), \(event(.likeDeleted, WebhookEvents.bare("account_id"), from: "gone"))
+      SELECT author_id, EXISTS (SELECT FROM gone), \(WebhookEvents.isHooked) FROM found
       """)
     return try await changed(answer, post, by: account, in: transaction)
   }
@@ -75,9 +86,10 @@ public enum Likes {
   private static func changed(
     _ answer: PostgresRows, _ post: Int, by account: Int, in transaction: AppTransaction
   ) async throws -> Bool {
-    guard let (author, isChanged) = try answer.decode(Int.self, Bool.self).first else {
+    guard let (author, isChanged, isHooked) = try answer.decode(Int.self, Bool.self, Bool.self).first else {
       throw SocialError.notFound("post")
     }
+    try await WebhookEvents.dispatch(isHooked, in: transaction)
     if isChanged { try await NotificationUpdate(like: post, by: account, to: author).enqueue(in: transaction) }
     return isChanged
   }

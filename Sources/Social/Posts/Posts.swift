@@ -36,16 +36,19 @@ public enum Posts {
         INSERT INTO posts (author_id, title, description, media, media_dimensions, is_pulled)
         SELECT id, \(draft.title), \(draft.description), \(shown.ids), \(shown.dimensions),
           current_setting('fanmill.is_pulled') = '1'
-        FROM accounts WHERE id = \(author) RETURNING *
-      ), noted AS (
+        FROM accounts WHERE id = \(author) RETURNING *, posts AS whole
+      ), \(WebhookEvents.hooked(
+        .postCreated, about: "'post/' || id", "jsonb_build_object('post', webhook_post(whole))", account: "author_id",
+        from: "made")), noted AS (
         INSERT INTO pulled_authors AS noted (author_id, last_post) SELECT author_id, id FROM made WHERE is_pulled
         ON CONFLICT (author_id) DO UPDATE SET last_post = greatest(noted.last_post, excluded.last_post)
       )
-      SELECT \(unescaped: Post.columns) FROM made p JOIN accounts a ON a.id = p.author_id
+      SELECT \(unescaped: Post.columns), \(WebhookEvents.isHooked) FROM made p JOIN accounts a ON a.id = p.author_id
       """,
     ])
     guard let row = answers[3].first else { throw SocialError.notFound("account") }
     let post = try Post(row: row, isLiked: false, seenBy: author)
+    try await WebhookEvents.dispatch(try Bool(postgres: row[row.count - 1]), in: transaction)
     try await transaction.enqueue(PostFanOut(post: post.id, author: author))
     return post
   }
@@ -94,15 +97,20 @@ public enum Posts {
         nil
       }
     // Replacing a post's pictures also clears an external address from an earlier version.
-    let touched = try await transaction.execute(
+    let touched = try await transaction.query(
       """
-      UPDATE posts SET title = coalesce(\(changes.title), title),
-        description = coalesce(\(changes.description), description),
-        media = coalesce(\(shown?.ids), media), media_dimensions = coalesce(\(shown?.dimensions), media_dimensions),
-        image = CASE WHEN \(shown == nil) THEN image END, edited_at = now()
-      WHERE id = \(id)
+      WITH edited AS (
+        UPDATE posts SET title = coalesce(\(changes.title), title),
+          description = coalesce(\(changes.description), description),
+          media = coalesce(\(shown?.ids), media), media_dimensions = coalesce(\(shown?.dimensions), media_dimensions),
+          image = CASE WHEN \(shown == nil) THEN image END, edited_at = now()
+        WHERE id = \(id) RETURNING id, author_id, taken_down_at, posts AS whole
+      )
+      SELECT CASE WHEN taken_down_at IS NULL THEN \(WebhookEvents.noting(
+        .postEdited, about: "'post/' || id", "jsonb_build_object('post', webhook_post(whole))", account: "author_id"))
+      END FROM edited
       """)
-    guard touched == 1 else { throw SocialError.notFound("post") }
+    guard touched.count == 1 else { throw SocialError.notFound("post") }
   }
 
   /// Deletes a post, and enqueues the removal of its feed rows, likes, comments and notifications.
@@ -133,12 +141,16 @@ public enum Posts {
       """
       WITH gone AS (DELETE FROM posts WHERE id = ANY (\(ids)) RETURNING id, author_id, is_pulled), kept AS (
         INSERT INTO deleted_posts (id, author_id) SELECT id, author_id FROM gone WHERE NOT is_pulled
-      )
-      SELECT id, is_pulled FROM gone
+      ), \(WebhookEvents.hooked(
+        .postDeleted, about: "'post/' || id",
+        "jsonb_build_object('post', jsonb_build_object('id', id, 'author', \(WebhookEvents.bare("author_id"))))",
+        from: "gone"))
+      SELECT id, is_pulled, \(WebhookEvents.isHooked) FROM gone
       """,
       "DELETE FROM fan_outs WHERE post_id = ANY (\(ids))",
     ])
-    let gone = try answers[3].decode(Int.self, Bool.self).map { (id: $0.0, isPulled: $0.1) }
+    let gone = try answers[3].decode(Int.self, Bool.self, Bool.self).map { (id: $0.0, isPulled: $0.1, isHooked: $0.2) }
+    try await WebhookEvents.dispatch(gone.contains { $0.isHooked }, in: transaction)
     try await LiveTopic.notify(Set(gone.map { LiveTopic.gone($0.id) }), in: transaction.sql)
     // Pulled posts are in no feed.
     try await transaction.enqueue(gone.filter { !$0.isPulled }.map { RemovePostFromFeeds(post: $0.id, author: author) })

@@ -81,6 +81,15 @@ public struct RankingRefresh: Job {
       let oldest = computedAt.addingTimeInterval(-86_400 * Double(pointDays))
       try await transaction.execute("SELECT prune_rank_days(ranking_day(\(oldest)))", timeout: .seconds(1800))
     }
+    let isFull = isRecount ? "true" : "false"
+    try await transaction.execute(
+      """
+      SELECT \(WebhookEvents.noting(
+        .rankingRefreshed, about: "'rankings'",
+        "jsonb_build_object('ranking', jsonb_build_object('snapshot', id, 'computedAt', webhook_time(computed_at), "
+          + "'isRecount', \(isFull)))"))
+      FROM ranking_snapshots WHERE id = \(snapshot)
+      """)
     // The last statement: writers of `live_events` wait from here to the commit.
     try await transaction.execute("SELECT note_top_tens(\(snapshot))")
     return Outcome(

@@ -75,12 +75,21 @@ public enum Reports {
       throw SocialError(
         .tooManyReports, "an account may make at most \(limit) reports an hour", retryAfter: max(1, seconds ?? 1))
     }
-    return try await transaction.query(
+    // The event names neither the reporter nor the reporter's text.
+    let made = try await transaction.query(
       """
-      INSERT INTO reports (reporter_id, subject, account_id, reason, text, excerpt)
-      VALUES (\(reporter), \(subject.description), \(account), \(draft.reason.rawValue), \(draft.text), \(excerpt))
-      RETURNING id
-      """)[0].decode(Int.self)
+      WITH made AS (
+        INSERT INTO reports (reporter_id, subject, account_id, reason, text, excerpt)
+        VALUES (\(reporter), \(subject.description), \(account), \(draft.reason.rawValue), \(draft.text), \(excerpt))
+        RETURNING id, subject, reason, created_at
+      )
+      SELECT id, \(WebhookEvents.noting(
+        .reportCreated, about: "'report/' || id",
+        "jsonb_build_object('report', jsonb_build_object('id', id, 'subject', subject, 'reason', reason, "
+          + "'createdAt', webhook_time(created_at)))"))
+      FROM made
+      """)
+    return try made[0].decode(Int.self, Bool.self).0
   }
 
   private static func find(
@@ -105,7 +114,13 @@ public enum Reports {
           AND \(Visibility.isVisible("c.account_id", to: viewer))
         """)
     case .user(let name):
-      let account = try await Accounts.id(of: name, seenBy: viewer, in: transaction)
+      var account: Int
+      do {
+        account = try await Accounts.id(of: name, seenBy: viewer, in: transaction)
+      } catch let moved as AccountMoved {
+        // A body has no address to redirect to.
+        account = try await Accounts.id(of: moved.to, seenBy: viewer, in: transaction)
+      }
       subject = .account(account)
       rows = try await transaction.query(
         """
