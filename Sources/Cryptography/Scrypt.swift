@@ -18,6 +18,9 @@ public struct Scrypt: Sendable, Hashable {
   /// The most memory that a derivation may take, in bytes.
   public static let maxMemory = 1 << 31
 
+  /// The most mixing passes.
+  public static let maxParallelism = 1 << 14
+
   /// Derives a key, in about 128 r N bytes of memory. CPU-bound, so not for an event loop.
   ///
   /// - Parameter count: the key's length, in bytes, at least 1.
@@ -25,8 +28,8 @@ public struct Scrypt: Sendable, Hashable {
   ///   if memory is exhausted.
   public func key(from password: [UInt8], salt: [UInt8], count: Int) throws(CryptographyError) -> [UInt8] {
     // N stays below 2 to the power of 16 r; the other limits keep `memory` from overflowing.
-    guard (1...30).contains(logarithm), (1...1 << 14).contains(blockSize), (1...1 << 14).contains(parallelism),
-      logarithm < 16 * blockSize, count > 0, memory <= Self.maxMemory
+    guard (1...30).contains(logarithm), (1...1 << 14).contains(blockSize),
+      (1...Self.maxParallelism).contains(parallelism), logarithm < 16 * blockSize, count > 0, memory <= Self.maxMemory
     else { throw CryptographyError(.invalidParameters, "scrypt with \(self) for \(count) bytes") }
     var key = [UInt8](repeating: 0, count: count)
     // As characters, the function's type for passwords.

@@ -1,3 +1,4 @@
+import Cryptography
 import Dispatch
 import Locking
 
@@ -61,7 +62,7 @@ public final class PasswordHasher: Sendable {
   public func check(_ password: String, against hash: String?, for client: String) async throws -> Bool {
     let known = hash.flatMap { PasswordHash($0) }
     guard let checked = known ?? PasswordHash(decoy) else { return false }
-    let rest = Self.rest(of: checked, to: parameters)
+    let rest = Self.rest(of: checked, for: password, to: parameters)
     let matches = try await run(for: client) {
       let matches = try checked.matches(password)
       _ = try rest?.matches(password)
@@ -84,12 +85,17 @@ public final class PasswordHasher: Sendable {
 
   /// The work by which an older hash is cheaper than a current one. Doing it too keeps response times from revealing
   /// which addresses have accounts.
-  private static func rest(of hash: PasswordHash, to parameters: PasswordHash.Parameters) -> PasswordHash? {
-    guard hash.logarithm == parameters.logarithm, hash.blockSize == parameters.blockSize,
-      hash.parallelism < parameters.parallelism
-    else { return nil }
+  private static func rest(
+    of hash: PasswordHash, for password: String, to parameters: PasswordHash.Parameters
+  ) -> PasswordHash? {
+    let done =
+      PasswordHash.work((hash.logarithm, hash.blockSize, hash.parallelism)) * hash.derivations(of: password)
+    // In passes of this hash's size.
+    let passes = (PasswordHash.work(parameters) - done) / PasswordHash.work((hash.logarithm, hash.blockSize, 1))
+    guard passes > 0 else { return nil }
     var rest = hash
-    rest.parallelism = parameters.parallelism - hash.parallelism
+    rest.scheme = .scrypt
+    rest.parallelism = min(passes, Scrypt.maxParallelism)
     return rest
   }
 

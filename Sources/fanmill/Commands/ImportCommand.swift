@@ -4,7 +4,13 @@ import Social
 
 struct ImportCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "import", abstract: "Import accounts and follows from files into the database, all of them or none.",
+    commandName: "import", abstract: "Import accounts and follows from files, or an app's data from Firebase.",
+    subcommands: [ImportGraphCommand.self, ImportFirebaseCommand.self], defaultSubcommand: ImportGraphCommand.self)
+}
+
+struct ImportGraphCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "graph", abstract: "Import accounts and follows from files into the database, all of them or none.",
     discussion: """
       Files are TSV, plain or compressed with gzip; a line that begins with # is a comment. A line of accounts is \
       username[TAB]major, one of follows follower[TAB]followee. Existing accounts and follows stay unchanged.
