@@ -163,7 +163,8 @@ struct ExportTests {
       #expect(
         well.items.map(\.audit) == [
           "feeds", "notifications", "notification counts", "post counts", "fan levels", "heart counts", "rankings",
-          "picture counts", "picture files", "picture store", "searches", "deleted accounts", "jobs", "broker",
+          "picture counts", "picture files", "picture store", "searches", "deleted accounts", "webhooks", "jobs",
+          "broker",
         ])
       // An old job that the broker does not know, and that no process pushes.
       try await stack.pool.execute(

@@ -199,6 +199,10 @@ public struct AccountRemoval: Job {
       "DELETE FROM notices WHERE account_id = \(account)",
       "DELETE FROM lookup_followers WHERE account_id = \(account)",
       "DELETE FROM certificate_cards WHERE account_id = \(account)",
+      """
+      WITH gone AS (DELETE FROM account_exports WHERE account_id = \(account) RETURNING file_id)
+      INSERT INTO media_removals (file_id) SELECT file_id FROM gone WHERE file_id IS NOT NULL ON CONFLICT DO NOTHING
+      """,
       "DELETE FROM purchase_tokens WHERE account_id = \(account)",
       // A receipt grants only once, so its row outlives the account.
       "UPDATE purchases SET account_id = 0 WHERE account_id = \(account)",
@@ -208,6 +212,15 @@ public struct AccountRemoval: Job {
       "UPDATE agreements SET host_id = 0 WHERE host_id = \(account)",
       "UPDATE agreements SET joiner_id = 0 WHERE joiner_id = \(account)",
       "DELETE FROM agreement_backups WHERE account_id = \(account)",
+      // The events stay, without what they showed, so that receivers miss none of a subject.
+      """
+      UPDATE webhook_events SET data = '{"isErased": true}', account_id = 0, other_id = 0 WHERE id = ANY (ARRAY(
+        SELECT id FROM webhook_events WHERE account_id = \(account) ORDER BY id LIMIT \(limit)))
+      """,
+      """
+      UPDATE webhook_events SET data = '{"isErased": true}', account_id = 0, other_id = 0 WHERE id = ANY (ARRAY(
+        SELECT id FROM webhook_events WHERE other_id = \(account) ORDER BY id LIMIT \(limit)))
+      """,
       "DELETE FROM feed_readers WHERE account_id = \(account)",
       "DELETE FROM feed_sleepers WHERE account_id = \(account)",
       "DELETE FROM pulled_authors WHERE author_id = \(account)",

@@ -27,9 +27,16 @@ public enum Deletions {
   /// - Throws: `not_found`.
   public static func delete(_ account: Int, in transaction: AppTransaction) async throws {
     try await transaction.sql.execute(MediaLibrary.lock(account))
-    guard try await transaction.sql.execute("DELETE FROM accounts WHERE id = \(account)") == 1 else {
-      throw SocialError.notFound("account")
-    }
+    let gone = try await transaction.sql.query(
+      """
+      WITH gone AS (DELETE FROM accounts WHERE id = \(account) RETURNING id), \(WebhookEvents.hooked(
+        .accountDeleted, about: "'account/' || id", "jsonb_build_object('account', \(WebhookEvents.bare("id")))",
+        from: "gone"))
+      SELECT \(WebhookEvents.isHooked) FROM gone
+      """
+    ).decode(Bool.self)
+    guard let isHooked = gone.first else { throw SocialError.notFound("account") }
+    try await WebhookEvents.dispatch(isHooked, in: transaction)
     try await LiveTopic.notify([.hidden], in: transaction.sql)
     try await transaction.enqueue(AccountRemoval(account: account))
   }

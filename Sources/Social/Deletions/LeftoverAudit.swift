@@ -17,9 +17,10 @@ public struct LeftoverAudit: Sendable, Hashable {
     "restrictions.other_id", "reports.reporter_id", "reports.account_id", "takedowns.account_id", "notices.account_id",
     "media.owner_id", "media_quotas.account_id", "idempotency_keys.account_id",
     "lookup_followers.account_id", "purchases.account_id", "purchase_tokens.account_id",
-    "certificate_cards.account_id", "agreement_meetings.host_id", "agreement_meetings.joiner_id", "agreements.host_id",
+    "certificate_cards.account_id", "account_exports.account_id", "agreement_meetings.host_id",
+    "agreement_meetings.joiner_id", "agreements.host_id",
     "agreements.joiner_id", "agreement_copies.account_id", "agreement_backups.account_id",
-    "deleted_posts.author_id",
+    "deleted_posts.author_id", "webhook_events.account_id", "webhook_events.other_id",
     "following_user_posts.user_id",
     "feed_readers.account_id", "feed_sleepers.account_id", "pulled_authors.author_id", "searched_accounts.account_id",
   ]

@@ -22,19 +22,22 @@ public struct Mailer: Sendable {
   let confirmationLink: TokenLink?
   /// The page where an account is deleted; nil for an app where the user enters the token.
   let deletionLink: TokenLink?
+  /// Where an account's export is fetched; nil for an app where the user enters the token.
+  let exportLink: TokenLink?
   private let from: MailAddress
   private let post: Post
 
   /// - Parameter from: the sender of the mails.
   public init(
     pool: PostgresPool, from: MailAddress, resetLink: TokenLink, confirmationLink: TokenLink? = nil,
-    deletionLink: TokenLink? = nil, post: @escaping Post
+    deletionLink: TokenLink? = nil, exportLink: TokenLink? = nil, post: @escaping Post
   ) {
     self.pool = pool
     self.from = from
     self.resetLink = resetLink
     self.confirmationLink = confirmationLink
     self.deletionLink = deletionLink
+    self.exportLink = exportLink
     self.post = post
   }
 

@@ -18,7 +18,10 @@ public struct MediaFile: Sendable, Hashable {
   public var original: MediaKey { key(.original) }
 
   /// The keys of all objects that the file has once its sizes are made.
-  public var keys: [MediaKey] { MediaKey.Name.allCases.map(key) }
+  public var keys: [MediaKey] { MediaKey.Name.ofPictures.map(key) }
+
+  /// The key of an account's export, which has a file of its own.
+  public var archive: MediaKey { key(.archive) }
 
   public func key(_ size: PictureSize, _ encoding: PictureEncoding) -> MediaKey {
     switch (size, encoding) {

@@ -36,6 +36,7 @@ public struct MediaOrphans: Job {
       """
       SELECT id FROM media_files WHERE id = ANY (\(Array(files)))
       UNION ALL SELECT file_id FROM media_removals WHERE file_id = ANY (\(Array(files)))
+      UNION ALL SELECT file_id FROM account_exports WHERE file_id = ANY (\(Array(files)))
       """
     ).decode(String.self)
     let unknown = files.subtracting(known)

@@ -2,7 +2,7 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Removes files that no picture uses anymore from the store, a hundred files per job.
+/// Removes files that no picture uses anymore, and expired exports, from the store, a hundred files per job.
 ///
 /// `media_removals` names the files: deleting the last picture of a file adds it there. Removing a missing object does
 /// nothing, so running a job twice is harmless.
@@ -18,7 +18,7 @@ public struct MediaRemoval: Job {
       "SELECT file_id FROM media_removals ORDER BY removed_at LIMIT \(Self.batch)"
     ).decode(String.self)
     if files.isEmpty { return }
-    try await store.remove(files.flatMap { MediaFile(id: $0).keys })
+    try await store.remove(files.flatMap { MediaFile(id: $0).keys + [MediaFile(id: $0).archive] })
     try await context.transaction { transaction in
       try await transaction.sql.execute("DELETE FROM media_removals WHERE file_id = ANY (\(files))")
       if files.count == Self.batch { try await transaction.enqueue(MediaRemoval()) }

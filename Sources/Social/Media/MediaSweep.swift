@@ -2,8 +2,8 @@ import DurableJobs
 import DurableJobsPostgres
 import LibPQClient
 
-/// Deletes pictures that were shown nowhere for a day, a thousand per job, as well as expired upload tokens and
-/// certificate cards older than a day.
+/// Deletes pictures that were shown nowhere for a day, a thousand per job, as well as expired upload tokens,
+/// expired exports of accounts, and certificate cards older than a day.
 public struct MediaSweep: Job {
   public static let kind: JobKind = "media.sweep"
   static let batch = 1000
@@ -35,7 +35,8 @@ public struct MediaSweep: Job {
       DELETE FROM certificate_cards WHERE token_hash = ANY (ARRAY(
         SELECT token_hash FROM certificate_cards WHERE made_at < now() - interval '1 day' LIMIT \(Self.batch)))
       """)
-    let isMoreLeft = [unused.count, expired, old].contains(Self.batch)
+    let exports = try await AccountExports.sweep(upTo: Self.batch, in: transaction.sql)
+    let isMoreLeft = [unused.count, expired, old, exports].contains(Self.batch)
     if isMoreLeft { try await transaction.enqueue(self) }
     let hasRemovals = try await transaction.sql.query("SELECT EXISTS (SELECT FROM media_removals)")[0]
       .decode(Bool.self)

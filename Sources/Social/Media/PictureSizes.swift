@@ -86,8 +86,19 @@ public struct PictureSizes: Job {
     // Sign-ups and sweeps lock pictures without an owner's lock, in the same order.
     try await transaction.sql.execute("SELECT FROM media WHERE file_id = \(file.id) ORDER BY id FOR UPDATE")
     try await MediaLibrary.lockQuotas(of: "file_id = \(file.id)", in: transaction.sql)
-    try await transaction.sql.execute(
-      "UPDATE media SET file_id = NULL, failure = \(reason) WHERE file_id = \(file.id)")
+    let failed = try await transaction.sql.query(
+      """
+      WITH failed AS (
+        UPDATE media SET file_id = NULL, failure = \(reason) WHERE file_id = \(file.id) RETURNING id, owner_id, failure
+      ), \(WebhookEvents.hooked(
+        .pictureFailed, about: "'picture/' || id",
+        "jsonb_build_object('picture', jsonb_build_object('id', id, 'owner', \(WebhookEvents.bare("owner_id")), "
+          + "'reason', failure))",
+        from: "failed"))
+      SELECT \(WebhookEvents.isHooked) FROM failed
+      """
+    ).decode(Bool.self)
+    try await WebhookEvents.dispatch(failed.contains(true), in: transaction)
     try await transaction.enqueue(MediaRemoval())
   }
 

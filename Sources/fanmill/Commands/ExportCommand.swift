@@ -6,7 +6,13 @@ import SocialAdmin
 
 struct ExportCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Write accounts, follows and jobs to files.",
+    commandName: "export", abstract: "Write accounts, follows and jobs to files, or all that one account has.",
+    subcommands: [ExportFilesCommand.self, ExportAccountCommand.self], defaultSubcommand: ExportFilesCommand.self)
+}
+
+struct ExportFilesCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "files", abstract: "Write accounts, follows and jobs to files.",
     discussion: """
       Accounts and follows are TSV, as `fanmill import` reads them; jobs and dead letters are JSON, one per line. A \
       file whose name ends in .gz is compressed with gzip; - is the standard output. Each file is a snapshot of the \
@@ -63,7 +69,7 @@ struct ExportCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-extension ExportCommand.Report {
+extension ExportFilesCommand.Report {
   fileprivate var text: String {
     let counts = [
       accounts.map { "\($0.grouped) accounts" }, follows.map { "\($0.grouped) follows" },

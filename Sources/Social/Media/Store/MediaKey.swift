@@ -12,6 +12,11 @@ public struct MediaKey: Hashable, Sendable {
     case feedJPEG = "feed.jpg"
     case fullWebP = "full.webp"
     case fullJPEG = "full.jpg"
+    /// Not of a picture: an account's export.
+    case archive = "archive.zip"
+
+    /// The forms that a picture has once its sizes are made.
+    public static let ofPictures = allCases.filter { $0 != .archive }
   }
 
   /// 32 lower-case hexadecimal digits.

@@ -23,10 +23,11 @@ public struct S3Store: MediaStore {
   private let now: @Sendable () -> Date
   private let threads = DiskThreads(count: 4)
 
-  /// The configuration for the client: pictures are large bodies, and the operator should see redirects.
+  /// The configuration for the client: an account's archive may have 4 GB, and the operator should see redirects. A store
+  /// that stops answering still ends a transfer after `stallTimeout`.
   public static var configuration: HTTPClientConfiguration {
     var configuration = HTTPClientConfiguration()
-    configuration.timeout = .seconds(120)
+    configuration.timeout = .seconds(1800)
     configuration.maximumRedirects = 0
     return configuration
   }
