@@ -4,6 +4,7 @@ import DurableJobs
 import DurableJobsAdmin
 import DurableJobsPostgres
 import DurableJobsRedis
+import FanmillWeb
 import Foundation
 import Glibc
 import HiredisClient
@@ -89,7 +90,7 @@ struct APIProgram: AsyncParsableCommand {
       requestTimeout: program.settings.requestTimeout, proxies: program.settings.trustedProxies,
       feeds: FeedRules(
         pushLimit: program.settings.feedPushLimit, notesReaders: program.settings.feedSleepDays > 0),
-      budgets: budgets,
+      budgets: budgets, cookie: SessionCookie(isSecure: program.settings.publicURL.hasPrefix("https://")),
       events: events)
     let dashboard = try program.dashboard(servers, jobs: admin)
     // The event hub stops first on shutdown, because the server waits for its streams.
@@ -114,15 +115,26 @@ extension Program {
             router.add(middleware: RequestMetrics())
             router.add(middleware: RequestDeadline(settings.requestTimeout))
           },
-          beside: api.responder(for: operators) { health.addRoutes(to: $0) })),
+          beside: api.responder(for: operators) { router in
+            health.addRoutes(to: router)
+            if operators.contains(.clients) { addWebApp(to: router) }
+          })),
       host: settings.host, port: settings.adminPort ?? settings.apiPort,
       setting: settings.adminPort == nil ? .apiPort : .adminPort, limits: limits, logger: logger)
     guard settings.adminPort != nil else { return [behindAdmin] }
     let clients = HTTPService(
-      responder: EventStreamResponder(api.responder(for: .clients) { health.addHealth(to: $0) }),
+      responder: EventStreamResponder(
+        api.responder(for: .clients) { router in
+          health.addHealth(to: router)
+          addWebApp(to: router)
+        }),
       host: settings.host, port: settings.apiPort, setting: .apiPort, limits: limits,
       logger: logger)
     return [behindAdmin, clients]
+  }
+
+  private func addWebApp(to router: Router<APIContext>) {
+    if settings.web { WebApp.addRoutes(to: router) }
   }
 }
 
@@ -153,7 +165,8 @@ extension Program {
       depth: settings.rankingDepth, timeZone: settings.rankingTimeZone, historyDays: settings.rankingHistory,
       pointDays: settings.rankingPoints)
     let schedules = try SocialSchedules.all(
-      feedDays: settings.feedDays, feedSleepDays: settings.feedSleepDays, rankings: rankings)
+      feedDays: settings.feedDays, feedSleepDays: settings.feedSleepDays, rankings: rankings,
+      webhookDays: settings.webhooksDays)
     let doctor = try doctor(migrations: migrations(), kinds: jobs.kinds)
     return try SocialDashboard(
       SocialDashboard.Configuration(

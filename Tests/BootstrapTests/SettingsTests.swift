@@ -65,7 +65,9 @@ struct SettingsTests {
       .certificateKey,
       ["a", "b", "c"].map { String(repeating: $0, count: 32) }, quoted
     ),
-    (.agreements, ["off", "on", "off"], quoted),
+    (.webhooksPrivate, ["on", "off", "on"], quoted),
+    (.webhooksDays, ["8", "9", "10"], bare),
+    (.web, ["off", "on", "off"], quoted), (.agreements, ["off", "on", "off"], quoted),
     (.adultStatement, ["on", "off", "on"], quoted),
     (.publicURL, ["https://a.example", "http://b.example:8080", "https://c.example"], quoted),
     (.purchaseKey, ["d", "e", "f"].map { String(repeating: $0, count: 32) }, quoted),
@@ -167,6 +169,9 @@ struct SettingsTests {
     case .mediaUploadRate: "\(settings.mediaUploadRate / 1_000_000)"
     case .mediaControlGroup: settings.mediaControlGroup
     case .certificateKey: settings.certificateKey?.value
+    case .webhooksPrivate: settings.webhooksPrivate ? "on" : "off"
+    case .webhooksDays: "\(settings.webhooksDays)"
+    case .web: settings.web ? "on" : "off"
     case .agreements: settings.agreements ? "on" : "off"
     case .adultStatement: settings.adultStatement ? "on" : "off"
     case .publicURL: settings.publicURL
@@ -472,7 +477,7 @@ struct SettingsTests {
   @Test(arguments: [
     (#"{"worker": {"prot": 1}}"#, "unknown key \"worker.prot\"; did you mean \"worker.port\"?"),
     (#"{"postgers": {"url": "x"}}"#, "unknown key \"postgers.url\"; did you mean \"postgres.url\"?"),
-    (#"{"api": 1}"#, "unknown key \"api\"; did you mean \"host\"?"),
+    (#"{"api": 1}"#, "unknown key \"api\"; did you mean \"web\"?"),
     (#"[1]"#, "not a JSON object, such as {\"worker\": {\"port\": 9090}}"),
     (#"{"api": {"port": [1, "a"]}}"#, "every value must be a string, a number or an array of strings"),
   ])

@@ -124,7 +124,12 @@ class Browser:
         """Records a page's errors: a script's exception, or something that its policy forbids."""
         parameters = message["params"]
         if message["method"] == "Runtime.exceptionThrown":
-            self.complaints.append(parameters["exceptionDetails"].get("text", "an exception"))
+            details = parameters["exceptionDetails"]
+            exception = details.get("exception", {}).get("description")
+            self.complaints.append(exception or details.get("text", "an exception"))
+        elif message["method"] == "Runtime.consoleAPICalled" and parameters["type"] == "error":
+            said = [str(one.get("value", one.get("description"))) for one in parameters["args"]]
+            self.complaints.append("console: " + " ".join(said))
         elif message["method"] == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
             entry = parameters["entry"]
             # Some tests expect an error status.
@@ -136,12 +141,12 @@ class Browser:
 
 
 class Page:
-    """A tab with separate cookies."""
+    """A tab, with separate cookies unless it is in the context of another."""
 
-    def __init__(self, browser, width=1280, height=900, dark=False, phone=False, scale=1):
+    def __init__(self, browser, width=1280, height=900, dark=False, phone=False, scale=1, context=None):
         self.browser = browser
-        context = browser.call("Target.createBrowserContext")["browserContextId"]
-        target = browser.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        self.context = context or browser.call("Target.createBrowserContext")["browserContextId"]
+        target = browser.call("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "DOM"):
             self.call(f"{domain}.enable")

@@ -173,13 +173,20 @@ extension Setting {
   public static let certificateKey = Setting(
     "certificate.key",
     """
-    the key that encrypts the signing keys of certificates and receipts, and the backups of agreements, 32 characters \
-    or more; without it these are disabled
+    the key that encrypts the signing keys of certificates and receipts, the backups of agreements, and the secrets \
+    of webhooks, 32 characters or more; without it these are disabled
     """,
     isSecret: true)
+  public static let web = Setting(
+    "web", "whether the API serves the web client at its root: on or off", default: "on")
   public static let agreements = Setting(
     "agreements", "whether two accounts can meet and seal agreements, which also needs certificate.key: on or off",
     default: "on")
+  public static let webhooksPrivate = Setting(
+    "webhooks.private",
+    "whether webhooks may be sent to private addresses, and to http:// URLs: on or off", default: "off")
+  public static let webhooksDays = Setting(
+    "webhooks.days", "how many days webhooks' events and deliveries are kept, 1 to 90", default: "7")
   public static let adultStatement = Setting(
     "adult.statement", "whether sign-up requires the statement to be an adult: on or off", default: "off")
   public static let publicURL = Setting(
@@ -314,8 +321,8 @@ extension Setting {
     youtubeURL, youtubeKeys, youtubeSearches, youtubeUnits, youtubeSearchUnits, youtubeAccountPercent,
     youtubeFreshHours, youtubeRefreshDays, youtubeKeepDays, adminToken, adminReadToken, adminPort, adminURL,
     trustedProxies, limits, limitPosts, limitFollows, limitLikes, limitComments, limitLookups, limitSignUps,
-    limitUploads, limitUploadTokens, celebLimit, certificateKey, agreements, adultStatement, publicURL,
-    purchaseKey, storeKitRoot,
+    limitUploads, limitUploadTokens, celebLimit, certificateKey, webhooksPrivate, webhooksDays, web, agreements,
+    adultStatement, publicURL, purchaseKey, storeKitRoot,
     storeKitBundle, storeKitProducts, storeKitSandbox, mailURL, mailFrom, passwordResetURL,
     emailConfirmationURL, accountDeletionURL, signUpConfirmation, mediaDir, mediaURL, mediaQuota,
     mediaUploadRate, mediaControlGroup, rankingTimeZone, rankingDepth, rankingHistory, rankingPoints,

@@ -123,6 +123,9 @@ extension Settings {
     try settings.take(.limitUploadTokens, reader.number(.limitUploadTokens, in: limitRange)) {
       $0.requestLimits.uploadTokens = $1
     }
+    try settings.take(.web, reader.text(.web)) { settings, text throws(Wrong) in
+      settings.web = try isOn(text)
+    }
     try settings.take(.agreements, reader.text(.agreements)) { settings, text throws(Wrong) in
       settings.agreements = try isOn(text)
     }
@@ -132,6 +135,10 @@ extension Settings {
     try settings.take(.certificateKey, reader.text(.certificateKey)) { settings, text throws(Wrong) in
       settings.certificateKey = Secret(try signingKey(text))
     }
+    try settings.take(.webhooksPrivate, reader.text(.webhooksPrivate)) { settings, text throws(Wrong) in
+      settings.webhooksPrivate = try isOn(text)
+    }
+    try settings.take(.webhooksDays, reader.number(.webhooksDays, in: 1...90)) { $0.webhooksDays = $1 }
     try settings.take(.publicURL, reader.text(.publicURL)) { settings, text throws(Wrong) in
       guard let url = URL(string: text), url.scheme == "https" || url.scheme == "http", url.host != nil,
         url.query == nil

@@ -63,6 +63,10 @@ public struct Settings: Sendable {
   public var requestLimits = RequestLimits()
   public var celebLimit = 3
   public var certificateKey: Secret?
+  /// Whether webhooks may lead to private addresses.
+  public var webhooksPrivate = false
+  public var webhooksDays = 7
+  public var web = true
   public var agreements = true
   public var adultStatement = false
   /// Without a trailing slash.

@@ -57,6 +57,9 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
   @Option(name: Setting.limitUploadTokens.flagName, help: Setting.limitUploadTokens.help)
   var limitUploadTokens: String?
   @Option(name: Setting.certificateKey.flagName, help: Setting.certificateKey.help) var certificateKey: String?
+  @Option(name: Setting.webhooksPrivate.flagName, help: Setting.webhooksPrivate.help) var webhooksPrivate: String?
+  @Option(name: Setting.webhooksDays.flagName, help: Setting.webhooksDays.help) var webhooksDays: String?
+  @Option(name: Setting.web.flagName, help: Setting.web.help) var web: String?
   @Option(name: Setting.agreements.flagName, help: Setting.agreements.help) var agreements: String?
   @Option(name: Setting.adultStatement.flagName, help: Setting.adultStatement.help) var adultStatement: String?
   @Option(name: Setting.publicURL.flagName, help: Setting.publicURL.help) var publicURL: String?
@@ -123,7 +126,8 @@ public struct SettingsOptions: ParsableArguments, GivenSettings {
       .limitLikes: limitLikes, .limitComments: limitComments, .limitLookups: limitLookups,
       .limitSignUps: limitSignUps, .celebLimit: celebLimit, .limitUploads: limitUploads,
       .limitUploadTokens: limitUploadTokens, .mediaQuota: mediaQuota, .mediaUploadRate: mediaUploadRate,
-      .certificateKey: certificateKey, .agreements: agreements, .adultStatement: adultStatement,
+      .certificateKey: certificateKey, .webhooksPrivate: webhooksPrivate, .webhooksDays: webhooksDays,
+      .web: web, .agreements: agreements, .adultStatement: adultStatement,
       .publicURL: publicURL, .purchaseKey: purchaseKey, .storeKitRoot: storeKitRoot,
       .storeKitBundle: storeKitBundle, .storeKitProducts: storeKitProducts, .storeKitSandbox: storeKitSandbox,
       .mailURL: mailURL,
