@@ -46,10 +46,17 @@ public struct LocalServers: Sendable {
   public func withPool<Result: Sendable>(
     logger: Logger, _ body: (PostgresPool) async throws -> Result
   ) async throws -> Result {
+    try await Self.withPool(url: postgresURL, logger: logger, body)
+  }
+
+  /// Provides connections to the database of a running stack to `body`.
+  static func withPool<Result: Sendable>(
+    url: String, logger: Logger, _ body: (PostgresPool) async throws -> Result
+  ) async throws -> Result {
     let loop = EventLoop(name: "fanmill-local")
     defer { loop.stop() }
     let pool = PostgresPool(
-      configuration: try PostgresConfiguration(url: postgresURL), size: 4, loop: loop, logger: logger)
+      configuration: try PostgresConfiguration(url: url), size: 4, loop: loop, logger: logger)
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await pool.run() }
       defer { group.cancelAll() }

@@ -7,21 +7,43 @@ import LocalStack
 import Logging
 import SocialAdmin
 
-/// The command behind `make demo`.
+/// The command behind `make demo` and, with `--keep`, `make fill`.
 struct DemoCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Run the whole demo from scratch: servers, a real graph, posts, a kill -9, likes, rankings, an audit.",
-    shouldDisplay: false)
+    abstract: "Run the whole demo on its own servers; or fill this folder's stack with something to look at (--keep).",
+    discussion: """
+      Without --keep: servers, a real graph, posts, a kill -9, likes, rankings and an audit, all from scratch. Nothing \
+      is left running.
+
+      With --keep: a hundred accounts of an art school, with pictures that the demo draws, threads, likes, messages, \
+      channels and rankings, made through the API of the stack that `fanmill up` runs in this folder; if none runs, \
+      it is started. The command prints an address, and an account to sign in with. A stack that was filled before \
+      stays as it is.
+      """)
 
   @OptionGroup var common: CommonOptions
   @OptionGroup var migrations: MigrateCommand.MigrationsOption
+  @Flag(help: "Fill the stack of this folder, and leave it running.") var keep = false
+  @Option(help: "With --keep: the number of accounts, 10 to 100; all else grows with it.") var accounts: Int?
   @Option(help: "The file of accounts; by default, Debian's packages.") var users: String?
   @Option(help: "The file of follows; by default, the packages' dependencies.") var follows: String?
+
+  func validate() throws {
+    if keep, users != nil || follows != nil {
+      throw ValidationError("--users and --follows are for the demo without --keep")
+    }
+    if !keep, accounts != nil { throw ValidationError("--accounts needs --keep") }
+    if let accounts, !Exhibition.sizes.contains(accounts) {
+      throw ValidationError(
+        "--accounts is \(accounts): use a number from \(Exhibition.sizes.lowerBound) to \(Exhibition.sizes.upperBound)")
+    }
+  }
 
   func run() async throws {
     try await Program.run("fanmill", FanmillProgram.given, logLevel: common.verbose ? .debug : .critical) { program in
       do {
+        if keep { return try await fill(program.logger) }
         let demo = Demo(
           migrations: try migrations.all(),
           users: try users ?? ProgramFiles.exampleData() + "/debian-users.tsv.gz",

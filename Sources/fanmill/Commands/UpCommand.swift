@@ -55,6 +55,7 @@ struct UpCommand: AsyncParsableCommand, Sendable {
       """
       ready: \(api), \(workers.count) worker\(workers.count == 1 ? "" : "s")
       Dashboard: \(dashboard), its token is FANMILL_ADMIN_TOKEN in \(folder)/env.
+      To fill it with accounts, pictures and threads to look at: `fanmill demo --keep`.
       Logs and settings: \(folder). In this folder, `fanmill doctor`, `fanmill queues list` and the other commands \
       find the stack; for a shell: set -a; . .fanmill/env; set +a\(youtubeIsStandIn ? standIn : "")
       """
@@ -90,13 +91,23 @@ struct UpCommand: AsyncParsableCommand, Sendable {
       if let workers { try await LocalStackControl(folder).scale(to: workers) }
       settings = folder.settings()
     } else {
-      var arguments = ["up", "--workers", String(workers ?? 1)]
-      if let path = migrations.folder { arguments += ["--migrations", path] }
-      for (setting, value) in FanmillProgram.given.flags { arguments += ["--\(setting.flag)", value] }
-      if let file = FanmillProgram.given.file { arguments += ["--config", file] }
-      settings = try await LocalStackControl(folder).start(arguments)
+      settings = try await Self.start(folder, workers: workers ?? 1, migrations: migrations.folder)
     }
     try common.output.one(Report(settings, folder)) { $0.text + "\nStop it with `fanmill down`." }
+  }
+
+  /// Starts a stack in the background, with this program's settings, and waits until it is ready.
+  ///
+  /// - Parameter migrations: the folder of migrations; nil for this program's own.
+  /// - Returns: the settings to reach the stack.
+  static func start(
+    _ folder: LocalStackFolder, workers: Int = 1, migrations: String?
+  ) async throws -> [String: String] {
+    var arguments = ["up", "--workers", String(workers)]
+    if let migrations { arguments += ["--migrations", migrations] }
+    for (setting, value) in FanmillProgram.given.flags { arguments += ["--\(setting.flag)", value] }
+    if let file = FanmillProgram.given.file { arguments += ["--config", file] }
+    return try await LocalStackControl(folder).start(arguments)
   }
 
   private func serve(_ folder: LocalStackFolder, _ program: Program) async throws {
